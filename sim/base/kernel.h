@@ -1,0 +1,83 @@
+// The shapes of GPU work: what a kernel or a collective is asked to do, without saying how long it takes.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/placement.h"
+#include "sim/base/units.h"
+
+namespace foretoken {
+
+enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8 };
+
+/// Bytes of one element.
+constexpr double bytes_per_element(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32: return 4;
+    case Precision::kFp16:
+    case Precision::kBf16: return 2;
+    case Precision::kFp8: return 1;
+  }
+  return 0;
+}
+
+/// Which product of a linear layer a GEMM is. cuBLAS layouts: forward TN, input gradient NN, weight gradient NT.
+enum class GemmPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };
+
+/// Y[m x n] = X[m x k] W[k x n], `batch` times; 2 m n k batch FLOP.
+struct GemmShape {
+  std::int64_t m = 1, n = 1, k = 1, batch = 1;
+  GemmPass pass = GemmPass::kForward;
+  Precision precision = Precision::kBf16;
+
+  [[nodiscard]] constexpr Flop flop() const {
+    return Flop(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+                static_cast<double>(batch));
+  }
+  friend bool operator==(const GemmShape&, const GemmShape&) = default;
+};
+
+/// Fused attention (FlashAttention) of one GPU: `heads` query heads and `kv_heads` key/value heads after sharding.
+/// `share` is the part of the q_length x kv_length square this GPU computes beyond causal halving (1 without context
+/// parallelism; with it, q_length is the local sequence and kv_length the whole one).
+struct AttentionShape {
+  std::int64_t batch = 1, heads = 1, kv_heads = 1, q_length = 1, kv_length = 1, head_dim = 128;
+  bool causal = true;
+  bool backward = false;
+  Precision precision = Precision::kBf16;
+
+  /// Operations the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores); half when causal.
+  /// Source: flash-attention benchmarks' convention, arXiv:2307.08691 section 4.1.
+  [[nodiscard]] constexpr Flop flop() const {
+    const double forward = 4.0 * static_cast<double>(batch) * static_cast<double>(heads) *
+                           static_cast<double>(q_length) * static_cast<double>(kv_length) *
+                           static_cast<double>(head_dim);
+    return Flop(forward * (causal ? 0.5 : 1.0) * (backward ? 2.5 : 1.0));
+  }
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+
+/// A kernel limited by device memory: `bytes` read and written, once each.
+struct MemoryBoundShape {
+  Bytes bytes;
+  friend bool operator==(const MemoryBoundShape&, const MemoryBoundShape&) = default;
+};
+
+enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast };
+
+/// A collective over a group. `payload` follows nccl-tests' size column: the buffer of one rank for all-reduce and
+/// broadcast, the total over ranks for all-gather, reduce-scatter and all-to-all.
+struct CollectiveShape {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes payload;
+  GroupShape group;
+};
+
+/// One message between two GPUs.
+struct PointToPointShape {
+  Bytes payload;
+  bool crosses_nodes = false;
+  int senders_per_node = 1;  ///< GPUs of the node that send at the same time and share its NICs
+};
+
+}  // namespace foretoken

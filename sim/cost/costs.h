@@ -1,0 +1,23 @@
+// How long GPU work takes on fitted hardware: shape + profile -> seconds. Pure functions, no I/O.
+#pragma once
+
+#include "sim/base/kernel.h"
+#include "sim/base/placement.h"
+#include "sim/base/units.h"
+#include "sim/cost/profile.h"
+
+namespace foretoken::cost {
+
+/// One GEMM kernel. Precondition: profile.gemm has shape.precision (io checks it).
+[[nodiscard]] Seconds gemm_time(const GemmShape& shape, const Profile& profile);
+/// One fused attention kernel (forward or backward).
+[[nodiscard]] Seconds attention_time(const AttentionShape& shape, const Profile& profile);
+/// One memory-bound kernel.
+[[nodiscard]] Seconds memory_bound_time(const MemoryBoundShape& shape, const Profile& profile);
+/// One collective on links of kind `links`; zero for one rank.
+[[nodiscard]] Seconds collective_time(const CollectiveShape& shape, const NodeLinks& links, const Profile& profile);
+/// One message between two GPUs.
+[[nodiscard]] Seconds point_to_point_time(const PointToPointShape& shape, const NodeLinks& links,
+                                          const Profile& profile);
+
+}  // namespace foretoken::cost

@@ -1,0 +1,17 @@
+// Who watches a run: tracing, memory and statistics live here, never in the engine's loop.
+#pragma once
+
+#include "sim/des/task_graph.h"
+#include "sim/des/time.h"
+
+namespace foretoken::des {
+
+/// Told of every start and end. Within one instant all ends come before the starts they allow.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_start(TaskId /*task*/, Instant /*at*/) {}
+  virtual void on_end(TaskId /*task*/, Instant /*at*/) {}
+};
+
+}  // namespace foretoken::des

@@ -1,0 +1,98 @@
+// The question: one model on one cluster under one parallel configuration, checked and complete.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/profile.h"
+#include "sim/lowering/runtime.h"
+#include "sim/model/activations.h"
+#include "sim/model/transformer.h"
+#include "sim/net/cluster.h"
+#include "sim/net/process_groups.h"
+
+namespace foretoken::lowering {
+
+struct Parallelism {
+  int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
+  bool sequence_parallel = false;
+  bool embedding_and_head_as_layers = false;  ///< they take the place of one layer each when layers are dealt out
+  std::vector<int> layers_per_stage;          ///< stated by the user; empty: dealt out evenly
+};
+
+struct Batch {
+  std::int64_t micro = 1, global = 1, sequence_length = 1;
+  int microbatch_group = 0;  ///< of interleaving; 0: the pipeline degree
+};
+
+struct Recompute {
+  model::RecomputeGranularity granularity = model::RecomputeGranularity::kNone;
+  bool block = false;             ///< method block: only the first `layers` of each chunk; else uniform
+  int layers = 1;                 ///< uniform: group size; block: layers recomputed in each chunk
+  model::SelectiveModules modules;
+};
+
+/// Bytes per parameter of the mixed-precision recipe (section 3.1 of the memory model, docs/models/memory.md).
+struct PrecisionRecipe {
+  double weight_bytes = 2;
+  double gradient_bytes = 4;        ///< main gradient
+  double extra_gradient_bytes = 0;  ///< a second, 16-bit gradient copy (fp16 recipe of 20 bytes: 2 + 4)
+  double master_bytes = 4;
+  double moment_bytes = 8;          ///< Adam's two moments
+};
+
+struct Optimizer {
+  std::string name = "adam";
+  int zero_stage = 0;  ///< 0, or 1: Megatron's distributed optimizer
+};
+
+struct Overlap {
+  bool grad_reduce = false, param_gather = false, p2p = false;
+};
+
+struct TrainingRun {
+  double tokens = 0;
+  std::optional<double> price_per_gpu_hour;
+  std::string currency = "USD";
+};
+
+/// Immutable once read; nobody downstream checks it again.
+struct Scenario {
+  std::string name;
+  model::Transformer model;
+  net::Cluster cluster;
+  int gpus = 1;
+  cost::Profile profile;
+  Runtime runtime;
+  Parallelism parallelism;
+  std::string schedule = "1f1b";  ///< a name of the schedule catalogue
+  Batch batch;
+  Precision precision = Precision::kBf16;
+  PrecisionRecipe recipe;
+  Recompute recompute;
+  model::AttentionKind attention = model::AttentionKind::kFlash;
+  Optimizer optimizer;
+  Overlap overlap;
+  std::optional<TrainingRun> run;
+
+  std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default
+  std::vector<std::string> assumptions;  ///< what was assumed, each with its source
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
+    return static_cast<int>(batch.global / (batch.micro * parallelism.data));
+  }
+  [[nodiscard]] net::Degrees degrees() const {
+    return {parallelism.tensor, parallelism.context, parallelism.data, parallelism.pipeline};
+  }
+  /// How one layer is cut and executed under this scenario.
+  [[nodiscard]] model::LayerContext layer_context() const;
+  /// Layers of chunk `chunk` of stage `stage`.
+  [[nodiscard]] int layers_in(int stage, int chunk) const;
+};
+
+/// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
+[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers, const Parallelism& parallelism);
+
+}  // namespace foretoken::lowering

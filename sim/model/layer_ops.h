@@ -1,0 +1,79 @@
+// The kernels of a layer, one by one and in order, forward and backward, on one GPU of a tensor-parallel group.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/model/transformer.h"
+
+namespace foretoken::model {
+
+enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
+
+/// What the software fuses; each flag that is off adds the separate kernels.
+struct Fusions {
+  bool cross_entropy = false;  ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
+};
+
+/// How one layer is cut and executed.
+struct LayerContext {
+  std::int64_t sequence = 1;      ///< s
+  std::int64_t micro_batch = 1;   ///< b
+  int tensor = 1;                 ///< t
+  int context = 1;                ///< c
+  bool sequence_parallel = false;
+  AttentionKind attention = AttentionKind::kFlash;
+  Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
+  Fusions fusions;
+  /// Bytes of gradient traffic per weight and micro-batch that accumulating into the main gradient costs: 8 when fused
+  /// into the weight-gradient GEMM (read and write fp32), more when a separate kernel adds.
+  double gradient_accumulation_bytes = 8;
+  /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
+  bool overlap_backward_collectives = true;
+
+  [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
+    return static_cast<double>(sequence) * static_cast<double>(micro_batch) / context;
+  }
+};
+
+/// Whose links a collective of a layer uses.
+enum class CommGroup : std::uint8_t { kTensor, kContext };
+
+/// A collective inside a layer. `payload` as in CollectiveShape.
+struct LayerCollective {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes payload;
+  CommGroup group = CommGroup::kTensor;
+};
+
+enum class OpRole : std::uint8_t { kLinear, kAttention, kNorm, kElementwise, kEmbedding, kHead, kLoss, kAccumulate, kComm };
+
+/// One kernel or collective. Kernels run in list order; a collective marked `beside_next` starts when the ops before
+/// it have ended, runs beside the next kernel, and the kernel after that waits for both.
+struct LayerOp {
+  std::string_view name;
+  OpRole role = OpRole::kElementwise;
+  std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective> work;
+  bool beside_next = false;
+};
+
+using OpList = std::vector<LayerOp>;
+
+/// Forward pass of one layer.
+[[nodiscard]] OpList layer_forward(const Transformer& model, const LayerContext& context);
+/// Backward pass of one layer, without recomputation.
+[[nodiscard]] OpList layer_backward(const Transformer& model, const LayerContext& context);
+/// The attention core alone (scores, softmax, dropout, values): what selective recomputation repeats.
+[[nodiscard]] OpList attention_core_forward(const Transformer& model, const LayerContext& context);
+
+/// Embedding on the first stage.
+[[nodiscard]] OpList embedding_forward(const Transformer& model, const LayerContext& context);
+[[nodiscard]] OpList embedding_backward(const Transformer& model, const LayerContext& context);
+/// Final norm, output projection and loss on the last stage.
+[[nodiscard]] OpList head_forward(const Transformer& model, const LayerContext& context);
+[[nodiscard]] OpList head_backward(const Transformer& model, const LayerContext& context);
+
+}  // namespace foretoken::model

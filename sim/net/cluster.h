@@ -1,0 +1,44 @@
+// A cluster: its GPU, its node and the fabric between nodes, as a datasheet states them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sim/base/kernel.h"
+#include "sim/base/placement.h"
+
+namespace foretoken::net {
+
+/// A GPU by its datasheet (topologies/gpus/NAME.json). Rates are dense, without sparsity.
+struct Gpu {
+  std::string name;
+  std::string architecture;                     ///< "volta", "ampere", "hopper", "blackwell"
+  std::map<Precision, FlopPerSecond> peak;      ///< dense matrix rates
+  int streaming_multiprocessors = 0;
+  Bytes memory;                                 ///< what the driver reports, not the marketing figure
+  BytesPerSecond memory_bandwidth;
+  std::optional<double> tdp_watts;
+  std::string source;
+
+  /// Dense peak of `precision`, if the GPU has it.
+  [[nodiscard]] std::optional<FlopPerSecond> peak_of(Precision precision) const {
+    const auto found = peak.find(precision);
+    return found == peak.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+/// A kind of cluster (topologies/NAME.json); how many GPUs a job takes is the scenario's business.
+struct Cluster {
+  std::string name;
+  Gpu gpu;
+  int gpus_per_node = 8;         ///< GPUs of one host
+  std::string nvlink_fabric;     ///< "nvswitch", "hybrid-cube-mesh", "bridge" or "none"
+  NodeLinks links;               ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
+  std::string fabric_kind;       ///< "fat-tree", "single-switch", "dragonfly"
+  bool rail_optimized = false;
+  std::optional<double> price_per_gpu_hour;
+  std::string source;
+};
+
+}  // namespace foretoken::net

@@ -1,0 +1,59 @@
+// The numbers a prediction consists of, with their definitions; writers turn them into text and JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+
+namespace foretoken::report {
+
+/// Where the time of the busiest stage goes; the parts add up to the step.
+struct TimeSplit {
+  Seconds compute, tensor_parallel_comm, context_parallel_comm, pipeline_comm, data_parallel_comm, optimizer, bubble,
+      host, other;
+};
+
+struct StageMemory {
+  Bytes weights, gradients, optimizer, activations, other, peak;
+  int peak_microbatch_chunks = 0;  ///< chunk activations alive at the peak, as replayed
+  int layers = 0;
+};
+
+struct Memory {
+  Bytes peak, capacity;
+  bool fits = true;
+  std::vector<StageMemory> per_stage;
+  std::string dominant;   ///< what takes most of the fullest stage
+  std::string advice;     ///< the cheapest change that would make it fit; empty when it fits
+  // The whole model over all GPUs.
+  Bytes model_state;               ///< bytes per parameter x parameters
+  Bytes boundary_whole_batch;      ///< layer-boundary activations (2 s b h per layer) of the whole global batch at once
+  Bytes boundary_one_microbatch;   ///< the same of one micro-batch
+};
+
+struct RunCost {
+  double tokens = 0, days = 0, gpu_hours = 0;
+  std::optional<double> cost;
+  std::string currency = "USD";
+};
+
+/// Everything `simulate --json` prints.
+struct Metrics {
+  std::string name;
+  Seconds step_time;
+  double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
+  double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, megatron_log_tflops_per_gpu = 0;
+  double mfu = 0, hfu = 0, mfu_peak_tflops = 0;
+  double bubble_fraction = 0, ideal_bubble_fraction = 0, bubble_fraction_of_step = 0;
+  Seconds layer_forward, layer_backward;
+  TimeSplit time;
+  Memory memory;
+  std::optional<RunCost> run;
+  double p2p_bytes_per_step = 0;  ///< pipeline messages sent by the busiest stage, one rank
+  std::size_t tasks = 0;
+  std::vector<std::string> assumptions, warnings;
+};
+
+}  // namespace foretoken::report
