@@ -122,6 +122,8 @@ class Node {
   /// Adds a complaint about this value, or about its member `key`: say expected, found, what to try.
   void complain(std::string_view message) const;
   void complain(std::string_view key, std::string_view message) const;
+  /// "expected WHAT, found ...", or "missing; expected WHAT".
+  void expected(std::string_view what) const;
   /// "a string "8"", "an array", "nothing": the value in words, short and printable.
   [[nodiscard]] std::string found() const;
 
@@ -133,7 +135,6 @@ class Node {
  private:
   Node(const nlohmann::json* value, bool muted, const Node& parent, std::string pointer);
   [[nodiscard]] bool takes_default(std::string_view key) const;
-  void expected(std::string_view what) const;
   [[nodiscard]] std::ptrdiff_t as_choice(std::span<const std::string> names) const;
 
   const nlohmann::json* value_;  ///< nullptr: missing
