@@ -14,26 +14,27 @@ enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
 
 /// A dense decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
 struct Transformer {
-  std::string name;
-  std::int64_t layers = 1;            ///< L
-  std::int64_t hidden = 1;            ///< h
-  std::int64_t heads = 1;             ///< a, query heads
-  std::int64_t kv_heads = 1;          ///< g, key/value heads; equal to heads without grouped-query attention
-  std::int64_t head_dim = 1;          ///< d; heads * head_dim may differ from hidden
-  std::int64_t ffn_hidden = 1;        ///< f
-  std::int64_t vocabulary = 1;        ///< V as configured, not padded
-  std::int64_t max_positions = 0;     ///< learned position embeddings; 0 otherwise
+  std::string name = "";
+  std::int64_t layers = 1;         ///< L
+  std::int64_t hidden = 1;         ///< h
+  std::int64_t heads = 1;          ///< a, query heads
+  std::int64_t kv_heads = 1;       ///< g, key/value heads; equal to heads without grouped-query attention
+  std::int64_t head_dim = 1;       ///< d; heads * head_dim may differ from hidden
+  std::int64_t ffn_hidden = 1;     ///< f
+  std::int64_t vocabulary = 1;     ///< V as configured, not padded
+  std::int64_t max_positions = 0;  ///< learned position embeddings; 0 otherwise
   Norm norm = Norm::kLayerNorm;
   Activation activation = Activation::kGelu;
   Positions positions = Positions::kLearned;
   bool tied_embeddings = true;
-  bool linear_bias = true;            ///< biases of proj, fc1, fc2 (and qkv unless qkv_bias says otherwise)
+  bool linear_bias = true;  ///< biases of proj, fc1, fc2 (and qkv unless qkv_bias says otherwise)
   bool qkv_bias = true;
-  bool embedding_norm = false;        ///< BLOOM's layer norm behind the embedding
-  bool parallel_residual = false;     ///< NeoX: attention and MLP side by side
-  double hidden_dropout = 0.0;        ///< as in the model's config
+  bool embedding_norm = false;     ///< BLOOM's layer norm behind the embedding
+  bool parallel_residual = false;  ///< NeoX: attention and MLP side by side
+  double hidden_dropout = 0.0;     ///< as in the model's config
   double attention_dropout = 0.0;
-  std::string source;
+  bool norm_bias = true;  ///< LayerNorm's bias; MPT has none, RMSNorm never has one
+  std::string source = "";
 
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
@@ -44,6 +45,10 @@ struct Transformer {
 [[nodiscard]] double layer_matmul_parameters(const Transformer& model);
 /// All parameters of one layer, with norms and biases.
 [[nodiscard]] double layer_parameters(const Transformer& model);
+/// Parameters of one norm: weight, and bias where the norm has one.
+[[nodiscard]] double norm_parameters(const Transformer& model);
+/// Parameters of one layer that every rank of a tensor-parallel group holds whole: norms, biases of proj and fc2.
+[[nodiscard]] double replicated_layer_parameters(const Transformer& model);
 /// Input embedding: token table, learned positions, BLOOM's norm.
 [[nodiscard]] double embedding_parameters(const Transformer& model);
 /// Final norm and, untied, the output head.
