@@ -15,23 +15,23 @@ enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
 /// A dense decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
 struct Transformer {
   std::string name;
-  std::int64_t layers = 1;            ///< L
-  std::int64_t hidden = 1;            ///< h
-  std::int64_t heads = 1;             ///< a, query heads
-  std::int64_t kv_heads = 1;          ///< g, key/value heads; equal to heads without grouped-query attention
-  std::int64_t head_dim = 1;          ///< d; heads * head_dim may differ from hidden
-  std::int64_t ffn_hidden = 1;        ///< f
-  std::int64_t vocabulary = 1;        ///< V as configured, not padded
-  std::int64_t max_positions = 0;     ///< learned position embeddings; 0 otherwise
+  std::int64_t layers = 1;         ///< L
+  std::int64_t hidden = 1;         ///< h
+  std::int64_t heads = 1;          ///< a, query heads
+  std::int64_t kv_heads = 1;       ///< g, key/value heads; equal to heads without grouped-query attention
+  std::int64_t head_dim = 1;       ///< d; heads * head_dim may differ from hidden
+  std::int64_t ffn_hidden = 1;     ///< f
+  std::int64_t vocabulary = 1;     ///< V as configured, not padded
+  std::int64_t max_positions = 0;  ///< learned position embeddings; 0 otherwise
   Norm norm = Norm::kLayerNorm;
   Activation activation = Activation::kGelu;
   Positions positions = Positions::kLearned;
   bool tied_embeddings = true;
-  bool linear_bias = true;            ///< biases of proj, fc1, fc2 (and qkv unless qkv_bias says otherwise)
+  bool linear_bias = true;  ///< biases of proj, fc1, fc2 (and qkv unless qkv_bias says otherwise)
   bool qkv_bias = true;
-  bool embedding_norm = false;        ///< BLOOM's layer norm behind the embedding
-  bool parallel_residual = false;     ///< NeoX: attention and MLP side by side
-  double hidden_dropout = 0.0;        ///< as in the model's config
+  bool embedding_norm = false;     ///< BLOOM's layer norm behind the embedding
+  bool parallel_residual = false;  ///< NeoX: attention and MLP side by side
+  double hidden_dropout = 0.0;     ///< as in the model's config
   double attention_dropout = 0.0;
   std::string source;
 

@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "sim/base/units.h"
+#include "sim/lowering/lower.h"
+#include "sim/lowering/scenario.h"
+#include "sim/observe/memory_timeline.h"
+#include "sim/observe/stage_times.h"
 
 namespace foretoken::report {
 
@@ -55,5 +59,12 @@ struct Metrics {
   std::size_t tasks = 0;
   std::vector<std::string> assumptions, warnings;
 };
+
+/// Turns observations into the numbers people ask for.
+///   tokens/s = global batch x sequence / step;  MFU = model operations / (GPUs x dense peak x step), HFU the same with
+///   recomputed operations;  bubble = (T - W) / W, of the step (T - W) / T, with T from the first forward's start to the
+///   last backward's end and W the largest busy time of a stage (arXiv:2104.04473 section 2.2);  ideal (p - 1) / (v m).
+[[nodiscard]] Metrics measure(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
+                              const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory);
 
 }  // namespace foretoken::report
