@@ -1,16 +1,140 @@
-// The fitted costs of one kind of GPU (calibration/profiles/NAME.json).
+// The fitted costs of one kind of GPU (calibration/profiles/NAME.json): laws with a handful of constants, no tables.
 #pragma once
 
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/base/units.h"
 
 namespace foretoken::cost {
 
+/// What a law's constants rest on. Errors are |predicted / measured - 1| on samples that the fit never saw.
+struct Evidence {
+  std::string source{};  ///< the measurements, or "scaled from NAME by ..." when this GPU was not measured
+  int samples = 0;       ///< measurements that entered the fit
+  int held_out = 0;      ///< measurements kept apart; 0: nothing was checked, and the errors below mean nothing
+  double median_error = 0, p90_error = 0, worst_error = 0;
+};
+
+/// Tiles and waves: how a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
+struct TileWaveLaw {
+  FlopPerSecond peak{};  ///< dense datasheet rate of the precision
+  int multiprocessors = 1;
+  double efficiency = 1;              ///< e: part of the peak that the inner loop reaches
+  double prologue_k = 0;              ///< k0: fill, drain and epilogue of a tile, in steps of k
+  double small_tile_loss = 0;         ///< q: efficiency lost per halving of the 256 x 128 tile
+  BytesPerSecond memory_bandwidth{};  ///< what the GEMM reaches, already times its efficiency
+  Seconds launch{};
+  /// Sustained / short-benchmark time of compute-bound kernels: power limits lower the clock of a GPU that is busy for
+  /// seconds. Multiplies the compute term only.
+  double sustained_factor = 1;
+};
+
+/// Smooth roofline t = launch + (compute^p + memory^p)^(1/p), where only such a fit was published.
+struct RooflineLaw {
+  FlopPerSecond compute_rate{};       ///< already times its efficiency
+  BytesPerSecond memory_bandwidth{};  ///< already times its efficiency
+  double sharpness = 2;               ///< p
+  Seconds launch{};
+  double sustained_factor = 1;
+};
+
+struct GemmLaw {
+  std::variant<TileWaveLaw, RooflineLaw> law{};
+  double weight_gradient_factor = 1;  ///< time of the NT layout, relative to the others
+  Evidence evidence{};
+};
+
+/// One half of attention: rate = peak / ((1 + s0 / s) (1 + c multiprocessors / blocks)).
+struct AttentionRate {
+  FlopPerSecond peak{};
+  double half_length = 0;  ///< s0, tokens: at this sequence length the kernel runs at half its peak rate
+  double tail = 0;         ///< c: idle multiprocessors at the end, in thread blocks of average length
+};
+
+/// Fused attention for one head dimension.
+struct AttentionLaw {
+  int head_dim = 128;
+  bool causal = true;
+  AttentionRate forward{}, backward{};
+  Evidence evidence{};
+};
+
+struct AttentionLaws {
+  std::vector<AttentionLaw> laws{};  ///< at least one causal and one full
+  int multiprocessors = 1;           ///< thread blocks that run at once, for small batch x heads
+  int block_rows = 128;              ///< query rows of one thread block
+  Seconds launch{};
+};
+
+/// t = launch + bytes / (bandwidth x efficiency).
+struct MemoryBoundLaw {
+  BytesPerSecond bandwidth{};  ///< datasheet
+  double efficiency = 1;
+  Seconds launch{};
+  Evidence evidence{};
+};
+
+/// t = latency + max(x + spread sqrt(x), V / plateau) with x = V / bandwidth and V the ring bytes of one rank.
+struct CollectiveCurve {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  int ranks = 2;
+  Seconds latency{};
+  BytesPerSecond bandwidth{};  ///< asymptote of the bus bandwidth
+  double spread = 0;           ///< sqrt(seconds)
+  BytesPerSecond plateau{};    ///< highest bus bandwidth allowed
+  Evidence evidence{};
+};
+
+/// Curves measured inside a node whose GPUs have links of `reference` each (per direction).
+struct InsideNodeLaw {
+  BytesPerSecond reference{};
+  std::vector<CollectiveCurve> curves{};  ///< sorted by kind, then ranks; at least one for each kind
+};
+
+/// The same law across nodes: latency + latency_per_doubling log2(nodes), bandwidth = efficiency x NIC rate of the
+/// group.
+struct AcrossNodesCurve {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Seconds latency{};  ///< of log2(nodes) = 0
+  Seconds latency_per_doubling{};
+  double efficiency = 1;          ///< of the group's share of the node's NICs
+  double spread = 0;              ///< sqrt(seconds)
+  double plateau_efficiency = 1;  ///< highest part of the NIC rate allowed
+  double two_node_gain = 1;       ///< trees between exactly two nodes move less over the NICs than rings
+  Evidence evidence{};
+};
+
+struct AcrossNodesLaw {
+  std::vector<AcrossNodesCurve> curves{};  ///< one for each kind
+  double lone_rank_factor = 1;             ///< NIC efficiency of a group with one rank per node, relative to many
+};
+
+/// t = latency + payload / (efficiency x link rate).
+struct PointToPointLaw {
+  struct Path {
+    Seconds latency{};
+    double efficiency = 1;
+  };
+  Path nvlink{}, pcie{}, network{};
+  Evidence evidence{};
+};
+
 /// Hardware constants, each with its source and its residuals.
 struct Profile {
-  std::string name;                ///< "a100-sxm4-80gb"
-  std::string gpu;                 ///< the GPU it describes
-  std::vector<std::string> notes;  ///< one line per part: source, samples, residuals
+  std::string name{};                ///< "a100-sxm4-80gb"
+  std::string gpu{};                 ///< the GPU it describes
+  std::vector<std::string> notes{};  ///< one line per part: source, samples, residuals
+  std::map<Precision, GemmLaw> gemm{};
+  AttentionLaws attention{};
+  MemoryBoundLaw memory_bound{};
+  InsideNodeLaw nvlink{};  ///< collectives among GPUs of one NVLink domain
+  InsideNodeLaw pcie{};    ///< collectives among GPUs of one node without NVLink
+  AcrossNodesLaw network{};
+  PointToPointLaw point_to_point{};
 };
 
 }  // namespace foretoken::cost

@@ -1,0 +1,81 @@
+// Fused attention (FlashAttention, cuDNN): a rate that grows with the sequence and with the number of thread blocks.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::cost {
+namespace {
+
+constexpr int kPad = 8;  // Kernels pad the head dimension to a multiple of 8 (flash_attn_interface, 16-byte loads).
+
+const AttentionRate& half_of(const AttentionLaw& law, bool backward) { return backward ? law.backward : law.forward; }
+
+/// The laws of the nearest measured head dimensions at and below, and at and above `head_dim`.
+struct Neighbours {
+  const AttentionLaw* below = nullptr;
+  const AttentionLaw* above = nullptr;
+};
+
+Neighbours neighbours(const AttentionLaws& attention, bool causal, int head_dim) {
+  Neighbours found;
+  for (const AttentionLaw& law : attention.laws) {
+    if (law.causal != causal) continue;
+    if (law.head_dim <= head_dim && (!found.below || law.head_dim > found.below->head_dim)) found.below = &law;
+    if (law.head_dim >= head_dim && (!found.above || law.head_dim < found.above->head_dim)) found.above = &law;
+  }
+  expects(found.below || found.above, "the profile has attention laws for causal and for full attention");
+  return found;
+}
+
+/// Constants for any head dimension: interpolated over log2(d) between measured ones; below the smallest the rate falls
+/// in proportion to d (the softmax per score stays, the products shrink); above the largest they stay.
+AttentionRate rate_for(const AttentionLaws& attention, const AttentionShape& shape) {
+  const int dim = (static_cast<int>(shape.head_dim) + kPad - 1) / kPad * kPad;
+  const auto [below, above] = neighbours(attention, shape.causal, dim);
+  if (!above) return half_of(*below, shape.backward);
+  if (!below) {
+    AttentionRate rate = half_of(*above, shape.backward);
+    rate.peak = rate.peak * (static_cast<double>(dim) / above->head_dim);
+    return rate;
+  }
+  const AttentionRate& low = half_of(*below, shape.backward);
+  const AttentionRate& high = half_of(*above, shape.backward);
+  if (below == above) return low;
+  const double w = std::log2(static_cast<double>(dim) / below->head_dim) /
+                   std::log2(static_cast<double>(above->head_dim) / below->head_dim);
+  return {.peak = (1 - w) * low.peak + w * high.peak,
+          .half_length = (1 - w) * low.half_length + w * high.half_length,
+          .tail = (1 - w) * low.tail + w * high.tail};
+}
+
+}  // namespace
+
+/// Time of one fused attention kernel.
+///
+///   t = launch + flop / peak (1 + s0 / s) (1 + c multiprocessors / blocks)
+///
+/// s is kv_length; the forward pass cuts queries into thread blocks, the backward pass keys. Padding of the head
+/// dimension to a multiple of 8 is paid for.
+///
+/// Source: series of the flash-attention repository, arXiv:2307.08691; c from SimuMax's operator tables.
+/// Holds for: sequences >= 512; head dimensions 32 to 256.
+/// Error: the profile's attention residuals.
+Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
+  expects(shape.batch >= 1 && shape.heads >= 1 && shape.q_length >= 1 && shape.kv_length >= 1 && shape.head_dim >= 1,
+          "attention has positive dimensions");
+  const AttentionLaws& attention = profile.attention;
+  const AttentionRate rate = rate_for(attention, shape);
+  const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
+  const double flop = shape.flop().value() * padded / static_cast<double>(shape.head_dim);
+  const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
+  const double blocks =
+      static_cast<double>(shape.batch * shape.heads) * std::max(1.0, static_cast<double>(cut) / attention.block_rows);
+  const double slowdown = (1.0 + rate.half_length / static_cast<double>(shape.kv_length)) *
+                          (1.0 + rate.tail * attention.multiprocessors / blocks);
+  return attention.launch + slowdown * (Flop(flop) / rate.peak);
+}
+
+}  // namespace foretoken::cost

@@ -1,0 +1,11 @@
+// A hand-written A100-80GB profile for tests and benchmarks that must not read files.
+#pragma once
+
+#include "sim/cost/profile.h"
+
+namespace foretoken::cost {
+
+/// Rounded constants of an A100-SXM4-80GB; calibration/profiles/a100-sxm4-80gb.json is what predictions use.
+[[nodiscard]] Profile example_a100_profile();
+
+}  // namespace foretoken::cost

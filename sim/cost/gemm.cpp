@@ -1,0 +1,93 @@
+// Matrix products: tiles dealt out to the multiprocessors in waves, never faster than memory allows.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::cost {
+namespace {
+
+/// A tile of the output that one multiprocessor computes; `halvings` below 256 x 128.
+struct Tile {
+  std::int64_t rows, columns;
+  double halvings;
+};
+
+// The tile shapes that cuBLAS and CUTLASS list for 16-bit tensor-core kernels.
+constexpr std::array<Tile, 8> kTiles{
+    {{256, 128, 0}, {128, 256, 0}, {128, 128, 1}, {256, 64, 1}, {64, 256, 1}, {128, 64, 2}, {64, 128, 2}, {64, 64, 3}}};
+constexpr std::array<int, 4> kSplits{1, 2, 4, 8};
+
+/// Bytes that must cross the memory bus at least once; outputs have 16 bits even when inputs have 8.
+double least_bytes(const GemmShape& shape) {
+  const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  const double in = bytes_per_element(shape.precision);
+  const double out = std::max(in, 2.0);
+  return (in * (m * k + k * n) + out * m * n) * static_cast<double>(shape.batch);
+}
+
+/// The best tile and split of k.
+///
+///   waves = ceil(batch ceil(m/Tm) ceil(n/Tn) s / SMs)
+///   t = waves 2 Tm Tn (k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))  [+ 8 m n s batch / bandwidth if s > 1]
+///
+/// Source: wave quantisation as in NVIDIA's matrix multiplication guide (DU-09799-001); e, k0, q fitted on GEMM tables.
+/// Holds for: m, n, k >= 64 and multiples of 8; the library's own choice of tile may be worse than the best.
+/// Error: the profile's gemm residuals.
+double compute_seconds(const GemmShape& shape, const TileWaveLaw& law) {
+  const double k = static_cast<double>(shape.k);
+  const double processors = law.multiprocessors;
+  const double rate = law.peak.value() / processors * law.efficiency;
+  const double reduction = 8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                           static_cast<double>(shape.batch) / law.memory_bandwidth.value();
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : kTiles) {
+    const std::int64_t tiles =
+        shape.batch * ((shape.m + tile.rows - 1) / tile.rows) * ((shape.n + tile.columns - 1) / tile.columns);
+    const double per_k =
+        2.0 * static_cast<double>(tile.rows * tile.columns) / (rate * (1.0 - law.small_tile_loss * tile.halvings));
+    for (const int split : kSplits) {
+      const double waves = std::ceil(static_cast<double>(tiles * split) / processors);
+      double seconds = waves * per_k * (k / split + law.prologue_k);
+      if (split > 1) seconds += reduction * split;
+      best = std::min(best, seconds);
+    }
+  }
+  return best;
+}
+
+Seconds time_of(const GemmShape& shape, const TileWaveLaw& law) {
+  const double compute = compute_seconds(shape, law) * law.sustained_factor;
+  const double memory = least_bytes(shape) / law.memory_bandwidth.value();
+  return law.launch + Seconds(std::max(compute, memory));
+}
+
+/// Source: the roofline fits published with ai-dynamo/aiconfigurator's fp8 tables.
+Seconds time_of(const GemmShape& shape, const RooflineLaw& law) {
+  const double compute = (shape.flop() / law.compute_rate).value() * law.sustained_factor;
+  const double memory = least_bytes(shape) / law.memory_bandwidth.value();
+  const double larger = std::max(compute, memory), ratio = std::min(compute, memory) / larger;
+  return law.launch + Seconds(larger * std::pow(1.0 + std::pow(ratio, law.sharpness), 1.0 / law.sharpness));
+}
+
+}  // namespace
+
+/// Time of `batch` equal products.
+///
+///   t = (launch + max(tiles and waves, bytes / bandwidth)) x (weight gradient ? its factor : 1)
+///
+/// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor.
+/// Precondition: every dimension >= 1; the profile has the precision.
+Seconds gemm_time(const GemmShape& shape, const Profile& profile) {
+  expects(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1, "a GEMM has positive dimensions");
+  const auto found = profile.gemm.find(shape.precision);
+  expects(found != profile.gemm.end(), "the profile has a GEMM law for the precision");
+  const GemmLaw& gemm = found->second;
+  const Seconds time = std::visit([&](const auto& law) { return time_of(shape, law); }, gemm.law);
+  return shape.pass == GemmPass::kWeightGradient ? gemm.weight_gradient_factor * time : time;
+}
+
+}  // namespace foretoken::cost

@@ -1,0 +1,20 @@
+// How much of a node's NICs one group of ranks gets.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/base/placement.h"
+
+namespace foretoken::cost {
+
+/// Rate into and out of one node for a group with `ranks` GPUs there while `groups` such groups communicate: an even
+/// share of all NICs, at most what its own GPUs' NICs carry (each GPU drives its nearest NIC, or several when there are
+/// more NICs than GPUs), all divided by the oversubscription of the fabric above.
+/// Source: NCCL's channel search gives each GPU its nearest NICs (nccl src/graph/search.cc).
+[[nodiscard]] inline BytesPerSecond network_share(const NodeLinks& links, int ranks, int groups) {
+  const double nics_per_gpu = std::max(1.0, static_cast<double>(links.nics) / links.gpus);
+  const BytesPerSecond own = static_cast<double>(ranks) * nics_per_gpu * links.nic;
+  return std::min(own, links.nics_total() / static_cast<double>(groups)) / links.oversubscription;
+}
+
+}  // namespace foretoken::cost
