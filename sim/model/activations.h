@@ -18,21 +18,29 @@ struct SelectiveModules {
   bool activation = false;
 };
 
-/// Bytes stored per layer and micro-batch on one GPU. Unfused attention: exactly Table 2 of arXiv:2205.05198 (for its
-/// GPT shapes with dropout); flash attention: facts of Transformer Engine modules.
+/// Bytes stored per layer and micro-batch on one GPU. Dropout masks count where the model's dropout is above 0.
+/// Unfused attention: term by term section 4 of arXiv:2205.05198, which for its GPT shapes is Table 2 exactly; flash
+/// attention: what Transformer Engine's modules save, with the norms' statistics and the log-sum-exp of the softmax.
 [[nodiscard]] Bytes layer_activation_bytes(const Transformer& model, const LayerContext& context,
                                            RecomputeGranularity granularity, SelectiveModules modules = {});
 
 /// What the embedding stores per micro-batch (dropout mask, token ids).
 [[nodiscard]] Bytes embedding_activation_bytes(const Transformer& model, const LayerContext& context);
 
-/// What final norm, head and loss store per micro-batch until their backward pass.
+/// What final norm, head and loss store per micro-batch until their backward pass: input and output of the norm, and
+/// of the cross entropy the fp32 softmax or, fused, the gradient of the logits in 16 bits.
 [[nodiscard]] Bytes head_activation_bytes(const Transformer& model, const LayerContext& context);
 
-/// Short-lived bytes on top of the stored ones: the largest of a layer's backward pass.
+/// Short-lived bytes on top of the stored ones: the largest of a layer's backward pass, without recomputation.
 [[nodiscard]] Bytes layer_backward_transient_bytes(const Transformer& model, const LayerContext& context);
 
-/// Short-lived bytes of the loss: logits, their fp32 copy or gradient, the gathered head input.
+/// The same when the layer recomputes: what it recomputes is alive beside its gradients. `kFull` here means that the
+/// layer's own input is all that was stored.
+[[nodiscard]] Bytes layer_backward_transient_bytes(const Transformer& model, const LayerContext& context,
+                                                   RecomputeGranularity granularity, SelectiveModules modules = {});
+
+/// Short-lived bytes of head and loss on top of head_activation_bytes: the 16-bit logits beside their fp32 copy, or in
+/// the head's backward pass its input's gradient, its gathered input and its weights' gradient, whichever is larger.
 [[nodiscard]] Bytes loss_transient_bytes(const Transformer& model, const LayerContext& context);
 
 /// The tensor sent between stages, per micro-batch.

@@ -14,7 +14,7 @@ enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
 
 /// A dense decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
 struct Transformer {
-  std::string name;
+  std::string name = "";
   std::int64_t layers = 1;         ///< L
   std::int64_t hidden = 1;         ///< h
   std::int64_t heads = 1;          ///< a, query heads
@@ -33,7 +33,8 @@ struct Transformer {
   bool parallel_residual = false;  ///< NeoX: attention and MLP side by side
   double hidden_dropout = 0.0;     ///< as in the model's config
   double attention_dropout = 0.0;
-  std::string source;
+  bool norm_bias = true;  ///< LayerNorm's bias; MPT has none, RMSNorm never has one
+  std::string source = "";
 
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
@@ -44,6 +45,10 @@ struct Transformer {
 [[nodiscard]] double layer_matmul_parameters(const Transformer& model);
 /// All parameters of one layer, with norms and biases.
 [[nodiscard]] double layer_parameters(const Transformer& model);
+/// Parameters of one norm: weight, and bias where the norm has one.
+[[nodiscard]] double norm_parameters(const Transformer& model);
+/// Parameters of one layer that every rank of a tensor-parallel group holds whole: norms, biases of proj and fc2.
+[[nodiscard]] double replicated_layer_parameters(const Transformer& model);
 /// Input embedding: token table, learned positions, BLOOM's norm.
 [[nodiscard]] double embedding_parameters(const Transformer& model);
 /// Final norm and, untied, the output head.
