@@ -1,0 +1,39 @@
+// Where data files are found by name: the user's data folders first, then those we ship.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretoken::io {
+
+/// A kind of data file: what complaints call it and the folder its files stand in.
+struct DataKind {
+  std::string_view word;
+  std::string_view folder;
+};
+inline constexpr DataKind kModels{"model", "models"};
+inline constexpr DataKind kClusters{"cluster", "topologies"};
+inline constexpr DataKind kGpus{"GPU", "topologies/gpus"};
+inline constexpr DataKind kProfiles{"profile", "calibration/profiles"};
+inline constexpr DataKind kRuntimes{"runtime", "calibration/runtimes"};
+inline constexpr DataKind kScenarios{"scenario", "scenarios"};
+
+/// $FORETOKEN_DATA (if set), the current folder, the source folder and the installed folder compiled in, in this order.
+[[nodiscard]] std::vector<std::filesystem::path> data_roots();
+
+/// Names of all files of a kind over all roots, sorted, each once.
+[[nodiscard]] std::vector<std::string> list_names(const DataKind& kind);
+
+/// NAME.json of a kind in the first root that has it.
+[[nodiscard]] std::optional<std::filesystem::path> find_data_file(const DataKind& kind, std::string_view name);
+
+/// Whether a reference is a path (ends in .json or holds a slash) rather than a name.
+[[nodiscard]] bool is_path(std::string_view reference);
+
+/// "unknown model "gpt"; did you mean "gpt2"?", or the list of what there is.
+[[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);
+
+}  // namespace foretoken::io

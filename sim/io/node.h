@@ -1,0 +1,147 @@
+// Checked access to JSON: a wrong value becomes a complaint with its file and JSON pointer, and reading goes on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.h"
+
+namespace foretoken::io {
+
+/// What reading found, shared by all nodes of one question; the top-level reader throws once, with everything.
+struct Findings {
+  std::vector<Complaint> complaints;
+  std::vector<std::string> defaulted;  ///< JSON pointers of absent keys that took their default
+
+  void throw_if_wrong() const;  ///< ConfigError with every complaint, if there is one
+};
+
+/// Where a JSON value comes from.
+struct Source {
+  std::string file;                   ///< as shown to the user
+  std::filesystem::path folder = {};  ///< relative paths inside it start here
+  bool notes_defaults = false;        ///< absent optional keys are listed in Findings::defaulted
+};
+
+/// Numbers that a key may take.
+struct Range {
+  double low = std::numeric_limits<double>::lowest();
+  double high = std::numeric_limits<double>::max();
+  bool above_low = false;  ///< `low` itself is outside
+};
+inline constexpr Range kAnyNumber{};
+inline constexpr Range kPositive{.low = 0, .above_low = true};
+inline constexpr Range kNonNegative{.low = 0};
+inline constexpr Range kFraction{.low = 0, .high = 1};
+
+/// Whole numbers that a key may take; beyond 2^53 a double would not hold them exactly.
+struct WholeRange {
+  std::int64_t low = 1;
+  std::int64_t high = std::int64_t{1} << 53;
+};
+
+/// A JSON value with its pointer. Three forms of access to a member, for every kind of value:
+///   node.number("x")              required: complains when absent or wrong, then returns a harmless value of the range
+///   node.number_or("x", 3)        optional: absent or null takes 3, and the pointer is noted as defaulted
+///   node.find_number("x")         optional without a default
+/// What is read from a missing or mistyped object is silent: one mistake makes one complaint.
+/// A node is a view: the JSON value, the source and the findings must outlive it.
+class Node {
+ public:
+  Node(const nlohmann::json& value, const Source& source, Findings& findings, std::string pointer = {});
+
+  /// Every key not in `known` is a complaint with the name that was probably meant. Call once per object.
+  void allow_only(std::initializer_list<std::string_view> known) const;
+  void allow_only(std::span<const std::string> known) const;
+  [[nodiscard]] bool has(std::string_view key) const;   ///< present and not null
+  [[nodiscard]] std::vector<std::string> keys() const;  ///< sorted; none when this is no object
+
+  [[nodiscard]] Node object(std::string_view key) const { return child(key).as_object(); }
+  [[nodiscard]] std::optional<Node> find_object(std::string_view key) const;
+  [[nodiscard]] std::vector<Node> array(std::string_view key) const { return child(key).as_array(); }
+  [[nodiscard]] std::optional<std::vector<Node>> find_array(std::string_view key) const;
+
+  [[nodiscard]] double number(std::string_view key, Range range = kAnyNumber) const;
+  [[nodiscard]] double number_or(std::string_view key, double fallback, Range range = kAnyNumber) const;
+  [[nodiscard]] std::optional<double> find_number(std::string_view key, Range range = kAnyNumber) const;
+  [[nodiscard]] std::vector<double> numbers(std::string_view key, Range range = kAnyNumber) const;
+
+  [[nodiscard]] std::int64_t whole(std::string_view key, WholeRange range = {}) const;
+  [[nodiscard]] std::int64_t whole_or(std::string_view key, std::int64_t fallback, WholeRange range = {}) const;
+  [[nodiscard]] std::optional<std::int64_t> find_whole(std::string_view key, WholeRange range = {}) const;
+  [[nodiscard]] int positive_int(std::string_view key) const;
+  [[nodiscard]] int positive_int_or(std::string_view key, int fallback) const;
+
+  [[nodiscard]] std::string text(std::string_view key) const;
+  [[nodiscard]] std::string text_or(std::string_view key, std::string_view fallback) const;
+  [[nodiscard]] std::optional<std::string> find_text(std::string_view key) const;
+
+  [[nodiscard]] bool boolean(std::string_view key) const;
+  [[nodiscard]] bool boolean_or(std::string_view key, bool fallback) const;
+  [[nodiscard]] std::optional<bool> find_boolean(std::string_view key) const;
+
+  /// An enumeration by name: node.one_of<Kind>("kind", {{"flash", Kind::kFlash}, ...}).
+  template <class T>
+  using Choices = std::initializer_list<std::pair<std::string_view, T>>;
+  template <class T>
+  [[nodiscard]] T one_of(std::string_view key, Choices<T> choices) const {
+    return child(key).as_one_of(choices);
+  }
+  template <class T>
+  [[nodiscard]] T one_of_or(std::string_view key, T fallback, Choices<T> choices) const {
+    return takes_default(key) ? fallback : child(key).as_one_of(choices);
+  }
+
+  /// The member itself, of any kind; what is asked of an absent one complains that it is missing.
+  [[nodiscard]] Node child(std::string_view key) const;
+
+  // The value itself, for members of arrays and maps.
+  [[nodiscard]] Node as_object() const;
+  [[nodiscard]] std::vector<Node> as_array() const;
+  [[nodiscard]] double as_number(Range range = kAnyNumber) const;
+  [[nodiscard]] std::int64_t as_whole(WholeRange range = {}) const;
+  [[nodiscard]] std::string as_text() const;
+  [[nodiscard]] bool as_boolean() const;
+  template <class T>
+  [[nodiscard]] T as_one_of(Choices<T> choices) const {
+    std::vector<std::string> names;
+    for (const auto& choice : choices) names.emplace_back(choice.first);
+    return (choices.begin() + as_choice(names))->second;
+  }
+  [[nodiscard]] bool is_text() const;
+
+  /// Adds a complaint about this value, or about its member `key`: say expected, found, what to try.
+  void complain(std::string_view message) const;
+  void complain(std::string_view key, std::string_view message) const;
+  /// "expected WHAT, found ...", or "missing; expected WHAT".
+  void expected(std::string_view what) const;
+  /// "a string "8"", "an array", "nothing": the value in words, short and printable.
+  [[nodiscard]] std::string found() const;
+
+  [[nodiscard]] const std::string& pointer() const { return pointer_; }
+  [[nodiscard]] const Source& source() const { return *source_; }
+  [[nodiscard]] Findings& findings() const { return *findings_; }
+  [[nodiscard]] const nlohmann::json& value() const;  ///< null for a missing value
+
+ private:
+  Node(const nlohmann::json* value, bool muted, const Node& parent, std::string pointer);
+  [[nodiscard]] bool takes_default(std::string_view key) const;
+  [[nodiscard]] std::ptrdiff_t as_choice(std::span<const std::string> names) const;
+
+  const nlohmann::json* value_;  ///< nullptr: missing
+  const Source* source_;
+  Findings* findings_;
+  std::string pointer_;
+  bool muted_ = false;  ///< part of something already complained about
+};
+
+}  // namespace foretoken::io
