@@ -76,7 +76,8 @@ std::vector<Between> ours(const std::vector<Action>& actions, int stage) {
 TEST(PipelineActions, BlockingMessagesAreThoseThatMegatronCoreIssues) {
   std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/lowering/testdata/megatron_call_sequences.json");
   int compared = 0;
-  for (const auto& run : nlohmann::json::parse(file).at("runs")) {
+  const nlohmann::json calls = nlohmann::json::parse(file);
+  for (const auto& run : calls.at("runs")) {
     const bool interleaved = run.at("schedule") == "interleaved";
     const schedule::PipelineShape shape{run.at("p"), run.at("m"), run.at("v"),
                                         interleaved ? run.at("group").get<int>() : 0};
