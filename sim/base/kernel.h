@@ -13,10 +13,13 @@ enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8 };
 /// Bytes of one element.
 constexpr double bytes_per_element(Precision precision) {
   switch (precision) {
-    case Precision::kFp32: return 4;
+    case Precision::kFp32:
+      return 4;
     case Precision::kFp16:
-    case Precision::kBf16: return 2;
-    case Precision::kFp8: return 1;
+    case Precision::kBf16:
+      return 2;
+    case Precision::kFp8:
+      return 1;
   }
   return 0;
 }

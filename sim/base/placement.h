@@ -8,9 +8,9 @@ namespace foretoken {
 /// The ranks of one group (tensor parallel, data parallel, ...) and how they spread over nodes.
 struct GroupShape {
   int ranks = 1;
-  int nodes = 1;             ///< NVLink domains that the group touches
-  int ranks_per_node = 1;    ///< its ranks in each of them
-  int groups_per_node = 1;   ///< groups of this kind that use the NICs of one node at the same time
+  int nodes = 1;            ///< NVLink domains that the group touches
+  int ranks_per_node = 1;   ///< its ranks in each of them
+  int groups_per_node = 1;  ///< groups of this kind that use the NICs of one node at the same time
 
   friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };
@@ -19,11 +19,11 @@ struct GroupShape {
 struct NodeLinks {
   BytesPerSecond nvlink_per_gpu;  ///< 0 when GPUs talk over PCIe
   BytesPerSecond pcie_per_gpu;
-  BytesPerSecond nic;             ///< one NIC
-  int nics = 1;                   ///< NICs of one node (NVLink domain)
-  int gpus = 8;                   ///< GPUs of one node (NVLink domain)
-  double oversubscription = 1;    ///< of the fabric above the nodes; 1 is full bisection
-  Seconds hop_latency;            ///< one switch hop
+  BytesPerSecond nic;           ///< one NIC
+  int nics = 1;                 ///< NICs of one node (NVLink domain)
+  int gpus = 8;                 ///< GPUs of one node (NVLink domain)
+  double oversubscription = 1;  ///< of the fabric above the nodes; 1 is full bisection
+  Seconds hop_latency;          ///< one switch hop
 
   [[nodiscard]] constexpr BytesPerSecond nics_total() const { return nic * static_cast<double>(nics); }
 };

@@ -10,7 +10,9 @@ namespace foretoken {
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 static_assert(Addable<Seconds, Seconds>);
 static_assert(!Addable<Seconds, Bytes>);
 static_assert(!Addable<Seconds, double>);

@@ -24,7 +24,6 @@ void read_switches(const Node& node, lowering::Runtime& runtime) {
   runtime.overlap_param_gather = overlap.boolean_or("param_gather", runtime.overlap_param_gather);
   runtime.overlap_p2p = overlap.boolean_or("p2p", runtime.overlap_p2p);
   runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
-  runtime.p2p_synchronizes_host = node.boolean_or("p2p_synchronizes_host", runtime.p2p_synchronizes_host);
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
   runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
   const Node gradients = node.object_or_empty("gradient_bytes");
@@ -67,8 +66,7 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
 
 lowering::Runtime read_runtime(const Node& node) {
   node.allow_only({"name", "description", "source", "notes", "default_attention", "overlap", "scatter_gather",
-                   "p2p_synchronizes_host", "fused_cross_entropy", "keeps_16bit_gradients", "gradient_bytes",
-                   "fitted"});
+                   "fused_cross_entropy", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
   lowering::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");

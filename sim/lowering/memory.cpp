@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/lowering/parameters.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -43,15 +44,6 @@ bool holds_embedding(int stage, int chunk) { return stage == 0 && chunk == 0; }
 
 bool holds_head(const Scenario& s, int stage, int chunk) {
   return stage == s.parallelism.pipeline - 1 && chunk == s.parallelism.virtual_pipeline - 1;
-}
-
-double table_parameters(const Scenario& s) {
-  return real(model::padded_vocabulary(s.model, s.parallelism.tensor)) * real(s.model.hidden) / s.parallelism.tensor;
-}
-
-double layer_parameters_per_gpu(const Scenario& s) {
-  const double whole = model::replicated_layer_parameters(s.model);
-  return whole + (model::layer_parameters(s.model) - whole) / s.parallelism.tensor;
 }
 
 int layers_of(const Scenario& s, int stage) {
@@ -112,28 +104,16 @@ Recomputed layers_memory(const Scenario& s, double layers) {
 
 }  // namespace
 
-double parameters_per_gpu(const Scenario& scenario, int stage) {
-  const auto& m = scenario.model;
-  const bool first = stage == 0, last = stage == scenario.parallelism.pipeline - 1;
-  const double table = table_parameters(scenario);
-  double parameters = layers_of(scenario, stage) * layer_parameters_per_gpu(scenario);
-  // Positions and the norm behind the embedding are whole on every tensor rank; only the table is cut.
-  if (first) parameters += table + model::embedding_parameters(m) - real(m.vocabulary) * real(m.hidden);
-  if (last) parameters += model::norm_parameters(m);
-  if (last && (!m.tied_embeddings || !first)) parameters += table;
-  return parameters;
-}
-
 StaticMemory static_memory(const Scenario& scenario, int stage) {
   const auto& recipe = scenario.recipe;
   const int zero = scenario.optimizer.zero_stage;
   const double ranks = static_cast<double>(scenario.parallelism.data) * scenario.parallelism.context;
-  const double parameters = parameters_per_gpu(scenario, stage);
+  const double parameters = local_stage_parameters(scenario, stage);
   const auto share = [&](int from_stage) { return zero >= from_stage ? parameters / ranks : parameters; };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
 
   // A full shard works on two layers gathered at a time, weights and gradients; ZeRO-2 on one bucket of gradients.
-  const double gathered = zero >= 3 ? std::min(2 * layer_parameters_per_gpu(scenario), parameters) : 0;
+  const double gathered = zero >= 3 ? std::min(2 * local_layer_parameters(scenario), parameters) : 0;
   const double bucket = zero == 2 ? std::min(std::max(kBucketElements, 1e6 * ranks), parameters) : gathered;
   const double placeholders = layers_of(scenario, stage) > 0 ? gradient_placeholders(scenario) : 0;
   return {.weights = Bytes(recipe.weight_bytes * (share(3) + gathered)),

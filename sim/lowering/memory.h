@@ -32,9 +32,6 @@ struct WholeModelMemory {
   Bytes microbatch_boundaries;  ///< the same for one micro-batch
 };
 
-/// Parameters on one GPU of `stage`: the tensor-parallel share, replicated ones whole, vocabulary padded.
-[[nodiscard]] double parameters_per_gpu(const Scenario& scenario, int stage);
-
 [[nodiscard]] StaticMemory static_memory(const Scenario& scenario, int stage);
 
 [[nodiscard]] PassMemory pass_memory(const Scenario& scenario, int stage, int chunk);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "sim/lowering/parameters.h"
+
 namespace foretoken::lowering {
 namespace {
 
@@ -51,7 +53,7 @@ TEST(Memory, StagesTogetherHoldTheModelAndWhatTheyReplicate) {
         s.parallelism.tensor = tensor;
         s.parallelism.pipeline = pipeline;
         double held = 0;
-        for (int stage = 0; stage < pipeline; ++stage) held += tensor * parameters_per_gpu(s, stage);
+        for (int stage = 0; stage < pipeline; ++stage) held += tensor * local_stage_parameters(s, stage);
         const double h = 1024;
         const double whole =
             8 * model::replicated_layer_parameters(s.model) + 2048 * h + model::norm_parameters(s.model);
@@ -65,7 +67,7 @@ TEST(Memory, BytesPerParameterFollowRecipeAndZeroStage) {
   Scenario s = gpt(4, 1024, 16);
   s.parallelism.data = 4;
   s.parallelism.context = 2;
-  const double n = parameters_per_gpu(s, 0), ranks = 8;
+  const double n = local_stage_parameters(s, 0), ranks = 8;
   EXPECT_EQ(total_state(static_memory(s, 0)), 18 * n);
   s.recipe.extra_gradient_bytes = 2;
   EXPECT_EQ(total_state(static_memory(s, 0)), 20 * n);

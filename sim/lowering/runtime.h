@@ -18,27 +18,26 @@ struct Runtime {
   // What it does.
   model::AttentionKind default_attention = model::AttentionKind::kFlash;
   bool overlap_backward_collectives = true;  ///< tensor-parallel collectives beside weight-gradient GEMMs
-  bool scatter_gather = false;               ///< pipeline messages cut over tensor ranks, gathered in the receiving node
-  bool p2p_synchronizes_host = true;         ///< blocking p2p stops the host from running ahead
+  bool scatter_gather = false;  ///< pipeline messages cut over tensor ranks, gathered in the receiving node
   bool fused_cross_entropy = false;
-  bool overlap_grad_reduce = false;          ///< defaults of the scenario's `overlap`
+  bool overlap_grad_reduce = false;  ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
-  bool overlap_p2p = false;                  ///< interleaved schedules only
-  bool keeps_16bit_gradients = false;        ///< beside the fp32 main gradient: two more bytes per parameter
-  double fp16_gradient_bytes = 2;            ///< element size of reduced gradients when training in fp16
+  bool overlap_p2p = false;            ///< interleaved schedules only
+  bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
+  double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
 
   // Fitted numbers, at most six, each explained in the file.
-  double gradient_accumulation_bytes = 8;    ///< memory traffic per weight and micro-batch
-  double tensor_comm_factor = 1;             ///< time of tensor-parallel collectives, relative to nccl-tests
-  double gemm_factor = 1;                    ///< time of GEMMs inside training, relative to the profile
-  Seconds host_per_layer_forward;            ///< host time to issue one layer, tensor degree 1
+  double gradient_accumulation_bytes = 8;  ///< memory traffic per weight and micro-batch
+  double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
+  double gemm_factor = 1;                  ///< time of GEMMs inside training, relative to the profile
+  Seconds host_per_layer_forward;          ///< host time to issue one layer, tensor degree 1
   Seconds host_per_layer_backward;
-  double host_growth_per_tensor_rank = 0;    ///< host time grows by this part per further tensor rank
-  Seconds p2p_overhead;                      ///< added to each blocking pipeline message
-  Seconds step_overhead;                     ///< once per step: data, logging, loss
+  double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
+  Seconds p2p_overhead;                    ///< added to each blocking pipeline message
+  Seconds step_overhead;                   ///< once per step: data, logging, loss
 
-  std::vector<std::string> notes;            ///< one line per number with its source, shown as assumptions
+  std::vector<std::string> notes;  ///< one line per number with its source, shown as assumptions
 };
 
 }  // namespace foretoken::lowering

@@ -28,8 +28,8 @@ struct Batch {
 
 struct Recompute {
   model::RecomputeGranularity granularity = model::RecomputeGranularity::kNone;
-  bool block = false;             ///< method block: only the first `layers` of each chunk; else uniform
-  int layers = 1;                 ///< uniform: group size; block: layers recomputed in each chunk
+  bool block = false;  ///< method block: only the first `layers` of each chunk; else uniform
+  int layers = 1;      ///< uniform: group size; block: layers recomputed in each chunk
   model::SelectiveModules modules;
 };
 
@@ -39,7 +39,7 @@ struct PrecisionRecipe {
   double gradient_bytes = 4;        ///< main gradient
   double extra_gradient_bytes = 0;  ///< a second, 16-bit gradient copy (fp16 recipe of 20 bytes: 2 + 4)
   double master_bytes = 4;
-  double moment_bytes = 8;          ///< Adam's two moments
+  double moment_bytes = 8;  ///< Adam's two moments
 };
 
 struct Optimizer {
@@ -93,6 +93,7 @@ struct Scenario {
 };
 
 /// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
-[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers, const Parallelism& parallelism);
+[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers,
+                                                                       const Parallelism& parallelism);
 
 }  // namespace foretoken::lowering

@@ -20,10 +20,10 @@ struct Fusions {
 
 /// How one layer is cut and executed.
 struct LayerContext {
-  std::int64_t sequence = 1;      ///< s
-  std::int64_t micro_batch = 1;   ///< b
-  int tensor = 1;                 ///< t
-  int context = 1;                ///< c
+  std::int64_t sequence = 1;     ///< s
+  std::int64_t micro_batch = 1;  ///< b
+  int tensor = 1;                ///< t
+  int context = 1;               ///< c
   bool sequence_parallel = false;
   AttentionKind attention = AttentionKind::kFlash;
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
@@ -49,7 +49,17 @@ struct LayerCollective {
   CommGroup group = CommGroup::kTensor;
 };
 
-enum class OpRole : std::uint8_t { kLinear, kAttention, kNorm, kElementwise, kEmbedding, kHead, kLoss, kAccumulate, kComm };
+enum class OpRole : std::uint8_t {
+  kLinear,
+  kAttention,
+  kNorm,
+  kElementwise,
+  kEmbedding,
+  kHead,
+  kLoss,
+  kAccumulate,
+  kComm
+};
 
 /// One kernel or collective. Kernels run in list order; a collective marked `beside_next` starts when the ops before
 /// it have ended, runs beside the next kernel, and the kernel after that waits for both.

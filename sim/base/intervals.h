@@ -1,0 +1,27 @@
+// Lengths of time covered by intervals, each instant counted once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace foretoken {
+
+/// A half-open interval of integer time.
+struct Interval {
+  std::int64_t begin = 0, end = 0;
+};
+
+/// The union of the intervals added so far; add() tells how much each set adds to it. Adding the most important kind
+/// first counts every instant once, by its most important kind.
+class Coverage {
+ public:
+  /// Adds `intervals` (any order, may overlap) and returns the length that was not covered before.
+  std::int64_t add(std::vector<Interval> intervals);
+  [[nodiscard]] std::int64_t covered() const { return covered_; }
+
+ private:
+  std::vector<Interval> union_;  // disjoint, sorted
+  std::int64_t covered_ = 0;
+};
+
+}  // namespace foretoken

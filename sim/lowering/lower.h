@@ -1,0 +1,31 @@
+// The one hall where domain meets engine: a scenario becomes a task graph and what each task means.
+#pragma once
+
+#include <memory>
+
+#include "sim/lowering/lower_pipeline.h"
+#include "sim/lowering/scenario.h"
+#include "sim/lowering/workload.h"
+
+namespace foretoken::lowering {
+
+/// How finely passes are lowered: one task each, or every kernel and collective (the oracle of the former).
+enum class Fidelity : std::uint8_t { kStage, kKernel };
+
+/// One training step, folded: ranks that do the same thing are represented by rank 0 of the first replica, one GPU a
+/// pipeline stage. The workload points into `passes`.
+struct LoweredStep {
+  std::unique_ptr<Passes> passes;
+  schedule::Program program;
+  Workload workload;
+  Bytes message;                ///< one pipeline message of one rank
+  std::int64_t most_sends = 0;  ///< messages that the busiest stage sends a step
+};
+
+/// Lowers `scenario`. Pure: the same scenario gives the same graph.
+[[nodiscard]] LoweredStep lower(const Scenario& scenario, Fidelity fidelity);
+
+/// The schedule's program for this scenario.
+[[nodiscard]] schedule::Program program_of(const Scenario& scenario);
+
+}  // namespace foretoken::lowering

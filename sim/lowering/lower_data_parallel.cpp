@@ -1,0 +1,241 @@
+// What data parallelism adds to a step.
+//
+// Order after the last backward pass (megatron/core/distributed/finalize_model_grads.py, optimizer/optimizer.py):
+// gradient reduction over data x context ranks, all-reduce of norm gradients over tensor ranks (sequence parallelism),
+// all-reduce of the tied embedding between first and last stage, gradient norm over all ranks (a barrier), optimizer,
+// parameter all-gather. With overlap only the first chunk of the first stage reduces bucket by bucket during its last
+// backward pass; every other chunk has one bucket, launched when its last backward pass ends (facts: Megatron-Core's
+// param_and_grad_buffer.py and align_grad_reduce).
+#include "sim/lowering/lower_data_parallel.h"
+
+#include <algorithm>
+
+#include "sim/cost/costs.h"
+#include "sim/lowering/parameters.h"
+
+namespace foretoken::lowering {
+namespace {
+
+using des::Duration;
+using des::TaskId;
+
+class StepEnd {
+ public:
+  StepEnd(Workload& workload, const Scenario& scenario)
+      : workload_(workload),
+        scenario_(scenario),
+        stages_(scenario.parallelism.pipeline),
+        group_(net::gradient_group(scenario.degrees(), scenario.cluster.links.gpus)) {}
+
+  [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
+  [[nodiscard]] bool shards_optimizer() const { return scenario_.optimizer.zero_stage >= 1; }
+
+  [[nodiscard]] Duration collective(CollectiveKind kind, double bytes, const GroupShape& group) const {
+    return des::to_duration(
+        cost::collective_time({kind, Bytes(bytes), group}, scenario_.cluster.links, scenario_.profile));
+  }
+  [[nodiscard]] Duration reduce(double parameters) const {
+    return collective(shards_optimizer() ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                      parameters * gradient_element_bytes(scenario_), group_);
+  }
+  [[nodiscard]] Duration gather(double parameters) const {
+    return collective(CollectiveKind::kAllGather, parameters * scenario_.recipe.weight_bytes, group_);
+  }
+
+  // A task on the data-parallel stream of a stage.
+  TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, const std::vector<TaskId>& after) {
+    const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
+    for (const TaskId before : after) workload_.graph.add_dependency(before, task);
+    workload_.note(
+        task, {.stage = static_cast<std::uint16_t>(stage), .chunk = static_cast<std::uint16_t>(chunk), .kind = kind});
+    return task;
+  }
+  TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
+    const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
+    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = kind});
+    return task;
+  }
+  [[nodiscard]] const StageStreams& streams(int stage) const {
+    return workload_.stages[static_cast<std::size_t>(stage)];
+  }
+
+  /// Parameters of the blocks of a chunk in forward order: embedding, layers, head.
+  [[nodiscard]] std::vector<double> block_parameters(int stage, int chunk) const;
+  /// Parameters of one bucket: 40 million, or 1 million per data-parallel rank (Megatron-Core's default).
+  [[nodiscard]] double bucket() const { return std::max(40e6, 1e6 * group_.ranks); }
+
+  void reduce_gradients(const PipelineEnds& ends);
+  void tie_embedding();
+  void norm_and_optimizer();
+
+ private:
+  void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
+                         const std::vector<TaskId>& finished);
+  [[nodiscard]] bool ties_embedding() const { return scenario_.model.tied_embeddings && stages_ > 1; }
+
+  Workload& workload_;
+  const Scenario& scenario_;
+  int stages_;
+  GroupShape group_;
+  std::vector<std::vector<TaskId>> before_norm_;  // per stage
+};
+
+std::vector<double> StepEnd::block_parameters(int stage, int chunk) const {
+  const Parallelism& parallel = scenario_.parallelism;
+  const int layers = scenario_.layers_in(stage, chunk);
+  const double layer = local_layer_parameters(scenario_);
+  const double ends = local_chunk_parameters(scenario_, stage, chunk) - layers * layer;
+  std::vector<double> blocks(static_cast<std::size_t>(layers), layer);
+  const bool first = stage == 0 && chunk == 0;
+  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
+  const double table = first ? local_token_table(scenario_) : 0;
+  if (last) blocks.push_back(first ? ends - table : ends);
+  if (first) blocks.insert(blocks.begin(), last ? table : ends);
+  return blocks;
+}
+
+// Buckets fill in the order in which gradients become ready; a full one is reduced beside the rest of the pass.
+void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
+                                const std::vector<TaskId>& finished) {
+  std::vector<TaskId>& reduced = before_norm_.emplace_back(finished);
+  for (int chunk = scenario_.parallelism.virtual_pipeline - 1; chunk >= 0; --chunk) {
+    const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
+    if (stage > 0 || chunk > 0) {
+      const double parameters = local_chunk_parameters(scenario_, stage, chunk);
+      reduced.push_back(on_data_stream(stage, chunk, reduce(parameters), TaskMeaning::kGradReduce, {ready.back()}));
+      continue;
+    }
+    std::vector<double> parameters = block_parameters(stage, chunk);
+    std::reverse(parameters.begin(), parameters.end());
+    double filled = 0;
+    for (std::size_t b = 0; b < parameters.size(); ++b) {
+      filled += parameters[b];
+      if (filled < bucket() && b + 1 < parameters.size()) continue;
+      reduced.push_back(on_data_stream(stage, chunk, reduce(filled), TaskMeaning::kGradReduce, {ready[b]}));
+      filled = 0;
+    }
+  }
+}
+
+void StepEnd::reduce_gradients(const PipelineEnds& ends) {
+  for (int stage = 0; stage < stages_; ++stage) {
+    const auto at = static_cast<std::size_t>(stage);
+    if (!has_data_parallel()) {
+      before_norm_.push_back(ends.finished[at]);
+    } else if (scenario_.overlap.grad_reduce) {
+      reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
+    } else {
+      const double parameters = local_stage_parameters(scenario_, stage);
+      before_norm_.push_back(
+          {on_data_stream(stage, 0, reduce(parameters), TaskMeaning::kGradReduce, ends.finished[at])});
+    }
+  }
+  if (!scenario_.parallelism.sequence_parallel || scenario_.parallelism.tensor == 1) return;
+  for (int stage = 0; stage < stages_; ++stage) {  // norm weights saw only their rank's tokens
+    int layers = 0;
+    for (int chunk = 0; chunk < scenario_.parallelism.virtual_pipeline; ++chunk)
+      layers += scenario_.layers_in(stage, chunk);
+    const double elements = layers * 2.0 * (scenario_.model.norm == model::Norm::kLayerNorm ? 2 : 1) *
+                            static_cast<double>(scenario_.model.hidden);
+    const Seconds time = tensor_collective_time(scenario_, CollectiveKind::kAllReduce,
+                                                Bytes(elements * gradient_element_bytes(scenario_)));
+    auto& before = before_norm_[static_cast<std::size_t>(stage)];
+    before = {on_data_stream(stage, 0, des::to_duration(time), TaskMeaning::kGradReduce, before)};
+  }
+}
+
+void StepEnd::tie_embedding() {
+  if (!ties_embedding()) return;
+  const int last = stages_ - 1, domain = scenario_.cluster.links.gpus;
+  const net::Degrees degrees = scenario_.degrees();
+  const int ranks_a_stage = degrees.tensor * degrees.context * degrees.data;
+  const bool crosses = scenario_.gpus > domain;
+  const GroupShape pair{.ranks = 2,
+                        .nodes = crosses ? 2 : 1,
+                        .ranks_per_node = crosses ? 1 : 2,
+                        .groups_per_node = std::min(domain, ranks_a_stage)};
+  const double bytes = local_token_table(scenario_) * gradient_element_bytes(scenario_);
+  const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
+  const TaskId task = workload_.graph.add_rendezvous(members, collective(CollectiveKind::kAllReduce, bytes, pair));
+  workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie});
+  for (const int stage : {0, last}) {
+    auto& before = before_norm_[static_cast<std::size_t>(stage)];
+    for (const TaskId done : before) workload_.graph.add_dependency(done, task);
+    before = {task};
+  }
+}
+
+void StepEnd::norm_and_optimizer() {
+  const int domain = scenario_.cluster.links.gpus;
+  const GroupShape world{.ranks = scenario_.gpus,
+                         .nodes = (scenario_.gpus + domain - 1) / domain,
+                         .ranks_per_node = std::min(domain, scenario_.gpus),
+                         .groups_per_node = 1};
+  std::vector<des::StreamId> members;
+  for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
+  const TaskId norm = workload_.graph.add_rendezvous(members, collective(CollectiveKind::kAllReduce, 4, world));
+  workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
+  for (const auto& before : before_norm_)
+    for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
+  for (int stage = 0; stage < stages_; ++stage) {
+    const Seconds step = cost::memory_bound_time({optimizer_traffic(scenario_, stage)}, scenario_.profile);
+    const TaskId optimizer = on_compute(stage, des::to_duration(step), TaskMeaning::kOptimizer);
+    if (scenario_.runtime.step_overhead > Seconds(0))
+      on_compute(stage, des::to_duration(scenario_.runtime.step_overhead), TaskMeaning::kStepOverhead);
+    if (has_data_parallel() && shards_optimizer() && !scenario_.overlap.param_gather)
+      on_data_stream(stage, 0, gather(local_stage_parameters(scenario_, stage)), TaskMeaning::kParamGather,
+                     {optimizer});
+  }
+}
+
+}  // namespace
+
+double gradient_element_bytes(const Scenario& scenario) {
+  return scenario.precision == Precision::kFp16 ? scenario.runtime.fp16_gradient_bytes
+                                                : scenario.runtime.bf16_gradient_bytes;
+}
+
+// Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
+// read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
+// share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/models/step.md).
+Bytes optimizer_traffic(const Scenario& scenario, int stage) {
+  const double parameters = local_stage_parameters(scenario, stage);
+  const double ranks = scenario.optimizer.zero_stage >= 1
+                           ? scenario.parallelism.data * static_cast<double>(scenario.parallelism.context)
+                           : 1.0;
+  return Bytes(parameters * (12 + 48 / ranks));
+}
+
+ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario) {
+  StepEnd step(workload, scenario);
+  if (!scenario.overlap.param_gather || !step.has_data_parallel() || !step.shards_optimizer()) return {};
+  ForwardGates gates;
+  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage) {
+    auto& chunks = gates.emplace_back();
+    for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk) {
+      auto& blocks = chunks.emplace_back();
+      const std::vector<double> parameters = step.block_parameters(stage, chunk);
+      const bool buckets = stage == 0 && chunk == 0;
+      double filled = 0;
+      std::size_t from = 0;
+      for (std::size_t b = 0; b < parameters.size(); ++b) {
+        blocks.emplace_back();
+        filled += parameters[b];
+        if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
+        blocks[from].push_back(step.on_data_stream(stage, chunk, step.gather(filled), TaskMeaning::kParamGather, {}));
+        from = b + 1;
+        filled = 0;
+      }
+    }
+  }
+  return gates;
+}
+
+void lower_step_end(Workload& workload, const Scenario& scenario, const PipelineEnds& ends) {
+  StepEnd step(workload, scenario);
+  step.reduce_gradients(ends);
+  step.tie_embedding();
+  step.norm_and_optimizer();
+}
+
+}  // namespace foretoken::lowering

@@ -1,0 +1,111 @@
+// Times the ops of layers, embedding and head.
+#include "sim/lowering/lower_layer.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "sim/cost/costs.h"
+
+namespace foretoken::lowering {
+namespace {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+Seconds context_collective_time(const Scenario& scenario, CollectiveKind kind, Bytes payload) {
+  const GroupShape group = net::context_group(scenario.degrees(), scenario.cluster.links.gpus);
+  return cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
+}
+
+Seconds op_time(const Scenario& scenario, const model::LayerOp& op) {
+  return std::visit(
+      Overloaded{[&](const GemmShape& shape) {
+                   return scenario.runtime.gemm_factor * cost::gemm_time(shape, scenario.profile);
+                 },
+                 [&](const AttentionShape& shape) { return cost::attention_time(shape, scenario.profile); },
+                 [&](const MemoryBoundShape& shape) { return cost::memory_bound_time(shape, scenario.profile); },
+                 [&](const model::LayerCollective& collective) {
+                   return collective.group == model::CommGroup::kTensor
+                              ? tensor_collective_time(scenario, collective.kind, collective.payload)
+                              : context_collective_time(scenario, collective.kind, collective.payload);
+                 }},
+      op.work);
+}
+
+OpStream stream_of(const model::LayerOp& op) {
+  const auto* collective = std::get_if<model::LayerCollective>(&op.work);
+  if (collective == nullptr) return OpStream::kCompute;
+  return collective->group == model::CommGroup::kTensor ? OpStream::kTensorComm : OpStream::kContextComm;
+}
+
+// Host time of one layer pass is dealt out evenly over its ops (they are launched by the same Python code).
+TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_total) {
+  TimedOps result;
+  result.reserve(ops.size());
+  const Seconds host = ops.empty() ? Seconds(0) : host_total / static_cast<double>(ops.size());
+  for (const model::LayerOp& op : ops)
+    result.push_back({.name = op.name,
+                      .role = op.role,
+                      .stream = stream_of(op),
+                      .duration = des::to_duration(op_time(scenario, op)),
+                      .host = des::to_duration(host),
+                      .beside_next = op.beside_next});
+  return result;
+}
+
+// The ops that recomputation repeats before (part of) a layer's backward pass.
+model::OpList recomputed_ops(const Scenario& scenario, const model::LayerContext& context) {
+  using model::OpRole;
+  const Recompute& recompute = scenario.recompute;
+  if (recompute.granularity == model::RecomputeGranularity::kNone) return {};
+  const model::OpList forward = model::layer_forward(scenario.model, context);
+  if (recompute.granularity == model::RecomputeGranularity::kFull) return forward;
+  const model::SelectiveModules& modules = recompute.modules;
+  model::OpList ops;
+  if (modules.core_attention) ops = model::attention_core_forward(scenario.model, context);
+  const auto mlp_begin =
+      std::find_if(forward.begin(), forward.end(), [](const auto& op) { return op.name == "norm 2"; });
+  for (auto op = forward.begin(); op != forward.end(); ++op) {
+    const bool in_mlp = op > mlp_begin;
+    if ((modules.mlp && in_mlp) || (modules.layer_norm && op->role == OpRole::kNorm) ||
+        (modules.activation && !modules.mlp && op->name == "activation"))
+      ops.push_back(*op);
+  }
+  return ops;
+}
+
+}  // namespace
+
+Seconds tensor_collective_time(const Scenario& scenario, CollectiveKind kind, Bytes payload) {
+  const GroupShape group = net::tensor_group(scenario.degrees(), scenario.cluster.links.gpus);
+  return scenario.runtime.tensor_comm_factor *
+         cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
+}
+
+LayerBlocks time_blocks(const Scenario& scenario) {
+  const model::LayerContext context = scenario.layer_context();
+  const Runtime& runtime = scenario.runtime;
+  const double ranks = 1 + runtime.host_growth_per_tensor_rank * (scenario.parallelism.tensor - 1);
+  const Seconds host_forward = ranks * runtime.host_per_layer_forward;
+  const Seconds host_backward = ranks * runtime.host_per_layer_backward;
+
+  LayerBlocks blocks;
+  blocks.layer_forward = timed(scenario, model::layer_forward(scenario.model, context), host_forward);
+  blocks.layer_backward = timed(scenario, model::layer_backward(scenario.model, context), host_backward);
+  const bool full = scenario.recompute.granularity == model::RecomputeGranularity::kFull;
+  blocks.layer_backward_recompute =
+      timed(scenario, recomputed_ops(scenario, context), full ? host_forward : Seconds(0));
+  blocks.layer_backward_recompute.insert(blocks.layer_backward_recompute.end(), blocks.layer_backward.begin(),
+                                         blocks.layer_backward.end());
+  blocks.embedding_forward = timed(scenario, model::embedding_forward(scenario.model, context), Seconds(0));
+  blocks.embedding_backward = timed(scenario, model::embedding_backward(scenario.model, context), Seconds(0));
+  blocks.head_forward = timed(scenario, model::head_forward(scenario.model, context), Seconds(0));
+  blocks.head_backward = timed(scenario, model::head_backward(scenario.model, context), Seconds(0));
+  return blocks;
+}
+
+}  // namespace foretoken::lowering

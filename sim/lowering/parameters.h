@@ -1,0 +1,22 @@
+// Parameters that one GPU holds: its stage's share, split over tensor ranks where the weights are split.
+#pragma once
+
+#include "sim/lowering/scenario.h"
+
+namespace foretoken::lowering {
+
+/// Parameters of one layer on one tensor rank: matrices and the biases of column-parallel linears are split, norms and
+/// the biases of row-parallel linears are whole on every rank.
+[[nodiscard]] double local_layer_parameters(const Scenario& scenario);
+
+/// Parameters of `chunk` of `stage` on one tensor rank, with embedding and head where they sit. Tied embeddings with
+/// more than one stage stand on the first and the last. The vocabulary is padded.
+[[nodiscard]] double local_chunk_parameters(const Scenario& scenario, int stage, int chunk);
+
+/// All chunks of `stage`.
+[[nodiscard]] double local_stage_parameters(const Scenario& scenario, int stage);
+
+/// Rows of the token table on one tensor rank, times hidden: the tied weights that two stages share.
+[[nodiscard]] double local_token_table(const Scenario& scenario);
+
+}  // namespace foretoken::lowering

@@ -1,0 +1,172 @@
+// Forward and backward passes of model chunks.
+//
+// Kernels of a pass run in order on the compute stream. A blocking collective runs on its communication stream after
+// the kernel before it, and the next kernel waits for it. A collective beside the next kernel lets that kernel run and
+// holds up the one after it. Issuing an op takes host time; an op cannot start before the host has issued it.
+#include "sim/lowering/passes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/check.h"
+#include "sim/base/intervals.h"
+#include "sim/des/engine.h"
+
+namespace foretoken::lowering {
+namespace {
+
+using des::Duration;
+using des::TaskId;
+
+// Walks the ops of a pass and keeps what the next kernel must wait for.
+class KernelEmitter {
+ public:
+  KernelEmitter(des::TaskGraph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
+      : graph_(graph), streams_(streams), wait_(after), host_wait_(after) {}
+
+  void emit(const TimedOp& op) {
+    std::optional<TaskId> issued;
+    if (op.host.ps > 0) {
+      issued = graph_.add_occupy(streams_.host, op.host);
+      depend(*issued, host_wait_);
+      host_wait_.clear();
+      tasks_.push_back({*issued, nullptr});
+    }
+    const TaskId task = graph_.add_occupy(stream(op), op.duration);
+    if (issued) graph_.add_dependency(*issued, task);
+    tasks_.push_back({task, &op});
+    depend(task, wait_);
+    if (op.stream == OpStream::kCompute) {
+      wait_.swap(beside_);
+      beside_.clear();
+      last_compute_ = task;
+      return;
+    }
+    if (last_compute_) graph_.add_dependency(*last_compute_, task);
+    if (op.beside_next) {
+      beside_.push_back(task);
+    } else {
+      wait_.assign(1, task);
+    }
+  }
+
+  // The next kernel of the compute stream also waits for `gate`.
+  void gate(const std::vector<TaskId>& gate) { wait_.insert(wait_.end(), gate.begin(), gate.end()); }
+
+  void end_block(std::vector<TaskId>* block_ends) {
+    expects(wait_.empty() && beside_.empty(), "a block ends with a kernel that waits for its collectives");
+    if (block_ends != nullptr) block_ends->push_back(*last_compute_);
+  }
+
+  [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
+
+ private:
+  [[nodiscard]] des::StreamId stream(const TimedOp& op) const {
+    switch (op.stream) {
+      case OpStream::kCompute:
+        return streams_.compute;
+      case OpStream::kTensorComm:
+        return streams_.tensor_comm;
+      case OpStream::kContextComm:
+        return streams_.context_comm;
+    }
+    return streams_.compute;
+  }
+  void depend(TaskId task, const std::vector<TaskId>& on) {
+    for (const TaskId before : on) graph_.add_dependency(before, task);
+  }
+
+  des::TaskGraph& graph_;
+  const PassStreams& streams_;
+  std::vector<TaskId> wait_;       // the next kernel waits for these
+  std::vector<TaskId> beside_;     // the kernel after the next one waits for these
+  std::vector<TaskId> host_wait_;  // the host's first op waits for these
+  std::optional<TaskId> last_compute_;
+  std::vector<EmittedOp> tasks_;
+};
+
+PassBlocks blocks_of(const Scenario& scenario, const LayerBlocks& blocks, int stage, int chunk, schedule::Phase phase) {
+  const Parallelism& parallel = scenario.parallelism;
+  const bool first = stage == 0 && chunk == 0;
+  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
+  const int layers = scenario.layers_in(stage, chunk);
+  PassBlocks result;
+  if (phase == schedule::Phase::kForward) {
+    if (first) result.push_back(&blocks.embedding_forward);
+    result.insert(result.end(), static_cast<std::size_t>(layers), &blocks.layer_forward);
+    if (last) result.push_back(&blocks.head_forward);
+    return result;
+  }
+  if (last) result.push_back(&blocks.head_backward);
+  const int recomputed = scenario.recompute.block ? std::min(scenario.recompute.layers, layers) : layers;
+  result.insert(result.end(), static_cast<std::size_t>(layers - recomputed), &blocks.layer_backward);
+  result.insert(result.end(), static_cast<std::size_t>(recomputed), &blocks.layer_backward_recompute);
+  if (first) result.push_back(&blocks.embedding_backward);
+  return result;
+}
+
+}  // namespace
+
+std::vector<EmittedOp> emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                                    const std::vector<TaskId>& after, const BlockHooks& hooks) {
+  KernelEmitter emitter(graph, streams, after);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
+    for (const TimedOp& op : *blocks[b]) emitter.emit(op);
+    emitter.end_block(hooks.ends);
+  }
+  return emitter.take();
+}
+
+PassTiming time_pass(const PassBlocks& blocks) {
+  des::TaskGraph graph;
+  const PassStreams streams{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
+  std::vector<TaskId> ends;
+  const std::vector<EmittedOp> tasks = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
+  const des::RunResult run = des::run(graph);
+  std::vector<Interval> compute, tensor, context;
+  for (const EmittedOp& emitted : tasks) {
+    if (emitted.op == nullptr) continue;
+    const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
+    (emitted.op->stream == OpStream::kCompute      ? compute
+     : emitted.op->stream == OpStream::kTensorComm ? tensor
+                                                   : context)
+        .push_back(span);
+  }
+  PassTiming timing;
+  timing.total = run.makespan - des::Instant{};
+  Coverage coverage;
+  timing.compute = {coverage.add(std::move(compute))};
+  timing.tensor_comm = {coverage.add(std::move(tensor))};
+  timing.context_comm = {coverage.add(std::move(context))};
+  timing.host = timing.total - timing.compute - timing.tensor_comm - timing.context_comm;
+  for (const TaskId end : ends) timing.block_ends.push_back(run.end[end.value] - des::Instant{});
+  return timing;
+}
+
+Passes::Passes(const Scenario& scenario)
+    : blocks_(time_blocks(scenario)), chunks_(scenario.parallelism.virtual_pipeline) {
+  std::map<PassBlocks, std::size_t> known;
+  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
+    for (int chunk = 0; chunk < chunks_; ++chunk)
+      for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward}) {
+        PassBlocks blocks = blocks_of(scenario, blocks_, stage, chunk, phase);
+        const auto [found, is_new] = known.try_emplace(blocks, entries_.size());
+        if (is_new) {
+          PassTiming timing = time_pass(blocks);
+          entries_.push_back({std::move(blocks), std::move(timing)});
+        }
+        index_.push_back(found->second);
+      }
+  layer_forward_ = des::to_seconds(time_pass({&blocks_.layer_forward}).total);
+  layer_backward_ = des::to_seconds(time_pass({&blocks_.layer_backward_recompute}).total);
+}
+
+const Passes::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {
+  const std::size_t at =
+      (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
+      (phase == schedule::Phase::kBackward ? 1 : 0);
+  return entries_[index_[at]];
+}
+
+}  // namespace foretoken::lowering

@@ -1,0 +1,41 @@
+// Small helper that writes the op lists of a layer, in order.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "sim/model/layer_ops.h"
+
+namespace foretoken::model {
+
+/// Appends kernels and collectives; knows how the layer is cut.
+class OpWriter {
+ public:
+  explicit OpWriter(const LayerContext& context) : context_(context) {}
+
+  void gemm(std::string_view name, OpRole role, GemmShape shape) { ops_.push_back({name, role, shape, false}); }
+  void memory(std::string_view name, OpRole role, double bytes) {
+    if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}, false});
+  }
+  void attention(std::string_view name, AttentionShape shape) {
+    ops_.push_back({name, OpRole::kAttention, shape, false});
+  }
+  /// A tensor-parallel collective; nothing when one rank holds the layer.
+  void collective(std::string_view name, CollectiveKind kind, double payload, bool beside_next = false) {
+    if (context_.tensor > 1)
+      ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kTensor}, beside_next});
+  }
+  /// A context-parallel collective beside the next kernel; nothing without context parallelism.
+  void context_collective(std::string_view name, double payload) {
+    if (context_.context > 1)
+      ops_.push_back({name, OpRole::kComm,
+                      LayerCollective{CollectiveKind::kAllGather, Bytes(payload), CommGroup::kContext}, true});
+  }
+  [[nodiscard]] OpList take() { return std::move(ops_); }
+
+ private:
+  const LayerContext& context_;
+  OpList ops_;
+};
+
+}  // namespace foretoken::model

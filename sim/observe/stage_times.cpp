@@ -1,0 +1,115 @@
+// What each pipeline stage did during a run.
+//
+// Inside a pass time is split as its own timing says (compute, then tensor, then context communication, then host).
+// Outside passes an instant belongs to the optimizer and other work of the stage, then to its data-parallel
+// communication, then to a pipeline message that it sends or receives; what is left is waiting for another stage.
+#include "sim/observe/stage_times.h"
+
+#include <algorithm>
+
+#include "sim/base/intervals.h"
+
+namespace foretoken::observe {
+namespace {
+
+using des::Duration;
+using lowering::Meaning;
+using lowering::TaskMeaning;
+using schedule::Phase;
+
+Interval interval_of(des::TaskId first, des::TaskId last, const des::RunResult& run) {
+  return {run.start[first.value].ps, run.end[last.value].ps};
+}
+
+StageActivity activity_of(const std::vector<lowering::PassTasks>& passes, const des::RunResult& run) {
+  StageActivity activity;
+  bool seen_forward = false;
+  for (const lowering::PassTasks& pass : passes) {
+    const Interval span = interval_of(pass.first, pass.last, run);
+    activity.busy += Duration{span.end - span.begin};
+    if (pass.op.phase == Phase::kForward && !seen_forward) {
+      activity.first_forward_start = {span.begin};
+      seen_forward = true;
+    }
+    if (pass.op.phase == Phase::kBackward) activity.last_backward_end = {span.end};
+  }
+  return activity;
+}
+
+// The stage that receives a message, which also counts it as communication.
+int receiver_of(const Meaning& meaning, int stages) {
+  return (meaning.stage + (meaning.kind == TaskMeaning::kSendForward ? 1 : stages - 1)) % stages;
+}
+
+StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run) {
+  const auto& workload = step.workload;
+  const int stages = static_cast<int>(workload.stages.size());
+  StageSplit split;
+  Coverage coverage;
+  std::vector<Interval> passes;
+  Duration inside;
+  for (const lowering::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
+    const lowering::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.phase);
+    split.compute += timing.compute;
+    split.tensor_comm += timing.tensor_comm;
+    split.context_comm += timing.context_comm;
+    split.host += timing.host;
+    inside += timing.total;
+    passes.push_back(interval_of(pass.first, pass.last, run));
+  }
+  // A pass that waited for parameters is longer than its work.
+  split.data_comm.ps = coverage.add(std::move(passes)) - inside.ps;
+
+  std::vector<Interval> optimizer, other, data, messages;
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const Meaning& meaning = workload.meaning[task];
+    const Interval span{run.start[task].ps, run.end[task].ps};
+    switch (meaning.kind) {
+      case TaskMeaning::kSendForward:
+      case TaskMeaning::kSendBackward:
+        if (meaning.stage == stage || receiver_of(meaning, stages) == stage) messages.push_back(span);
+        break;
+      case TaskMeaning::kGradReduce:
+      case TaskMeaning::kParamGather:
+        if (meaning.stage == stage) data.push_back(span);
+        break;
+      case TaskMeaning::kEmbeddingTie:
+        if (stage == 0 || stage == stages - 1) data.push_back(span);
+        break;
+      case TaskMeaning::kOptimizer:
+        if (meaning.stage == stage) optimizer.push_back(span);
+        break;
+      case TaskMeaning::kGradNorm:
+        other.push_back(span);
+        break;
+      case TaskMeaning::kStepOverhead:
+        if (meaning.stage == stage) other.push_back(span);
+        break;
+      case TaskMeaning::kForward:
+      case TaskMeaning::kBackward:
+      case TaskMeaning::kHostIssue:
+        break;
+    }
+  }
+  split.optimizer.ps = coverage.add(std::move(optimizer));
+  split.other.ps = coverage.add(std::move(other));
+  split.data_comm.ps += coverage.add(std::move(data));
+  split.pipeline_comm.ps = coverage.add(std::move(messages));
+  split.bubble.ps = run.makespan.ps - coverage.covered();
+  return split;
+}
+
+}  // namespace
+
+Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run) {
+  Observations seen;
+  seen.makespan = run.makespan - des::Instant{};
+  for (const auto& passes : step.workload.passes) seen.stages.push_back(activity_of(passes, run));
+  for (std::size_t stage = 1; stage < seen.stages.size(); ++stage)
+    if (seen.stages[stage].busy > seen.stages[static_cast<std::size_t>(seen.busiest_stage)].busy)
+      seen.busiest_stage = static_cast<int>(stage);
+  seen.busiest = split_of(seen.busiest_stage, step, run);
+  return seen;
+}
+
+}  // namespace foretoken::observe
