@@ -33,6 +33,7 @@ std::string_view name_of(Precision precision) {
 template <class Map>
 std::string precisions_of(const Map& map) {
   std::vector<std::string> names;
+  names.reserve(map.size());
   for (const auto& [precision, value] : map) names.emplace_back(in_quotes(name_of(precision)));
   return either(names);
 }
