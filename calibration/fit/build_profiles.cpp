@@ -129,9 +129,9 @@ Profile a100_pcie(const Measurements& data, const Profile& like, const Halves& h
   cost::TileWaveLaw start = tile_law(base);
   start.memory_bandwidth =
       BytesPerSecond(rounded(start.memory_bandwidth.value() * kA100Pcie.memory_gb_per_s / kA100_80.memory_gb_per_s));
-  cost::GemmLaw gemm =
-      fit_gemm(forward_products(data.operators, "a100_pcie"), {.start = start, .memory_and_launch = false},
-               "SimuMax a100_pcie operators; memory bandwidth and launch scaled from a100-sxm4-80gb");
+  cost::GemmLaw gemm = fit_gemm(forward_products(data.operators, "a100_pcie"),
+                                {.start = start, .memory_and_launch = false, .correct = false},
+                                "SimuMax a100_pcie operators; memory bandwidth and launch scaled from a100-sxm4-80gb");
   gemm.weight_gradient_factor = base.weight_gradient_factor;
   set_16bit(profile, gemm);
   const auto known = std::find_if(like.attention.laws.begin(), like.attention.laws.end(),
@@ -206,6 +206,7 @@ Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
   law.multiprocessors = gpu.multiprocessors;
   law.memory_bandwidth =
       BytesPerSecond(rounded(law.memory_bandwidth.value() * gpu.memory_gb_per_s / kA100_80.memory_gb_per_s));
+  gemm.corrections = {};  // what A100's library chooses says nothing of Volta's
   gemm.evidence = {.source = source};
   profile.gemm.clear();
   set_16bit(profile, gemm, /*bf16=*/false);

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 
+#include "calibration/fit/fit_correction.h"
 #include "calibration/fit/minimise.h"
 #include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
@@ -67,17 +70,30 @@ std::vector<Outcome> outcomes(const std::vector<GemmSample>& samples, const cost
   return all;
 }
 
+/// What enters the fit, and what is held out.
+std::pair<std::vector<GemmSample>, std::vector<GemmSample>> divided(const std::vector<GemmSample>& samples) {
+  std::vector<GemmSample> fitted, apart;
+  for (const GemmSample& sample : samples) (held_out(sample.key()) ? apart : fitted).push_back(sample);
+  return {fitted, apart};
+}
+
 }  // namespace
 
 cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
-  std::vector<GemmSample> fitted, apart;
-  for (const GemmSample& sample : samples)
-    if (like_training(sample.shape)) (held_out(sample.key()) ? apart : fitted).push_back(sample);
+  std::vector<GemmSample> steady;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
+               [](const GemmSample& sample) { return like_training(sample.shape); });
+  auto [fitted, apart] = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
   const Objective objective = [&](const Arguments& at) {
     return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)}));
   };
   cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
+  if (fit.correct) {
+    std::tie(fitted, apart) = divided(samples);
+    for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
+      law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law);
+  }
   law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
   return law;
 }

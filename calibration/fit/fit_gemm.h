@@ -10,10 +10,11 @@ namespace foretoken::fit {
 struct GemmFit {
   cost::TileWaveLaw start;
   bool memory_and_launch = true;  ///< false: the samples say nothing of them (all compute-bound)
+  bool correct = true;            ///< false: the law alone, without a grid of what it misses
 };
 
-/// Robust fit (mean absolute log error) on products that training runs: m >= 128 and a multiple of 64, n, k >= 64.
-/// One sample in five is held out.
+/// Robust fit (mean absolute log error). The constants come from products that training runs, m >= 128 and a multiple
+/// of 64, n, k >= 64; the correction from all. One sample in five is held out.
 [[nodiscard]] cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source);
 
 /// The forward products of an operator table's system as samples.

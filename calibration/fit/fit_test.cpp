@@ -6,9 +6,11 @@
 #include <fstream>
 
 #include "calibration/fit/fit_collective.h"
+#include "calibration/fit/fit_correction.h"
 #include "calibration/fit/fit_gemm.h"
 #include "calibration/fit/minimise.h"
 #include "calibration/fit/residuals.h"
+#include "calibration/fit/solve.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::fit {
@@ -66,6 +68,68 @@ TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
   const cost::GemmLaw law = fit_gemm(samples, {.start = start}, "made up");
   EXPECT_LT(law.evidence.median_error, 0.005);
   EXPECT_NEAR(std::get<cost::TileWaveLaw>(law.law).efficiency, 0.85, 0.01);
+}
+
+/// Products of `law` on a log grid, off the library's tile sizes too, times `more`(shape).
+template <class More>
+std::vector<GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
+  const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = law}}}};
+  std::vector<GemmSample> samples;
+  for (const std::int64_t m : {1, 16, 128, 192, 512, 1024, 2048, 4096, 8192, 16384})
+    for (const std::int64_t n : {64, 256, 1024, 3072, 4096, 12288, 32768})
+      for (const std::int64_t k : {64, 256, 1024, 3072, 4096, 12288, 32768}) {
+        const GemmShape shape{.m = m, .n = n, .k = k};
+        samples.push_back({shape, cost::gemm_time(shape, profile).value() * more(shape)});
+      }
+  return samples;
+}
+
+constexpr cost::TileWaveLaw kLaw{.peak = teraflops(989),
+                                 .multiprocessors = 132,
+                                 .efficiency = 0.8,
+                                 .prologue_k = 150,
+                                 .small_tile_loss = 0.02,
+                                 .memory_bandwidth = gigabytes_per_second(2600),
+                                 .launch = microseconds(3)};
+
+TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
+  const auto smooth = [](const GemmShape& s) { return std::exp(0.03 * (std::log2(double(s.n)) - 10)); };
+  std::vector<GemmSample> samples = products(kLaw, smooth);
+  for (std::size_t i = 0; i < samples.size(); i += 20) samples[i].seconds *= 3;  // a throttled GPU, a busy machine
+  const cost::GemmLaw law{.law = kLaw};
+  cost::GemmLaw corrected = law;
+  corrected.corrections[0] = fit_correction(samples, GemmPass::kForward, law);
+  const cost::Profile with{.gemm = {{Precision::kBf16, corrected}}}, without{.gemm = {{Precision::kBf16, law}}};
+  for (const GemmShape& shape : {GemmShape{.m = 700, .n = 5000, .k = 2000}, GemmShape{.m = 5000, .n = 20000, .k = 900}})
+    EXPECT_NEAR(cost::gemm_time(shape, with) / cost::gemm_time(shape, without) / smooth(shape), 1, 0.01);
+}
+
+TEST(FitCorrection, NeverMakesDeeperProductsFaster) {
+  // Samples that fall with k tenfold as fast as any law rises: the fit must refuse to follow.
+  const auto falling = [](const GemmShape& s) { return std::exp(-0.5 * (std::log2(double(s.k)) - 6)); };
+  cost::GemmLaw law{.law = kLaw};
+  law.corrections[0] = fit_correction(products(kLaw, falling), GemmPass::kForward, law);
+  const cost::Profile profile{.gemm = {{Precision::kBf16, law}}};
+  for (const std::int64_t m : {1, 100, 1024, 8000})
+    for (const std::int64_t n : {64, 500, 12288})
+      for (std::int64_t k = 64; k < 32768; k = k * 5 / 4)
+        EXPECT_GE(cost::gemm_time({.m = m, .n = n, .k = k * 5 / 4}, profile),
+                  0.97 * cost::gemm_time({.m = m, .n = n, .k = k}, profile))
+            << m << " " << n << " " << k;
+}
+
+TEST(FitCorrection, NeedsSamplesOfItsLayoutOverAnOctaveOfEverySize) {
+  const std::vector<GemmSample> samples = products(kLaw, [](const GemmShape&) { return 1.1; });
+  EXPECT_TRUE(fit_correction(samples, GemmPass::kWeightGradient, {.law = kLaw}).log_ratio.empty());
+  EXPECT_TRUE(
+      fit_correction({samples.begin(), samples.begin() + 7}, GemmPass::kForward, {.law = kLaw}).log_ratio.empty());
+}
+
+TEST(Solve, SymmetricSystem) {
+  Matrix matrix(3);
+  matrix.values = {4, 2, 1, 2, 5, 3, 1, 3, 6};
+  const std::vector<double> x = solve(matrix, {4 + 2 * 2 + 3, 2 + 5 * 2 + 3 * 3, 1 + 3 * 2 + 6 * 3});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(x[i], double(i + 1), 1e-12);
 }
 
 /// A table that follows latency 10 us x log2(ranks), 200 GB/s; `overhead_us` is what the harness adds.

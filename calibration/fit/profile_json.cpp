@@ -2,6 +2,7 @@
 #include "calibration/fit/profile_json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -50,6 +51,25 @@ Json law(const cost::RooflineLaw& l) {
           {"sustained_factor", l.sustained_factor}};
 }
 
+Json axis(const cost::GemmCorrection::Axis& a) {
+  return {{"first_log2", a.first}, {"last_log2", a.last}, {"knots", a.knots}};
+}
+
+/// Whole ten-thousandths: short to read, and far finer than any measurement.
+Json correction(const cost::GemmCorrection& grid) {
+  Json values = Json::array();
+  for (const double value : grid.log_ratio) values.push_back(std::lround(1e4 * value));
+  return {{"m", axis(grid.m)}, {"n", axis(grid.n)}, {"k", axis(grid.k)}, {"log_ratio_1e4", std::move(values)}};
+}
+
+Json corrections(const cost::GemmLaw& gemm) {
+  constexpr const char* kPasses[] = {"forward", "input_gradient", "weight_gradient"};  // as GemmPass
+  Json json = Json::object();
+  for (std::size_t pass = 0; pass < gemm.corrections.size(); ++pass)
+    if (!gemm.corrections[pass].log_ratio.empty()) json[kPasses[pass]] = correction(gemm.corrections[pass]);
+  return json;
+}
+
 const char* name_of(Precision precision) {
   switch (precision) {
     case Precision::kFp32:
@@ -84,6 +104,7 @@ Json gemm(const cost::Profile& profile) {
   Json all;
   for (const auto& [precision, gemm_law] : profile.gemm) {
     Json json = std::visit([](const auto& l) { return law(l); }, gemm_law.law);
+    if (const Json grids = corrections(gemm_law); !grids.empty()) json["corrections"] = grids;
     json["weight_gradient_factor"] = gemm_law.weight_gradient_factor;
     json["evidence"] = evidence(gemm_law.evidence);
     all[name_of(precision)] = std::move(json);

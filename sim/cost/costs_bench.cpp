@@ -18,6 +18,20 @@ void BM_Gemm(benchmark::State& state) {
 }
 BENCHMARK(BM_Gemm);
 
+/// As the shipped profiles have it: 7 x 6 x 6 knots.
+void BM_GemmCorrected(benchmark::State& state) {
+  Profile profile = example_a100_profile();
+  GemmCorrection grid{.m = {0, 15, 7}, .n = {5, 16, 6}, .k = {5, 16, 6}};
+  grid.log_ratio.assign(7 * 6 * 6, 0.01);
+  profile.gemm.at(Precision::kBf16).corrections[static_cast<std::size_t>(GemmPass::kForward)] = grid;
+  GemmShape shape{.m = 2048, .n = 12288, .k = 12288};
+  for (auto _ : state) {
+    shape.m ^= 64;
+    benchmark::DoNotOptimize(gemm_time(shape, profile));
+  }
+}
+BENCHMARK(BM_GemmCorrected);
+
 void BM_Attention(benchmark::State& state) {
   const Profile profile = example_a100_profile();
   const AttentionShape shape{.batch = 1, .heads = 12, .q_length = 2048, .kv_length = 2048, .head_dim = 96};

@@ -6,6 +6,7 @@
 
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
+#include "sim/cost/gemm_correction.h"
 
 namespace foretoken::cost {
 namespace {
@@ -77,7 +78,8 @@ Seconds time_of(const GemmShape& shape, const RooflineLaw& law) {
 
 /// Time of `batch` equal products.
 ///
-///   t = (launch + max(tiles and waves, bytes / bandwidth)) x (weight gradient ? its factor : 1)
+///   t = (launch + max(tiles and waves, bytes / bandwidth)) x correction(layout, m, n, k) x (weight gradient ? its
+///   factor : 1)
 ///
 /// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor.
 /// Precondition: every dimension >= 1; the profile has the precision.
@@ -86,7 +88,8 @@ Seconds gemm_time(const GemmShape& shape, const Profile& profile) {
   const auto found = profile.gemm.find(shape.precision);
   expects(found != profile.gemm.end(), "the profile has a GEMM law for the precision");
   const GemmLaw& gemm = found->second;
-  const Seconds time = std::visit([&](const auto& law) { return time_of(shape, law); }, gemm.law);
+  const Seconds time = correction_factor(gemm.correction(shape.pass), shape) *
+                       std::visit([&](const auto& law) { return time_of(shape, law); }, gemm.law);
   return shape.pass == GemmPass::kWeightGradient ? gemm.weight_gradient_factor * time : time;
 }
 

@@ -3,50 +3,14 @@
 
 #include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "sim/base/kernel.h"
 #include "sim/base/units.h"
+#include "sim/cost/evidence.h"
+#include "sim/cost/gemm_law.h"
 
 namespace foretoken::cost {
-
-/// What a law's constants rest on. Errors are |predicted / measured - 1| on samples that the fit never saw.
-struct Evidence {
-  std::string source{};  ///< the measurements, or "scaled from NAME by ..." when this GPU was not measured
-  int samples = 0;       ///< measurements that entered the fit
-  int held_out = 0;      ///< measurements kept apart; 0: nothing was checked, and the errors below mean nothing
-  double median_error = 0, p90_error = 0, worst_error = 0;
-};
-
-/// Tiles and waves: how a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
-struct TileWaveLaw {
-  FlopPerSecond peak{};  ///< dense datasheet rate of the precision
-  int multiprocessors = 1;
-  double efficiency = 1;              ///< e: part of the peak that the inner loop reaches
-  double prologue_k = 0;              ///< k0: fill, drain and epilogue of a tile, in steps of k
-  double small_tile_loss = 0;         ///< q: efficiency lost per halving of the 256 x 128 tile
-  BytesPerSecond memory_bandwidth{};  ///< what the GEMM reaches, already times its efficiency
-  Seconds launch{};
-  /// Sustained / short-benchmark time of compute-bound kernels: power limits lower the clock of a GPU that is busy for
-  /// seconds. Multiplies the compute term only.
-  double sustained_factor = 1;
-};
-
-/// Smooth roofline t = launch + (compute^p + memory^p)^(1/p), where only such a fit was published.
-struct RooflineLaw {
-  FlopPerSecond compute_rate{};       ///< already times its efficiency
-  BytesPerSecond memory_bandwidth{};  ///< already times its efficiency
-  double sharpness = 2;               ///< p
-  Seconds launch{};
-  double sustained_factor = 1;
-};
-
-struct GemmLaw {
-  std::variant<TileWaveLaw, RooflineLaw> law{};
-  double weight_gradient_factor = 1;  ///< time of the NT layout, relative to the others
-  Evidence evidence{};
-};
 
 /// One half of attention: rate = peak / ((1 + s0 / s) (1 + c multiprocessors / blocks)).
 struct AttentionRate {

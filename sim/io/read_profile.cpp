@@ -18,6 +18,7 @@ constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
 constexpr Range kSpread{.low = 0, .high = 1e3};
 constexpr Range kTokens{.low = 0, .high = 1e9};
+constexpr Range kOctaves{.low = 0, .high = 40};  // log2 of a dimension
 constexpr WholeRange kCount{.low = 0, .high = 1'000'000'000};
 constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
@@ -56,9 +57,44 @@ cost::Evidence read_evidence(const Node& parent) {
           .worst_error = node.find_number("worst_error", kNonNegative).value_or(0)};
 }
 
+/// {"first_log2": 0, "last_log2": 15, "knots": 7}
+cost::GemmCorrection::Axis read_axis(const Node& node) {
+  node.allow_only({"first_log2", "last_log2", "knots"});
+  const cost::GemmCorrection::Axis axis{.first = node.number("first_log2", kOctaves),
+                                        .last = node.number("last_log2", kOctaves),
+                                        .knots = static_cast<int>(node.whole("knots", {.low = 2, .high = 20}))};
+  if (axis.last <= axis.first) node.complain("last_log2", "expected more than first_log2");
+  return axis;
+}
+
+cost::GemmCorrection read_correction(const Node& node) {
+  node.allow_only({"m", "n", "k", "log_ratio_1e4"});
+  cost::GemmCorrection grid{.m = read_axis(node.object("m")),
+                            .n = read_axis(node.object("n")),
+                            .k = read_axis(node.object("k")),
+                            .log_ratio = node.numbers("log_ratio_1e4", {.low = -30000, .high = 30000})};
+  const std::size_t knots = static_cast<std::size_t>(grid.m.knots * grid.n.knots * grid.k.knots);
+  if (grid.log_ratio.size() != knots)
+    node.complain("log_ratio_1e4",
+                  fmt::format("expected {} values (the knots of m x n x k), found {}", knots, grid.log_ratio.size()));
+  for (double& value : grid.log_ratio) value *= 1e-4;
+  return grid;
+}
+
+/// By layout; those that were not measured are absent.
+std::array<cost::GemmCorrection, 3> read_corrections(const Node& node) {
+  constexpr const char* kPasses[] = {"forward", "input_gradient", "weight_gradient"};
+  node.allow_only({kPasses[0], kPasses[1], kPasses[2]});
+  std::array<cost::GemmCorrection, 3> grids;
+  for (std::size_t pass = 0; pass < grids.size(); ++pass)
+    if (const auto grid = node.find_object(kPasses[pass])) grids[pass] = read_correction(*grid);
+  return grids;
+}
+
 cost::TileWaveLaw read_tile_wave(const Node& node) {
   node.allow_only({"law", "peak_tflops", "multiprocessors", "efficiency", "prologue_k", "small_tile_loss",
-                   "memory_gb_per_s", "launch_us", "sustained_factor", "weight_gradient_factor", "evidence"});
+                   "memory_gb_per_s", "launch_us", "sustained_factor", "corrections", "weight_gradient_factor",
+                   "evidence"});
   return {.peak = tflops(node, "peak_tflops"),
           .multiprocessors = processors(node),
           .efficiency = node.number("efficiency", kEfficiency),
@@ -71,7 +107,7 @@ cost::TileWaveLaw read_tile_wave(const Node& node) {
 
 cost::RooflineLaw read_roofline(const Node& node) {
   node.allow_only({"law", "compute_tflops", "memory_gb_per_s", "sharpness", "launch_us", "sustained_factor",
-                   "weight_gradient_factor", "evidence"});
+                   "corrections", "weight_gradient_factor", "evidence"});
   return {.compute_rate = tflops(node, "compute_tflops"),
           .memory_bandwidth = gb(node, "memory_gb_per_s"),
           .sharpness = node.number("sharpness", {.low = 1, .high = 100}),
@@ -86,6 +122,7 @@ cost::GemmLaw read_gemm_law(const Node& node) {
     gemm.law = read_tile_wave(node);
   else
     gemm.law = read_roofline(node);
+  if (const auto corrections = node.find_object("corrections")) gemm.corrections = read_corrections(*corrections);
   gemm.weight_gradient_factor = node.number("weight_gradient_factor", kFactor);
   gemm.evidence = read_evidence(node);
   return gemm;

@@ -1,0 +1,59 @@
+// The laws of matrix products in a profile: shape -> seconds, by constants and a small grid of corrections.
+#pragma once
+
+#include <array>
+#include <variant>
+#include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/base/units.h"
+#include "sim/cost/evidence.h"
+
+namespace foretoken::cost {
+
+/// Tiles and waves: how a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
+struct TileWaveLaw {
+  FlopPerSecond peak{};  ///< dense datasheet rate of the precision
+  int multiprocessors = 1;
+  double efficiency = 1;              ///< e: part of the peak that the inner loop reaches
+  double prologue_k = 0;              ///< k0: fill, drain and epilogue of a tile, in steps of k
+  double small_tile_loss = 0;         ///< q: efficiency lost per halving of the 256 x 128 tile
+  BytesPerSecond memory_bandwidth{};  ///< what the GEMM reaches, already times its efficiency
+  Seconds launch{};
+  /// Sustained / short-benchmark time of compute-bound kernels: power limits lower the clock of a GPU that is busy for
+  /// seconds. Multiplies the compute term only.
+  double sustained_factor = 1;
+};
+
+/// Smooth roofline t = launch + (compute^p + memory^p)^(1/p), where only such a fit was published.
+struct RooflineLaw {
+  FlopPerSecond compute_rate{};       ///< already times its efficiency
+  BytesPerSecond memory_bandwidth{};  ///< already times its efficiency
+  double sharpness = 2;               ///< p
+  Seconds launch{};
+  double sustained_factor = 1;
+};
+
+/// What the law misses in one layout, as measured: log(measured / law), linear between the knots of a grid over the
+/// logarithms of m, n and k. No values: this layout was not measured, and the law stands alone.
+struct GemmCorrection {
+  struct Axis {
+    double first = 0, last = 1;  ///< log2 of the smallest and the largest size with a knot
+    int knots = 2;
+  };
+  Axis m{}, n{}, k{};
+  std::vector<double> log_ratio{};  ///< m slowest, k fastest
+};
+
+struct GemmLaw {
+  std::variant<TileWaveLaw, RooflineLaw> law{};
+  std::array<GemmCorrection, 3> corrections{};  ///< by GemmPass: a layout is corrected by its own measurements only
+  double weight_gradient_factor = 1;            ///< time of the NT layout, relative to the others
+  Evidence evidence{};
+
+  [[nodiscard]] const GemmCorrection& correction(GemmPass pass) const {
+    return corrections[static_cast<std::size_t>(pass)];
+  }
+};
+
+}  // namespace foretoken::cost
