@@ -84,7 +84,7 @@ cost::AttentionLaws hopper_attention(const Measurements& data, const Halves& amp
   add(64, false, full64.forward, back64.backward, full64.evidence, "");
   add(128, false, full128.forward, back128.backward, full128.evidence, "");
   add(64, true, scaled(full64.forward, causal128.forward, full128.forward),
-      scaled(back64.backward, fa2(true, 64), fa2(false, 64)), {.source = paper},
+      scaled(back64.backward, fa2(true, 64), fa2(false, 64)), assumed(paper),
       "; causal forward scaled as at 128, causal backward as FlashAttention-2");
   add(128, true, causal128.forward, scaled(back128.backward, fa2(true, 128), fa2(false, 128)), causal128.evidence,
       "; causal backward scaled as FlashAttention-2");
@@ -110,20 +110,21 @@ cost::AttentionLaws blackwell_attention(const Measurements& data, const cost::At
                          .causal = law.causal,
                          .forward = scaled(forward, law.forward, known->forward),
                          .backward = scaled(backward, law.backward, known->backward),
-                         .evidence = measured
-                                         ? proof
-                                         : cost::Evidence{.source = "scaled from causal, head dimension 128, in the "
-                                                                    "proportions of h100-sxm5-80gb"}});
+                         .evidence = measured ? proof
+                                              : scaled_from(kH100.name,
+                                                            "the proportions of its laws to that of causal, "
+                                                            "head dimension 128")});
   }
   return laws;
 }
 
-cost::AttentionLaws rescaled(cost::AttentionLaws laws, double factor, const Datasheet& gpu, const std::string& source) {
+cost::AttentionLaws rescaled(cost::AttentionLaws laws, double factor, const Datasheet& gpu,
+                             const cost::Evidence& evidence) {
   laws.multiprocessors = gpu.multiprocessors;
   for (cost::AttentionLaw& law : laws.laws) {
     law.forward.peak = FlopPerSecond(rounded(factor * law.forward.peak.value()));
     law.backward.peak = FlopPerSecond(rounded(factor * law.backward.peak.value()));
-    law.evidence = {.source = source};
+    law.evidence = evidence;
   }
   return laws;
 }

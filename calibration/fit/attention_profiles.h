@@ -19,8 +19,8 @@ struct Halves {
 [[nodiscard]] cost::AttentionLaws hopper_attention(const Measurements& data, const Halves& ampere);
 [[nodiscard]] cost::AttentionLaws blackwell_attention(const Measurements& data, const cost::AttentionLaws& hopper);
 
-/// All rates times `factor`; the evidence says where they come from.
+/// All rates times `factor`; `evidence` says where they come from.
 [[nodiscard]] cost::AttentionLaws rescaled(cost::AttentionLaws laws, double factor, const Datasheet& gpu,
-                                           const std::string& source);
+                                           const cost::Evidence& evidence);
 
 }  // namespace foretoken::fit

@@ -70,7 +70,8 @@ cost::GemmLaw fp8_gemm(const Fp8Fit& fit, const Datasheet& gpu, double nt_factor
                                .sharpness = fit.sharpness,
                                .launch = microseconds(fit.launch_us)},
       .weight_gradient_factor = nt_factor,
-      .evidence = {.source = fmt::format("roofline fit of {} TensorRT-LLM 1.3.0rc10 fp8 table, {} on the fitted rows",
+      .evidence = {.provenance = cost::Provenance::kFitted,
+                   .source = fmt::format("roofline fit of {} TensorRT-LLM 1.3.0rc10 fp8 table, {} on the fitted rows",
                                          kAiconfigurator, fit.errors),
                    .samples = 35742}};
 }
@@ -81,14 +82,14 @@ cost::MemoryBoundLaw memory(const Datasheet& gpu, double efficiency) {
   return {.bandwidth = gigabytes_per_second(gpu.memory_gb_per_s),
           .efficiency = efficiency,
           .launch = microseconds(2),
-          .evidence = {.source = "assumed: part of the datasheet bandwidth; memory-bound GEMMs of the same GPU agree"}};
+          .evidence = assumed("part of the datasheet bandwidth; memory-bound GEMMs of the same GPU agree")};
 }
 
-cost::PointToPointLaw messages(double network_efficiency, const char* source) {
+cost::PointToPointLaw messages(double network_efficiency, cost::Evidence evidence) {
   return {.nvlink = {microseconds(10), 0.5},  // A100 150 GB/s at activation sizes; 195 of 300 above 128 MiB
           .pcie = {microseconds(10), 0.6},    // 38.6 of 64 GB/s between two cards
           .network = {microseconds(15), network_efficiency},
-          .evidence = {.source = source}};
+          .evidence = std::move(evidence)};
 }
 
 // ---- profiles
@@ -104,21 +105,23 @@ Profile a100_80(const Measurements& data, const Collectives& c, const Halves& ha
   profile.nvlink = c.ampere;
   profile.pcie = c.pcie;
   profile.network = c.ampere_network;
-  profile.point_to_point = messages(0.8, "nccl-tests sendrecv on A100 NVLink; 20 of 25 GB/s on HDR set beforehand");
+  profile.point_to_point =
+      messages(0.8, {.provenance = cost::Provenance::kFitted,
+                     .source = "nccl-tests sendrecv on A100 NVLink; 20 of 25 GB/s on HDR assumed"});
   return profile;
 }
 
 Profile a100_40(const Profile& like) {
   Profile profile = like;
   profile.name = profile.gpu = kA100_40.name;
-  const std::string source = "scaled from a100-sxm4-80gb by memory bandwidth 1555 / 2039";
+  const std::string source = "memory bandwidth 1555 / 2039";
   cost::GemmLaw gemm = like.gemm.at(Precision::kBf16);
   auto& bandwidth = tile_law(gemm).memory_bandwidth;
   bandwidth = BytesPerSecond(rounded(bandwidth.value() * kA100_40.memory_gb_per_s / kA100_80.memory_gb_per_s));
-  gemm.evidence = {.source = source};
+  gemm.evidence = scaled_from(like.name, source);
   set_16bit(profile, gemm);
+  profile.attention = rescaled(like.attention, 1, kA100_40, scaled_from(like.name, "the same multiprocessors"));
   profile.memory_bound = memory(kA100_40, 0.80);
-  profile.memory_bound.evidence.source = source;
   return profile;
 }
 
@@ -138,8 +141,10 @@ Profile a100_pcie(const Measurements& data, const Profile& like, const Halves& h
                                   [](const auto& l) { return l.head_dim == 128 && l.causal; });
   const double slower = halves.backward.peak / known->backward.peak;
   profile.attention =
-      rescaled(like.attention, slower, kA100Pcie, "scaled from a100-sxm4-80gb by SimuMax a100_pcie operators");
+      rescaled(like.attention, slower, kA100Pcie, scaled_from(like.name, "SimuMax a100_pcie operators"));
   profile.memory_bound = memory(kA100Pcie, 0.80);
+  profile.nvlink = relabelled(like.nvlink, kA100Pcie.nvlink_gb_per_s, scaled_from(like.name, "the same NVLink rate"));
+  for (cost::AcrossNodesCurve& curve : profile.network.curves) curve.evidence = scaled_from(like.name, "the same NICs");
   return profile;
 }
 
@@ -149,12 +154,15 @@ Profile hopper(const Measurements& data, const Datasheet& gpu, const Fp8Fit& fp8
   set_16bit(profile, table_gemm(data, gpu, "TensorRT-LLM 1.3.0rc10 bf16 table", nt_factor));
   profile.gemm[Precision::kFp8] = fp8_gemm(fp8, gpu, nt_factor);
   profile.attention = attention;
+  if (&gpu != &kH100)
+    profile.attention = rescaled(attention, 1, gpu, scaled_from(kH100.name, "the same multiprocessors; cuDNN on H100"));
   profile.memory_bound = memory(gpu, 0.80);
   profile.nvlink = c.hopper;
   profile.pcie = c.pcie;
   profile.network = c.hopper_network;
-  profile.point_to_point =
-      messages(0.72, "inside a node as a100-sxm4-80gb; across nodes nccl-tests sendrecv on 2 nodes of 8 B200, NDR");
+  profile.point_to_point = messages(0.72, scaled_from(kA100_80.name,
+                                                      "inside a node in the same part of the NVLink rate; across nodes "
+                                                      "nccl-tests sendrecv on 2 nodes of 8 B200, NDR"));
   return profile;
 }
 
@@ -174,8 +182,9 @@ Profile b200(const Measurements& data, const Collectives& c, const cost::Attenti
   profile.nvlink = c.blackwell;
   profile.pcie = c.pcie;
   profile.network = c.blackwell_network;
-  profile.point_to_point =
-      messages(0.72, "inside a node as a100-sxm4-80gb; across nodes nccl-tests sendrecv on 2 nodes of 8 B200, NDR");
+  profile.point_to_point = messages(0.72, scaled_from(kA100_80.name,
+                                                      "inside a node in the same part of the NVLink rate; across nodes "
+                                                      "nccl-tests sendrecv on 2 nodes of 8 B200, NDR"));
   return profile;
 }
 
@@ -189,17 +198,17 @@ Profile gb200(const Measurements& data, const Profile& like) {
   set_16bit(profile, gemm);
   profile.gemm[Precision::kFp8] = fp8_gemm(kGb200Fp8, kGb200, gemm.weight_gradient_factor);
   profile.attention = rescaled(like.attention, kGb200.tflops_16bit / kB200.tflops_16bit, kGb200,
-                               "scaled from b200-sxm-180gb by dense peak 2500 / 2250");
+                               scaled_from(kB200.name, "dense peak 2500 / 2250"));
+  for (cost::AcrossNodesCurve& curve : profile.network.curves)
+    curve.evidence = scaled_from(kB200.name, "the same NICs");
   return profile;
 }
 
 Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
   Profile profile = like;
   profile.name = profile.gpu = gpu.name;
-  const std::string source = fmt::format(
-      "scaled from a100-sxm4-80gb by dense peak {} / 312, {} multiprocessors and memory "
-      "bandwidth 900 / 2039",
-      gpu.tflops_16bit, gpu.multiprocessors);
+  const std::string source = fmt::format("dense peak {} / 312, {} multiprocessors and memory bandwidth 900 / 2039",
+                                         gpu.tflops_16bit, gpu.multiprocessors);
   cost::GemmLaw gemm = like.gemm.at(Precision::kFp16);
   cost::TileWaveLaw& law = tile_law(gemm);
   law.peak = teraflops(gpu.tflops_16bit);
@@ -207,18 +216,18 @@ Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
   law.memory_bandwidth =
       BytesPerSecond(rounded(law.memory_bandwidth.value() * gpu.memory_gb_per_s / kA100_80.memory_gb_per_s));
   gemm.corrections = {};  // what A100's library chooses says nothing of Volta's
-  gemm.evidence = {.source = source};
+  gemm.evidence = scaled_from(like.name, source);
   profile.gemm.clear();
   set_16bit(profile, gemm, /*bf16=*/false);
   profile.attention = rescaled(like.attention, gpu.tflops_16bit / kA100_80.tflops_16bit, gpu,
-                               source + "; FlashAttention-2 does not support Volta, so this is an optimistic guess");
+                               scaled_from(like.name, source + "; FlashAttention-2 does not support Volta, so this is "
+                                                               "an optimistic guess"));
   profile.memory_bound = memory(gpu, 0.80);
-  profile.memory_bound.evidence.source = source;
+  profile.point_to_point.evidence = scaled_from(like.name, "the same parts of the NVLink and NIC rates");
   const bool cube_mesh = &gpu == &kV100Sxm2;
   profile.nvlink = cube_mesh ? c.volta
                              : relabelled(c.ampere, gpu.nvlink_gb_per_s,
-                                          "scaled from a100-sxm4-80gb by NVLink rate 150 / 300 "
-                                          "(both NVSwitch)");
+                                          scaled_from(like.name, "NVLink rate 150 / 300 (both NVSwitch)"));
   profile.network = c.volta_network;
   return profile;
 }

@@ -36,13 +36,13 @@ TablePool pool(const Measurements& data, std::vector<const char*> gpus, bool acr
 
 }  // namespace
 
-cost::InsideNodeLaw relabelled(cost::InsideNodeLaw law, double reference, const std::string& source) {
+cost::InsideNodeLaw relabelled(cost::InsideNodeLaw law, double reference, const cost::Evidence& evidence) {
   const double factor = reference / (law.reference.value() / 1e9);
   law.reference = gigabytes_per_second(reference);
   for (cost::CollectiveCurve& curve : law.curves) {
     curve.bandwidth = BytesPerSecond(rounded(factor * curve.bandwidth.value()));
     curve.plateau = BytesPerSecond(rounded(factor * curve.plateau.value()));
-    curve.evidence = {.source = source};
+    curve.evidence = evidence;
   }
   return law;
 }
@@ -58,6 +58,11 @@ Collectives fit_collectives(const Measurements& data) {
   c.volta = fit_inside(
       pool(data, {"V100"}, false, 150, "nccl-tests on 8 V100 hybrid cube mesh: vTrain; latency as A100"), &c.ampere);
   c.pcie = fit_inside(pool(data, {"RTX PRO 6000"}, false, 64, "nccl-tests on RTX PRO 6000, PCIe 5: aiconfigurator"));
+  for (cost::CollectiveCurve& curve : c.pcie.curves) {  // the errors stay: they are those on the GPU they come from
+    if (curve.evidence.provenance != cost::Provenance::kFitted) continue;
+    curve.evidence.provenance = cost::Provenance::kScaled;
+    curve.evidence.scaled_from = "rtx-pro-6000";
+  }
 
   const TablePool ampere =
       pool(data, {"A100"}, true, 300,
@@ -75,7 +80,8 @@ Collectives fit_collectives(const Measurements& data) {
   c.blackwell_network =
       fit_across(blackwell, c.blackwell,
                  {.two_node_gain = gain, .doubling = c.hopper_network.curves.front().latency_per_doubling});
-  c.volta_network = checked(c.ampere_network, volta, c.volta, "assumed: as a100-sxm4-80gb");
+  c.volta_network =
+      checked(c.ampere_network, volta, c.volta, scaled_from("a100-sxm4-80gb", "the same part of the NIC rate"));
   return c;
 }
 

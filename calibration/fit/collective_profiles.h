@@ -13,6 +13,6 @@ struct Collectives {
 [[nodiscard]] Collectives fit_collectives(const Measurements& data);
 
 /// The law of GPUs whose links have another rate, in GB/s.
-[[nodiscard]] cost::InsideNodeLaw relabelled(cost::InsideNodeLaw law, double reference, const std::string& source);
+[[nodiscard]] cost::InsideNodeLaw relabelled(cost::InsideNodeLaw law, double reference, const cost::Evidence& evidence);
 
 }  // namespace foretoken::fit

@@ -184,7 +184,7 @@ std::vector<cost::CollectiveCurve> borrowed(CollectiveKind kind, std::vector<cos
   for (cost::CollectiveCurve& curve : curves) {
     curve.kind = kind;
     curve.latency = Seconds(rounded(latency_share * curve.latency.value()));
-    if (source) curve.evidence = {.source = source};
+    if (source) curve.evidence = assumed(source);
   }
   return curves;
 }
@@ -231,7 +231,7 @@ cost::InsideNodeLaw fit_inside(const TablePool& pool, const cost::InsideNodeLaw*
   const auto all_reduce = fit_kind(kAllReduce, pool, latencies);
   auto all_gather = fit_kind(kAllGather, pool, latencies);
   auto all_to_all = fit_kind(kAllToAll, pool, latencies);
-  const char* halved = "assumed: as all-reduce with half its latency (half the steps of its ring)";
+  const char* halved = "as all-reduce with half its latency (half the steps of its ring)";
   if (all_gather.empty()) all_gather = borrowed(kAllGather, all_reduce, 0.5, halved);
   if (all_to_all.empty()) all_to_all = borrowed(kAllToAll, all_reduce, 0.5, halved);
   for (cost::CollectiveCurve& curve : all_gather) curve.evidence.source += "; broadcast assumed like all-gather";
@@ -270,18 +270,20 @@ cost::AcrossNodesLaw fit_across(const TablePool& pool, const cost::InsideNodeLaw
     curve.latency = 0.5 * curve.latency;
     curve.latency_per_doubling = 0.5 * curve.latency_per_doubling;
     curve.two_node_gain = 1;
-    curve.evidence = {.source = "assumed: as all-reduce with half its latency"};
+    curve.evidence = assumed("as all-reduce with half its latency");
     law.curves.push_back(curve);
   }
   return law;
 }
 
 cost::AcrossNodesLaw checked(cost::AcrossNodesLaw law, const TablePool& pool, const cost::InsideNodeLaw& inside,
-                             const std::string& origin) {
+                             const cost::Evidence& origin) {
   for (cost::AcrossNodesCurve& curve : law.curves) {
     const auto samples = samples_of(tables_of(pool, curve.kind, 0), pool.reference_gb_per_s);
     const auto apart = outcomes(samples, {.nvlink = inside, .network = law});
-    curve.evidence = evidence(origin + (apart.empty() ? "" : "; checked on " + pool.source), 0, apart);
+    curve.evidence = evidence(origin.source + (apart.empty() ? "" : "; checked on " + pool.source), 0, apart);
+    curve.evidence.provenance = origin.provenance;
+    curve.evidence.scaled_from = origin.scaled_from;
   }
   return law;
 }

@@ -34,9 +34,9 @@ struct AcrossGivens {
 /// Highest bus bandwidth of all-reduces over exactly two nodes, relative to the NIC rate, in the pool.
 [[nodiscard]] double highest_two_node_gain(const TablePool& pool);
 
-/// The same law with evidence from tables that it was not fitted on.
+/// The same law, from `origin`, with evidence from tables that it was not fitted on.
 [[nodiscard]] cost::AcrossNodesLaw checked(cost::AcrossNodesLaw law, const TablePool& pool,
-                                           const cost::InsideNodeLaw& inside, const std::string& origin);
+                                           const cost::InsideNodeLaw& inside, const cost::Evidence& origin);
 
 /// A node of the table's cluster: eight GPUs with links of `link_gb_per_s`, eight NICs of an eighth of its line rate.
 [[nodiscard]] NodeLinks links_of(const CollectiveTable& table, double link_gb_per_s);

@@ -8,6 +8,7 @@
 
 #include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
+#include "sim/cost/parts.h"
 
 namespace foretoken::fit {
 namespace {
@@ -19,7 +20,9 @@ double gb(BytesPerSecond r) { return rounded(r.value() / 1e9); }
 double tflops(FlopPerSecond r) { return rounded(r.value() / 1e12); }
 
 Json evidence(const cost::Evidence& e) {
-  Json json{{"source", e.source}};
+  Json json{{"provenance", cost::name_of(e.provenance)}};
+  if (e.provenance == cost::Provenance::kScaled) json["scaled_from"] = e.scaled_from;
+  json["source"] = e.source;
   if (e.samples > 0) json["samples"] = e.samples;
   if (e.held_out > 0) {
     json["held_out"] = e.held_out;

@@ -5,11 +5,18 @@
 
 #include <algorithm>
 
+#include "sim/cost/parts.h"
+
 namespace foretoken::fit {
 namespace {
 
-std::string line(const char* part, const cost::Evidence& e) {
-  std::string text = fmt::format("{}: {}", part, e.source);
+std::string origin(const cost::Evidence& e) {
+  if (e.provenance == cost::Provenance::kScaled) return fmt::format("scaled from {}: {}", e.scaled_from, e.source);
+  return fmt::format("{}: {}", cost::name_of(e.provenance), e.source);
+}
+
+std::string line(const std::string& part, const cost::Evidence& e) {
+  std::string text = fmt::format("{}: {}", part, origin(e));
   if (e.held_out > 0)
     text += fmt::format("; {} samples, error on {} held out: median {:.1f} %, p90 {:.1f} %, worst {:.0f} %", e.samples,
                         e.held_out, 100 * e.median_error, 100 * e.p90_error, 100 * e.worst_error);
@@ -17,41 +24,28 @@ std::string line(const char* part, const cost::Evidence& e) {
 }
 
 /// Of the curves that were checked: how many, and the middle of their median errors.
-template <class Curves>
-std::string curves_line(const char* part, const Curves& curves) {
+std::string curves_line(const cost::Part& part) {
   std::vector<double> medians;
-  std::string source = curves.front().evidence.source;
-  for (const auto& curve : curves) {
-    if (curve.evidence.held_out == 0) continue;
-    if (medians.empty()) source = curve.evidence.source;
-    medians.push_back(curve.evidence.median_error);
+  const cost::Evidence* first = &part.evidence.front();
+  for (const cost::Evidence& e : part.evidence) {
+    if (e.held_out == 0) continue;
+    if (medians.empty()) first = &e;
+    medians.push_back(e.median_error);
   }
-  std::string text = fmt::format("{}: {}", part, source);
+  std::string text = fmt::format("{}: {}", part.name, origin(*first));
   if (medians.empty()) return text;
   std::sort(medians.begin(), medians.end());
   return text + fmt::format("; {} of {} curves checked, median errors {:.1f} to {:.1f} %, middle {:.1f} %",
-                            medians.size(), curves.size(), 100 * medians.front(), 100 * medians.back(),
+                            medians.size(), part.evidence.size(), 100 * medians.front(), 100 * medians.back(),
                             100 * medians[medians.size() / 2]);
-}
-
-const char* label(Precision precision) {
-  return precision == Precision::kFp16   ? "gemm fp16"
-         : precision == Precision::kBf16 ? "gemm bf16"
-         : precision == Precision::kFp8  ? "gemm fp8"
-                                         : "gemm fp32";
 }
 
 }  // namespace
 
 std::vector<std::string> notes_of(const cost::Profile& profile) {
   std::vector<std::string> notes;
-  for (const auto& [precision, law] : profile.gemm) notes.push_back(line(label(precision), law.evidence));
-  notes.push_back(curves_line("attention", profile.attention.laws));
-  notes.push_back(line("memory-bound", profile.memory_bound.evidence));
-  notes.push_back(curves_line("collectives over NVLink", profile.nvlink.curves));
-  notes.push_back(curves_line("collectives over PCIe", profile.pcie.curves));
-  notes.push_back(curves_line("collectives across nodes", profile.network.curves));
-  notes.push_back(line("messages", profile.point_to_point.evidence));
+  for (const cost::Part& part : cost::parts_of(profile))
+    notes.push_back(part.evidence.size() == 1 ? line(part.name, part.evidence.front()) : curves_line(part));
   return notes;
 }
 

@@ -23,8 +23,10 @@ double mean_log_error(const std::vector<Outcome>& outcomes) {
 }
 
 cost::Evidence evidence(std::string source, std::size_t samples, const std::vector<Outcome>& apart) {
-  cost::Evidence result{
-      .source = std::move(source), .samples = static_cast<int>(samples), .held_out = static_cast<int>(apart.size())};
+  cost::Evidence result{.provenance = cost::Provenance::kFitted,
+                        .source = std::move(source),
+                        .samples = static_cast<int>(samples),
+                        .held_out = static_cast<int>(apart.size())};
   if (apart.empty()) return result;
   std::vector<double> errors;
   for (const Outcome& outcome : apart) errors.push_back(std::abs(outcome.predicted / outcome.measured - 1));
@@ -36,6 +38,14 @@ cost::Evidence evidence(std::string source, std::size_t samples, const std::vect
   result.p90_error = rounded(quantile(0.9), 3);
   result.worst_error = rounded(errors.back(), 3);
   return result;
+}
+
+cost::Evidence scaled_from(std::string gpu, std::string source) {
+  return {.provenance = cost::Provenance::kScaled, .scaled_from = std::move(gpu), .source = std::move(source)};
+}
+
+cost::Evidence assumed(std::string source) {
+  return {.provenance = cost::Provenance::kAssumed, .source = std::move(source)};
 }
 
 double rounded(double value, int digits) {

@@ -22,8 +22,13 @@ struct Outcome {
 /// Mean |log(predicted / measured)|: what fits minimise, robust against single bad rows.
 [[nodiscard]] double mean_log_error(const std::vector<Outcome>& outcomes);
 
-/// The evidence of a law fitted on `samples` samples with `apart` held out.
+/// The evidence of a law fitted on `samples` published samples with `apart` held out.
 [[nodiscard]] cost::Evidence evidence(std::string source, std::size_t samples, const std::vector<Outcome>& apart);
+
+/// What a law rests on that was taken from another GPU.
+[[nodiscard]] cost::Evidence scaled_from(std::string gpu, std::string source);
+/// What a law rests on that nothing measured.
+[[nodiscard]] cost::Evidence assumed(std::string source);
 
 /// Rounded to `digits` significant decimal digits, so that profiles stay readable.
 [[nodiscard]] double rounded(double value, int digits = 4);

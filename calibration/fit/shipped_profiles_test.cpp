@@ -12,6 +12,7 @@
 #include "calibration/fit/profile_json.h"
 #include "calibration/fit/samples.h"
 #include "sim/cost/costs.h"
+#include "sim/cost/parts.h"
 #include "sim/io/document.h"
 #include "sim/io/read_profile.h"
 
@@ -70,7 +71,7 @@ TEST(ShippedProfiles, WritingWhatWasReadGivesTheSameBytes) {
     std::stringstream text;
     text << in.rdbuf();
     EXPECT_EQ(to_json_text(shipped(name)), text.str()) << name;
-    EXPECT_LT(text.str().size(), 22000u) << name << ": a profile stays small enough to load in well under 1 ms";
+    EXPECT_LT(text.str().size(), 26000u) << name << ": a profile stays small enough to load in well under 1 ms";
   }
 }
 
@@ -150,6 +151,24 @@ TEST(ShippedProfiles, HeldOutProductsAreMet) {
     EXPECT_LE(median(e.any), 0.08) << gpu;
     std::printf("held-out products of %s: large %.1f %%, p90 %.1f %%; all %.1f %%\n", gpu.c_str(),
                 100 * median(e.large), 100 * p90, 100 * median(e.any));
+  }
+}
+
+TEST(ShippedProfiles, SayWhereEveryPartComesFrom) {
+  const cost::Uses training{.pcie = false};
+  for (const std::string& name : all_names()) {
+    SCOPED_TRACE(name);
+    const cost::Profile profile = shipped(name);
+    for (const cost::Part& part : cost::parts_of(profile))
+      for (const cost::Evidence& e : part.evidence) {
+        EXPECT_FALSE(e.source.empty()) << part.name;
+        EXPECT_NE(e.scaled_from, name) << part.name;
+        const bool counted = part.name != "messages";  // two numbers read off tables
+        EXPECT_EQ(e.provenance == cost::Provenance::kFitted && counted && e.samples == 0, false) << part.name;
+        EXPECT_EQ(e.provenance == cost::Provenance::kAssumed && e.samples > 0, false) << part.name;
+      }
+    EXPECT_EQ(cost::scaled_parts(profile, training).empty(), name == "a100-sxm4-80gb");
+    EXPECT_FALSE(cost::scaled_parts(profile).empty()) << "collectives over PCIe are another card's everywhere";
   }
 }
 

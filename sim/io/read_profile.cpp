@@ -48,8 +48,16 @@ std::vector<CollectiveKind> read_kinds(const Node& curve) {
 
 cost::Evidence read_evidence(const Node& parent) {
   const Node node = parent.object("evidence");
-  node.allow_only({"source", "samples", "held_out", "median_error", "p90_error", "worst_error"});
-  return {.source = node.text("source"),
+  node.allow_only(
+      {"provenance", "scaled_from", "source", "samples", "held_out", "median_error", "p90_error", "worst_error"});
+  using enum cost::Provenance;
+  const auto provenance = node.one_of<cost::Provenance>(
+      "provenance", {{"measured", kMeasured}, {"fitted", kFitted}, {"scaled", kScaled}, {"assumed", kAssumed}});
+  if (node.has("scaled_from") != (provenance == kScaled))
+    node.complain("scaled_from", "expected the name of a GPU exactly when \"provenance\" is \"scaled\"");
+  return {.provenance = provenance,
+          .scaled_from = node.find_text("scaled_from").value_or(""),
+          .source = node.text("source"),
           .samples = static_cast<int>(node.find_whole("samples", kCount).value_or(0)),
           .held_out = static_cast<int>(node.find_whole("held_out", kCount).value_or(0)),
           .median_error = node.find_number("median_error", kNonNegative).value_or(0),

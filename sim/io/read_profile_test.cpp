@@ -57,6 +57,12 @@ constexpr Wrong kWrong[] = {
     {"no processors", R"({"attention": {"multiprocessors": 0}})", "/attention/multiprocessors"},
     {"text for a number", R"({"memory_bound": {"gb_per_s": "fast"}})", "/memory_bound/gb_per_s"},
     {"a law without evidence", R"({"memory_bound": {"evidence": null}})", "/memory_bound/evidence"},
+    {"constants of another GPU without its name", R"({"memory_bound": {"evidence": {"provenance": "scaled"}}})",
+     "/memory_bound/evidence/scaled_from"},
+    {"a correction with a missing knot", R"({"gemm": {"bf16": {"corrections": {"forward": {"log_ratio_1e4": [1]}}}}})",
+     "/gemm/bf16/corrections/forward/log_ratio_1e4: expected 252 values"},
+    {"a correction of nothing", R"({"gemm": {"bf16": {"corrections": {"forward": {"k": {"last_log2": 1}}}}}})",
+     "/gemm/bf16/corrections/forward/k/last_log2"},
     {"no messages", R"({"point_to_point": null})", "/point_to_point"}};
 
 TEST(ReadProfile, OneLineForEachMistake) {

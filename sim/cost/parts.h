@@ -1,0 +1,34 @@
+// The parts of a profile with what each rests on: for notes, and for refusing what another GPU lent.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cost/profile.h"
+
+namespace foretoken::cost {
+
+/// Which parts of a profile a prediction reads.
+struct Uses {
+  std::vector<Precision> precisions{};  ///< of its matrix products; empty: all that the profile has
+  bool fused_attention = true;
+  bool nvlink = true, pcie = true, network = true, messages = true;
+};
+
+/// One law, or one group of curves, by the name that reports print.
+struct Part {
+  std::string name;                ///< "gemm bf16", "collectives over NVLink"
+  std::vector<Evidence> evidence;  ///< of its laws or curves, in the profile's order
+};
+
+[[nodiscard]] std::vector<Part> parts_of(const Profile& profile, const Uses& uses = {});
+
+/// A line for every part with constants of another GPU: "attention: scaled from b200-sxm-180gb (5 of 5 laws): ...".
+/// Empty when everything was measured, fitted or assumed for this GPU itself.
+[[nodiscard]] std::vector<std::string> scaled_parts(const Profile& profile, const Uses& uses = {});
+
+/// "measured", "fitted", "scaled", "assumed"
+[[nodiscard]] std::string_view name_of(Provenance provenance);
+
+}  // namespace foretoken::cost
