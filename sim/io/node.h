@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/base/error.h"
@@ -42,7 +41,6 @@ inline constexpr Range kAnyNumber{};
 inline constexpr Range kPositive{.low = 0, .above_low = true};
 inline constexpr Range kNonNegative{.low = 0};
 inline constexpr Range kFraction{.low = 0, .high = 1};
-
 /// Whole numbers that a key may take; beyond 2^53 a double would not hold them exactly.
 struct WholeRange {
   std::int64_t low = 1;
@@ -89,9 +87,13 @@ class Node {
   [[nodiscard]] bool boolean_or(std::string_view key, bool fallback) const;
   [[nodiscard]] std::optional<bool> find_boolean(std::string_view key) const;
 
-  /// An enumeration by name: node.one_of<Kind>("kind", {{"flash", Kind::kFlash}, ...}).
   template <class T>
-  using Choices = std::initializer_list<std::pair<std::string_view, T>>;
+  struct Choice {  ///< of an enumeration, by name: node.one_of<Kind>("kind", {{"flash", Kind::kFlash}, ...})
+    std::string_view name;
+    T value;
+  };
+  template <class T>
+  using Choices = std::initializer_list<Choice<T>>;
   template <class T>
   [[nodiscard]] T one_of(std::string_view key, Choices<T> choices) const {
     return child(key).as_one_of(choices);
@@ -104,7 +106,7 @@ class Node {
   /// The member itself, of any kind; what is asked of an absent one complains that it is missing.
   [[nodiscard]] Node child(std::string_view key) const;
 
-  // The value itself, for members of arrays and maps.
+  // The value itself.
   [[nodiscard]] Node as_object() const;
   [[nodiscard]] std::vector<Node> as_array() const;
   [[nodiscard]] double as_number(Range range = kAnyNumber) const;
@@ -114,8 +116,8 @@ class Node {
   template <class T>
   [[nodiscard]] T as_one_of(Choices<T> choices) const {
     std::vector<std::string> names;
-    for (const auto& choice : choices) names.emplace_back(choice.first);
-    return (choices.begin() + as_choice(names))->second;
+    for (const auto& choice : choices) names.emplace_back(choice.name);
+    return (choices.begin() + as_choice(names))->value;
   }
   [[nodiscard]] bool is_text() const;
 

@@ -4,12 +4,8 @@
 namespace foretoken::lowering {
 
 double local_layer_parameters(const Scenario& scenario) {
-  const model::Transformer& model = scenario.model;
-  const double t = scenario.parallelism.tensor;
-  double split = model::layer_matmul_parameters(model);
-  if (model.qkv_bias) split += static_cast<double>((model.heads + 2 * model.kv_heads) * model.head_dim);
-  if (model.linear_bias) split += static_cast<double>((model.mlp_matrices() - 1) * model.ffn_hidden);
-  return split / t + (model::layer_parameters(model) - split);
+  const double whole = model::replicated_layer_parameters(scenario.model);
+  return whole + (model::layer_parameters(scenario.model) - whole) / scenario.parallelism.tensor;
 }
 
 double local_token_table(const Scenario& scenario) {

@@ -19,22 +19,27 @@ struct TimeSplit {
       host, other;
 };
 
+/// The parts add up to `peak`, what torch.cuda.max_memory_allocated would report.
 struct StageMemory {
-  Bytes weights, gradients, optimizer, activations, other, peak;
-  int peak_microbatch_chunks = 0;  ///< chunk activations alive at the peak, as replayed
+  Bytes weights, gradients, optimizer;
+  Bytes activations;  ///< stored for backward passes, at the peak
+  Bytes other;        ///< workspaces, and at the peak short-lived tensors
+  Bytes peak;
+  int peak_microbatch_chunks = 0;  ///< most chunk activations alive at once, as replayed
   int layers = 0;
 };
 
 struct Memory {
   Bytes peak, capacity;
+  Bytes outside_allocator;  ///< CUDA context and NCCL buffers; fits when peak + this <= capacity
   bool fits = true;
   std::vector<StageMemory> per_stage;
-  std::string dominant;   ///< what takes most of the fullest stage
-  std::string advice;     ///< the cheapest change that would make it fit; empty when it fits
+  std::string dominant;  ///< what takes most of the fullest stage
+  std::string advice;    ///< the cheapest change that would make it fit; empty when it fits
   // The whole model over all GPUs.
-  Bytes model_state;               ///< bytes per parameter x parameters
-  Bytes boundary_whole_batch;      ///< layer-boundary activations (2 s b h per layer) of the whole global batch at once
-  Bytes boundary_one_microbatch;   ///< the same of one micro-batch
+  Bytes model_state;              ///< bytes per parameter x parameters
+  Bytes boundary_whole_batch;     ///< layer-boundary activations (2 s b h per layer) of the whole global batch at once
+  Bytes boundary_one_microbatch;  ///< the same of one micro-batch
 };
 
 struct RunCost {
@@ -62,8 +67,9 @@ struct Metrics {
 
 /// Turns observations into the numbers people ask for.
 ///   tokens/s = global batch x sequence / step;  MFU = model operations / (GPUs x dense peak x step), HFU the same with
-///   recomputed operations;  bubble = (T - W) / W, of the step (T - W) / T, with T from the first forward's start to the
-///   last backward's end and W the largest busy time of a stage (arXiv:2104.04473 section 2.2);  ideal (p - 1) / (v m).
+///   recomputed operations;  bubble = (T - W) / W, of the step (T - W) / T, with T from the first forward's start to
+///   the last backward's end and W the largest busy time of a stage (arXiv:2104.04473 section 2.2);  ideal (p - 1) / (v
+///   m).
 [[nodiscard]] Metrics measure(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
                               const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory);
 

@@ -1,0 +1,105 @@
+// What to change when a job does not fit: every combination of four changes is simulated.
+#include "sim/app/advice.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "fmt/format.h"
+#include "sim/app/simulate.h"
+
+namespace foretoken::app {
+namespace {
+
+using lowering::Scenario;
+using model::RecomputeGranularity;
+
+// One way to save memory: applied to a scenario, or not applicable.
+struct Change {
+  std::string words;
+  bool (*apply)(Scenario&);
+};
+
+const Change kChanges[] = {
+    {"optimizer.zero_stage 1",
+     [](Scenario& s) {
+       if (s.optimizer.zero_stage >= 1 || s.parallelism.data * s.parallelism.context == 1) return false;
+       s.optimizer.zero_stage = 1;
+       return true;
+     }},
+    {"parallelism.sequence_parallel true",
+     [](Scenario& s) {
+       const bool splits = s.batch.sequence_length % (s.parallelism.context * s.parallelism.tensor) == 0;
+       if (s.parallelism.sequence_parallel || s.parallelism.tensor == 1 || !splits) return false;
+       s.parallelism.sequence_parallel = true;
+       return true;
+     }},
+    {"recompute \"selective\"",
+     [](Scenario& s) {
+       if (s.recompute.granularity != RecomputeGranularity::kNone) return false;
+       s.recompute = {};
+       s.recompute.granularity = RecomputeGranularity::kSelective;
+       return true;
+     }},
+    {"recompute \"full\"",
+     [](Scenario& s) {
+       if (s.recompute.granularity == RecomputeGranularity::kFull) return false;
+       s.recompute = {};
+       s.recompute.granularity = RecomputeGranularity::kFull;
+       return true;
+     }},
+    {"batch.micro 1",
+     [](Scenario& s) {
+       if (s.batch.micro == 1) return false;
+       s.batch.micro = 1;
+       return true;
+     }},
+};
+
+// The scenario with the changes of `mask`; nothing when one of them does not apply.
+std::optional<Scenario> changed(const Scenario& scenario, unsigned mask, std::string& words) {
+  Scenario result = scenario;
+  for (std::size_t i = 0; i < std::size(kChanges); ++i) {
+    if ((mask >> i & 1U) == 0) continue;
+    if (!kChanges[i].apply(result)) return std::nullopt;
+    words += (words.empty() ? "" : ", ") + kChanges[i].words;
+  }
+  return result;
+}
+
+// Simulates without asking for advice again.
+report::Metrics metrics_of(const Scenario& scenario) {
+  const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
+  const des::RunResult run = des::run(step.workload.graph);
+  return report::measure(scenario, step, observe::observe_stages(step, run),
+                         observe::memory_timelines(scenario, step, run));
+}
+
+}  // namespace
+
+std::string advise(const Simulation& simulation) {
+  const double now = simulation.metrics.step_time.value();
+  std::string best_words;
+  double best_step = 0, best_peak = 0, lowest_peak = simulation.metrics.memory.peak.value();
+  for (unsigned mask = 1; mask < 1U << std::size(kChanges); ++mask) {
+    std::string words;
+    const std::optional<Scenario> candidate = changed(simulation.scenario, mask, words);
+    if (!candidate) continue;
+    const report::Metrics metrics = metrics_of(*candidate);
+    lowest_peak = std::min(lowest_peak, metrics.memory.peak.value());
+    if (!metrics.memory.fits || (!best_words.empty() && metrics.step_time.value() >= best_step)) continue;
+    best_words = words;
+    best_step = metrics.step_time.value();
+    best_peak = metrics.memory.peak.value();
+  }
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  if (best_words.empty())
+    return fmt::format(
+        "no recomputation, sharding or smaller micro-batch is enough (at best {:.1f} GiB): raise the "
+        "tensor or pipeline degree",
+        lowest_peak / kGib);
+  return fmt::format("{}: {:.1f} GiB, step time {:+.1f} %", best_words, best_peak / kGib, 100 * (best_step / now - 1));
+}
+
+}  // namespace foretoken::app

@@ -1,0 +1,152 @@
+// Bytes per stage from the parameter recipe, the recompute mode and the ends of the pipeline.
+//
+// The first chunk of the first stage also holds the embedding, the last chunk of the last stage final norm, head and
+// loss. A tied embedding lives on both when they are different GPUs (Megatron-LM, megatron/core/models/common/
+// language_module). Gradients and optimizer states are shared over data x context ranks.
+#include "sim/lowering/memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "sim/base/check.h"
+#include "sim/lowering/parameters.h"
+
+namespace foretoken::lowering {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024;
+constexpr double kGiB = 1024 * kMiB;
+
+/// cuBLAS workspace of Transformer Engine: TransformerEngine@d0067d0, pytorch/cpp_extensions/gemm.py,
+/// get_cublas_workspace_size_bytes.
+constexpr double kWorkspaceHopper = 32 * kMiB + 1024;
+constexpr double kWorkspaceBefore = 4 * kMiB;
+
+/// Buffers that no formula here names, as left between steps: memory allocated after a step less states and workspace
+/// is 67 MB and 70 MB in Megatron-LM's golden values gpt3_7b_tp1_pp4_memory_speed (less one head gradient) and
+/// gpt3_7b_tp4_pp1_memory_speed (tests/functional_tests at d98e8a6).
+constexpr double kSmallBuffers = 68e6;
+
+/// CUDA context and kernels: 0.47 to 0.92 GiB with torch 2.1; torch.distributed and NCCL: one to two GiB more.
+/// Source: stas00/ml-engineering@744d01e, training/performance/README.
+constexpr double kContext = 0.7 * kGiB;
+constexpr double kNccl = 1.0 * kGiB;
+
+/// Gradient bucket of ZeRO-2: 40 M elements, or 1 M for each rank if that is more; Megatron-LM@d98e8a6,
+/// megatron/core/distributed/distributed_data_parallel.py.
+constexpr double kBucketElements = 40e6;
+
+double real(std::int64_t count) { return static_cast<double>(count); }
+
+bool holds_embedding(int stage, int chunk) { return stage == 0 && chunk == 0; }
+
+bool holds_head(const Scenario& s, int stage, int chunk) {
+  return stage == s.parallelism.pipeline - 1 && chunk == s.parallelism.virtual_pipeline - 1;
+}
+
+int layers_of(const Scenario& s, int stage) {
+  int layers = 0;
+  for (int chunk = 0; chunk < s.parallelism.virtual_pipeline; ++chunk) layers += s.layers_in(stage, chunk);
+  return layers;
+}
+
+/// Transformer Engine keeps one 16-bit placeholder for each distinct shape of weight whose gradient its GEMM adds to
+/// the main gradient (module/base.py, get_dummy_wgrad).
+double gradient_placeholders(const Scenario& s) {
+  const bool fused = s.runtime.default_attention == model::AttentionKind::kFlash &&
+                     s.runtime.gradient_accumulation_bytes <= 8 && s.optimizer.zero_stage < 2;
+  if (!fused) return 0;
+  const auto& m = s.model;
+  const std::int64_t t = s.parallelism.tensor;
+  const std::set<std::pair<std::int64_t, std::int64_t>> shapes = {
+      {(m.heads + 2 * m.kv_heads) * m.head_dim / t, m.hidden},
+      {m.hidden, m.heads * m.head_dim / t},
+      {(m.mlp_matrices() - 1) * m.ffn_hidden / t, m.hidden},
+      {m.hidden, m.ffn_hidden / t}};
+  double elements = 0;
+  for (const auto& [rows, columns] : shapes) elements += real(rows) * real(columns);
+  return 2 * elements;
+}
+
+double workspace(const Scenario& s) {
+  const auto& architecture = s.cluster.gpu.architecture;
+  return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
+}
+
+/// What recomputation stores and recomputes at once, of one chunk.
+struct Recomputed {
+  double stored = 0;     ///< bytes kept for the chunk's layers
+  double transient = 0;  ///< the most alive on top in a layer's backward pass
+};
+
+Recomputed layers_memory(const Scenario& s, double layers) {
+  using model::RecomputeGranularity;
+  const auto context = s.layer_context();
+  const auto stored = [&](RecomputeGranularity granularity) {
+    return model::layer_activation_bytes(s.model, context, granularity, s.recompute.modules).value();
+  };
+  const auto transient = [&](RecomputeGranularity granularity) {
+    return model::layer_backward_transient_bytes(s.model, context, granularity, s.recompute.modules).value();
+  };
+  const auto granularity = s.recompute.granularity;
+  if (layers == 0) return {};
+  if (granularity != RecomputeGranularity::kFull) return {layers * stored(granularity), transient(granularity)};
+
+  const double whole = stored(RecomputeGranularity::kNone), input = stored(RecomputeGranularity::kFull);
+  expects(s.recompute.layers >= 1, "recomputation groups at least one layer");
+  const double group = std::min<double>(s.recompute.layers, layers);
+  if (s.recompute.block) return {group * input + (layers - group) * whole, transient(RecomputeGranularity::kFull)};
+  const double groups = std::ceil(layers / group);
+  return {groups * input, transient(RecomputeGranularity::kFull) + (group - 1) * whole};
+}
+
+}  // namespace
+
+StaticMemory static_memory(const Scenario& scenario, int stage) {
+  const auto& recipe = scenario.recipe;
+  const int zero = scenario.optimizer.zero_stage;
+  const double ranks = static_cast<double>(scenario.parallelism.data) * scenario.parallelism.context;
+  const double parameters = local_stage_parameters(scenario, stage);
+  const auto share = [&](int from_stage) { return zero >= from_stage ? parameters / ranks : parameters; };
+  const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
+
+  // A full shard works on two layers gathered at a time, weights and gradients; ZeRO-2 on one bucket of gradients.
+  const double gathered = zero >= 3 ? std::min(2 * local_layer_parameters(scenario), parameters) : 0;
+  const double bucket = zero == 2 ? std::min(std::max(kBucketElements, 1e6 * ranks), parameters) : gathered;
+  const double placeholders = layers_of(scenario, stage) > 0 ? gradient_placeholders(scenario) : 0;
+  return {.weights = Bytes(recipe.weight_bytes * (share(3) + gathered)),
+          .gradients = Bytes(gradient * (share(2) + bucket)),
+          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1)),
+          .other = Bytes(placeholders + workspace(scenario) + kSmallBuffers)};
+}
+
+PassMemory pass_memory(const Scenario& scenario, int stage, int chunk) {
+  const auto context = scenario.layer_context();
+  const auto layers = layers_memory(scenario, scenario.layers_in(stage, chunk));
+  PassMemory pass{.stash = Bytes(layers.stored), .transient = Bytes(layers.transient)};
+  if (holds_embedding(stage, chunk)) pass.stash += model::embedding_activation_bytes(scenario.model, context);
+  if (holds_head(scenario, stage, chunk)) {
+    // Head and loss are gone before the layers' backward pass begins.
+    const Bytes head = model::head_activation_bytes(scenario.model, context);
+    pass.stash += head;
+    pass.transient = std::max(model::loss_transient_bytes(scenario.model, context), pass.transient - head);
+  }
+  return pass;
+}
+
+Bytes outside_allocator(const Scenario& scenario) { return Bytes(kContext + (scenario.gpus > 1 ? kNccl : 0)); }
+
+WholeModelMemory whole_model_memory(const Scenario& scenario) {
+  const auto& recipe = scenario.recipe;
+  const double per_parameter = recipe.weight_bytes + recipe.gradient_bytes + recipe.extra_gradient_bytes +
+                               recipe.master_bytes + recipe.moment_bytes;
+  const double per_sequence =
+      2.0 * real(scenario.batch.sequence_length) * real(scenario.model.hidden) * real(scenario.model.layers);
+  return {.state = Bytes(per_parameter * model::total_parameters(scenario.model)),
+          .batch_boundaries = Bytes(per_sequence * real(scenario.batch.global)),
+          .microbatch_boundaries = Bytes(per_sequence * real(scenario.batch.micro))};
+}
+
+}  // namespace foretoken::lowering
