@@ -48,6 +48,7 @@ Json memory_of(const Memory& memory) {
   for (const StageMemory& stage : memory.per_stage) stages.push_back(stage_of(stage));
   Json json = {{"peak_bytes", finite(memory.peak)},
                {"capacity_bytes", finite(memory.capacity)},
+               {"outside_allocator_bytes", finite(memory.outside_allocator)},
                {"fits", memory.fits},
                {"dominant", memory.dominant}};
   json["advice"] = memory.advice.empty() ? Json() : Json(memory.advice);

@@ -46,7 +46,8 @@ std::string whole(double value) { return grouped(fmt::format("{:.0f}", value)); 
 
 std::string in_words(double value) {
   static constexpr Unit kUnits[] = {{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}, {1, ""}};
-  if (std::abs(value) < 1e6) return significant(value, 6).find('.') == std::string::npos ? whole(value) : significant(value);
+  if (std::abs(value) < 1e6)
+    return significant(value, 6).find('.') == std::string::npos ? whole(value) : significant(value);
   std::string text = with_unit(value, kUnits, 4);
   const std::size_t space = text.find(' ');
   if (text.find('.') < space) {

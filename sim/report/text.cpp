@@ -86,9 +86,9 @@ std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, 
                     fmt::format("of {} dense {} TFLOP/s: {} model TFLOP/s per GPU", significant(m.mfu_peak_tflops),
                                 precision_name(scenario.precision), significant(m.model_tflops_per_gpu)),
                     paint);
-  text += head_line("HFU", percent(m.hfu),
-                    fmt::format("{} TFLOP/s per GPU, with recomputed operations", significant(m.hardware_tflops_per_gpu)),
-                    paint);
+  text += head_line(
+      "HFU", percent(m.hfu),
+      fmt::format("{} TFLOP/s per GPU, with recomputed operations", significant(m.hardware_tflops_per_gpu)), paint);
   text += head_line("Megatron log", significant(m.megatron_log_tflops_per_gpu) + " TFLOP/s/GPU",
                     "what current versions print: causal attention counted half", paint);
   text += memory_line(m.memory, paint);
@@ -107,9 +107,8 @@ std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& pa
                                                    {"bubble (waiting for another stage)", m.time.bubble},
                                                    {"host (waiting for launches)", m.time.host},
                                                    {"other", m.time.other}};
-  std::string text =
-      title_text("Where the time goes", fmt::format("stage {}, the busiest; every instant counted once", busiest_stage),
-                 paint);
+  std::string text = title_text("Where the time goes",
+                                fmt::format("stage {}, the busiest; every instant counted once", busiest_stage), paint);
   double largest = 0;
   for (const auto& [name, time] : parts) largest = std::max(largest, time / m.step_time);
   for (const auto& [name, time] : parts) {

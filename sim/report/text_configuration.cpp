@@ -62,11 +62,10 @@ std::string cluster_row(const lowering::Scenario& scenario) {
 
 std::string parallelism_row(const lowering::Scenario& scenario, const Resolved& resolved) {
   const lowering::Parallelism& p = scenario.parallelism;
-  std::vector<std::string> parts = {resolved.degree("tensor", "tensor", p.tensor),
-                                    resolved.degree("pipeline", "pipeline", p.pipeline),
-                                    resolved.degree("virtual pipeline", "virtual_pipeline", p.virtual_pipeline),
-                                    resolved.degree("data", "data", p.data),
-                                    resolved.degree("context", "context", p.context)};
+  std::vector<std::string> parts = {
+      resolved.degree("tensor", "tensor", p.tensor), resolved.degree("pipeline", "pipeline", p.pipeline),
+      resolved.degree("virtual pipeline", "virtual_pipeline", p.virtual_pipeline),
+      resolved.degree("data", "data", p.data), resolved.degree("context", "context", p.context)};
   parts.push_back(resolved.yes_no("sequence parallel", "/parallelism/sequence_parallel", p.sequence_parallel));
   if (p.embedding_and_head_as_layers) parts.emplace_back("embedding and head count as layers");
   if (!p.layers_per_stage.empty()) parts.push_back(fmt::format("layers {}", fmt::join(p.layers_per_stage, "-")));
@@ -93,18 +92,18 @@ std::string recompute_text(const lowering::Recompute& recompute) {
 
 std::string batch_row(const lowering::Scenario& scenario, const Resolved& resolved) {
   const lowering::Batch& batch = scenario.batch;
-  return fmt::format("{}, {}, {}; {} micro-batches a step and replica",
-                     resolved("/batch/micro", "micro " + number(batch.micro)),
-                     resolved("/batch/global", "global " + number(batch.global)),
-                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)),
-                     number(scenario.microbatches()));
+  return fmt::format(
+      "{}, {}, {}; {} micro-batches a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
+      resolved("/batch/global", "global " + number(batch.global)),
+      resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), number(scenario.microbatches()));
 }
 
 std::string precision_row(const lowering::Scenario& scenario, const Resolved& resolved) {
-  return fmt::format("{}, {}, {}", resolved("/precision", std::string(precision_name(scenario.precision))),
-                     resolved("/attention", std::string("attention ") +
-                                                (scenario.attention == model::AttentionKind::kFlash ? "flash" : "unfused")),
-                     resolved("/recompute", recompute_text(scenario.recompute)));
+  return fmt::format(
+      "{}, {}, {}", resolved("/precision", std::string(precision_name(scenario.precision))),
+      resolved("/attention",
+               std::string("attention ") + (scenario.attention == model::AttentionKind::kFlash ? "flash" : "unfused")),
+      resolved("/recompute", recompute_text(scenario.recompute)));
 }
 
 std::string overlap_row(const lowering::Scenario& scenario, const Resolved& resolved) {
@@ -127,9 +126,9 @@ std::string configuration_text(const lowering::Scenario& scenario, const Paint& 
       {"schedule", resolved("/schedule", scenario.schedule)},
       {"batch", batch_row(scenario, resolved)},
       {"precision", precision_row(scenario, resolved)},
-      {"optimizer", fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
-                                resolved("/optimizer/zero_stage",
-                                         fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
+      {"optimizer",
+       fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
+                   resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
       {"overlap", overlap_row(scenario, resolved)}};
   std::string text = title_text("Configuration", "as resolved; * marks a default", paint);
   for (const auto& [label, value] : rows) text += paragraph("  " + pad_right(label, 14), value);

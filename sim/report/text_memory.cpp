@@ -24,22 +24,26 @@ constexpr Part kParts[] = {{"weights", "█", Ink::kBlue, &StageMemory::weights}
                            {"activations", "░", Ink::kOrange, &StageMemory::activations},
                            {"other", "▚", Ink::kDim, &StageMemory::other}};
 
+constexpr const char* kOutsideGlyph = "▞";
+
 std::string legend(const Paint& paint) {
   std::string text = " ";
   for (const Part& part : kParts) text += fmt::format(" {} {} ", paint(part.ink, part.glyph), part.name);
-  return text + " · free  | capacity\n";
+  return text + fmt::format(" {} outside  · free  | capacity\n", paint(Ink::kDim, kOutsideGlyph));
 }
 
 // The bar's full width is the capacity, or the fullest stage when that is beyond it; | marks the capacity.
-std::string stage_bar(const StageMemory& stage, Bytes scale, Bytes capacity, const Paint& paint) {
+std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scale, const Paint& paint) {
   std::vector<double> parts;
   for (const Part& part : kParts) parts.push_back((stage.*part.bytes).value());
+  parts.push_back(memory.outside_allocator.value());
   const std::vector<std::size_t> cells = stacked_columns(parts, scale.value(), kBarColumns);
   std::vector<std::string> glyphs;
-  for (std::size_t p = 0; p < cells.size(); ++p)
+  for (std::size_t p = 0; p < std::size(kParts); ++p)
     glyphs.insert(glyphs.end(), cells[p], paint(kParts[p].ink, kParts[p].glyph));
+  glyphs.insert(glyphs.end(), cells.back(), paint(Ink::kDim, kOutsideGlyph));
   glyphs.resize(kBarColumns, paint(Ink::kDim, "·"));
-  const auto mark = static_cast<std::size_t>(capacity / scale * static_cast<double>(kBarColumns));
+  const auto mark = static_cast<std::size_t>(memory.capacity / scale * static_cast<double>(kBarColumns));
   std::string text;
   for (std::size_t c = 0; c < glyphs.size(); ++c) text += (c == mark ? "|" : "") + glyphs[c];
   return mark >= kBarColumns ? text + "|" : text;
@@ -80,14 +84,14 @@ std::string stage_table(const Memory& memory, const Paint& paint) {
   columns.push_back({"peak"});
   columns.push_back({"", Align::kLeft});
   Table table(std::move(columns));
-  const Bytes scale = std::max(memory.capacity, memory.peak);
+  const Bytes scale = std::max(memory.capacity, memory.peak + memory.outside_allocator);
   const std::vector<std::size_t> shown = shown_stages(memory.per_stage);
   for (const std::size_t s : shown) {
     const StageMemory& stage = memory.per_stage[s];
     std::vector<std::string> row = {fmt::format("{}", s), fmt::format("{}", stage.layers)};
     for (const Part& part : kParts) row.push_back(gib(stage.*part.bytes));
     row.push_back(gib(stage.peak));
-    row.push_back(stage_bar(stage, scale, memory.capacity, paint));
+    row.push_back(stage_bar(stage, memory, scale, paint));
     table.add(std::move(row));
   }
   if (shown.size() < memory.per_stage.size()) table.add_note({"..."}, rest_note(memory.per_stage, shown));
@@ -97,19 +101,21 @@ std::string stage_table(const Memory& memory, const Paint& paint) {
 }  // namespace
 
 std::string memory_text(const Memory& memory, const Paint& paint) {
-  std::string text =
-      title_text("Memory of one GPU of each stage", "GiB (2^30 bytes), at the stage's peak", paint) +
-      stage_table(memory, paint) + legend(paint);
+  std::string text = title_text("Memory of one GPU of each stage", "GiB (2^30 bytes), at the stage's peak", paint) +
+                     stage_table(memory, paint) + legend(paint);
+  const Bytes needed = memory.peak + memory.outside_allocator;
+  const std::string sum = fmt::format("{} GiB at the peak and {} outside the allocator (CUDA context, NCCL) of {} GiB",
+                                      gib(memory.peak), gib(memory.outside_allocator), gib(memory.capacity));
   if (memory.fits) {
-    text += fmt::format("  Fits: {} of {} GiB, {} free. Most of it is {}.\n", gib(memory.peak), gib(memory.capacity),
-                        gib(memory.capacity - memory.peak), memory.dominant);
+    text += paragraph(
+        "  ", fmt::format("Fits: {}; {} free. Most of it is {}.", sum, gib(memory.capacity - needed), memory.dominant));
   } else {
-    text += paragraph("  ", fmt::format("Does NOT fit: {} GiB needed, {} GiB there. Most of it is {}. {}",
-                                        gib(memory.peak), gib(memory.capacity), memory.dominant,
-                                        memory.advice.empty() ? "" : "Cheapest change: " + memory.advice));
+    text += paragraph("  ", fmt::format("Does NOT fit: {}; {} too much. Most of it is {}.", sum,
+                                        gib(needed - memory.capacity), memory.dominant));
+    if (!memory.advice.empty()) text += paragraph("  Cheapest change that fits: ", memory.advice);
   }
-  text += fmt::format("  Whole model: {} ({}) of weights, gradients and optimizer state;\n", decimal_bytes(memory.model_state),
-                      binary_bytes(memory.model_state));
+  text += fmt::format("  Whole model: {} ({}) of weights, gradients and optimizer state;\n",
+                      decimal_bytes(memory.model_state), binary_bytes(memory.model_state));
   text += fmt::format("  layer-boundary activations of the whole batch at once {} ({}), of one micro-batch {} ({}).\n",
                       decimal_bytes(memory.boundary_whole_batch), binary_bytes(memory.boundary_whole_batch),
                       decimal_bytes(memory.boundary_one_microbatch), binary_bytes(memory.boundary_one_microbatch));
