@@ -57,7 +57,7 @@ class Node {
  public:
   Node(const nlohmann::json& value, const Source& source, Findings& findings, std::string pointer = {});
 
-  /// Every key not in `known` is a complaint with the name that was probably meant. Call once per object.
+  /// Every key not in `known` is a complaint with the name that was probably meant.
   void allow_only(std::initializer_list<std::string_view> known) const;
   void allow_only(std::span<const std::string> known) const;
   [[nodiscard]] bool has(std::string_view key) const;   ///< present and not null
@@ -65,6 +65,7 @@ class Node {
 
   [[nodiscard]] Node object(std::string_view key) const { return child(key).as_object(); }
   [[nodiscard]] std::optional<Node> find_object(std::string_view key) const;
+  [[nodiscard]] Node object_or_empty(std::string_view key) const;  ///< absent: every key inside takes its default
   [[nodiscard]] std::vector<Node> array(std::string_view key) const { return child(key).as_array(); }
   [[nodiscard]] std::optional<std::vector<Node>> find_array(std::string_view key) const;
 

@@ -1,10 +1,11 @@
 // Memory per stage: closed forms from symbols. The published peaks are in memory_published_test.cpp.
 #include "sim/lowering/memory.h"
-#include "sim/lowering/parameters.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "sim/lowering/parameters.h"
 
 namespace foretoken::lowering {
 namespace {

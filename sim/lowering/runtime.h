@@ -22,8 +22,9 @@ struct Runtime {
   bool fused_cross_entropy = false;
   bool overlap_grad_reduce = false;  ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
-  bool overlap_p2p = false;        ///< interleaved schedules only
-  double fp16_gradient_bytes = 2;  ///< element size of reduced gradients when training in fp16
+  bool overlap_p2p = false;            ///< interleaved schedules only
+  bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
+  double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
 
   // Fitted numbers, at most six, each explained in the file.

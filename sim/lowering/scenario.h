@@ -18,7 +18,7 @@ struct Parallelism {
   int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
   bool sequence_parallel = false;
   bool embedding_and_head_as_layers = false;  ///< they take the place of one layer each when layers are dealt out
-  std::vector<int> layers_per_stage;          ///< stated by the user; empty: dealt out evenly
+  std::vector<int> layers_per_stage{};        ///< stated by the user; empty: dealt out evenly
 };
 
 struct Batch {

@@ -12,7 +12,12 @@ struct Degrees {
   [[nodiscard]] constexpr int gpus() const { return tensor * context * data * pipeline; }
 };
 
-/// The shape of the tensor-parallel group of rank 0; `domain` is the GPUs of one NVLink domain.
+/// The shape of a tensor-parallel group; `domain` is the GPUs of one NVLink domain, here called a node.
+///
+/// Where the degrees do not divide the nodes evenly, groups of one kind differ: the shape is then that of the group
+/// that touches the most nodes, with its most ranks in one of them and the most groups that share the NICs of any node.
+/// A group inside one node uses no NIC and has groups_per_node 1. Precondition, here and below: degrees and domain are
+/// at least 1.
 [[nodiscard]] GroupShape tensor_group(Degrees degrees, int domain);
 
 /// The context-parallel group.
@@ -21,10 +26,12 @@ struct Degrees {
 /// The group over which gradients are reduced: data x context.
 [[nodiscard]] GroupShape gradient_group(Degrees degrees, int domain);
 
-/// Whether stage `stage` and the next one (wrapping around) lie on different NVLink domains.
+/// Whether any GPU of stage `stage` and its partner in the next one (wrapping around) lie on different nodes.
+/// Precondition: 0 <= stage < degrees.pipeline.
 [[nodiscard]] bool pipeline_hop_crosses_nodes(Degrees degrees, int domain, int stage);
 
-/// GPUs of one domain that send to the next stage at the same time, at most the domain's GPUs.
+/// GPUs of one node that may send to the next stage through its NICs at the same time: those of one stage, at most the
+/// node's.
 [[nodiscard]] int pipeline_senders_per_node(Degrees degrees, int domain);
 
 }  // namespace foretoken::net

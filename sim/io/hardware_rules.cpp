@@ -1,0 +1,126 @@
+// Rules that ask another room or the hardware: the schedule's own conditions, precisions, profiles, slow placements.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/io/scenario_rules.h"
+#include "sim/io/text.h"
+#include "sim/schedule/catalogue.h"
+
+namespace foretoken::io {
+namespace {
+
+using lowering::Scenario;
+
+std::string_view name_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  return "";
+}
+
+/// Names of the precisions that a map of rates or laws has.
+template <class Map>
+std::string precisions_of(const Map& map) {
+  std::vector<std::string> names;
+  for (const auto& [precision, value] : map) names.emplace_back(in_quotes(name_of(precision)));
+  return either(names);
+}
+
+void check_precision(const Node& root, const Sound& sound, const Scenario& scenario) {
+  if (!sound.cluster) return;
+  const net::Gpu& gpu = scenario.cluster.gpu;
+  const std::string name = in_quotes(name_of(scenario.precision));
+  if (!gpu.peak_of(scenario.precision))
+    root.complain("precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name), name,
+                                           precisions_of(gpu.peak)));
+}
+
+void warn_of_slow_placements(const Scenario& scenario, std::vector<std::string>& warnings) {
+  const int tensor = scenario.parallelism.tensor;
+  const int domain = std::min(scenario.cluster.links.gpus, scenario.gpus);
+  if (tensor > domain) {
+    warnings.push_back(
+        fmt::format("tensor {} is wider than the {} GPUs that share NVLink: its collectives cross the "
+                    "network in every layer",
+                    tensor, domain));
+  } else if (domain % tensor != 0) {
+    warnings.push_back(fmt::format("tensor {} does not divide the {} GPUs of a node: some tensor groups span two nodes",
+                                   tensor, domain));
+  }
+}
+
+}  // namespace
+
+/// The schedule's own rules, and a bound on what can be replayed.
+void check_schedule(const Node& root, const Scenario& scenario) {
+  constexpr std::int64_t kMostPasses = 50'000'000;  // forward and backward passes of one pipeline: gigabytes of tasks
+  const auto schedule = schedule::find_schedule(scenario.schedule);
+  if (!schedule) return;
+  const std::int64_t microbatches = scenario.batch.global / (scenario.batch.micro * scenario.parallelism.data);
+  const std::int64_t chunks = std::int64_t{scenario.parallelism.pipeline} * scenario.parallelism.virtual_pipeline;
+  if (microbatches > kMostPasses / (2 * chunks)) {
+    root.child("batch").complain("global", fmt::format("{} micro-batches over {} chunks are more than can be simulated "
+                                                       "({} passes)",
+                                                       microbatches, chunks, kMostPasses));
+    return;
+  }
+  const auto wrong = schedule::why_not(*schedule, {.stages = scenario.parallelism.pipeline,
+                                                   .microbatches = static_cast<int>(microbatches),
+                                                   .chunks = scenario.parallelism.virtual_pipeline,
+                                                   .group = scenario.batch.microbatch_group});
+  if (wrong) root.complain("schedule", *wrong);
+}
+
+/// The schedule's name, and that it interleaves exactly when stages hold several chunks.
+bool schedule_known(const Node& root, Scenario& scenario) {
+  const bool chunks = scenario.parallelism.virtual_pipeline > 1;
+  scenario.schedule = root.text_or("schedule", chunks ? "interleaved-1f1b" : "1f1b");
+  const auto schedule = schedule::find_schedule(scenario.schedule);
+  if (!schedule) {
+    std::vector<std::string> names;
+    for (const schedule::Schedule& known : schedule::all_schedules()) names.emplace_back(known.name);
+    if (root.child("schedule").is_text())
+      root.complain("schedule", fmt::format("unknown schedule {}{}; there are {}", in_quotes(scenario.schedule),
+                                            did_you_mean(scenario.schedule, names), fmt::join(names, ", ")));
+    return false;
+  }
+  if (schedule->interleaves == chunks) return true;
+  const std::string name = in_quotes(scenario.schedule);
+  if (schedule->interleaves) {
+    root.complain("schedule", fmt::format("{} needs parallelism.virtual_pipeline of at least 2, found 1", name));
+  } else {
+    root.complain("schedule", fmt::format("{} does not interleave, but parallelism.virtual_pipeline is {}; try "
+                                          "\"interleaved-1f1b\"",
+                                          name, scenario.parallelism.virtual_pipeline));
+  }
+  return false;
+}
+
+void check_hardware(const Node& root, const Sound& sound, Scenario& scenario) {
+  check_precision(root, sound, scenario);
+  if (sound.cluster && sound.profile && scenario.profile.gpu != scenario.cluster.gpu.name)
+    scenario.warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}",
+                                            in_quotes(scenario.profile.name), in_quotes(scenario.profile.gpu),
+                                            in_quotes(scenario.cluster.gpu.name)));
+  if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, scenario.warnings);
+  if (sound.parallelism && scenario.parallelism.sequence_parallel && scenario.parallelism.tensor == 1) {
+    scenario.parallelism.sequence_parallel = false;
+    scenario.warnings.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
+  }
+  if (scenario.parallelism.context > 1 && scenario.attention != model::AttentionKind::kFlash)
+    root.complain("attention", fmt::format("expected \"flash\": context {} is supported with it only",
+                                           scenario.parallelism.context));
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,79 @@
+// What a runtime file may say: switches, and fitted numbers that each carry the note where they come from.
+#include "sim/io/read_runtime.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+namespace foretoken::io {
+namespace {
+
+constexpr Range kMicroseconds{.low = 0, .high = 1e9};
+constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
+
+void read_switches(const Node& node, lowering::Runtime& runtime) {
+  runtime.default_attention =
+      node.one_of_or("default_attention", runtime.default_attention,
+                     {{"unfused", model::AttentionKind::kUnfused}, {"flash", model::AttentionKind::kFlash}});
+  const Node overlap = node.object_or_empty("overlap");
+  overlap.allow_only({"backward_collectives", "grad_reduce", "param_gather", "p2p"});
+  runtime.overlap_backward_collectives =
+      overlap.boolean_or("backward_collectives", runtime.overlap_backward_collectives);
+  runtime.overlap_grad_reduce = overlap.boolean_or("grad_reduce", runtime.overlap_grad_reduce);
+  runtime.overlap_param_gather = overlap.boolean_or("param_gather", runtime.overlap_param_gather);
+  runtime.overlap_p2p = overlap.boolean_or("p2p", runtime.overlap_p2p);
+  runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
+  runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
+  runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
+  const Node gradients = node.object_or_empty("gradient_bytes");
+  gradients.allow_only({"fp16", "bf16"});
+  runtime.fp16_gradient_bytes = gradients.number_or("fp16", runtime.fp16_gradient_bytes, {.low = 1, .high = 8});
+  runtime.bf16_gradient_bytes = gradients.number_or("bf16", runtime.bf16_gradient_bytes, {.low = 1, .high = 8});
+}
+
+/// One fitted number, if the file has it: {"value": N, "note": "source and meaning"}.
+std::optional<double> read_fitted(const Node& fitted, std::string_view key, Range range, lowering::Runtime& runtime) {
+  const std::optional<Node> entry = fitted.find_object(key);
+  if (!entry) return std::nullopt;
+  entry->allow_only({"value", "note"});
+  const double value = entry->number("value", range);
+  runtime.notes.push_back(fmt::format("{} = {}: {}", key, value, entry->text("note")));
+  return value;
+}
+
+void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
+  fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "gemm_factor", "host_per_layer_forward_us",
+                     "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us",
+                     "step_overhead_us"});
+  const auto number = [&](std::string_view key, Range range, double& target) {
+    if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
+  };
+  const auto time = [&](std::string_view key, Seconds& target) {
+    if (const auto value = read_fitted(fitted, key, kMicroseconds, runtime)) target = microseconds(*value);
+  };
+  number("gradient_accumulation_bytes", {.low = 0, .high = 1000}, runtime.gradient_accumulation_bytes);
+  number("tensor_comm_factor", kFactor, runtime.tensor_comm_factor);
+  number("gemm_factor", kFactor, runtime.gemm_factor);
+  time("host_per_layer_forward_us", runtime.host_per_layer_forward);
+  time("host_per_layer_backward_us", runtime.host_per_layer_backward);
+  number("host_growth_per_tensor_rank", {.low = 0, .high = 100}, runtime.host_growth_per_tensor_rank);
+  time("p2p_overhead_us", runtime.p2p_overhead);
+  time("step_overhead_us", runtime.step_overhead);
+}
+
+}  // namespace
+
+lowering::Runtime read_runtime(const Node& node) {
+  node.allow_only({"name", "description", "source", "notes", "default_attention", "overlap", "scatter_gather",
+                   "fused_cross_entropy", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
+  lowering::Runtime runtime;
+  runtime.name = node.text("name");
+  runtime.description = node.find_text("description").value_or("");
+  runtime.source = node.find_text("source").value_or("");
+  read_switches(node, runtime);
+  read_fitted_numbers(node.object_or_empty("fitted"), runtime);
+  return runtime;
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,139 @@
+// Reading a scenario: the files it names, then its own parts, then the rules between them.
+#include "sim/io/read_scenario.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "sim/io/data_path.h"
+#include "sim/io/document.h"
+#include "sim/io/read_cluster.h"
+#include "sim/io/read_model.h"
+#include "sim/io/read_profile.h"
+#include "sim/io/read_runtime.h"
+#include "sim/io/scenario_parts.h"
+#include "sim/io/scenario_rules.h"
+#include "sim/io/set_value.h"
+#include "sim/io/text.h"
+
+namespace foretoken::io {
+namespace {
+
+namespace fs = std::filesystem;
+using lowering::Scenario;
+
+constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20};
+
+/// Runs `read` and says whether it made no complaint.
+template <class Read>
+bool is_sound(const Findings& findings, Read read) {
+  const std::size_t before = findings.complaints.size();
+  read();
+  return findings.complaints.size() == before;
+}
+
+void read_model_part(const Node& root, Scenario& scenario) {
+  const auto document = open_reference(root.child("model"), kModels);
+  if (document) scenario.model = read_model(document->root(root.findings()), document->name);
+}
+
+void read_cluster_part(const Node& root, Scenario& scenario) {
+  const auto document = open_reference(root.child("cluster"), kClusters);
+  if (document) scenario.cluster = read_cluster(document->root(root.findings()));
+}
+
+/// The profile stated, or that of the cluster's GPU; never silently another GPU's.
+void read_profile_part(const Node& root, bool cluster_known, Scenario& scenario) {
+  std::optional<Document> document;
+  if (root.has("profile")) {
+    document = open_reference(root.child("profile"), kProfiles);
+  } else if (cluster_known) {
+    const std::string& gpu = scenario.cluster.gpu.name;
+    root.findings().defaulted.push_back(root.child("profile").pointer());
+    if (!find_data_file(kProfiles, gpu)) {
+      root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
+                                           in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
+      return;
+    }
+    document = open_named(root.child("profile"), kProfiles, gpu);
+  }
+  if (document) scenario.profile = read_profile(document->root(root.findings()));
+}
+
+void read_runtime_part(const Node& root, Scenario& scenario) {
+  constexpr std::string_view kDefaultRuntime = "megatron-core";
+  const bool stated = root.has("runtime");
+  if (!stated) root.findings().defaulted.push_back(root.child("runtime").pointer());
+  const auto document = stated ? open_reference(root.child("runtime"), kRuntimes)
+                               : open_named(root.child("runtime"), kRuntimes, std::string(kDefaultRuntime));
+  if (document) scenario.runtime = read_runtime(document->root(root.findings()));
+}
+
+/// Notes of the profile and the runtime: every number that was taken has its source among the assumptions.
+void add_notes(Scenario& scenario) {
+  for (const std::string& note : scenario.profile.notes)
+    scenario.assumptions.push_back(fmt::format("profile {}: {}", scenario.profile.name, note));
+  for (const std::string& note : scenario.runtime.notes)
+    scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
+}
+
+Scenario read_scenario(const Document& document, Findings& findings) {
+  const Node root = document.root(findings);
+  root.allow_only({"name", "model", "cluster", "gpus", "profile", "runtime", "parallelism", "schedule", "batch",
+                   "precision", "precision_recipe", "recompute", "attention", "dropout", "optimizer", "overlap", "run",
+                   "source", "notes"});
+  Scenario scenario;
+  Sound sound;
+  scenario.name = root.text_or("name", document.name.empty() ? "unnamed scenario" : document.name);
+  sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
+  sound.cluster = is_sound(findings, [&] { read_cluster_part(root, scenario); });
+  sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
+  sound.profile = is_sound(findings, [&] { read_profile_part(root, sound.cluster, scenario); }) && sound.cluster;
+  read_runtime_part(root, scenario);
+  sound.parallelism = is_sound(findings, [&] { read_parallelism(root, scenario); });
+  sound.batch = is_sound(findings, [&] { read_batch(root, scenario); });
+  read_precision(root, scenario);
+  read_recompute(root, scenario);
+  read_attention(root, scenario);
+  read_optimizer(root, scenario);
+  read_overlap(root, scenario);
+  read_run(root, scenario);
+  apply_scenario_rules(root, sound, scenario);
+  add_notes(scenario);
+  return scenario;
+}
+
+/// From a parsed document to a scenario; throws when anything was found wrong on the way.
+Scenario complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
+  if (document) document = with_bases(std::move(*document), kScenarios, findings);
+  findings.throw_if_wrong();
+  document->source.notes_defaults = true;
+  for (const std::string& assignment : sets) apply_set(document->value, assignment, findings);
+  findings.throw_if_wrong();
+  Scenario scenario = read_scenario(*document, findings);
+  findings.throw_if_wrong();
+  scenario.defaulted = std::move(findings.defaulted);
+  return scenario;
+}
+
+}  // namespace
+
+Scenario read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+  Findings findings;
+  std::error_code error;
+  if (fs::exists(path, error) || is_path(path.string()))
+    return complete(document_from_file(path, findings), sets, findings);
+  const auto named = find_data_file(kScenarios, path.string());
+  if (!named) findings.complaints.push_back({printable(path.string()), "", unknown_name(kScenarios, path.string())});
+  findings.throw_if_wrong();
+  return complete(document_from_file(*named, findings), sets, findings);
+}
+
+Scenario read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
+  Findings findings;
+  return complete(document_from_text(text, origin, findings), sets, findings);
+}
+
+}  // namespace foretoken::io

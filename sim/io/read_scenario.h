@@ -1,0 +1,23 @@
+// Scenarios: the question, with every name resolved, every default filled in and every rule checked.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/lowering/scenario.h"
+
+namespace foretoken::io {
+
+/// Reads a scenario file, or a scenario of ours by name. `sets` are overrides KEY.KEY=VALUE, applied in order.
+/// Throws ConfigError with every complaint about this file, the files it names and the overrides.
+[[nodiscard]] lowering::Scenario read_scenario_file(const std::filesystem::path& path,
+                                                    std::span<const std::string> sets = {});
+
+/// The same for text, for instance a line of standard input. `origin` is what complaints call it; relative paths start
+/// at the current folder.
+[[nodiscard]] lowering::Scenario read_scenario_text(std::string_view text, const std::string& origin,
+                                                    std::span<const std::string> sets = {});
+
+}  // namespace foretoken::io

@@ -1,0 +1,18 @@
+// The parts of a scenario that stand in the scenario file itself: how to train, as opposed to what and where.
+#pragma once
+
+#include "sim/io/node.h"
+#include "sim/lowering/scenario.h"
+
+namespace foretoken::io {
+
+void read_parallelism(const Node& root, lowering::Scenario& scenario);  ///< `data` stays 0 when it is not stated
+void read_batch(const Node& root, lowering::Scenario& scenario);
+void read_recompute(const Node& root, lowering::Scenario& scenario);
+void read_optimizer(const Node& root, lowering::Scenario& scenario);
+void read_run(const Node& root, lowering::Scenario& scenario);        ///< after the cluster: its price is the default
+void read_precision(const Node& root, lowering::Scenario& scenario);  ///< after the runtime: recipe and gradients
+void read_attention(const Node& root, lowering::Scenario& scenario);  ///< after model and runtime: also dropout
+void read_overlap(const Node& root, lowering::Scenario& scenario);    ///< after optimizer, schedule and runtime
+
+}  // namespace foretoken::io

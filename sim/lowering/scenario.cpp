@@ -1,0 +1,67 @@
+// How layers are dealt to stages, and what one layer of a scenario looks like.
+#include "sim/lowering/scenario.h"
+
+#include <cstddef>
+#include <numeric>
+
+#include "sim/base/check.h"
+
+namespace foretoken::lowering {
+namespace {
+
+using Dealt = std::vector<std::vector<int>>;
+
+/// The user's number of layers for each stage, cut evenly into the stage's chunks.
+std::optional<Dealt> deal_as_stated(std::int64_t layers, const Parallelism& parallelism) {
+  const std::vector<int>& stated = parallelism.layers_per_stage;
+  const std::int64_t sum = std::accumulate(stated.begin(), stated.end(), std::int64_t{0});
+  if (static_cast<int>(stated.size()) != parallelism.pipeline || sum != layers) return std::nullopt;
+  Dealt dealt;
+  const int chunks = parallelism.virtual_pipeline;
+  for (const int of_stage : stated) {
+    if (of_stage < chunks || of_stage % chunks != 0) return std::nullopt;
+    dealt.emplace_back(chunks, of_stage / chunks);
+  }
+  return dealt;
+}
+
+}  // namespace
+
+std::optional<Dealt> deal_layers(std::int64_t layers, const Parallelism& parallelism) {
+  expects(parallelism.pipeline > 0 && parallelism.virtual_pipeline > 0, "degrees are positive");
+  if (!parallelism.layers_per_stage.empty()) return deal_as_stated(layers, parallelism);
+
+  // Megatron's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split: both count as a layer.
+  const std::int64_t extra = parallelism.embedding_and_head_as_layers ? 1 : 0;
+  const std::int64_t chunks = std::int64_t{parallelism.pipeline} * parallelism.virtual_pipeline;
+  const std::int64_t share = (layers + 2 * extra) / chunks;
+  const bool even = (layers + 2 * extra) % chunks == 0;
+  const std::int64_t smallest = share - (chunks == 1 ? 2 * extra : extra);
+  if (!even || smallest < 1) return std::nullopt;
+  Dealt dealt(static_cast<std::size_t>(parallelism.pipeline),
+              std::vector<int>(static_cast<std::size_t>(parallelism.virtual_pipeline), static_cast<int>(share)));
+  dealt.front().front() -= static_cast<int>(extra);
+  dealt.back().back() -= static_cast<int>(extra);
+  return dealt;
+}
+
+model::LayerContext Scenario::layer_context() const {
+  return {.sequence = batch.sequence_length,
+          .micro_batch = batch.micro,
+          .tensor = parallelism.tensor,
+          .context = parallelism.context,
+          .sequence_parallel = parallelism.sequence_parallel,
+          .attention = attention,
+          .precision = precision,
+          .fusions = {.cross_entropy = runtime.fused_cross_entropy},
+          .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
+          .overlap_backward_collectives = runtime.overlap_backward_collectives};
+}
+
+int Scenario::layers_in(int stage, int chunk) const {
+  const std::optional<Dealt> dealt = deal_layers(model.layers, parallelism);
+  expects(dealt.has_value(), "the layers of a scenario can be dealt out; reading it checks that");
+  return dealt->at(static_cast<std::size_t>(stage)).at(static_cast<std::size_t>(chunk));
+}
+
+}  // namespace foretoken::lowering
