@@ -12,10 +12,12 @@ namespace foretoken::schedule {
 
 /// A schedule: a pure function from a shape to the op list of every stage.
 struct Schedule {
-  std::string_view name;         ///< "gpipe", "1f1b", "interleaved-1f1b"
-  std::string_view description;  ///< one line for `schedule list`, with its source
-  bool interleaves = false;      ///< needs chunks > 1
-  Program (*build)(PipelineShape) = nullptr;
+  std::string_view name;                      ///< "gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"
+  std::string_view description;               ///< one line for `schedule list`, with its source
+  bool interleaves = false;                   ///< needs chunks > 1
+  Program (*build)(PipelineShape) = nullptr;  ///< precondition: `why_not` finds nothing against the shape
+  /// What this schedule alone asks of a shape that its kind allows; none: nothing. Call `why_not` instead.
+  std::optional<std::string> (*own_rule)(PipelineShape) = nullptr;
 };
 
 /// All schedules, in the order in which they are listed.

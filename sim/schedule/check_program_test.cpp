@@ -1,0 +1,173 @@
+// check_program must name what is wrong with a broken program, and agree with a slower, independent proof.
+#include "sim/schedule/check_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/schedule/interleaved_1f1b.h"
+#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/op_text.h"
+
+namespace foretoken::schedule {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// One string of ops a stage.
+Program program_of(const std::vector<std::string>& stages) {
+  Program program;
+  for (const std::string& text : stages) {
+    StageProgram& ops = program.emplace_back();
+    std::istringstream words(text);
+    for (std::string word; words >> word;) ops.push_back(parse_op(word).value());
+  }
+  return program;
+}
+
+struct BrokenCase {
+  const char* name;
+  PipelineShape shape;
+  std::vector<std::string> stages;
+  std::vector<std::string> problems;
+};
+
+const BrokenCase kBroken[] = {
+    {"a stage too few", {2, 1}, {"F0 B0"}, {"expected 2 stages, found 1"}},
+    {"a missing op", {2, 2}, {"F0 F1 B0", "F0 B0 F1 B1"}, {"stage 0: B1 is missing"}},
+    {"an empty stage", {2, 1}, {"F0 B0", ""}, {"stage 1: F0 is missing", "stage 1: B0 is missing"}},
+    {"a duplicated op", {2, 1}, {"F0 B0", "F0 B0 B0"}, {"stage 1: B0 is there 2 times"}},
+    {"an unknown micro-batch", {1, 1}, {"F0 B0 F1"}, {"stage 0: F1 is outside 1 micro-batches and 1 chunks"}},
+    {"an unknown chunk", {1, 1}, {"F0 B0 F0.1"}, {"stage 0: F0.1 is outside 1 micro-batches and 1 chunks"}},
+    {"backward first", {2, 1}, {"F0 B0", "B0 F0"}, {"stage 1: B0 comes before its forward F0"}},
+    {"backward first in one chunk",
+     {1, 1, 2},
+     {"F0.0 B0.1 F0.1 B0.0"},
+     {"stage 0: B0.1 comes before its forward F0.1"}},
+    {"two stages that wait for each other",
+     {2, 2},
+     {"F0 B0 F1 B1", "F0 F1 B0 B1"},
+     {"deadlock: stage 0 waits at B0 for B0 of stage 1, which waits at F1",
+      "deadlock: stage 1 waits at F1 for F1 of stage 0, which waits at B0"}},
+    {"a stage that waits for one in a deadlock",
+     {3, 2},
+     {"F0 B0 F1 B1", "F0 F1 B0 B1", "F0 B0 F1 B1"},
+     {"deadlock: stage 0 waits at B0 for B0 of stage 1, which waits at F1",
+      "deadlock: stage 1 waits at F1 for F1 of stage 0, which waits at B0",
+      "deadlock: stage 2 waits at F1 for F1 of stage 1, which waits at F1"}},
+    {"a stage that waits for itself",
+     {1, 1, 2},
+     {"F0.1 F0.0 B0.1 B0.0"},
+     {"deadlock: stage 0 waits at F0.1 for F0.0 of stage 0, which waits at F0.1"}},
+    {"around the ring from chunk 0 to chunk 1",
+     {2, 1, 2},
+     {"F0.1 F0.0 B0.1 B0.0", "F0.0 F0.1 B0.1 B0.0"},
+     {"deadlock: stage 0 waits at F0.1 for F0.0 of stage 1, which waits at F0.0",
+      "deadlock: stage 1 waits at F0.0 for F0.0 of stage 0, which waits at F0.1"}},
+};
+
+TEST(CheckProgram, NamesWhatIsWrong) {
+  for (const auto& [name, shape, stages, problems] : kBroken) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(check_program(program_of(stages), shape), problems);
+  }
+}
+
+TEST(CheckProgram, CatchesEveryOpThatIsTakenAwayOrDoubled) {
+  const PipelineShape shape{.stages = 3, .microbatches = 6, .chunks = 2};
+  const Program whole = interleaved_1f1b(shape);
+  for (std::size_t stage = 0; stage < whole.size(); ++stage) {
+    for (std::size_t at = 0; at < whole[stage].size(); ++at) {
+      const std::string op = to_text(whole[stage][at], shape.chunks);
+      const auto offset = static_cast<std::ptrdiff_t>(at);
+      Program less = whole;
+      less[stage].erase(less[stage].begin() + offset);
+      EXPECT_THAT(check_program(less, shape),
+                  ElementsAre("stage " + std::to_string(stage) + ": " + op + " is missing"));
+      Program more = whole;
+      more[stage].push_back(whole[stage][at]);
+      EXPECT_THAT(check_program(more, shape),
+                  ElementsAre("stage " + std::to_string(stage) + ": " + op + " is there 2 times"));
+    }
+  }
+}
+
+/// An op of the graph below: its stage and its position there.
+struct Node {
+  std::size_t stage, position;
+};
+
+/// Whether all ops can be put in one sequence that respects every list and every dependency: takes away any op that
+/// nothing left precedes, over and over, and asks whether all are gone. Quadratic, and no code shared.
+bool has_a_sequence(const Program& program, PipelineShape shape) {
+  const auto precedes = [&](Node a, Node b) {
+    if (a.stage == b.stage && a.position < b.position) return true;
+    const StageOp x = program[a.stage][a.position], y = program[b.stage][b.position];
+    if (x.microbatch != y.microbatch) return false;
+    const int vx = x.chunk * shape.stages + static_cast<int>(a.stage);
+    const int vy = y.chunk * shape.stages + static_cast<int>(b.stage);
+    if (x.phase == Phase::kForward && y.phase == Phase::kForward) return vx + 1 == vy;
+    if (x.phase == Phase::kBackward && y.phase == Phase::kBackward) return vx == vy + 1;
+    return x.phase == Phase::kForward && vx == vy;
+  };
+  std::vector<Node> left;
+  for (std::size_t stage = 0; stage < program.size(); ++stage) {
+    for (std::size_t position = 0; position < program[stage].size(); ++position) left.push_back({stage, position});
+  }
+  while (true) {
+    const auto free = std::find_if(left.begin(), left.end(), [&](Node b) {
+      return std::none_of(left.begin(), left.end(), [&](Node a) { return precedes(a, b); });
+    });
+    if (free == left.end()) return left.empty();
+    left.erase(free);
+  }
+}
+
+/// Swaps a few ops of a good program at random; both verdicts must come up often and always agree.
+TEST(CheckProgram, AgreesWithAnIndependentProofOnShuffledPrograms) {
+  constexpr unsigned kSeed = 20240817;
+  std::mt19937 random(kSeed);
+  const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+  const PipelineShape shapes[] = {{2, 2}, {2, 4}, {3, 3}, {4, 2}, {2, 2, 2}, {3, 3, 2}, {1, 2, 3}, {2, 3, 3, 3}};
+  int valid = 0, deadlocked = 0, unordered = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const PipelineShape shape = shapes[below(std::size(shapes))];
+    Program program = shape.chunks == 1 ? one_f_one_b(shape) : interleaved_1f1b(shape);
+    for (std::size_t swaps = 1 + below(4); swaps > 0; --swaps) {
+      StageProgram& ops = program[below(program.size())];
+      const std::size_t at = below(ops.size() - 1);
+      std::swap(ops[at], ops[at + 1 + below(std::min<std::size_t>(3, ops.size() - at - 1))]);
+    }
+    const auto problems = check_program(program, shape);
+    ASSERT_EQ(problems.empty(), has_a_sequence(program, shape)) << "seed " << kSeed << " round " << round;
+    if (problems.empty()) {
+      ++valid;
+    } else if (problems.front().starts_with("deadlock")) {
+      ++deadlocked;
+    } else {
+      ++unordered;
+    }
+  }
+  EXPECT_GT(valid, 200);
+  EXPECT_GT(deadlocked, 200);
+  EXPECT_GT(unordered, 200);
+}
+
+TEST(CheckProgram, AcceptsALargeProgram) {
+  const PipelineShape shape{.stages = 64, .microbatches = 512};
+  EXPECT_THAT(check_program(one_f_one_b(shape), shape), IsEmpty());
+}
+
+TEST(CheckProgramDeathTest, AShapeOfNothingBreaksAContract) {
+  EXPECT_DEATH((void)check_program({}, {.stages = 0}), "at least one stage");
+}
+
+}  // namespace
+}  // namespace foretoken::schedule

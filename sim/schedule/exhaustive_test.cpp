@@ -1,0 +1,168 @@
+// Every schedule for every small shape: complete, ordered, free of deadlock, and as much in flight as its formula says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/schedule/catalogue.h"
+#include "sim/schedule/check_program.h"
+#include "sim/schedule/gpipe.h"
+#include "sim/schedule/interleaved_1f1b.h"
+#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/program_counts.h"
+
+namespace foretoken::schedule {
+namespace {
+
+constexpr int kLargest = 6;
+const std::vector<std::string> kNoProblems;
+
+std::string title_of(PipelineShape s) {
+  return "p=" + std::to_string(s.stages) + " m=" + std::to_string(s.microbatches) + " v=" + std::to_string(s.chunks) +
+         " G=" + std::to_string(s.group) + " x=" + std::to_string(s.extra_warmup);
+}
+
+void for_shapes_of_one_chunk(const std::function<void(PipelineShape)>& visit) {
+  for (int stages = 1; stages <= kLargest; ++stages) {
+    for (int microbatches = 1; microbatches <= kLargest; ++microbatches) {
+      visit({.stages = stages, .microbatches = microbatches});
+    }
+  }
+}
+
+/// All shapes up to `largest_m` micro-batches with every legal group, the default written as 0 too.
+void for_interleaved_shapes(int largest_m, const std::function<void(PipelineShape)>& visit) {
+  for (int stages = 1; stages <= kLargest; ++stages) {
+    for (int microbatches = 1; microbatches <= largest_m; ++microbatches) {
+      for (int chunks = 1; chunks <= kLargest; ++chunks) {
+        for (int group = 0; group <= microbatches; ++group) {
+          for (const int extra : {0, 1}) {
+            const PipelineShape shape{stages, microbatches, chunks, group, extra};
+            if (!interleaved_1f1b_group_rule(shape)) visit(shape);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Messages of one step: every virtual stage but the last sends each micro-batch on, every one but the first sends
+/// its gradient back, unless the neighbour is the stage itself.
+std::vector<std::int64_t> expected_sends(PipelineShape s) {
+  std::vector<std::int64_t> sends(static_cast<std::size_t>(s.stages), 0);
+  if (s.stages == 1) return sends;
+  for (int virtual_stage = 0; virtual_stage + 1 < s.stages * s.chunks; ++virtual_stage) {
+    sends[static_cast<std::size_t>(virtual_stage % s.stages)] += s.microbatches;
+    sends[static_cast<std::size_t>((virtual_stage + 1) % s.stages)] += s.microbatches;
+  }
+  return sends;
+}
+
+void expect_valid(const Program& program, PipelineShape shape, const std::function<int(int stage)>& peak) {
+  EXPECT_EQ(check_program(program, shape), kNoProblems);
+  EXPECT_EQ(sends_per_stage(program), expected_sends(shape));
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    EXPECT_EQ(peak_in_flight(program, stage), peak(stage)) << "stage " << stage;
+  }
+}
+
+TEST(Exhaustive, GPipeStashesAllMicrobatches) {
+  for_shapes_of_one_chunk([](PipelineShape s) {
+    SCOPED_TRACE(title_of(s));
+    for (const Program& program : {gpipe(s), gpipe_fifo(s)}) {
+      expect_valid(program, s, [s](int) { return s.microbatches; });
+    }
+  });
+}
+
+TEST(Exhaustive, OneFOneBStashesOneForEachStageFromHereOn) {
+  for_shapes_of_one_chunk([](PipelineShape s) {
+    SCOPED_TRACE(title_of(s));
+    expect_valid(one_f_one_b(s), s, [s](int stage) { return std::min(s.stages - stage, s.microbatches); });
+  });
+}
+
+TEST(Exhaustive, InterleavedStashesItsWarmUpAndOne) {
+  int shapes = 0;
+  for_interleaved_shapes(kLargest, [&shapes](PipelineShape s) {
+    SCOPED_TRACE(title_of(s));
+    const int group = s.group == 0 ? s.stages : s.group;
+    expect_valid(interleaved_1f1b(s), s, [s, group](int stage) {
+      return std::min(2 * (s.stages - 1 - stage) + (s.chunks - 1) * group + s.extra_warmup + 1,
+                      s.microbatches * s.chunks);
+    });
+    ++shapes;
+  });
+  EXPECT_GT(shapes, 500);
+}
+
+TEST(Exhaustive, InterleavedIsValidWithALastGroupThatIsSmaller) {
+  int smaller_last_group = 0;
+  for_interleaved_shapes(16, [&smaller_last_group](PipelineShape s) {
+    if (s.group == 0 || s.microbatches % s.group == 0) return;
+    SCOPED_TRACE(title_of(s));
+    EXPECT_EQ(check_program(interleaved_1f1b(s), s), kNoProblems);
+    ++smaller_last_group;
+  });
+  EXPECT_GT(smaller_last_group, 1000);
+}
+
+TEST(Exhaustive, MicrobatchesKeepTheirOrderInEveryChunk) {
+  for_interleaved_shapes(kLargest, [](PipelineShape s) {
+    SCOPED_TRACE(title_of(s));
+    for (const StageProgram& ops : interleaved_1f1b(s)) {
+      for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
+        for (int chunk = 0; chunk < s.chunks; ++chunk) {
+          int next = 0;
+          for (const StageOp op : ops) {
+            if (op.phase != phase || op.chunk != chunk) continue;
+            EXPECT_EQ(op.microbatch, next++);
+          }
+          EXPECT_EQ(next, s.microbatches);
+        }
+      }
+    }
+  });
+}
+
+TEST(Exhaustive, TheDefaultGroupIsTheStages) {
+  for_interleaved_shapes(kLargest, [](PipelineShape s) {
+    if (s.group != 0) return;
+    PipelineShape same = s;
+    same.group = s.stages;
+    EXPECT_EQ(interleaved_1f1b(s), interleaved_1f1b(same)) << title_of(s);
+  });
+}
+
+TEST(Exhaustive, OnTheLastStageInterleavingOneChunkIs1f1b) {
+  for_interleaved_shapes(kLargest, [](PipelineShape s) {
+    if (s.chunks != 1 || s.extra_warmup != 0) return;
+    PipelineShape plain{.stages = s.stages, .microbatches = s.microbatches};
+    EXPECT_EQ(interleaved_1f1b(s).back(), one_f_one_b(plain).back()) << title_of(s);
+  });
+}
+
+TEST(Exhaustive, WhatTheCatalogueAllowsIsValid) {
+  int allowed = 0;
+  for (const Schedule& schedule : all_schedules()) {
+    for (int stages = 0; stages <= 4; ++stages) {
+      for (int microbatches = 0; microbatches <= 8; ++microbatches) {
+        for (int chunks = 0; chunks <= 3; ++chunks) {
+          for (int group = -1; group <= 9; ++group) {
+            const PipelineShape shape{stages, microbatches, chunks, group};
+            if (why_not(schedule, shape)) continue;
+            SCOPED_TRACE(std::string(schedule.name) + " " + title_of(shape));
+            EXPECT_EQ(check_program(schedule.build(shape), shape), kNoProblems);
+            ++allowed;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(allowed, 150);
+}
+
+}  // namespace
+}  // namespace foretoken::schedule

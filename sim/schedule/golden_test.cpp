@@ -1,0 +1,123 @@
+// The schedules against golden orders, stashes and message counts, and against what Megatron-Core was seen to issue.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/schedule/catalogue.h"
+#include "sim/schedule/check_program.h"
+#include "sim/schedule/op_text.h"
+#include "sim/schedule/program_counts.h"
+
+namespace foretoken::schedule {
+namespace {
+
+nlohmann::json read_fixture(const std::string& name) {
+  std::ifstream file(std::string(FORETOKEN_SOURCE_DIR) + "/sim/schedule/testdata/" + name);
+  return nlohmann::json::parse(file);
+}
+
+/// The fixtures' names for ours.
+Schedule schedule_called(const std::string& fixture_name) {
+  static const std::map<std::string, std::string> kNames = {{"gpipe_lifo", "gpipe"},
+                                                            {"gpipe_fifo", "gpipe-fifo"},
+                                                            {"1f1b", "1f1b"},
+                                                            {"interleaved_1f1b", "interleaved-1f1b"},
+                                                            {"interleaved", "interleaved-1f1b"}};
+  return find_schedule(kNames.at(fixture_name)).value();
+}
+
+PipelineShape shape_of(const nlohmann::json& row) {
+  const bool has_group = row.contains("group") && !row["group"].is_null();
+  return {.stages = row["p"],
+          .microbatches = row["m"],
+          .chunks = row["v"],
+          .group = has_group ? row["group"].get<int>() : 0,
+          .extra_warmup = row.value("extra_warm", 0)};
+}
+
+std::string title_of(const nlohmann::json& row) {
+  std::string title;
+  for (const char* key : {"schedule", "p", "m", "v", "group", "extra_warm"}) {
+    if (row.contains(key)) title += std::string(key) + "=" + row[key].dump() + " ";
+  }
+  return title;
+}
+
+class Golden : public testing::Test {
+ protected:
+  const nlohmann::json cases_ = read_fixture("golden_schedules.json")["cases"];
+};
+
+TEST_F(Golden, HoldsEveryCaseOfOurSchedules) {
+  std::map<std::string, int> cases_of;
+  for (const auto& row : cases_) ++cases_of[row["schedule"]];
+  const std::map<std::string, int> expected = {
+      {"1f1b", 5}, {"gpipe_fifo", 4}, {"gpipe_lifo", 4}, {"interleaved_1f1b", 10}};
+  EXPECT_EQ(cases_of, expected);
+}
+
+TEST_F(Golden, OrdersAreExact) {
+  for (const auto& row : cases_) {
+    SCOPED_TRACE(title_of(row));
+    const PipelineShape shape = shape_of(row);
+    const Program program = schedule_called(row["schedule"]).build(shape);
+    ASSERT_EQ(program.size(), row["orders"].size());
+    for (std::size_t stage = 0; stage < program.size(); ++stage) {
+      std::vector<std::string> order;
+      for (const StageOp op : program[stage]) order.push_back(to_text(op, shape.chunks));
+      EXPECT_EQ(order, row["orders"][stage].get<std::vector<std::string>>()) << "stage " << stage;
+    }
+  }
+}
+
+TEST_F(Golden, OrdersReadBackToTheSameProgram) {
+  for (const auto& row : cases_) {
+    SCOPED_TRACE(title_of(row));
+    Program program;
+    for (const auto& order : row["orders"]) {
+      StageProgram& ops = program.emplace_back();
+      for (const std::string text : order) ops.push_back(parse_op(text).value());
+    }
+    EXPECT_EQ(program, schedule_called(row["schedule"]).build(shape_of(row)));
+    EXPECT_EQ(check_program(program, shape_of(row)), std::vector<std::string>{});
+  }
+}
+
+TEST_F(Golden, PeakStashAndMessagesAreExact) {
+  for (const auto& row : cases_) {
+    SCOPED_TRACE(title_of(row));
+    const Program program = schedule_called(row["schedule"]).build(shape_of(row));
+    std::vector<int> peaks;
+    for (std::size_t stage = 0; stage < program.size(); ++stage) {
+      peaks.push_back(peak_in_flight(program, static_cast<int>(stage)));
+    }
+    for (const char* metrics : {"metrics_equal", "metrics_unequal"}) {
+      EXPECT_EQ(peaks, row[metrics]["peak_stash"].get<std::vector<int>>());
+      EXPECT_EQ(sends_per_stage(program), row[metrics]["p2p_sends"].get<std::vector<std::int64_t>>());
+    }
+  }
+}
+
+TEST(MegatronCallSequences, ComputeOrderIsExactOnEveryRankOfEveryRun) {
+  const auto runs = read_fixture("megatron_call_sequences.json")["runs"];
+  ASSERT_EQ(runs.size(), 8U);
+  for (const auto& run : runs) {
+    SCOPED_TRACE(title_of(run));
+    const PipelineShape shape = shape_of(run);
+    const Schedule schedule = schedule_called(run["schedule"]);
+    ASSERT_EQ(why_not(schedule, shape), std::nullopt);
+    const Program program = schedule.build(shape);
+    ASSERT_EQ(program.size(), run["compute"].size());
+    for (std::size_t rank = 0; rank < program.size(); ++rank) {
+      EXPECT_EQ(to_text(program[rank], shape.chunks), run["compute"][rank].get<std::string>()) << "rank " << rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::schedule

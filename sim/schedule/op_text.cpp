@@ -1,0 +1,50 @@
+// Writing and reading of ops.
+#include "sim/schedule/op_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <system_error>
+
+namespace foretoken::schedule {
+namespace {
+
+/// A number of digits only, small enough for an int.
+std::optional<int> parse_index(std::string_view text) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string to_text(StageOp op, int chunks) {
+  const char letter = op.phase == Phase::kForward ? 'F' : 'B';
+  if (chunks > 1 || op.chunk != 0) return fmt::format("{}{}.{}", letter, op.microbatch, op.chunk);
+  return fmt::format("{}{}", letter, op.microbatch);
+}
+
+std::optional<StageOp> parse_op(std::string_view text) {
+  if (text.empty() || (text.front() != 'F' && text.front() != 'B')) return std::nullopt;
+  const Phase phase = text.front() == 'F' ? Phase::kForward : Phase::kBackward;
+  const std::string_view numbers = text.substr(1);
+  const std::size_t dot = numbers.find('.');
+  const auto microbatch = parse_index(numbers.substr(0, dot));
+  const auto chunk = dot == std::string_view::npos ? 0 : parse_index(numbers.substr(dot + 1));
+  if (!microbatch || !chunk) return std::nullopt;
+  return StageOp{phase, *microbatch, *chunk};
+}
+
+std::string to_text(const StageProgram& ops, int chunks) {
+  std::string text;
+  for (const StageOp op : ops) {
+    if (!text.empty()) text += ' ';
+    text += to_text(op, chunks);
+  }
+  return text;
+}
+
+}  // namespace foretoken::schedule

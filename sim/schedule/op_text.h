@@ -1,0 +1,21 @@
+// Ops as text: "F3" is the forward of micro-batch 3, "B0.1" the backward of micro-batch 0 in chunk 1.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/schedule/program.h"
+
+namespace foretoken::schedule {
+
+/// "F3", with the chunk ("F3.0") when stages hold several or the op is not of chunk 0.
+[[nodiscard]] std::string to_text(StageOp op, int chunks);
+
+/// The op that `text` names (chunk 0 when it names none); nothing when the text is no op.
+[[nodiscard]] std::optional<StageOp> parse_op(std::string_view text);
+
+/// The ops of one stage, separated by spaces.
+[[nodiscard]] std::string to_text(const StageProgram& ops, int chunks);
+
+}  // namespace foretoken::schedule
