@@ -28,12 +28,20 @@ std::string place(std::string_view text, std::size_t offset) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.'; }
 
-/// What stands around `offset`: the whole word when it is in one, otherwise one character.
-std::string_view word_at(std::string_view text, std::size_t offset) {
-  std::size_t first = offset, last = offset;
-  while (first > 0 && is_word(text[first - 1])) --first;
-  while (last < text.size() && is_word(text[last])) ++last;
-  return text.substr(first, std::max<std::size_t>(last - first, 1));
+/// What stands at `offset`: the whole word, the string that ends there, or one character.
+std::string_view token_at(std::string_view text, std::size_t offset) {
+  std::size_t first = offset, last = offset + 1;
+  if (is_word(text[offset])) {
+    while (first > 0 && is_word(text[first - 1])) --first;
+    while (last < text.size() && is_word(text[last])) ++last;
+  } else if (text[offset] == '"' && offset > 0) {
+    const std::size_t opening = text.rfind('"', offset - 1);
+    if (opening != text.npos) first = opening;
+  }
+  const auto continues = [&](std::size_t i) { return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; };
+  while (first > 0 && continues(first)) --first;
+  while (last < text.size() && continues(last)) ++last;
+  return text.substr(first, last - first);
 }
 
 /// What is wrong where the parser stopped after reading `position` bytes.
@@ -42,10 +50,10 @@ std::string syntax_complaint(std::string_view text, std::size_t position, const 
   const std::size_t at = std::min(position == 0 ? 0 : position - 1, text.size());
   if (error.id == kNumberOverflow)
     return fmt::format("{}: the number {} is too large for a 64-bit floating-point number", place(text, at),
-                       printable(word_at(text, at), 24));
+                       printable(token_at(text, at), 24));
   const bool at_end = text.find_first_not_of(" \t\r\n", at) == std::string_view::npos;
   if (at_end) return fmt::format("not JSON: the text ends too early, at {}", place(text, text.size()));
-  const std::string_view word = word_at(text, at);
+  const std::string_view word = token_at(text, at);
   const std::size_t start = static_cast<std::size_t>(word.data() - text.data());
   std::string hint;
   if (word.find("NaN") != word.npos || word.find("nan") != word.npos || word.find("Inf") != word.npos ||

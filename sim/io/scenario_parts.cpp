@@ -12,6 +12,7 @@ namespace foretoken::io {
 namespace {
 
 using lowering::Scenario;
+using model::RecomputeGranularity;
 
 // Far beyond any job, and small enough that products of three degrees stay exact.
 constexpr WholeRange kDegree{.low = 1, .high = 1 << 20};
@@ -51,6 +52,12 @@ void read_recipe(const Node& root, Scenario& scenario) {
       "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
       bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
       stated ? " (as stated)" : " (Megatron-LM's mixed-precision recipes)"));
+}
+
+RecomputeGranularity read_granularity(const Node& node) {
+  return node.as_one_of<RecomputeGranularity>({{"none", RecomputeGranularity::kNone},
+                                               {"selective", RecomputeGranularity::kSelective},
+                                               {"full", RecomputeGranularity::kFull}});
 }
 
 model::SelectiveModules read_modules(const Node& recompute) {
@@ -112,18 +119,15 @@ void read_batch(const Node& root, Scenario& scenario) {
 }
 
 void read_recompute(const Node& root, Scenario& scenario) {
-  using model::RecomputeGranularity;
-  constexpr Node::Choices<RecomputeGranularity> kGranularities = {{"none", RecomputeGranularity::kNone},
-                                                                  {"selective", RecomputeGranularity::kSelective},
-                                                                  {"full", RecomputeGranularity::kFull}};
   lowering::Recompute& recompute = scenario.recompute;
   if (!root.has("recompute") || root.child("recompute").is_text()) {
-    recompute.granularity = root.one_of_or("recompute", RecomputeGranularity::kNone, kGranularities);
+    const bool stated = root.text_or("recompute", "none") != "none";
+    if (stated) recompute.granularity = read_granularity(root.child("recompute"));
     return;
   }
   const Node node = root.child("recompute").as_object();
   node.allow_only({"granularity", "method", "layers", "modules"});
-  recompute.granularity = node.one_of("granularity", kGranularities);
+  recompute.granularity = read_granularity(node.child("granularity"));
   recompute.block = node.one_of_or("method", false, {{"uniform", false}, {"block", true}});
   recompute.layers = static_cast<int>(node.whole_or("layers", 1, kDegree));
   recompute.modules = read_modules(node);

@@ -214,19 +214,16 @@ class KernelEmitter final : public PassEmitter {
   TaskId emit(Workload& workload, int stage, StageOp op, const std::vector<TaskId>& after,
               const BlockHooks& hooks) override {
     const auto at = static_cast<std::size_t>(stage);
-    const std::vector<EmittedOp> tasks =
+    const EmittedPass pass =
         emit_kernels(workload.graph, workload.stages[at].pass, passes_.blocks(stage, op.chunk, op.phase), after, hooks);
-    TaskId last = kNoTask;
-    for (const EmittedOp& emitted : tasks) {
+    for (const EmittedOp& emitted : pass.tasks) {
       Meaning meaning = pass_meaning(stage, op);
       meaning.op = emitted.op;
       if (emitted.op == nullptr) meaning.kind = TaskMeaning::kHostIssue;
       workload.note(emitted.task, meaning);
-      if (emitted.op != nullptr && emitted.op->stream == OpStream::kCompute) last = emitted.task;
     }
-    expects(last != kNoTask, "a pass has a kernel");
-    workload.passes[at].push_back({tasks.front().task, last, op});
-    return last;
+    workload.passes[at].push_back({pass.tasks.front().task, pass.last, op});
+    return pass.last;
   }
 
  private:

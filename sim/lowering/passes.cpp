@@ -54,9 +54,12 @@ class KernelEmitter {
   void gate(const std::vector<TaskId>& gate) { wait_.insert(wait_.end(), gate.begin(), gate.end()); }
 
   void end_block(std::vector<TaskId>* block_ends) {
-    expects(wait_.empty() && beside_.empty(), "a block ends with a kernel that waits for its collectives");
-    if (block_ends != nullptr) block_ends->push_back(*last_compute_);
+    expects(beside_.empty(), "a collective beside a kernel ends before its block does");
+    if (block_ends != nullptr) block_ends->push_back(last());
   }
+
+  // The last kernel, or the blocking collective after it.
+  [[nodiscard]] TaskId last() const { return wait_.empty() ? *last_compute_ : wait_.back(); }
 
   [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
 
@@ -107,25 +110,26 @@ PassBlocks blocks_of(const Scenario& scenario, const LayerBlocks& blocks, int st
 
 }  // namespace
 
-std::vector<EmittedOp> emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
-                                    const std::vector<TaskId>& after, const BlockHooks& hooks) {
+EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                         const std::vector<TaskId>& after, const BlockHooks& hooks) {
   KernelEmitter emitter(graph, streams, after);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
     for (const TimedOp& op : *blocks[b]) emitter.emit(op);
     emitter.end_block(hooks.ends);
   }
-  return emitter.take();
+  const TaskId last = emitter.last();
+  return {emitter.take(), last};
 }
 
 PassTiming time_pass(const PassBlocks& blocks) {
   des::TaskGraph graph;
   const PassStreams streams{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
   std::vector<TaskId> ends;
-  const std::vector<EmittedOp> tasks = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
+  const EmittedPass pass = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
   const des::RunResult run = des::run(graph);
   std::vector<Interval> compute, tensor, context;
-  for (const EmittedOp& emitted : tasks) {
+  for (const EmittedOp& emitted : pass.tasks) {
     if (emitted.op == nullptr) continue;
     const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
     (emitted.op->stream == OpStream::kCompute      ? compute

@@ -31,17 +31,23 @@ struct EmittedOp {
   const TimedOp* op;  ///< nullptr: host time of the op of the next task
 };
 
+/// A pass as its kernels: every task, and the one that ends the pass.
+struct EmittedPass {
+  std::vector<EmittedOp> tasks;
+  des::TaskId last;
+};
+
 /// What hangs on the blocks of a pass: tasks that must end before a block starts, and the tasks that end each block.
 struct BlockHooks {
   const std::vector<std::vector<des::TaskId>>* gates = nullptr;  ///< per block; may be shorter than the pass
-  std::vector<des::TaskId>* ends = nullptr;                      ///< filled with one compute task per block
+  std::vector<des::TaskId>* ends = nullptr;                      ///< filled with the task that ends each block
   [[nodiscard]] bool any() const { return gates != nullptr || ends != nullptr; }
 };
 
 /// Appends all kernels of `blocks` to `graph` after `after` (a pass starts with an idle GPU and an idle host queue:
-/// pipeline messages synchronise both). Returns every task; the last compute task ends the pass.
-std::vector<EmittedOp> emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
-                                    const std::vector<des::TaskId>& after, const BlockHooks& hooks = {});
+/// pipeline messages synchronise both). The last kernel, or the blocking collective after it, ends the pass.
+EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                         const std::vector<des::TaskId>& after, const BlockHooks& hooks = {});
 
 /// All passes of a scenario: which blocks, how long. Distinct passes are timed once.
 class Passes {

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <cctype>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/schedule/check_program.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstddef>
 #include <system_error>
 
 namespace foretoken::schedule {

@@ -1,6 +1,8 @@
 // How long the largest schedules take to build and to check.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
+
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/interleaved_1f1b.h"
 #include "sim/schedule/one_f_one_b.h"
@@ -15,20 +17,20 @@ constexpr PipelineShape kDeep{.stages = 64, .microbatches = 512};
 std::int64_t ops_of(PipelineShape shape) { return std::int64_t{2} * shape.stages * shape.microbatches * shape.chunks; }
 
 void BM_BuildInterleaved1f1b(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(interleaved_1f1b(kInterleaved));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(interleaved_1f1b(kInterleaved));
   state.SetItemsProcessed(state.iterations() * ops_of(kInterleaved));
 }
 BENCHMARK(BM_BuildInterleaved1f1b)->Unit(benchmark::kMicrosecond);
 
 void BM_Build1f1b(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(one_f_one_b(kDeep));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(one_f_one_b(kDeep));
   state.SetItemsProcessed(state.iterations() * ops_of(kDeep));
 }
 BENCHMARK(BM_Build1f1b)->Unit(benchmark::kMicrosecond);
 
 void BM_CheckInterleaved1f1b(benchmark::State& state) {
   const Program program = interleaved_1f1b(kInterleaved);
-  for (auto _ : state) benchmark::DoNotOptimize(check_program(program, kInterleaved));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(check_program(program, kInterleaved));
   state.SetItemsProcessed(state.iterations() * ops_of(kInterleaved));
 }
 BENCHMARK(BM_CheckInterleaved1f1b)->Unit(benchmark::kMicrosecond);

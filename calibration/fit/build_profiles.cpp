@@ -1,0 +1,245 @@
+// The catalogue of shipped profiles.
+//
+// Only kernels and collectives measured alone enter; no time of a training step does.
+#include "calibration/fit/build_profiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibration/fit/attention_profiles.h"
+#include "calibration/fit/collective_profiles.h"
+#include "calibration/fit/datasheets.h"
+#include "calibration/fit/fit_gemm.h"
+#include "calibration/fit/profile_notes.h"
+#include "calibration/fit/residuals.h"
+#include "sim/base/check.h"
+
+namespace foretoken::fit {
+namespace {
+
+using cost::Profile;
+
+const char* const kAiconfigurator = "ai-dynamo/aiconfigurator 095f58a51";
+
+Profile named(const Datasheet& gpu) { return {.name = gpu.name, .gpu = gpu.name}; }
+
+void set_16bit(Profile& profile, const cost::GemmLaw& law, bool bf16 = true) {
+  profile.gemm[Precision::kFp16] = law;  // one BLOOM pair, fp16 against bf16, differs by 1 %; same tensor-core rate
+  if (bf16) profile.gemm[Precision::kBf16] = law;
+}
+
+cost::GemmLaw table_gemm(const Measurements& data, const Datasheet& gpu, const std::string& table, double nt_factor) {
+  const auto found = data.gemm.find(gpu.name);
+  expects(found != data.gemm.end(), "every fitted GPU has a GEMM table on the command line");
+  const cost::TileWaveLaw start{.peak = teraflops(gpu.tflops_16bit),
+                                .multiprocessors = gpu.multiprocessors,
+                                .efficiency = 0.8,
+                                .prologue_k = 200,
+                                .small_tile_loss = 0.08,
+                                .memory_bandwidth = gigabytes_per_second(0.7 * gpu.memory_gb_per_s),
+                                .launch = microseconds(3.5)};
+  cost::GemmLaw law = fit_gemm(found->second, {.start = start}, fmt::format("{} {}", kAiconfigurator, table));
+  law.weight_gradient_factor = nt_factor;
+  return law;
+}
+
+/// NT with fp32 accumulation relative to TN and NN, from an operator table.
+double weight_gradient_factor(const Measurements& data, const std::string& system, const cost::GemmLaw& law) {
+  const double nt = median_ratio(data.operators, system, GemmPass::kWeightGradient, 0, law);
+  return rounded(nt / median_ratio(data.operators, system, GemmPass::kForward, 0, law), 3);
+}
+
+cost::TileWaveLaw& tile_law(cost::GemmLaw& law) { return std::get<cost::TileWaveLaw>(law.law); }
+
+/// fp8 rooflines that were fitted on whole tables of 35,742 shapes; the tables' errors are on the fitted rows.
+struct Fp8Fit {
+  double launch_us, compute_efficiency, memory_efficiency, sharpness, peak_tflops;
+  const char* errors;
+};
+constexpr Fp8Fit kH100Fp8{13.58, .619, .830, 1.54, 1978, "median 8.1 %, p90 28.9 %"},
+    kH200Fp8{13.59, .620, .827, 1.41, 1978, "median 9.0 %, p90 29.2 %"},
+    kB200Fp8{14.93, .578, .768, 1.17, 4500, "median 9.5 %, p90 29.7 %"},
+    kGb200Fp8{15.26, .530, .822, 1.23, 5000, "median 9.5 %, p90 29.4 %"};
+
+cost::GemmLaw fp8_gemm(const Fp8Fit& fit, const Datasheet& gpu, double nt_factor) {
+  return {
+      .law = cost::RooflineLaw{.compute_rate = teraflops(rounded(fit.compute_efficiency * fit.peak_tflops)),
+                               .memory_bandwidth =
+                                   gigabytes_per_second(rounded(fit.memory_efficiency * gpu.memory_gb_per_s)),
+                               .sharpness = fit.sharpness,
+                               .launch = microseconds(fit.launch_us)},
+      .weight_gradient_factor = nt_factor,
+      .evidence = {.source = fmt::format("roofline fit of {} TensorRT-LLM 1.3.0rc10 fp8 table, {} on the fitted rows",
+                                         kAiconfigurator, fit.errors),
+                   .samples = 35742}};
+}
+
+// No kernel table of memory-bound work is public. 0.80 was set beforehand on A100; the GEMM tables' memory-bound shapes
+// reach 0.74 (A100), 0.81 (H100), 0.78 (H200) and 0.71 (B200) of the datasheet, SimuMax states 0.67 for B200.
+cost::MemoryBoundLaw memory(const Datasheet& gpu, double efficiency) {
+  return {.bandwidth = gigabytes_per_second(gpu.memory_gb_per_s),
+          .efficiency = efficiency,
+          .launch = microseconds(2),
+          .evidence = {.source = "assumed: part of the datasheet bandwidth; memory-bound GEMMs of the same GPU agree"}};
+}
+
+cost::PointToPointLaw messages(double network_efficiency, const char* source) {
+  return {.nvlink = {microseconds(10), 0.5},  // A100 150 GB/s at activation sizes; 195 of 300 above 128 MiB
+          .pcie = {microseconds(10), 0.6},    // 38.6 of 64 GB/s between two cards
+          .network = {microseconds(15), network_efficiency},
+          .evidence = {.source = source}};
+}
+
+// ---- profiles
+// --------------------------------------------------------------------------------------------------------
+
+Profile a100_80(const Measurements& data, const Collectives& c, const Halves& halves) {
+  Profile profile = named(kA100_80);
+  cost::GemmLaw gemm = table_gemm(data, kA100_80, "SGLang 0.5.10 bf16 table", 1);
+  gemm.weight_gradient_factor = weight_gradient_factor(data, "a100_pcie", gemm);
+  set_16bit(profile, gemm);
+  profile.attention = a100_attention(data, halves);
+  profile.memory_bound = memory(kA100_80, 0.80);
+  profile.nvlink = c.ampere;
+  profile.pcie = c.pcie;
+  profile.network = c.ampere_network;
+  profile.point_to_point = messages(0.8, "nccl-tests sendrecv on A100 NVLink; 20 of 25 GB/s on HDR set beforehand");
+  return profile;
+}
+
+Profile a100_40(const Profile& like) {
+  Profile profile = like;
+  profile.name = profile.gpu = kA100_40.name;
+  const std::string source = "scaled from a100-sxm4-80gb by memory bandwidth 1555 / 2039";
+  cost::GemmLaw gemm = like.gemm.at(Precision::kBf16);
+  auto& bandwidth = tile_law(gemm).memory_bandwidth;
+  bandwidth = BytesPerSecond(rounded(bandwidth.value() * kA100_40.memory_gb_per_s / kA100_80.memory_gb_per_s));
+  gemm.evidence = {.source = source};
+  set_16bit(profile, gemm);
+  profile.memory_bound = memory(kA100_40, 0.80);
+  profile.memory_bound.evidence.source = source;
+  return profile;
+}
+
+Profile a100_pcie(const Measurements& data, const Profile& like, const Halves& halves) {
+  Profile profile = like;
+  profile.name = profile.gpu = kA100Pcie.name;
+  cost::GemmLaw base = like.gemm.at(Precision::kBf16);
+  cost::TileWaveLaw start = tile_law(base);
+  start.memory_bandwidth =
+      BytesPerSecond(rounded(start.memory_bandwidth.value() * kA100Pcie.memory_gb_per_s / kA100_80.memory_gb_per_s));
+  cost::GemmLaw gemm =
+      fit_gemm(forward_products(data.operators, "a100_pcie"), {.start = start, .memory_and_launch = false},
+               "SimuMax a100_pcie operators; memory bandwidth and launch scaled from a100-sxm4-80gb");
+  gemm.weight_gradient_factor = base.weight_gradient_factor;
+  set_16bit(profile, gemm);
+  const auto known = std::find_if(like.attention.laws.begin(), like.attention.laws.end(),
+                                  [](const auto& l) { return l.head_dim == 128 && l.causal; });
+  const double slower = halves.backward.peak / known->backward.peak;
+  profile.attention =
+      rescaled(like.attention, slower, kA100Pcie, "scaled from a100-sxm4-80gb by SimuMax a100_pcie operators");
+  profile.memory_bound = memory(kA100Pcie, 0.80);
+  return profile;
+}
+
+Profile hopper(const Measurements& data, const Datasheet& gpu, const Fp8Fit& fp8, const Collectives& c,
+               const cost::AttentionLaws& attention, double nt_factor) {
+  Profile profile = named(gpu);
+  set_16bit(profile, table_gemm(data, gpu, "TensorRT-LLM 1.3.0rc10 bf16 table", nt_factor));
+  profile.gemm[Precision::kFp8] = fp8_gemm(fp8, gpu, nt_factor);
+  profile.attention = attention;
+  profile.memory_bound = memory(gpu, 0.80);
+  profile.nvlink = c.hopper;
+  profile.pcie = c.pcie;
+  profile.network = c.hopper_network;
+  profile.point_to_point =
+      messages(0.72, "inside a node as a100-sxm4-80gb; across nodes nccl-tests sendrecv on 2 nodes of 8 B200, NDR");
+  return profile;
+}
+
+/// The table is a short benchmark; SimuMax's operators ran long enough to reach the power limit.
+Profile b200(const Measurements& data, const Collectives& c, const cost::AttentionLaws& attention) {
+  Profile profile = named(kB200);
+  const char* system = "b200_bf16_ceperm";
+  cost::GemmLaw gemm = table_gemm(data, kB200, "TensorRT-LLM 1.3.0rc10 bf16 table", 1);
+  tile_law(gemm).sustained_factor = rounded(median_ratio(data.operators, system, GemmPass::kForward, 100e-6, gemm), 3);
+  gemm.weight_gradient_factor = weight_gradient_factor(data, system, gemm);
+  gemm.evidence.source +=
+      "; sustained_factor: median over SimuMax b200 operators of 0.1 ms or more (residuals without it)";
+  set_16bit(profile, gemm);
+  profile.gemm[Precision::kFp8] = fp8_gemm(kB200Fp8, kB200, gemm.weight_gradient_factor);
+  profile.attention = attention;
+  profile.memory_bound = memory(kB200, 0.70);
+  profile.nvlink = c.blackwell;
+  profile.pcie = c.pcie;
+  profile.network = c.blackwell_network;
+  profile.point_to_point =
+      messages(0.72, "inside a node as a100-sxm4-80gb; across nodes nccl-tests sendrecv on 2 nodes of 8 B200, NDR");
+  return profile;
+}
+
+Profile gb200(const Measurements& data, const Profile& like) {
+  Profile profile = like;
+  profile.name = profile.gpu = kGb200.name;
+  const cost::GemmLaw& b200_gemm = like.gemm.at(Precision::kBf16);
+  cost::GemmLaw gemm = table_gemm(data, kGb200, "TensorRT-LLM 1.3.0rc10 bf16 table", b200_gemm.weight_gradient_factor);
+  tile_law(gemm).sustained_factor = std::get<cost::TileWaveLaw>(b200_gemm.law).sustained_factor;
+  gemm.evidence.source += "; sustained_factor assumed as b200-sxm-180gb";
+  set_16bit(profile, gemm);
+  profile.gemm[Precision::kFp8] = fp8_gemm(kGb200Fp8, kGb200, gemm.weight_gradient_factor);
+  profile.attention = rescaled(like.attention, kGb200.tflops_16bit / kB200.tflops_16bit, kGb200,
+                               "scaled from b200-sxm-180gb by dense peak 2500 / 2250");
+  return profile;
+}
+
+Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
+  Profile profile = like;
+  profile.name = profile.gpu = gpu.name;
+  const std::string source = fmt::format(
+      "scaled from a100-sxm4-80gb by dense peak {} / 312, {} multiprocessors and memory "
+      "bandwidth 900 / 2039",
+      gpu.tflops_16bit, gpu.multiprocessors);
+  cost::GemmLaw gemm = like.gemm.at(Precision::kFp16);
+  cost::TileWaveLaw& law = tile_law(gemm);
+  law.peak = teraflops(gpu.tflops_16bit);
+  law.multiprocessors = gpu.multiprocessors;
+  law.memory_bandwidth =
+      BytesPerSecond(rounded(law.memory_bandwidth.value() * gpu.memory_gb_per_s / kA100_80.memory_gb_per_s));
+  gemm.evidence = {.source = source};
+  profile.gemm.clear();
+  set_16bit(profile, gemm, /*bf16=*/false);
+  profile.attention = rescaled(like.attention, gpu.tflops_16bit / kA100_80.tflops_16bit, gpu,
+                               source + "; FlashAttention-2 does not support Volta, so this is an optimistic guess");
+  profile.memory_bound = memory(gpu, 0.80);
+  profile.memory_bound.evidence.source = source;
+  const bool cube_mesh = &gpu == &kV100Sxm2;
+  profile.nvlink = cube_mesh ? c.volta
+                             : relabelled(c.ampere, gpu.nvlink_gb_per_s,
+                                          "scaled from a100-sxm4-80gb by NVLink rate 150 / 300 "
+                                          "(both NVSwitch)");
+  profile.network = c.volta_network;
+  return profile;
+}
+
+}  // namespace
+
+std::vector<Profile> build_profiles(const Measurements& data) {
+  const Collectives c = fit_collectives(data);
+  const Halves halves = ampere_halves(data);
+  const Profile a100 = a100_80(data, c, halves);
+  const double nt_factor = a100.gemm.at(Precision::kBf16).weight_gradient_factor;
+  const cost::AttentionLaws hopper_laws = hopper_attention(data, halves);
+  std::vector<Profile> profiles{a100, a100_40(a100), a100_pcie(data, a100, halves)};
+  profiles.push_back(hopper(data, kH100, kH100Fp8, c, hopper_laws, nt_factor));
+  profiles.push_back(hopper(data, kH200, kH200Fp8, c, hopper_laws, nt_factor));
+  profiles.push_back(b200(data, c, blackwell_attention(data, hopper_laws)));
+  profiles.push_back(gb200(data, profiles.back()));
+  profiles.push_back(v100(kV100Sxm2, a100, c));
+  profiles.push_back(v100(kV100Sxm3, a100, c));
+  for (Profile& profile : profiles) profile.notes = notes_of(profile);
+  std::sort(profiles.begin(), profiles.end(), [](const Profile& a, const Profile& b) { return a.name < b.name; });
+  return profiles;
+}
+
+}  // namespace foretoken::fit

@@ -1,0 +1,91 @@
+// Five constants in log space; the objective runs the very function that predictions use.
+#include "calibration/fit/fit_gemm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibration/fit/minimise.h"
+#include "calibration/fit/residuals.h"
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::fit {
+namespace {
+
+bool like_training(const GemmShape& shape) {
+  return shape.m >= 128 && shape.m % 64 == 0 && shape.n >= 64 && shape.k >= 64;
+}
+
+Arguments arguments_of(const GemmFit& fit) {
+  const cost::TileWaveLaw& law = fit.start;
+  Arguments at{std::log(law.efficiency), std::log(law.prologue_k), law.small_tile_loss};
+  if (fit.memory_and_launch) {
+    at.push_back(std::log(law.memory_bandwidth.value()));
+    at.push_back(std::log(law.launch.value()));
+  }
+  return at;
+}
+
+cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
+  cost::TileWaveLaw law = fit.start;
+  law.efficiency = rounded(std::exp(at[0]));
+  law.prologue_k = rounded(std::exp(at[1]));
+  law.small_tile_loss = rounded(std::clamp(at[2], 0.0, 0.3));
+  if (fit.memory_and_launch) {
+    law.memory_bandwidth = BytesPerSecond(rounded(std::exp(at[3])));
+    law.launch = Seconds(rounded(std::exp(at[4])));
+  }
+  return law;
+}
+
+cost::Profile profile_with(const cost::GemmLaw& law) { return {.gemm = {{Precision::kBf16, law}}}; }
+
+std::vector<Outcome> outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
+  const cost::Profile profile = profile_with(law);
+  std::vector<Outcome> all;
+  for (const GemmSample& sample : samples)
+    all.push_back({cost::gemm_time(sample.shape, profile).value(), sample.seconds});
+  return all;
+}
+
+}  // namespace
+
+cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
+  std::vector<GemmSample> fitted, apart;
+  for (const GemmSample& sample : samples)
+    if (like_training(sample.shape)) (held_out(sample.key()) ? apart : fitted).push_back(sample);
+  expects(!fitted.empty(), "a table has products of the sizes that training runs");
+  const Objective objective = [&](const Arguments& at) {
+    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)}));
+  };
+  cost::GemmLaw law{.law = law_of(fit, minimise(objective, arguments_of(fit), 0.1, 1200))};
+  law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
+  return law;
+}
+
+std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators, const std::string& system) {
+  std::vector<GemmSample> samples;
+  for (const OperatorSample& sample : operators)
+    if (!sample.attention && sample.system == system && sample.gemm.pass == GemmPass::kForward)
+      samples.push_back({sample.gemm, sample.seconds});
+  return samples;
+}
+
+double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system, GemmPass pass,
+                    double shortest_s, const cost::GemmLaw& law) {
+  const cost::Profile profile = profile_with(law);
+  std::vector<double> ratios;
+  for (const OperatorSample& sample : operators) {
+    if (sample.attention || sample.system != system || sample.gemm.pass != pass || sample.seconds < shortest_s)
+      continue;
+    GemmShape shape = sample.gemm;
+    shape.pass = GemmPass::kForward;
+    ratios.push_back(sample.seconds / cost::gemm_time(shape, profile).value());
+  }
+  expects(!ratios.empty(), "the operator table has products of the system and pass");
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+}  // namespace foretoken::fit

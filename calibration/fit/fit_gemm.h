@@ -1,0 +1,27 @@
+// Fits the tile-and-wave law on measured matrix products.
+#pragma once
+
+#include "calibration/fit/samples.h"
+#include "sim/cost/profile.h"
+
+namespace foretoken::fit {
+
+/// Which constants move; the others keep their value of `start`.
+struct GemmFit {
+  cost::TileWaveLaw start;
+  bool memory_and_launch = true;  ///< false: the samples say nothing of them (all compute-bound)
+};
+
+/// Robust fit (mean absolute log error) on products that training runs: m >= 128 and a multiple of 64, n, k >= 64.
+/// One sample in five is held out.
+[[nodiscard]] cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source);
+
+/// The forward products of an operator table's system as samples.
+[[nodiscard]] std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators,
+                                                       const std::string& system);
+
+/// Median of measured / predicted over an operator table's products of one pass that last at least `shortest_s`.
+[[nodiscard]] double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system,
+                                  GemmPass pass, double shortest_s, const cost::GemmLaw& law);
+
+}  // namespace foretoken::fit

@@ -1,0 +1,167 @@
+// Keys carry units; sim/io/read_profile.cpp reads what this writes.
+#include "calibration/fit/profile_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "calibration/fit/residuals.h"
+#include "sim/base/check.h"
+
+namespace foretoken::fit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double us(Seconds t) { return rounded(t.value() * 1e6); }
+double gb(BytesPerSecond r) { return rounded(r.value() / 1e9); }
+double tflops(FlopPerSecond r) { return rounded(r.value() / 1e12); }
+
+Json evidence(const cost::Evidence& e) {
+  Json json{{"source", e.source}};
+  if (e.samples > 0) json["samples"] = e.samples;
+  if (e.held_out > 0) {
+    json["held_out"] = e.held_out;
+    json["median_error"] = e.median_error;
+    json["p90_error"] = e.p90_error;
+    json["worst_error"] = e.worst_error;
+  }
+  return json;
+}
+
+Json law(const cost::TileWaveLaw& l) {
+  return {{"law", "tile-wave"},
+          {"peak_tflops", tflops(l.peak)},
+          {"multiprocessors", l.multiprocessors},
+          {"efficiency", l.efficiency},
+          {"prologue_k", l.prologue_k},
+          {"small_tile_loss", l.small_tile_loss},
+          {"memory_gb_per_s", gb(l.memory_bandwidth)},
+          {"launch_us", us(l.launch)},
+          {"sustained_factor", l.sustained_factor}};
+}
+
+Json law(const cost::RooflineLaw& l) {
+  return {{"law", "roofline"},
+          {"compute_tflops", tflops(l.compute_rate)},
+          {"memory_gb_per_s", gb(l.memory_bandwidth)},
+          {"sharpness", l.sharpness},
+          {"launch_us", us(l.launch)},
+          {"sustained_factor", l.sustained_factor}};
+}
+
+const char* name_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  contract_broken("every precision has a name", __FILE__, __LINE__);
+}
+
+const char* name_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return "all_reduce";
+    case CollectiveKind::kAllGather:
+      return "all_gather";
+    case CollectiveKind::kReduceScatter:
+      return "reduce_scatter";
+    case CollectiveKind::kAllToAll:
+      return "all_to_all";
+    case CollectiveKind::kBroadcast:
+      return "broadcast";
+  }
+  contract_broken("every kind of collective has a name", __FILE__, __LINE__);
+}
+
+Json gemm(const cost::Profile& profile) {
+  Json all;
+  for (const auto& [precision, gemm_law] : profile.gemm) {
+    Json json = std::visit([](const auto& l) { return law(l); }, gemm_law.law);
+    json["weight_gradient_factor"] = gemm_law.weight_gradient_factor;
+    json["evidence"] = evidence(gemm_law.evidence);
+    all[name_of(precision)] = std::move(json);
+  }
+  return all;
+}
+
+Json rate(const cost::AttentionRate& r) {
+  return {{"peak_tflops", tflops(r.peak)}, {"half_length", rounded(r.half_length)}, {"tail", rounded(r.tail)}};
+}
+
+Json attention(const cost::AttentionLaws& laws) {
+  Json list = Json::array();
+  for (const cost::AttentionLaw& l : laws.laws)
+    list.push_back({{"head_dim", l.head_dim},
+                    {"causal", l.causal},
+                    {"forward", rate(l.forward)},
+                    {"backward", rate(l.backward)},
+                    {"evidence", evidence(l.evidence)}});
+  return {{"multiprocessors", laws.multiprocessors},
+          {"block_rows", laws.block_rows},
+          {"launch_us", us(laws.launch)},
+          {"laws", std::move(list)}};
+}
+
+Json inside(const cost::InsideNodeLaw& l) {
+  Json list = Json::array();
+  for (const cost::CollectiveCurve& c : l.curves)
+    list.push_back({{"kind", name_of(c.kind)},
+                    {"ranks", c.ranks},
+                    {"latency_us", us(c.latency)},
+                    {"gb_per_s", gb(c.bandwidth)},
+                    {"spread_sqrt_s", c.spread},
+                    {"plateau_gb_per_s", gb(c.plateau)},
+                    {"evidence", evidence(c.evidence)}});
+  return {{"reference_gb_per_s", gb(l.reference)}, {"curves", std::move(list)}};
+}
+
+Json network(const cost::AcrossNodesLaw& l) {
+  Json list = Json::array();
+  for (const cost::AcrossNodesCurve& c : l.curves)
+    list.push_back({{"kind", name_of(c.kind)},
+                    {"latency_us", us(c.latency)},
+                    {"latency_per_doubling_us", us(c.latency_per_doubling)},
+                    {"efficiency", c.efficiency},
+                    {"spread_sqrt_s", c.spread},
+                    {"plateau_efficiency", c.plateau_efficiency},
+                    {"two_node_gain", c.two_node_gain},
+                    {"evidence", evidence(c.evidence)}});
+  return {{"lone_rank_factor", l.lone_rank_factor}, {"curves", std::move(list)}};
+}
+
+Json path(const cost::PointToPointLaw::Path& p) {
+  return {{"latency_us", us(p.latency)}, {"efficiency", p.efficiency}};
+}
+
+}  // namespace
+
+std::string to_json_text(const cost::Profile& profile) {
+  const cost::MemoryBoundLaw& memory = profile.memory_bound;
+  const cost::PointToPointLaw& message = profile.point_to_point;
+  const Json json{{"name", profile.name},
+                  {"gpu", profile.gpu},
+                  {"notes", profile.notes},
+                  {"gemm", gemm(profile)},
+                  {"attention", attention(profile.attention)},
+                  {"memory_bound",
+                   {{"gb_per_s", gb(memory.bandwidth)},
+                    {"efficiency", memory.efficiency},
+                    {"launch_us", us(memory.launch)},
+                    {"evidence", evidence(memory.evidence)}}},
+                  {"nvlink", inside(profile.nvlink)},
+                  {"pcie", inside(profile.pcie)},
+                  {"network", network(profile.network)},
+                  {"point_to_point",
+                   {{"nvlink", path(message.nvlink)},
+                    {"pcie", path(message.pcie)},
+                    {"network", path(message.network)},
+                    {"evidence", evidence(message.evidence)}}}};
+  return json.dump(1) + "\n";
+}
+
+}  // namespace foretoken::fit

@@ -1,0 +1,209 @@
+// Reading published tables.
+#include "calibration/fit/samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+namespace foretoken::fit {
+namespace {
+
+using Json = nlohmann::json;
+using Fields = std::vector<std::string>;
+
+std::ifstream opened(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
+  return in;
+}
+
+Json parsed(const std::filesystem::path& path) {
+  std::ifstream in = opened(path);
+  try {
+    return Json::parse(in);
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+/// Splits at commas outside double quotes.
+Fields split(const std::string& line) {
+  Fields fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      fields.emplace_back();
+    else if (c != '\r')
+      fields.back() += c;
+  }
+  return fields;
+}
+
+/// Rows of a CSV file by column name.
+class Csv {
+ public:
+  explicit Csv(const std::filesystem::path& path) : path_(path), in_(opened(path)) {
+    std::string line;
+    std::getline(in_, line);
+    const Fields names = split(line);
+    for (std::size_t i = 0; i < names.size(); ++i) columns_[names[i]] = i;
+  }
+  bool next() {
+    std::string line;
+    if (!std::getline(in_, line)) return false;
+    ++number_;
+    fields_ = split(line);
+    return true;
+  }
+  const std::string& text(const std::string& column) const {
+    const auto found = columns_.find(column);
+    if (found == columns_.end() || found->second >= fields_.size())
+      throw std::runtime_error(fmt::format("{}:{}: no column {}", path_.string(), number_ + 1, column));
+    return fields_[found->second];
+  }
+  double number(const std::string& column) const {
+    try {
+      return std::stod(text(column));
+    } catch (const std::logic_error&) {
+      throw std::runtime_error(fmt::format("{}:{}: {} is not a number", path_.string(), number_ + 1, column));
+    }
+  }
+  std::int64_t integer(const std::string& column) const { return static_cast<std::int64_t>(number(column)); }
+
+ private:
+  std::filesystem::path path_;
+  std::ifstream in_;
+  std::map<std::string, std::size_t> columns_;
+  Fields fields_;
+  int number_ = 0;
+};
+
+/// The integer after "name=" in a shape text such as "batch=1, seq_len=4096".
+std::int64_t named(const std::string& shape, const std::string& name) {
+  const auto at = shape.find(name + "=");
+  if (at == std::string::npos) throw std::runtime_error(fmt::format("no {} in \"{}\"", name, shape));
+  return std::stoll(shape.substr(at + name.size() + 1));
+}
+
+OperatorSample gemm_operator(const Csv& csv) {
+  OperatorSample sample{.system = csv.text("system")};
+  const bool weight = csv.text("layout") == "NT";
+  sample.gemm = {.m = csv.integer("m"),
+                 .n = csv.integer("n"),
+                 .k = csv.integer("k"),
+                 .batch = csv.integer("b"),
+                 .pass = weight ? GemmPass::kWeightGradient : GemmPass::kForward};
+  sample.seconds = (sample.gemm.flop() / teraflops(csv.number("tflops"))).value();
+  return sample;
+}
+
+/// The published efficiency counts the full square of a causal kernel. Values of another width than the keys are left
+/// out.
+std::optional<OperatorSample> attention_operator(const Csv& csv) {
+  const std::string& text = csv.text("shape");
+  if (named(text, "qk_head_dim") != named(text, "v_head_dim")) return std::nullopt;
+  if (text.find("qkv_contiguous=False") != std::string::npos) return std::nullopt;
+  OperatorSample sample{.system = csv.text("system"), .attention = true};
+  sample.shape = {.batch = named(text, "batch"),
+                  .heads = named(text, "head_num"),
+                  .kv_heads = named(text, "kv_head_num"),
+                  .q_length = named(text, "seq_len"),
+                  .kv_length = named(text, "seq_len"),
+                  .head_dim = named(text, "qk_head_dim"),
+                  .causal = true,
+                  .backward = csv.text("op") == "sdp_bwd"};
+  sample.seconds = (2.0 * sample.shape.flop() / teraflops(csv.number("tflops"))).value();
+  return sample;
+}
+
+AttentionHalf half_of(const std::string& series) {
+  if (series.ends_with("_fwd_bwd")) return AttentionHalf::kBoth;
+  return series.ends_with("_bwd") ? AttentionHalf::kBackward : AttentionHalf::kForward;
+}
+
+std::optional<CollectiveKind> kind_of(const std::string& name) {
+  if (name == "all_reduce") return CollectiveKind::kAllReduce;
+  if (name == "all_gather") return CollectiveKind::kAllGather;
+  if (name == "reduce_scatter") return CollectiveKind::kReduceScatter;
+  if (name == "alltoall") return CollectiveKind::kAllToAll;
+  if (name == "broadcast") return CollectiveKind::kBroadcast;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string GemmSample::key() const { return fmt::format("{} {} {}", shape.m, shape.n, shape.k); }
+
+std::string OperatorSample::key() const {
+  if (attention) return fmt::format("{} {} {} {}", system, shape.heads, shape.q_length, shape.backward);
+  return fmt::format("{} {} {} {} {}", system, gemm.batch, gemm.m, gemm.n, gemm.k);
+}
+
+std::vector<GemmSample> read_gemm_table(const std::filesystem::path& path) {
+  std::vector<GemmSample> samples;
+  for (Csv csv(path); csv.next();)
+    samples.push_back({.shape = {.m = csv.integer("m"), .n = csv.integer("n"), .k = csv.integer("k")},
+                       .seconds = csv.number("time_us") * 1e-6});
+  return samples;
+}
+
+std::vector<OperatorSample> read_operator_table(const std::filesystem::path& path) {
+  std::vector<OperatorSample> samples;
+  for (Csv csv(path); csv.next();) {
+    const std::string& op = csv.text("op");
+    if (op == "matmul") samples.push_back(gemm_operator(csv));
+    if (op != "sdp_fwd" && op != "sdp_bwd") continue;
+    if (const auto sample = attention_operator(csv)) samples.push_back(*sample);
+  }
+  return samples;
+}
+
+std::vector<AttentionSeries> read_attention_series(const std::filesystem::path& path) {
+  const Json json = parsed(path);
+  std::vector<AttentionSeries> all;
+  for (const auto& [name, group] : json.items()) {
+    if (!group.is_object() || name == "fits") continue;
+    for (const auto& [key, values] : group.items()) {
+      AttentionSeries series{.name = name,
+                             .half = half_of(name),
+                             .causal = key.starts_with("causal"),
+                             .head_dim = std::stoi(key.substr(key.find("_d") + 2))};
+      series.sequences = json.at("seq").get<std::vector<double>>();
+      for (const Json& value : values) series.tflops.push_back(value.is_null() ? 0.0 : value.get<double>());
+      all.push_back(std::move(series));
+    }
+  }
+  return all;
+}
+
+std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path& path) {
+  std::vector<CollectiveTable> tables;
+  const Json file = parsed(path);
+  for (const Json& json : file.at("tables")) {
+    const auto kind = kind_of(json.at("collective").get<std::string>());
+    if (!kind || !json.at("healthy").get<bool>()) continue;
+    CollectiveTable table{.id = json.at("id"),
+                          .gpu = json.at("gpu"),
+                          .network = json.at("network"),
+                          .kind = *kind,
+                          .ranks = json.at("ranks"),
+                          .nodes = json.at("nodes"),
+                          .ranks_per_node = json.at("ranks_per_node")};
+    const Json& rate = json.at("line_rate_GBps_per_node");
+    table.nic_gb_per_s = rate.is_null() ? 0 : rate.get<double>();
+    for (const Json& row : json.at("rows"))
+      table.rows.push_back({row.at(0).get<double>(), row.at(1).get<double>() * 1e-6, row.at(2).get<double>()});
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace foretoken::fit
