@@ -129,13 +129,14 @@ std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
 
 std::string text_of(const std::string& name, const std::vector<Row>& rows, const Options& options, const Paint& paint) {
   std::string text = paint(report::Ink::kBold, name) + '\n' + table_text(rows, paint);
-  text += "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
-          "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
+  text +=
+      "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
+      "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
   for (const Row& row : rows)
     for (const Complaint& complaint : row.impossible)
-      text += report::paragraph("  " + row.candidate.label + ": ",
-                                complaint.pointer.empty() ? complaint.message
-                                                          : complaint.pointer + ": " + complaint.message);
+      text += report::paragraph("  " + row.candidate.label + ": ", complaint.pointer.empty()
+                                                                       ? complaint.message
+                                                                       : complaint.pointer + ": " + complaint.message);
   if (options.no_gantt || fastest(rows) == nullptr) return text;
   des::Duration axis;
   for (const Row& row : rows) axis = std::max(axis, row.chart.length);

@@ -98,8 +98,9 @@ void parse(CLI::App& program, int argc, const char* const* argv, const Action& c
     throw ConfigError(std::move(complaints));
   if (!chosen) {
     const Reached at = reached(program);
-    throw ConfigError({{at.path, "", fmt::format("expected a command: {}; try {} --help",
-                                                 io::either(subcommand_names(*at.command)), at.path)}});
+    throw ConfigError(
+        {{at.path, "",
+          fmt::format("expected a command: {}; try {} --help", io::either(subcommand_names(*at.command)), at.path)}});
   }
 }
 

@@ -44,9 +44,9 @@ schedule::Program parse_program(const std::string& text, const std::string& file
       if (const auto op = schedule::parse_op(word)) {
         ops.push_back(*op);
       } else if (complaints.size() < kMostComplaints) {
-        complaints.push_back({io::printable(file), "",
-                              fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number,
-                                          io::in_quotes(word))});
+        complaints.push_back(
+            {io::printable(file), "",
+             fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number, io::in_quotes(word))});
       }
     }
     if (!ops.empty()) program.push_back(std::move(ops));

@@ -41,8 +41,8 @@ Replay replay(const schedule::Program& program, const ReplayTimes& times) {
   Replay result;
   const std::size_t stages = program.size();
   lowering::add_stage_streams(result.workload, static_cast<int>(stages));
-  const auto passes = lowering::fixed_passes({.forward = std::vector(stages, times.forward),
-                                              .backward = std::vector(stages, times.backward)});
+  const auto passes = lowering::fixed_passes(
+      {.forward = std::vector(stages, times.forward), .backward = std::vector(stages, times.backward)});
   const lowering::PipelineOptions options{
       .chunks = static_cast<int>(times.forward.size()),
       .style = times.blocking ? lowering::MessageStyle::kBlocking : lowering::MessageStyle::kLatency,

@@ -20,9 +20,9 @@ struct ReplayTimes {
 struct Replay {
   lowering::Workload workload;
   des::RunResult run;
-  des::Duration pipeline;  ///< T: from the first forward's start to the last backward's end
-  des::Duration work;      ///< W: the largest time that a stage computes
-  [[nodiscard]] double bubble_fraction() const;          ///< (T - W) / W
+  des::Duration pipeline;                        ///< T: from the first forward's start to the last backward's end
+  des::Duration work;                            ///< W: the largest time that a stage computes
+  [[nodiscard]] double bubble_fraction() const;  ///< (T - W) / W
   [[nodiscard]] double bubble_fraction_of_step() const;  ///< (T - W) / T
 };
 

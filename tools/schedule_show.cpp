@@ -128,7 +128,7 @@ std::string runs_text(const std::vector<T>& values) {
     std::size_t end = at;
     while (end < values.size() && values[end] == values[at]) ++end;
     if (!text.empty()) text += ", ";
-    text += end - at > 2 ? fmt::format("{} (stages {} to {})", values[at], at, end - 1)
+    text += end - at > 2    ? fmt::format("{} (stages {} to {})", values[at], at, end - 1)
             : end - at == 2 ? fmt::format("{0}, {0}", values[at])
                             : fmt::format("{}", values[at]);
     at = end;
@@ -140,9 +140,9 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
   using report::Ink;
   using report::paragraph;
   const schedule::PipelineShape& shape = options.shape;
-  std::string text = paint(Ink::kBold, options.name) +
-                     fmt::format(": {} stages, {} micro-batches, {} chunk{} a stage\n", shape.stages,
-                                 shape.microbatches, shape.chunks, shape.chunks == 1 ? "" : "s");
+  std::string text =
+      paint(Ink::kBold, options.name) + fmt::format(": {} stages, {} micro-batches, {} chunk{} a stage\n", shape.stages,
+                                                    shape.microbatches, shape.chunks, shape.chunks == 1 ? "" : "s");
   text += paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
                                       list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
                                       options.blocking ? "both sides wait for it" : "which blocks nobody"));
@@ -173,9 +173,9 @@ int show(const Options& options) {
   const Shown shown = build(options);
   if (!options.svg.empty()) {
     OutputFile file(options.svg);
-    file.write(report::gantt_svg({report::gantt_of(
-        shown.replay.workload, shown.replay.run,
-        fmt::format("{}, {} stages, {} micro-batches", options.name, options.shape.stages, options.shape.microbatches))}));
+    file.write(report::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
+                                                   fmt::format("{}, {} stages, {} micro-batches", options.name,
+                                                               options.shape.stages, options.shape.microbatches))}));
     file.commit();
   }
   print(options.json    ? json_of(options, shown)

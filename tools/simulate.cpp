@@ -1,4 +1,6 @@
 // foretoken simulate: predicts one training step for each scenario.
+#include "sim/app/simulate.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/simulate.h"
 #include "sim/io/read_scenario.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
@@ -92,8 +93,8 @@ class Files {
                            .fidelity = fidelity_},
                           [&](std::string_view text) { trace_->write(text); });
     if (svg_)
-      svg_->write(report::gantt_svg(
-          {report::gantt_of(simulation.step.workload, simulation.run, simulation.scenario.name)}));
+      svg_->write(
+          report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.scenario.name)}));
     if (trace_) trace_->commit();
     if (svg_) svg_->commit();
   }
@@ -155,7 +156,9 @@ void add_simulate(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("simulate", "Predict one training step of each scenario");
   command->footer(kExamples);
-  command->add_option("SCENARIO", options->scenarios, "Scenario files or names; - reads one scenario a line from standard input")
+  command
+      ->add_option("SCENARIO", options->scenarios,
+                   "Scenario files or names; - reads one scenario a line from standard input")
       ->required();
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
