@@ -16,49 +16,136 @@ using LinkId = Id<struct LinkTag>;
 
 enum class TaskKind : std::uint8_t { kOccupy, kRendezvous, kFlow };
 
+/// What a flow carries; its latency is the task's duration.
+struct Flow {
+  TaskId task;
+  Bytes bytes;
+  std::vector<LinkId> route;
+};
+
 /// A graph of tasks on streams. A stream runs its tasks in the order in which they were added to it; a task starts when
 /// it is at the head of all its streams and every task it depends on has ended.
+///
+/// Being at the head of a stream means that the task before it on that stream has ended, so a stream is a chain of
+/// edges like any other. The graph links them while it is built: running it needs neither sorting nor stream state.
 class TaskGraph {
  public:
   StreamId add_stream();
   /// A link with a capacity in bytes per second (> 0), shared by flows.
   LinkId add_link(BytesPerSecond capacity);
 
-  /// Holds its stream for a duration.
+  /// Holds its stream for a duration (>= 0).
   TaskId add_occupy(StreamId stream, Duration duration);
   /// Holds no stream: passes time once its dependencies have ended, and blocks nobody.
   TaskId add_delay(Duration duration);
-  /// One task on several streams: starts when all of them have reached it, holds them all.
+  /// One task on several distinct streams: starts when all of them have reached it, holds them all.
   TaskId add_rendezvous(std::span<const StreamId> members, Duration duration);
-  /// Bytes over a route, at the rate that max-min fair sharing grants, after a latency; holds `members` (may be empty).
+  /// Bytes over a route, at the rate that max-min fair sharing grants, after a latency; holds `members` (may be empty)
+  /// from the start to the last byte. With an empty route only the latency passes.
   TaskId add_flow(std::span<const StreamId> members, Bytes bytes, std::span<const LinkId> route, Duration latency);
 
   /// `after` starts only once `before` has ended.
   void add_dependency(TaskId before, TaskId after);
   void reserve(std::size_t tasks, std::size_t dependencies);
 
-  [[nodiscard]] std::size_t tasks() const { return kind_.size(); }
-  [[nodiscard]] std::size_t streams() const { return streams_; }
-  [[nodiscard]] TaskKind kind(TaskId task) const { return kind_[task.value]; }
-  [[nodiscard]] Duration duration(TaskId task) const { return duration_[task.value]; }
+  [[nodiscard]] std::size_t tasks() const { return nodes_.size(); }
+  [[nodiscard]] std::size_t streams() const { return tail_.size(); }
+  [[nodiscard]] std::size_t dependencies() const { return dependencies_; }
+  [[nodiscard]] TaskKind kind(TaskId task) const { return nodes_[task.value].kind; }
+  [[nodiscard]] Duration duration(TaskId task) const { return nodes_[task.value].duration; }  ///< a flow's latency
+  [[nodiscard]] std::span<const StreamId> members(TaskId task) const;                         ///< the streams it holds
+  [[nodiscard]] std::span<const Flow> flows() const { return flows_; }                        ///< in order of task
+  [[nodiscard]] std::span<const BytesPerSecond> links() const { return links_; }
 
-  // Raw tables for the engine, indexed by task.
-  struct Flow { Bytes bytes; std::vector<LinkId> route; };
-  [[nodiscard]] std::span<const Duration> durations() const { return duration_; }
-  [[nodiscard]] std::span<const std::uint32_t> member_begin() const { return member_begin_; }
-  [[nodiscard]] std::span<const StreamId> members() const { return members_; }
-  [[nodiscard]] std::span<const std::pair<TaskId, TaskId>> dependencies() const { return dependencies_; }
+  /// Calls f(after) for every dependency of `after` on `task`; streams do not count.
+  template <class F>
+  void for_each_dependent(TaskId task, F&& f) const;
+  /// Calls f(after) for every task that the end of `task` brings closer to its start: its dependents, and the next task
+  /// on each of its streams. One call per edge.
+  template <class F>
+  void for_each_successor(TaskId task, F&& f) const;
+  /// How many of these calls name `task`: it starts when as many ends have been counted.
+  [[nodiscard]] std::uint32_t in_degree(TaskId task) const { return in_degree_[task.value]; }
+
+  /// Hints to the memory: what for_each_successor(task) reads first; what it names, in `beside`, a table by task.
+  void prefetch(TaskId task) const { __builtin_prefetch(&nodes_[task.value]); }
+  template <class T>
+  void prefetch_successors(TaskId task, const T* beside) const;
 
  private:
-  std::size_t streams_ = 0;
-  std::vector<TaskKind> kind_;
-  std::vector<Duration> duration_;
-  std::vector<std::uint32_t> member_begin_{0};
-  std::vector<StreamId> members_;
-  std::vector<std::pair<TaskId, TaskId>> dependencies_;
+  static constexpr std::uint32_t kNone = ~0U;
+
+  struct Node {
+    Duration duration;
+    std::uint32_t dependents[3] = {kNone, kNone, kNone};  // most tasks have no more
+    std::uint32_t more_dependents = kNone;                // the newest of its chunks_
+    std::uint32_t next = kNone;                           // the task after it on its only stream
+    std::uint32_t members : 30 = 0;
+    TaskKind kind : 2 = TaskKind::kOccupy;
+  };
+  static_assert(sizeof(Node) == 32, "two tasks to a cache line");
+  /// Further dependents of a task, three at a time.
+  struct Chunk {
+    std::uint32_t dependents[3] = {kNone, kNone, kNone};
+    std::uint32_t next = kNone;  // an older, full one
+  };
+  /// The last task of a stream: in nodes_, or in place_next_ when it has several streams.
+  struct Tail {
+    std::uint32_t index = kNone;
+    bool in_places = false;
+  };
+
+  TaskId add_task(TaskKind kind, std::span<const StreamId> members, Duration duration);
+  static bool put_in_free_place(std::span<std::uint32_t> places, TaskId task);
+  void append(StreamId stream, Tail tail, std::uint32_t task);
+
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> in_degree_;
+  std::vector<StreamId> stream_;  // the task's only stream; with several, .value is its first in places_
+  std::vector<Chunk> chunks_;
+  std::vector<StreamId> places_;           // the streams of tasks that have several
+  std::vector<std::uint32_t> place_next_;  // beside places_: the task after it on that stream
+  std::vector<Tail> tail_;                 // by stream
   std::vector<BytesPerSecond> links_;
-  std::vector<std::uint32_t> flow_of_;
   std::vector<Flow> flows_;
+  std::size_t dependencies_ = 0;
 };
+
+template <class F>
+void TaskGraph::for_each_dependent(TaskId task, F&& f) const {
+  const Node& node = nodes_[task.value];
+  for (const std::uint32_t after : node.dependents) {
+    if (after == kNone) return;
+    f(TaskId{after});
+  }
+  for (std::uint32_t i = node.more_dependents; i != kNone; i = chunks_[i].next) {
+    for (const std::uint32_t after : chunks_[i].dependents) {
+      if (after != kNone) f(TaskId{after});
+    }
+  }
+}
+
+template <class F>
+void TaskGraph::for_each_successor(TaskId task, F&& f) const {
+  const Node& node = nodes_[task.value];
+  if (node.next != kNone) f(TaskId{node.next});
+  if (node.members > 1) {
+    const std::uint32_t first = stream_[task.value].value;
+    for (std::uint32_t i = first; i < first + node.members; ++i) {
+      if (place_next_[i] != kNone) f(TaskId{place_next_[i]});
+    }
+  }
+  for_each_dependent(task, f);
+}
+
+template <class T>
+void TaskGraph::prefetch_successors(TaskId task, const T* beside) const {
+  const Node& node = nodes_[task.value];
+  if (node.next != kNone) __builtin_prefetch(beside + node.next, 1);
+  for (const std::uint32_t after : node.dependents) {
+    if (after != kNone) __builtin_prefetch(beside + after, 1);
+  }
+  if (node.more_dependents != kNone) __builtin_prefetch(&chunks_[node.more_dependents]);
+}
 
 }  // namespace foretoken::des

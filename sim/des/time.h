@@ -4,7 +4,9 @@
 #include <cmath>
 #include <compare>
 #include <cstdint>
+#include <limits>
 
+#include "sim/base/check.h"
 #include "sim/base/units.h"
 
 namespace foretoken::des {
@@ -29,8 +31,23 @@ struct Instant {
   friend constexpr Duration operator-(Instant a, Instant b) { return {a.ps - b.ps}; }
 };
 
+/// The time of what never happens; later than every other.
+inline constexpr Instant kNever{std::numeric_limits<std::int64_t>::max()};
+
+/// `a + d` where nobody has yet proved that int64 holds it; `d` is not negative.
+inline Instant later(Instant a, Duration d) {
+  Instant sum;
+  const bool overflow = __builtin_add_overflow(a.ps, d.ps, &sum.ps);
+  expects(!overflow && sum < kNever, "simulated time stays below 2^63 - 1 picoseconds (106 days)");
+  return sum;
+}
+
 /// The only door from models (Seconds) to the engine; rounds to the nearest picosecond.
-inline Duration to_duration(Seconds t) { return {std::llround(t.value() * 1e12)}; }
+inline Duration to_duration(Seconds t) {
+  const double ps = t.value() * 1e12;
+  expects(std::abs(ps) < 0x1p63, "a duration is a number below 2^63 picoseconds (106 days)");  // refuses NaN too
+  return {std::llround(ps)};
+}
 inline Seconds to_seconds(Duration d) { return Seconds(static_cast<double>(d.ps) * 1e-12); }
 
 }  // namespace foretoken::des

@@ -1,0 +1,41 @@
+// Instants and durations: what may be added, and the door from seconds.
+#include "sim/des/time.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace foretoken::des {
+namespace {
+
+template <class A, class B>
+concept Addable = requires(A a, B b) {
+  a + b;
+};
+static_assert(Addable<Instant, Duration>);
+static_assert(!Addable<Instant, Instant>, "two points in time do not add");
+static_assert(!Addable<Duration, Seconds>);
+
+TEST(Time, SecondsRoundToTheNearestPicosecond) {
+  EXPECT_EQ(to_duration(Seconds(1e-12)).ps, 1);
+  EXPECT_EQ(to_duration(Seconds(1.49e-12)).ps, 1);
+  EXPECT_EQ(to_duration(Seconds(1.51e-12)).ps, 2);
+  EXPECT_EQ(to_duration(microseconds(2.5)).ps, 2'500'000);
+  EXPECT_DOUBLE_EQ(to_seconds(Duration{2'500'000}).value(), 2.5e-6);
+}
+
+TEST(Time, RefusesWhatPicosecondsCannotHold) {
+  EXPECT_EQ(to_duration(Seconds(9.2e6)).ps, 9'200'000'000'000'000'000);
+  EXPECT_DEATH((void)to_duration(Seconds(9.3e6)), "below 2\\^63 picoseconds");
+  EXPECT_DEATH((void)to_duration(Seconds(std::numeric_limits<double>::quiet_NaN())), "below 2\\^63");
+  EXPECT_DEATH((void)to_duration(Seconds(std::numeric_limits<double>::infinity())), "below 2\\^63");
+}
+
+TEST(Time, LaterStopsBeforeNever) {
+  EXPECT_EQ(later({5}, {7}), Instant{12});
+  EXPECT_EQ(later(Instant{kNever.ps - 2}, {1}).ps, kNever.ps - 1);
+  EXPECT_DEATH((void)later(Instant{kNever.ps - 1}, {1}), "stays below");
+}
+
+}  // namespace
+}  // namespace foretoken::des
