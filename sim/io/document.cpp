@@ -62,6 +62,13 @@ std::optional<Document> open_text(const Node& reference, const DataKind& kind, c
   return std::nullopt;
 }
 
+/// A changed model or cluster must not go by the name of the original in what the user reads.
+void name_modified(const nlohmann::json& base, nlohmann::json& changes) {
+  if (!base.is_object() || !changes.is_object() || changes.contains("name")) return;
+  const auto name = base.find("name");
+  if (name != base.end() && name->is_string()) changes["name"] = name->get<std::string>() + " (modified)";
+}
+
 std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain) {
   const Node root(document.value, document.source, findings, document.pointer);
   if (!root.has("base")) return document;
@@ -74,6 +81,7 @@ std::optional<Document> merged(Document document, const DataKind& kind, Findings
   if (!base) return std::nullopt;
   anchor_references(base->value, base->source.folder);
   document.value.erase("base");
+  if (kind.folder == kModels.folder || kind.folder == kClusters.folder) name_modified(base->value, document.value);
   base->value.merge_patch(document.value);
   document.value = std::move(base->value);
   if (document.name.empty()) document.name = base->name;

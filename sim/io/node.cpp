@@ -110,7 +110,7 @@ void Node::allow_only(std::span<const std::string> known) const {
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string hint = did_you_mean(key, known);
-    if (hint.empty() && known.size() <= 12) {
+    if (hint.empty() && known.size() <= 24) {
       std::vector<std::string> sorted(known.begin(), known.end());
       hint = fmt::format("; known here: {}", fmt::join(sorted, ", "));
     }
@@ -122,7 +122,9 @@ void Node::complain(std::string_view message) const {
   if (!muted_) findings_->complaints.push_back({source_->file, pointer_, std::string(message)});
 }
 
-void Node::complain(std::string_view key, std::string_view message) const { child(key).complain(message); }
+void Node::complain(std::string_view key, std::string_view message) const {
+  Node(nullptr, muted_, *this, pointer_to(pointer_, key)).complain(message);
+}
 
 std::string Node::found() const {
   const json& held = value();

@@ -69,7 +69,7 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
   if (model.heads % tensor != 0)
     parallelism.complain("tensor", fmt::format("expected a divisor of the model's {} attention heads, found {}; try {}",
                                                model.heads, tensor, divisors_near(model.heads, tensor)));
-  if (model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
+  if (model.kv_heads != model.heads && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
     parallelism.complain("tensor", fmt::format("expected a divisor or a multiple of the model's {} key-value heads, "
                                                "found {}",
                                                model.kv_heads, tensor));
@@ -188,7 +188,7 @@ void check_positions(const Node& root, const Scenario& scenario) {
 }  // namespace
 
 void apply_scenario_rules(const Node& root, const Sound& sound, Scenario& scenario) {
-  const Node parallelism = root.object_or_empty("parallelism");
+  const Node parallelism = root.child("parallelism");
   const bool known = sound.parallelism && schedule_known(root, scenario);
   const bool fits = sound.parallelism && sound.gpus && degrees_fit(root, scenario);
   if (sound.cluster && sound.gpus) check_gpus_fill_nodes(root, scenario);

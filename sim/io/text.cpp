@@ -97,6 +97,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   constexpr std::size_t kLongestWord = 80;  // keeps hostile input from costing a quadratic time
   if (word.empty() || word.size() > kLongestWord) return std::nullopt;
+  constexpr std::size_t kTellingPrefix = 4;
+  if (word.size() >= kTellingPrefix)
+    for (const std::string& candidate : candidates)
+      if (candidate.starts_with(word)) return candidate;
   std::optional<std::string> best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
