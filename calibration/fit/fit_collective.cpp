@@ -234,9 +234,10 @@ cost::InsideNodeLaw fit_inside(const TablePool& pool, const cost::InsideNodeLaw*
   const char* halved = "assumed: as all-reduce with half its latency (half the steps of its ring)";
   if (all_gather.empty()) all_gather = borrowed(kAllGather, all_reduce, 0.5, halved);
   if (all_to_all.empty()) all_to_all = borrowed(kAllToAll, all_reduce, 0.5, halved);
+  for (cost::CollectiveCurve& curve : all_gather) curve.evidence.source += "; broadcast assumed like all-gather";
   cost::InsideNodeLaw law{.reference = gigabytes_per_second(pool.reference_gb_per_s)};
   for (const auto& curves : {all_reduce, all_gather, borrowed(kReduceScatter, all_gather, 1, nullptr), all_to_all,
-                             borrowed(kBroadcast, all_gather, 1, "assumed: as all-gather")})
+                             borrowed(kBroadcast, all_gather, 1, nullptr)})
     law.curves.insert(law.curves.end(), curves.begin(), curves.end());
   std::stable_sort(law.curves.begin(), law.curves.end(),
                    [](const auto& a, const auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; });

@@ -38,6 +38,25 @@ cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
   return law;
 }
 
+/// Efficiency, prologue and small-tile loss trade against each other, so descents start from several corners.
+Arguments best_of_starts(const Objective& objective, const GemmFit& fit) {
+  Arguments best = arguments_of(fit);
+  double least = objective(best);
+  for (const double efficiency : {0.9, 1.0, 1.15})
+    for (const double prologue : {0.5, 1.0}) {
+      Arguments start = arguments_of(fit);
+      start[0] += std::log(efficiency);
+      start[1] += std::log(prologue);
+      start[2] *= prologue;
+      const Arguments found = minimise(objective, start, 0.1, 1200);
+      if (const double value = objective(found); value < least) {
+        least = value;
+        best = found;
+      }
+    }
+  return best;
+}
+
 cost::Profile profile_with(const cost::GemmLaw& law) { return {.gemm = {{Precision::kBf16, law}}}; }
 
 std::vector<Outcome> outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
@@ -58,7 +77,7 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
   const Objective objective = [&](const Arguments& at) {
     return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)}));
   };
-  cost::GemmLaw law{.law = law_of(fit, minimise(objective, arguments_of(fit), 0.1, 1200))};
+  cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
   law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
   return law;
 }

@@ -1,7 +1,9 @@
 // Keys carry units; sim/io/read_profile.cpp reads what this writes.
 #include "calibration/fit/profile_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
@@ -107,31 +109,50 @@ Json attention(const cost::AttentionLaws& laws) {
           {"laws", std::move(list)}};
 }
 
-Json inside(const cost::InsideNodeLaw& l) {
+Json values(const cost::CollectiveCurve& c) {
+  return {{"ranks", c.ranks},          {"latency_us", us(c.latency)},       {"gb_per_s", gb(c.bandwidth)},
+          {"spread_sqrt_s", c.spread}, {"plateau_gb_per_s", gb(c.plateau)}, {"evidence", evidence(c.evidence)}};
+}
+
+Json values(const cost::AcrossNodesCurve& c) {
+  return {{"latency_us", us(c.latency)},
+          {"latency_per_doubling_us", us(c.latency_per_doubling)},
+          {"efficiency", c.efficiency},
+          {"spread_sqrt_s", c.spread},
+          {"plateau_efficiency", c.plateau_efficiency},
+          {"two_node_gain", c.two_node_gain},
+          {"evidence", evidence(c.evidence)}};
+}
+
+/// Curves with the same values stand once, with all kinds that they are for: half the text to load.
+template <class Curves>
+Json curves(const Curves& all) {
+  std::vector<Json> distinct;
+  std::vector<Json> kinds;
+  for (const auto& curve : all) {
+    const Json json = values(curve);
+    const auto at = static_cast<std::size_t>(std::find(distinct.begin(), distinct.end(), json) - distinct.begin());
+    if (at == distinct.size()) {
+      distinct.push_back(json);
+      kinds.push_back(Json::array());
+    }
+    kinds[at].push_back(name_of(curve.kind));
+  }
   Json list = Json::array();
-  for (const cost::CollectiveCurve& c : l.curves)
-    list.push_back({{"kind", name_of(c.kind)},
-                    {"ranks", c.ranks},
-                    {"latency_us", us(c.latency)},
-                    {"gb_per_s", gb(c.bandwidth)},
-                    {"spread_sqrt_s", c.spread},
-                    {"plateau_gb_per_s", gb(c.plateau)},
-                    {"evidence", evidence(c.evidence)}});
-  return {{"reference_gb_per_s", gb(l.reference)}, {"curves", std::move(list)}};
+  for (std::size_t i = 0; i < distinct.size(); ++i) {
+    Json entry{{"kinds", kinds[i]}};
+    entry.update(distinct[i]);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json inside(const cost::InsideNodeLaw& l) {
+  return {{"reference_gb_per_s", gb(l.reference)}, {"curves", curves(l.curves)}};
 }
 
 Json network(const cost::AcrossNodesLaw& l) {
-  Json list = Json::array();
-  for (const cost::AcrossNodesCurve& c : l.curves)
-    list.push_back({{"kind", name_of(c.kind)},
-                    {"latency_us", us(c.latency)},
-                    {"latency_per_doubling_us", us(c.latency_per_doubling)},
-                    {"efficiency", c.efficiency},
-                    {"spread_sqrt_s", c.spread},
-                    {"plateau_efficiency", c.plateau_efficiency},
-                    {"two_node_gain", c.two_node_gain},
-                    {"evidence", evidence(c.evidence)}});
-  return {{"lone_rank_factor", l.lone_rank_factor}, {"curves", std::move(list)}};
+  return {{"lone_rank_factor", l.lone_rank_factor}, {"curves", curves(l.curves)}};
 }
 
 Json path(const cost::PointToPointLaw::Path& p) {

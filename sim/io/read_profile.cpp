@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace foretoken::io {
 namespace {
@@ -32,12 +33,16 @@ BytesPerSecond gb(const Node& node, std::string_view key) { return gigabytes_per
 FlopPerSecond tflops(const Node& node, std::string_view key) { return teraflops(node.number(key, kRate)); }
 int processors(const Node& node) { return static_cast<int>(node.whole("multiprocessors", kProcessors)); }
 
-CollectiveKind kind_of(const Node& node) {
-  return node.one_of<CollectiveKind>("kind", {{kKinds[0].first, kKinds[0].second},
-                                              {kKinds[1].first, kKinds[1].second},
-                                              {kKinds[2].first, kKinds[2].second},
-                                              {kKinds[3].first, kKinds[3].second},
-                                              {kKinds[4].first, kKinds[4].second}});
+/// The kinds of collectives that one curve is for.
+std::vector<CollectiveKind> read_kinds(const Node& curve) {
+  std::vector<CollectiveKind> kinds;
+  for (const Node& kind : curve.array("kinds"))
+    kinds.push_back(kind.as_one_of<CollectiveKind>({{kKinds[0].first, kKinds[0].second},
+                                                    {kKinds[1].first, kKinds[1].second},
+                                                    {kKinds[2].first, kKinds[2].second},
+                                                    {kKinds[3].first, kKinds[3].second},
+                                                    {kKinds[4].first, kKinds[4].second}}));
+  return kinds;
 }
 
 cost::Evidence read_evidence(const Node& parent) {
@@ -144,14 +149,17 @@ cost::InsideNodeLaw read_inside_node(const Node& node) {
   node.allow_only({"reference_gb_per_s", "curves"});
   cost::InsideNodeLaw law{.reference = gb(node, "reference_gb_per_s"), .curves = {}};
   for (const Node& curve : node.array("curves")) {
-    curve.allow_only({"kind", "ranks", "latency_us", "gb_per_s", "spread_sqrt_s", "plateau_gb_per_s", "evidence"});
-    law.curves.push_back({.kind = kind_of(curve),
-                          .ranks = static_cast<int>(curve.whole("ranks", {.low = 2, .high = 1'000'000})),
-                          .latency = us(curve, "latency_us"),
-                          .bandwidth = gb(curve, "gb_per_s"),
-                          .spread = curve.number("spread_sqrt_s", kSpread),
-                          .plateau = gb(curve, "plateau_gb_per_s"),
-                          .evidence = read_evidence(curve)});
+    curve.allow_only({"kinds", "ranks", "latency_us", "gb_per_s", "spread_sqrt_s", "plateau_gb_per_s", "evidence"});
+    cost::CollectiveCurve one{.ranks = static_cast<int>(curve.whole("ranks", {.low = 2, .high = 1'000'000})),
+                              .latency = us(curve, "latency_us"),
+                              .bandwidth = gb(curve, "gb_per_s"),
+                              .spread = curve.number("spread_sqrt_s", kSpread),
+                              .plateau = gb(curve, "plateau_gb_per_s"),
+                              .evidence = read_evidence(curve)};
+    for (const CollectiveKind kind : read_kinds(curve)) {
+      one.kind = kind;
+      law.curves.push_back(one);
+    }
   }
   std::stable_sort(law.curves.begin(), law.curves.end(),
                    [](const auto& a, const auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; });
@@ -163,17 +171,21 @@ cost::AcrossNodesLaw read_across_nodes(const Node& node) {
   node.allow_only({"lone_rank_factor", "curves"});
   cost::AcrossNodesLaw law{.curves = {}, .lone_rank_factor = node.number("lone_rank_factor", kEfficiency)};
   for (const Node& curve : node.array("curves")) {
-    curve.allow_only({"kind", "latency_us", "latency_per_doubling_us", "efficiency", "spread_sqrt_s",
+    curve.allow_only({"kinds", "latency_us", "latency_per_doubling_us", "efficiency", "spread_sqrt_s",
                       "plateau_efficiency", "two_node_gain", "evidence"});
-    law.curves.push_back({.kind = kind_of(curve),
-                          .latency = us(curve, "latency_us"),
-                          .latency_per_doubling = us(curve, "latency_per_doubling_us"),
-                          .efficiency = curve.number("efficiency", kEfficiency),
-                          .spread = curve.number("spread_sqrt_s", kSpread),
-                          .plateau_efficiency = curve.number("plateau_efficiency", kEfficiency),
-                          .two_node_gain = curve.number("two_node_gain", {.low = 1, .high = 2}),
-                          .evidence = read_evidence(curve)});
+    cost::AcrossNodesCurve one{.latency = us(curve, "latency_us"),
+                               .latency_per_doubling = us(curve, "latency_per_doubling_us"),
+                               .efficiency = curve.number("efficiency", kEfficiency),
+                               .spread = curve.number("spread_sqrt_s", kSpread),
+                               .plateau_efficiency = curve.number("plateau_efficiency", kEfficiency),
+                               .two_node_gain = curve.number("two_node_gain", {.low = 1, .high = 2}),
+                               .evidence = read_evidence(curve)};
+    for (const CollectiveKind kind : read_kinds(curve)) {
+      one.kind = kind;
+      law.curves.push_back(one);
+    }
   }
+  std::stable_sort(law.curves.begin(), law.curves.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
   want_every_kind(node, law.curves);
   return law;
 }

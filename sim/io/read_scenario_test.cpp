@@ -69,7 +69,8 @@ TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
   EXPECT_EQ(scenario.attention, model::AttentionKind::kUnfused);
   EXPECT_EQ(scenario.recompute.granularity, model::RecomputeGranularity::kSelective);
   EXPECT_TRUE(scenario.overlap.p2p);
-  EXPECT_FALSE(scenario.runtime.overlap_backward_collectives) << "overlap.tensor_parallel overrides the runtime";
+  EXPECT_FALSE(scenario.overlap.tensor_parallel);
+  EXPECT_TRUE(scenario.runtime.overlap_backward_collectives) << "userbuffers are a matter of their own";
   ASSERT_TRUE(scenario.run);
   EXPECT_EQ(scenario.run->tokens, 300e9);
   EXPECT_EQ(scenario.run->price_per_gpu_hour, 2.5);

@@ -189,7 +189,7 @@ void read_overlap(const Node& root, Scenario& scenario) {
   scenario.overlap.grad_reduce = node.boolean_or("grad_reduce", runtime.overlap_grad_reduce);
   scenario.overlap.param_gather = node.boolean_or("param_gather", runtime.overlap_param_gather && sharded);
   scenario.overlap.p2p = node.boolean_or("p2p", runtime.overlap_p2p && interleaves);
-  runtime.overlap_backward_collectives = node.boolean_or("tensor_parallel", runtime.overlap_backward_collectives);
+  scenario.overlap.tensor_parallel = node.boolean_or("tensor_parallel", false);
   if (scenario.overlap.param_gather && !sharded)
     node.complain("param_gather", "expected false: parameters are gathered only with optimizer.zero_stage 1");
   if (scenario.overlap.p2p && !interleaves) {

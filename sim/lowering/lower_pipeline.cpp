@@ -110,7 +110,9 @@ class StageReplay {
       return;
     }
     for (const TaskId before : frontier_) workload_.graph.add_dependency(before, message);
-    if (last_ != kNoTask) workload_.graph.add_dependency(last_, message);
+    // What blocking messages waited for since the last pass was itself posted after that pass.
+    const bool implied = options_.style == MessageStyle::kBlocking && !frontier_.empty();
+    if (last_ != kNoTask && !implied) workload_.graph.add_dependency(last_, message);
   }
 
   void compute(StageOp op) {

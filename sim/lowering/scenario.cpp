@@ -55,7 +55,8 @@ model::LayerContext Scenario::layer_context() const {
           .precision = precision,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
-          .overlap_backward_collectives = runtime.overlap_backward_collectives};
+          .overlap_backward_collectives = runtime.overlap_backward_collectives,
+          .overlap_forward_collectives = overlap.tensor_parallel};
 }
 
 int Scenario::layers_in(int stage, int chunk) const {

@@ -49,6 +49,7 @@ struct Optimizer {
 
 struct Overlap {
   bool grad_reduce = false, param_gather = false, p2p = false;
+  bool tensor_parallel = false;  ///< Transformer Engine's userbuffers
 };
 
 struct TrainingRun {

@@ -129,12 +129,28 @@ void column_backward(OpWriter& ops, const Cut& cut, std::string_view dgrad, std:
   if (!beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, cut.boundary());
 }
 
+bool userbuffers(const Cut& cut) { return cut.context.sequence_parallel && cut.context.overlap_forward_collectives; }
+
+// Part of a pipelined reduce-scatter that stays behind its GEMM: Transformer Engine cuts it into four pieces
+// (Megatron-Bridge performance guide).
+constexpr double kExposedReduceScatter = 0.25;
+
 void gather_forward(OpWriter& ops, const Cut& cut) {
-  if (cut.context.sequence_parallel) ops.collective("gather tokens", CollectiveKind::kAllGather, cut.boundary());
+  if (cut.context.sequence_parallel)
+    ops.collective("gather tokens", CollectiveKind::kAllGather, cut.boundary(), userbuffers(cut));
 }
 
-void reduce_forward(OpWriter& ops, const Cut& cut) {
-  if (cut.context.sequence_parallel)
+// A row-parallel linear and the reduction of its output over tensor ranks.
+void row_forward(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t k, bool reduces) {
+  if (reduces && userbuffers(cut)) {
+    ops.collective("reduce-scatter output beside", CollectiveKind::kReduceScatter,
+                   (1 - kExposedReduceScatter) * cut.boundary(), true);
+  }
+  forward_linear(ops, cut, name, cut.h, k);
+  if (!reduces) return;
+  if (userbuffers(cut))
+    ops.collective("reduce-scatter output", CollectiveKind::kReduceScatter, kExposedReduceScatter * cut.boundary());
+  else if (cut.context.sequence_parallel)
     ops.collective("reduce-scatter output", CollectiveKind::kReduceScatter, cut.boundary());
   else
     ops.collective("all-reduce output", CollectiveKind::kAllReduce, cut.boundary());
@@ -209,17 +225,16 @@ OpList layer_forward(const Transformer& model, const LayerContext& context) {
   if (cut.gathers_qkv()) ops.collective("gather qkv", CollectiveKind::kAllGather, cut.qkv_bytes() * context.tensor);
   ops.memory("rotary embedding", OpRole::kElementwise, rotary_bytes(cut));
   core_forward(ops, cut);
-  forward_linear(ops, cut, "projection", cut.h, cut.ad);
-  if (!model.parallel_residual) {  // otherwise attention and MLP outputs are summed before one reduction
-    reduce_forward(ops, cut);
+  // With a parallel residual attention and MLP outputs are summed before one reduction.
+  row_forward(ops, cut, "projection", cut.ad, !model.parallel_residual);
+  if (!model.parallel_residual) {
     ops.memory("bias dropout add 1", OpRole::kElementwise, residual_forward_bytes(cut));
   }
   ops.memory("norm 2", OpRole::kNorm, norm_forward_bytes(cut));
   if (!model.parallel_residual) gather_forward(ops, cut);
   forward_linear(ops, cut, "fc1", cut.fc1, cut.h);
   ops.memory("activation", OpRole::kElementwise, activation_forward_bytes(cut));
-  forward_linear(ops, cut, "fc2", cut.h, cut.f);
-  reduce_forward(ops, cut);
+  row_forward(ops, cut, "fc2", cut.f, true);
   ops.memory("bias dropout add 2", OpRole::kElementwise, residual_forward_bytes(cut));
   return ops.take();
 }

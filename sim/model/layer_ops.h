@@ -33,6 +33,9 @@ struct LayerContext {
   double gradient_accumulation_bytes = 8;
   /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
   bool overlap_backward_collectives = true;
+  /// Transformer Engine's tensor-parallel overlap (userbuffers), with sequence parallelism only: gathers run beside the
+  /// GEMM that needs them, chunk by chunk, and three quarters of a reduce-scatter beside the GEMM that feeds it.
+  bool overlap_forward_collectives = false;
 
   [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
     return static_cast<double>(sequence) * static_cast<double>(micro_batch) / context;

@@ -118,6 +118,21 @@ TEST(LayerOps, CollectivesAreMegatrons) {
   EXPECT_EQ(collectives(layer_forward(model, cut(1, false)), CollectiveKind::kAllReduce).blocking, 0);
 }
 
+TEST(LayerOps, UserbuffersExposeAQuarterOfAReduceScatter) {
+  LayerContext context = cut(4, true);
+  context.overlap_forward_collectives = true;
+  const OpList ops = layer_forward(gpt(), context);
+  EXPECT_EQ(collectives(ops, CollectiveKind::kAllGather).blocking, 0);
+  const auto reduced = collectives(ops, CollectiveKind::kReduceScatter);
+  EXPECT_EQ(reduced.beside, 2);
+  EXPECT_EQ(reduced.blocking, 2);
+  EXPECT_DOUBLE_EQ(reduced.payload, 2 * 2.0 * 64 * 64);
+  double exposed = 0;
+  for (const LayerOp& op : ops)
+    if (op.name == "reduce-scatter output") exposed += std::get<LayerCollective>(op.work).payload.value();
+  EXPECT_DOUBLE_EQ(exposed, reduced.payload / 4);
+}
+
 TEST(LayerOps, FewerKeyValueHeadsThanTensorRanksGatherTheWholeQkv) {
   Transformer model = gpt();
   model.kv_heads = 2;

@@ -1,0 +1,99 @@
+// Fused attention: one case by hand, the rule between head dimensions, and what must hold for every shape.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "sim/cost/costs.h"
+#include "sim/cost/example_profile.h"
+
+namespace foretoken::cost {
+namespace {
+
+AttentionRate simple(double tflops, double half_length, double tail) { return {teraflops(tflops), half_length, tail}; }
+
+/// Round numbers: 100 TFLOP/s forward and 50 backward at head dimension 64, twice that at 128.
+Profile simple_profile() {
+  Profile profile = example_a100_profile();
+  profile.attention.launch = microseconds(2);
+  profile.attention.laws = {{64, true, simple(100, 400, 0), simple(50, 400, 0), {}},
+                            {128, true, simple(200, 600, 0), simple(100, 600, 0), {}},
+                            {128, false, simple(200, 200, 2), simple(100, 200, 0), {}}};
+  return profile;
+}
+
+double seconds(const AttentionShape& shape, const Profile& profile) { return attention_time(shape, profile).value(); }
+
+TEST(Attention, CausalForwardAndBackwardByHand) {
+  AttentionShape shape{.batch = 2, .heads = 16, .kv_heads = 16, .q_length = 2048, .kv_length = 2048, .head_dim = 128};
+  const double flop = 0.5 * 4.0 * 2 * 16 * 2048 * 2048 * 128;
+  EXPECT_NEAR(seconds(shape, simple_profile()), 2e-6 + flop / 200e12 * (1 + 600.0 / 2048), 1e-15);
+  shape.backward = true;
+  EXPECT_NEAR(seconds(shape, simple_profile()), 2e-6 + 2.5 * flop / 100e12 * (1 + 600.0 / 2048), 1e-15);
+}
+
+TEST(Attention, FewThreadBlocksLeaveMultiprocessorsIdle) {
+  // 8 heads x 1024 / 128 rows = 64 blocks on 108 multiprocessors, tail 2.
+  const AttentionShape shape{.heads = 8, .kv_heads = 8, .q_length = 1024, .kv_length = 1024, .causal = false};
+  const double flop = 4.0 * 8 * 1024 * 1024 * 128;
+  const double slowdown = (1 + 200.0 / 1024) * (1 + 2 * 108.0 / 64);
+  EXPECT_NEAR(seconds(shape, simple_profile()), 2e-6 + flop / 200e12 * slowdown, 1e-15);
+}
+
+TEST(Attention, HeadDimensionsBetweenAreInterpolatedOverTheLogarithm) {
+  // 96 lies 0.585 of the way from 64 to 128.
+  const AttentionShape shape{.batch = 64, .heads = 16, .q_length = 4096, .kv_length = 4096, .head_dim = 96};
+  const double w = std::log2(96.0 / 64);
+  const double rate = (1 - w) * 100e12 + w * 200e12, half_length = (1 - w) * 400 + w * 600;
+  EXPECT_NEAR(seconds(shape, simple_profile()), 2e-6 + shape.flop().value() / rate * (1 + half_length / 4096), 1e-9);
+}
+
+TEST(Attention, SmallHeadsSlowDownInProportionAndLargeOnesKeepTheRate) {
+  const Profile profile = simple_profile();
+  AttentionShape shape{.batch = 64, .heads = 16, .q_length = 4096, .kv_length = 4096, .head_dim = 64};
+  const double at64 = seconds(shape, profile);
+  shape.head_dim = 32;  // half the work at half the rate
+  EXPECT_NEAR(seconds(shape, profile), at64, 1e-9);
+  shape.head_dim = 128;
+  const double at128 = seconds(shape, profile);
+  shape.head_dim = 256;
+  EXPECT_NEAR(seconds(shape, profile) - 2e-6, 2 * (at128 - 2e-6), 1e-9);
+}
+
+TEST(Attention, PaddedHeadDimensionsArePaidFor) {
+  // 108 runs as 112.
+  const Profile profile = simple_profile();
+  AttentionShape shape{.batch = 8, .heads = 16, .q_length = 2048, .kv_length = 2048, .head_dim = 108};
+  const double at108 = seconds(shape, profile);
+  shape.head_dim = 112;
+  EXPECT_NEAR(at108, seconds(shape, profile), 1e-12);
+}
+
+TEST(Attention, ContextParallelShareOfTheQueriesTakesItsShareOfTheTime) {
+  const Profile profile = simple_profile();
+  const AttentionShape whole{.batch = 4, .heads = 16, .q_length = 8192, .kv_length = 8192};
+  AttentionShape quarter = whole;
+  quarter.q_length = 2048;
+  EXPECT_NEAR(seconds(quarter, profile) - 2e-6, (seconds(whole, profile) - 2e-6) / 4, 1e-12);
+}
+
+TEST(Attention, NeverFasterWhenAnythingGrows) {
+  EXPECT_TRUE(rc::check([] {
+    static const Profile profile = example_a100_profile();
+    const AttentionShape shape{.batch = *rc::gen::inRange(1, 64),
+                               .heads = *rc::gen::inRange(1, 128),
+                               .q_length = *rc::gen::inRange(1, 10000),
+                               .kv_length = *rc::gen::inRange(1, 10000),
+                               .head_dim = *rc::gen::element(32, 64, 80, 96, 128, 192, 256),
+                               .causal = *rc::gen::arbitrary<bool>(),
+                               .backward = *rc::gen::arbitrary<bool>()};
+    AttentionShape larger = shape;
+    larger.batch += *rc::gen::inRange(0, 10);
+    larger.heads += *rc::gen::inRange(0, 10);
+    larger.q_length += *rc::gen::inRange(0, 1000);
+    larger.kv_length += *rc::gen::inRange(0, 1000);
+    RC_ASSERT(attention_time(shape, profile) > profile.attention.launch);
+    RC_ASSERT(attention_time(larger, profile) >= attention_time(shape, profile));
+  }));
+}
+
+}  // namespace
+}  // namespace foretoken::cost

@@ -1,0 +1,104 @@
+// Matrix products: one case by hand, and what must hold for every shape.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+
+#include "sim/cost/costs.h"
+#include "sim/cost/example_profile.h"
+
+namespace foretoken::cost {
+namespace {
+
+double seconds(const GemmShape& shape) {
+  static const Profile profile = example_a100_profile();
+  return gemm_time(shape, profile).value();
+}
+
+GemmShape any_shape() {
+  return {.m = *rc::gen::inRange(1, 20000),
+          .n = *rc::gen::inRange(1, 20000),
+          .k = *rc::gen::inRange(1, 20000),
+          .batch = *rc::gen::inRange(1, 100)};
+}
+
+TEST(Gemm, LargeProductByHand) {
+  // 32 x 64 = 2048 tiles of 256 x 128 are 19 waves on 108 multiprocessors; no split and no smaller tile is faster.
+  const double waves = std::ceil(2048.0 / 108.0);
+  const double rate = 312e12 / 108 * 0.871;
+  const double expected = waves * 2 * 256 * 128 * (8192 + 195) / rate + 3.7e-6;
+  EXPECT_NEAR(seconds({.m = 8192, .n = 8192, .k = 8192}), expected, 1e-12);
+}
+
+TEST(Gemm, ThinProductIsBoundByMemory) {
+  // One row of activations times a 16384 x 16384 matrix: every weight is read once.
+  const double bytes = 2.0 * (16384.0 + 16384.0 * 16384.0 + 16384.0);
+  EXPECT_NEAR(seconds({.m = 1, .n = 16384, .k = 16384}), bytes / (2039e9 * 0.62) + 3.7e-6, 1e-12);
+}
+
+TEST(Gemm, SplitsDeepAndNarrowProducts) {
+  // One 128 x 128 output: without splitting k, a single multiprocessor would do all the work.
+  const double one_processor = 2 * 128.0 * 128 * 65536 / (312e12 / 108 * 0.871);
+  EXPECT_LT(seconds({.m = 128, .n = 128, .k = 65536}), 0.5 * one_processor);
+}
+
+TEST(Gemm, WeightGradientTakesItsFactor) {
+  const GemmShape forward{.m = 4096, .n = 4096, .k = 4096};
+  GemmShape weight = forward;
+  weight.pass = GemmPass::kWeightGradient;
+  EXPECT_DOUBLE_EQ(seconds(weight), 1.04 * seconds(forward));
+}
+
+TEST(Gemm, SustainedFactorSlowsComputeOnly) {
+  Profile profile = example_a100_profile();
+  std::get<TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor = 1.5;
+  const GemmShape large{.m = 8192, .n = 8192, .k = 8192}, thin{.m = 1, .n = 16384, .k = 16384};
+  const double launch = 3.7e-6;
+  EXPECT_NEAR(gemm_time(large, profile).value() - launch, 1.5 * (seconds(large) - launch), 1e-12);
+  EXPECT_DOUBLE_EQ(gemm_time(thin, profile).value(), seconds(thin));
+}
+
+TEST(Gemm, RooflineByHand) {
+  Profile profile = example_a100_profile();
+  profile.gemm[Precision::kFp8] = {.law = RooflineLaw{.compute_rate = teraflops(1000),
+                                                      .memory_bandwidth = gigabytes_per_second(2000),
+                                                      .sharpness = 2,
+                                                      .launch = microseconds(10)}};
+  const GemmShape shape{.m = 1024, .n = 2048, .k = 4096, .precision = Precision::kFp8};
+  const double compute = 2.0 * 1024 * 2048 * 4096 / 1000e12;
+  const double memory = (1024.0 * 4096 + 4096.0 * 2048 + 2 * 1024.0 * 2048) / 2000e9;  // fp8 in, 16 bit out
+  EXPECT_NEAR(gemm_time(shape, profile).value(), 10e-6 + std::hypot(compute, memory), 1e-15);
+}
+
+TEST(Gemm, NeverFasterWhenAnyDimensionGrows) {
+  EXPECT_TRUE(rc::check([] {
+    const GemmShape shape = any_shape();
+    GemmShape larger = shape;
+    larger.m += *rc::gen::inRange(0, 2000);
+    larger.n += *rc::gen::inRange(0, 2000);
+    larger.k += *rc::gen::inRange(0, 2000);
+    larger.batch += *rc::gen::inRange(0, 10);
+    RC_ASSERT(seconds(larger) >= seconds(shape));
+  }));
+}
+
+TEST(Gemm, NeverBeatsThePeakNorTheMemory) {
+  EXPECT_TRUE(rc::check([] {
+    const GemmShape shape = any_shape();
+    const double m = double(shape.m), n = double(shape.n), k = double(shape.k), batch = double(shape.batch);
+    RC_ASSERT(seconds(shape) > shape.flop().value() / 312e12);
+    RC_ASSERT(seconds(shape) > 2 * batch * (m * n + m * k + k * n) / 2039e9);
+  }));
+}
+
+TEST(Gemm, RowsAndColumnsAreAlike) {
+  EXPECT_TRUE(rc::check([] {
+    const GemmShape shape = any_shape();
+    GemmShape transposed = shape;
+    std::swap(transposed.m, transposed.n);
+    RC_ASSERT(std::abs(seconds(shape) / seconds(transposed) - 1) < 1e-12);
+  }));
+}
+
+}  // namespace
+}  // namespace foretoken::cost
