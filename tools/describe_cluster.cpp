@@ -9,15 +9,15 @@
 namespace foretoken::tools {
 namespace {
 
-using report::significant;
+using report::plain;
 
-std::string gb(BytesPerSecond rate) { return significant(rate.value() / 1e9) + " GB/s"; }
+std::string gb(BytesPerSecond rate) { return plain(rate.value() / 1e9) + " GB/s"; }
 
 std::string peaks(const net::Gpu& gpu) {
   std::string text;
   for (const auto& [precision, rate] : gpu.peak)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", report::precision_name(precision),
-                        significant(rate.value() / 1e12));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", report::precision_name(precision), plain(rate.value() / 1e12));
   return text;
 }
 
@@ -27,9 +27,9 @@ std::vector<std::string> row(const io::Document& document, io::Findings& finding
           c.gpu.name,
           fmt::format("{}", c.gpus_per_node),
           fmt::format("{}", c.links.gpus),
-          significant(c.links.nvlink_per_gpu.value() / 1e9),
-          fmt::format("{} x {}", c.links.nics, significant(c.links.nic.value() / 1e9)),
-          c.price_per_gpu_hour ? significant(*c.price_per_gpu_hour, 3) : ""};
+          plain(c.links.nvlink_per_gpu.value() / 1e9),
+          fmt::format("{} x {}", c.links.nics, plain(c.links.nic.value() / 1e9)),
+          c.price_per_gpu_hour ? plain(*c.price_per_gpu_hour, 3) : ""};
 }
 
 std::string gpu_text(const net::Gpu& gpu, const report::Paint& paint) {
@@ -38,7 +38,7 @@ std::string gpu_text(const net::Gpu& gpu, const report::Paint& paint) {
   text += entry("dense peak", peaks(gpu) + " TFLOP/s");
   text += entry("memory", fmt::format("{} as the driver reports, {}", report::binary_bytes(gpu.memory),
                                       gb(gpu.memory_bandwidth)));
-  if (gpu.tdp_watts) text += entry("power", significant(*gpu.tdp_watts) + " W (board limit)");
+  if (gpu.tdp_watts) text += entry("power", plain(*gpu.tdp_watts) + " W (board limit)");
   text += entry("source", gpu.source);
   return text;
 }
@@ -59,7 +59,7 @@ std::string page(const io::Document& document, io::Findings& findings, const rep
   text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
                                       c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
                                       report::time_text(links.hop_latency)));
-  if (c.price_per_gpu_hour) text += entry("price", significant(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
+  if (c.price_per_gpu_hour) text += entry("price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
   text += entry("source", c.source);
   return text + gpu_text(c.gpu, paint);
 }
@@ -80,8 +80,8 @@ std::string links_page(const report::Paint& paint) {
   const io::Node root = document->root(findings);
   for (const io::Node& link : root.array("links")) {
     const auto latency = link.find_number("latency_us");
-    table.add({link.text("name"), significant(link.number("both_ways_gb_per_s")),
-               significant(link.number("per_direction_gb_per_s")), latency ? significant(*latency) : ""});
+    table.add({link.text("name"), plain(link.number("both_ways_gb_per_s")),
+               plain(link.number("per_direction_gb_per_s")), latency ? plain(*latency) : ""});
     sources += report::paragraph("  " + link.text("name") + ": ", link.text_or("note", "") + " " + link.text("source"));
   }
   const std::string about = root.text_or("about", "");

@@ -2,15 +2,14 @@
 #include "sim/report/gantt_bins.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace foretoken::report {
 namespace {
 
-bool alike(const Stretch& a, const Stretch& b, double tolerance) {
-  for (std::size_t k = 0; k < kActivities; ++k)
-    if (std::abs(a.share[k] - b.share[k]) > tolerance) return false;
-  return true;
+// Whether a bar stands among others than its own kind.
+bool takes_turns(const std::vector<GanttBar>& bars, std::size_t at) {
+  const Activity own = bars[at].activity;
+  return (at > 0 && bars[at - 1].activity != own) || (at + 1 < bars.size() && bars[at + 1].activity != own);
 }
 
 }  // namespace
@@ -35,19 +34,21 @@ std::vector<Stretch> binned(const std::vector<GanttBar>& bars, des::Duration len
   return stretches;
 }
 
-std::vector<Stretch> joined(const std::vector<Stretch>& stretches, double tolerance) {
+std::vector<Stretch> condensed(const std::vector<GanttBar>& bars, double gap_ps) {
   std::vector<Stretch> out;
-  for (const Stretch& next : stretches) {
-    if (out.empty() || !alike(out.back(), next, tolerance)) {
-      out.push_back(next);
-      continue;
-    }
-    Stretch& last = out.back();
-    const double before = last.end - last.begin, all = next.end - last.begin;
-    for (std::size_t k = 0; k < kActivities; ++k)
-      last.share[k] = (last.share[k] * before + next.share[k] * (next.end - next.begin)) / all;
-    last.end = next.end;
+  bool turns = false;
+  for (std::size_t b = 0; b < bars.size(); ++b) {
+    const auto begin = static_cast<double>(bars[b].begin.ps), end = static_cast<double>(bars[b].end.ps);
+    const bool other_rhythm =
+        b == 0 || takes_turns(bars, b) != turns || (!turns && bars[b].activity != bars[b - 1].activity);
+    if (other_rhythm || begin - out.back().end > gap_ps) out.push_back({begin, end, {}});
+    turns = takes_turns(bars, b);
+    out.back().end = std::max(out.back().end, end);
+    out.back().share[static_cast<std::size_t>(bars[b].activity)] += end - begin;
   }
+  for (Stretch& stretch : out)
+    for (double& share : stretch.share)
+      share = stretch.end > stretch.begin ? std::min(1.0, share / (stretch.end - stretch.begin)) : 0;
   return out;
 }
 

@@ -68,15 +68,11 @@ std::string escaped(std::string_view text) {
 class Drawing {
  public:
   Drawing(const std::vector<Gantt>& charts, des::Duration axis) : axis_(axis) {
-    std::size_t rows = 0, bars = 0;
-    for (const Gantt& chart : charts) {
-      rows += chart.rows.size();
-      for (const GanttRow& row : chart.rows) bars += row.work.size() + row.communication.size();
-    }
+    std::size_t rows = 0;
+    for (const Gantt& chart : charts) rows += chart.rows.size();
     row_height_ = std::clamp(900.0 / static_cast<double>(std::max<std::size_t>(rows, 1)), 9.0, 26.0);
-    exact_ = bars + rows <= kMostRectangles;
-    for (bins_ = 550; !exact_ && bins_ > 4 && rectangles(charts) + rows > kMostRectangles; bins_ = bins_ * 3 / 4) {
-    }
+    budget_ = (kMostRectangles - std::min(kMostRectangles / 2, rows + 16)) / std::max<std::size_t>(charts.size(), 1);
+    any_condensed_ = std::any_of(charts.begin(), charts.end(), [&](const Gantt& chart) { return gap_of(chart) > 0; });
   }
 
   [[nodiscard]] double height(const std::vector<Gantt>& charts) const {
@@ -99,17 +95,17 @@ class Drawing {
     };
     for (const auto& [style, name] : entries) entry(fmt::format("class=\"{}\"", style), name);
     entry("fill=\"url(#h)\"", "bubble");
-    if (!exact_) put("<text x=\"{:.0f}\" y=\"20\">heights are shares of time</text>\n", x);
+    if (any_condensed_) put("<text x=\"{:.0f}\" y=\"20\">heights are shares of time</text>\n", x);
     y_ = kLegend;
   }
 
   void chart(const Gantt& chart) {
     put("<text class=\"t\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>\n", kLeft, y_ + 17, escaped(chart.title));
     y_ += kTitle;
-    const double top = y_;
+    const double top = y_, gap = gap_of(chart);
     const std::size_t label_every = static_cast<std::size_t>(std::ceil(12 / row_height_));
     for (std::size_t r = 0; r < chart.rows.size(); ++r) {
-      row(chart.rows[r], chart, r % label_every == 0);
+      row(chart.rows[r], chart, gap, r % label_every == 0);
       y_ += row_height_;
     }
     time_axis(top);
@@ -127,22 +123,26 @@ class Drawing {
     return axis_.ps == 0 ? kLeft : kLeft + kPlot * (static_cast<double>(at.ps) / static_cast<double>(axis_.ps));
   }
 
-  [[nodiscard]] std::vector<Stretch> stretches(const std::vector<GanttBar>& bars) const {
-    constexpr double kTolerance = 0.15;
-    return joined(binned(bars, axis_, bins_), kTolerance);
+  // Idle time that condensing swallows, so that the chart stays within its share of rectangles; 0: drawn pass by pass.
+  [[nodiscard]] double gap_of(const Gantt& chart) const {
+    std::size_t bars = 0;
+    for (const GanttRow& row : chart.rows) bars += row.work.size() + row.communication.size();
+    if (bars <= budget_) return 0;
+    double gap = static_cast<double>(axis_.ps) * 3 / kPlot;
+    while (gap < static_cast<double>(axis_.ps) && rectangles(chart, gap) > budget_) gap *= 2;
+    return gap;
   }
-  [[nodiscard]] std::size_t rectangles(const std::vector<Gantt>& charts) const {
+  [[nodiscard]] static std::size_t rectangles(const Gantt& chart, double gap) {
     std::size_t count = 0;
     const auto drawn = [](double share) { return share > kLeastShare; };
-    for (const Gantt& chart : charts)
-      for (const GanttRow& row : chart.rows)
-        for (const auto* bars : {&row.work, &row.communication})
-          for (const Stretch& s : stretches(*bars))
-            count += static_cast<std::size_t>(std::count_if(s.share.begin(), s.share.end(), drawn));
+    for (const GanttRow& row : chart.rows)
+      for (const auto* bars : {&row.work, &row.communication})
+        for (const Stretch& s : condensed(*bars, gap))
+          count += static_cast<std::size_t>(std::count_if(s.share.begin(), s.share.end(), drawn));
     return count;
   }
 
-  void row(const GanttRow& row, const Gantt& chart, bool labelled) {
+  void row(const GanttRow& row, const Gantt& chart, double gap, bool labelled) {
     const double end = x_of(des::Instant{} + chart.length);
     put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"url(#h)\"/>\n", kLeft, y_,
         end - kLeft, row_height_ - 1);
@@ -151,14 +151,14 @@ class Drawing {
           escaped(row.label));
     const double strip = row.communication.empty() ? 0 : (row_height_ - 1) * kStrip;
     const double work = row_height_ - 1 - strip;
-    if (exact_) {
+    if (gap == 0) {
       for (const GanttBar& bar : row.work) pass(bar, chart.chunks, work);
       for (const GanttBar& bar : row.communication)
         put("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>\n",
             class_of(bar.activity), x_of(bar.begin), y_ + work, std::max(0.3, x_of(bar.end) - x_of(bar.begin)), strip);
     } else {
-      shares(row.work, y_, work);
-      shares(row.communication, y_ + work, strip);
+      shares(row.work, gap, y_, work);
+      shares(row.communication, gap, y_ + work, strip);
     }
   }
 
@@ -178,17 +178,17 @@ class Drawing {
   }
 
   // Stretches of time, what happened in each stacked from the bottom.
-  void shares(const std::vector<GanttBar>& bars, double top, double height) {
-    const double bin = kPlot / static_cast<double>(bins_);
-    for (const Stretch& stretch : stretches(bars)) {
+  void shares(const std::vector<GanttBar>& bars, double gap, double top, double height) {
+    const double scale = axis_.ps == 0 ? 0 : kPlot / static_cast<double>(axis_.ps);
+    for (const Stretch& stretch : condensed(bars, gap)) {
       double bottom = top + height;
       for (std::size_t k = 0; k < kActivities; ++k) {
         if (stretch.share[k] <= kLeastShare) continue;
         const double part = height * stretch.share[k];
         bottom -= part;
         put("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
-            class_of(static_cast<Activity>(k)), kLeft + stretch.begin * bin, bottom,
-            (stretch.end - stretch.begin) * bin, part);
+            class_of(static_cast<Activity>(k)), kLeft + stretch.begin * scale, bottom,
+            std::max(0.3, (stretch.end - stretch.begin) * scale), part);
       }
     }
   }
@@ -216,8 +216,8 @@ class Drawing {
   static constexpr double kLeastShare = 0.02;  // thinner parts are not drawn
   des::Duration axis_;
   double row_height_ = 20, y_ = 0;
-  bool exact_ = true;
-  std::size_t bins_ = 550;
+  std::size_t budget_ = kMostRectangles;  // rectangles of one chart
+  bool any_condensed_ = false;
   std::string out_;
 };
 

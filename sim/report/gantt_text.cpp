@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -79,20 +80,44 @@ void write_numbers(std::vector<Cell>& cells, const std::vector<GanttBar>& bars, 
   }
 }
 
+// Picks the glyph of every cell. A cell with several activities gets the one that is most behind its share, so that
+// over a stretch the glyphs appear as often as the activities last.
+class GlyphPicker {
+ public:
+  // `shares` by Activity; what is left to 1 is idle.
+  Cell pick(const std::array<double, kActivities>& shares) {
+    constexpr double kWhole = 0.999, kTraced = 0.05;
+    std::array<double, kActivities + 1> now{};
+    std::copy(shares.begin(), shares.end(), now.begin());
+    now.back() = std::max(0.0, 1 - std::accumulate(shares.begin(), shares.end(), 0.0));
+    std::size_t best = now.size();
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      if (now[k] > kWhole) owed_.fill(0);
+      owed_[k] += now[k];
+      if (now[k] > kTraced && (best == now.size() || owed_[k] > owed_[best])) best = k;
+    }
+    if (best >= kActivities) return owed_.back() -= 1, Cell{};
+    owed_[best] -= 1;
+    const auto activity = static_cast<Activity>(best);
+    return {std::string(glyph_of(activity)), ink_of(activity)};
+  }
+
+ private:
+  std::array<double, kActivities + 1> owed_{};
+};
+
 std::vector<Cell> cells_of(const GanttRow& row, des::Duration axis, std::size_t columns) {
   std::vector<Cell> cells(columns);
   const std::vector<Stretch> work = binned(row.work, axis, columns);
   const std::vector<Stretch> communication = binned(row.communication, axis, columns);
+  GlyphPicker picker;
   for (std::size_t c = 0; c < columns; ++c) {
-    const auto largest = std::max_element(work[c].share.begin(), work[c].share.end());
-    const double busy = std::accumulate(work[c].share.begin(), work[c].share.end(), 0.0);
-    const double messages = std::accumulate(communication[c].share.begin(), communication[c].share.end(), 0.0);
-    if (busy >= 0.5) {
-      const auto activity = static_cast<Activity>(largest - work[c].share.begin());
-      cells[c] = {std::string(glyph_of(activity)), ink_of(activity)};
-    } else if (messages >= 0.5) {
-      cells[c] = {kCommunicationGlyph, Ink::kMagenta};
-    }
+    std::array<double, kActivities> shares = work[c].share;
+    const double idle = std::max(0.0, 1 - std::accumulate(shares.begin(), shares.end(), 0.0));
+    const auto& messages = communication[c].share;  // seen only where nothing computes
+    shares[static_cast<std::size_t>(Activity::kMessage)] =
+        std::min(idle, std::accumulate(messages.begin(), messages.end(), 0.0));
+    cells[c] = picker.pick(shares);
   }
   if (axis.ps > 0) write_numbers(cells, row.work, static_cast<double>(columns) / static_cast<double>(axis.ps));
   return cells;

@@ -2,6 +2,7 @@
 #include "sim/report/json.h"
 
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.h"
@@ -15,10 +16,9 @@ double finite(double value) {
   expects(std::isfinite(value), "every number of a prediction is finite");
   return value;
 }
-template <class Unit>
-double finite(Quantity<Unit> quantity) {
-  return finite(quantity.value());
-}
+double finite(Seconds time) { return finite(time.value()); }
+// Whole bytes, so that they print as such.
+std::int64_t finite(Bytes bytes) { return std::llround(finite(bytes.value())); }
 
 Json time_of(const TimeSplit& time) {
   return {{"compute", finite(time.compute)},
@@ -84,7 +84,7 @@ std::string to_json(const Metrics& m) {
                {"bubble_fraction_of_step", finite(m.bubble_fraction_of_step)},
                {"layer", {{"forward_s", finite(m.layer_forward)}, {"backward_s", finite(m.layer_backward)}}},
                {"time_s", time_of(m.time)},
-               {"p2p_bytes_per_step", finite(m.p2p_bytes_per_step)},
+               {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};
   json["run"] = m.run ? run_of(*m.run) : Json();
   json["assumptions"] = m.assumptions;

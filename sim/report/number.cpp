@@ -42,21 +42,21 @@ std::string significant(double value, int digits) {
   return grouped(fmt::format("{:.{}f}", std::strtod(rounded.c_str(), nullptr), std::max(0, digits - 1 - exponent)));
 }
 
+std::string plain(double value, int digits) {
+  std::string text = significant(value, digits);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string whole(double value) { return grouped(fmt::format("{:.0f}", value)); }
 
 std::string in_words(double value) {
-  static constexpr Unit kUnits[] = {{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}, {1, ""}};
-  if (std::abs(value) < 1e6)
-    return significant(value, 6).find('.') == std::string::npos ? whole(value) : significant(value);
-  std::string text = with_unit(value, kUnits, 4);
-  const std::size_t space = text.find(' ');
-  if (text.find('.') < space) {
-    std::size_t end = space;
-    while (text[end - 1] == '0') --end;
-    if (text[end - 1] == '.') --end;
-    text.erase(end, space - end);
-  }
-  return text;
+  static constexpr Unit kUnits[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
+  for (const Unit& unit : kUnits)
+    if (std::abs(value) >= unit.size) return plain(value / unit.size) + unit.name;
+  return plain(value, 6);
 }
 
 std::string time_text(Seconds time) {

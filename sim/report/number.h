@@ -10,6 +10,9 @@ namespace foretoken::report {
 /// `value` with `digits` significant digits and thousands set apart by commas: 17.92, 0.0123, 175,500.
 [[nodiscard]] std::string significant(double value, int digits = 4);
 
+/// `value` with at most `digits` significant digits and no trailing zeros: 312, 12.5.
+[[nodiscard]] std::string plain(double value, int digits = 4);
+
 /// `value` rounded to a whole number, thousands set apart: 1,536.
 [[nodiscard]] std::string whole(double value);
 

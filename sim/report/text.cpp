@@ -30,7 +30,7 @@ std::string memory_line(const Memory& memory, const Paint& paint) {
   const auto fullest = std::max_element(memory.per_stage.begin(), memory.per_stage.end(),
                                         [](const auto& a, const auto& b) { return a.peak < b.peak; });
   const std::string where = memory.per_stage.size() > 1
-                                ? fmt::format(" on stage {}, the fullest", fullest - memory.per_stage.begin())
+                                ? fmt::format("; stage {} is the fullest", fullest - memory.per_stage.begin())
                                 : std::string();
   std::string text = head_line("memory", fmt::format("{} of {} GiB", gib(memory.peak), gib(memory.capacity)),
                                memory.fits ? "fits" + where : "does NOT fit" + where, paint);
@@ -83,7 +83,7 @@ std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, 
   text += head_line("throughput", significant(m.tokens_per_s) + " tokens/s",
                     significant(m.tokens_per_s_per_gpu) + " tokens/s per GPU", paint);
   text += head_line("MFU", percent(m.mfu),
-                    fmt::format("of {} dense {} TFLOP/s: {} model TFLOP/s per GPU", significant(m.mfu_peak_tflops),
+                    fmt::format("of {} dense {} TFLOP/s: {} model TFLOP/s per GPU", plain(m.mfu_peak_tflops),
                                 precision_name(scenario.precision), significant(m.model_tflops_per_gpu)),
                     paint);
   text += head_line(

@@ -51,12 +51,12 @@ std::string cluster_row(const lowering::Scenario& scenario) {
   const NodeLinks& links = cluster.links;
   const int nodes = (scenario.gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
   std::string inside = links.nvlink_per_gpu.value() > 0
-                           ? fmt::format("NVLink {} GB/s a GPU", significant(links.nvlink_per_gpu.value() / 1e9))
-                           : fmt::format("PCIe {} GB/s a GPU", significant(links.pcie_per_gpu.value() / 1e9));
+                           ? fmt::format("NVLink {} GB/s a GPU", plain(links.nvlink_per_gpu.value() / 1e9))
+                           : fmt::format("PCIe {} GB/s a GPU", plain(links.pcie_per_gpu.value() / 1e9));
   if (links.gpus != cluster.gpus_per_node) inside += fmt::format(" in domains of {}", links.gpus);
   return fmt::format("{}: {} GPUs {}, {} {} of {}; {}; {} NICs of {} GB/s a {} (each direction)", cluster.name,
                      number(scenario.gpus), cluster.gpu.name, number(nodes), nodes == 1 ? "node" : "nodes",
-                     cluster.gpus_per_node, inside, links.nics, significant(links.nic.value() / 1e9),
+                     cluster.gpus_per_node, inside, links.nics, plain(links.nic.value() / 1e9),
                      links.gpus == cluster.gpus_per_node ? "node" : "domain");
 }
 

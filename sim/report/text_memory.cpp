@@ -114,11 +114,13 @@ std::string memory_text(const Memory& memory, const Paint& paint) {
                                         gib(needed - memory.capacity), memory.dominant));
     if (!memory.advice.empty()) text += paragraph("  Cheapest change that fits: ", memory.advice);
   }
-  text += fmt::format("  Whole model: {} ({}) of weights, gradients and optimizer state;\n",
-                      decimal_bytes(memory.model_state), binary_bytes(memory.model_state));
-  text += fmt::format("  layer-boundary activations of the whole batch at once {} ({}), of one micro-batch {} ({}).\n",
-                      decimal_bytes(memory.boundary_whole_batch), binary_bytes(memory.boundary_whole_batch),
-                      decimal_bytes(memory.boundary_one_microbatch), binary_bytes(memory.boundary_one_microbatch));
+  text += paragraph(
+      "  Whole model: ",
+      fmt::format("{} ({}) of weights, gradients and optimizer state; layer-boundary activations of the whole batch at "
+                  "once {} ({}), of one micro-batch {} ({}).",
+                  decimal_bytes(memory.model_state), binary_bytes(memory.model_state),
+                  decimal_bytes(memory.boundary_whole_batch), binary_bytes(memory.boundary_whole_batch),
+                  decimal_bytes(memory.boundary_one_microbatch), binary_bytes(memory.boundary_one_microbatch)));
   return text;
 }
 
