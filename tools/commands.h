@@ -21,9 +21,6 @@ void add_schedule(CLI::App& program, Action& chosen);
 void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profiles, runtimes, scenarios
 void add_completion(CLI::App& program, Action& chosen);
 
-/// Adds --color to a subcommand.
-void add_colour_option(CLI::App& command, std::string& choice);
-
 /// "0.1.0".
 [[nodiscard]] std::string_view version();
 

@@ -18,6 +18,7 @@
 #include "sim/report/text.h"
 #include "sim/schedule/catalogue.h"
 #include "tools/commands.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/scenario_text.h"
 

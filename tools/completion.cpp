@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/commands.h"
+#include "tools/options.h"
 #include "tools/output.h"
 
 namespace foretoken::tools {
@@ -175,7 +176,7 @@ void add_completion(CLI::App& program, Action& chosen) {
       "  foretoken completion bash > ~/.local/share/bash-completion/completions/foretoken\n"
       "  foretoken completion zsh > ~/.zfunc/_foretoken          (a folder of $fpath)\n"
       "  foretoken completion fish > ~/.config/fish/completions/foretoken.fish\n");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
   command->callback([&chosen, &program, shell] {
     chosen = [&program, shell] {
       std::vector<Node> nodes;

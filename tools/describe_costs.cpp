@@ -72,8 +72,10 @@ std::string profile_page(const io::Document& document, io::Findings& findings, c
       paint(report::Ink::kBold, profile.name) + fmt::format("  fitted costs of the GPU {}\n\n", profile.gpu);
   const std::vector<Part> parts = parts_of(profile);
   text += evidence_table(parts, paint);
-  text +=
-      "  Errors: |predicted / measured - 1| on measurements that the fit never saw; - where none were kept apart.\n\n";
+  text += report::paragraph("  ",
+                            "Errors: |predicted / measured - 1| on measurements that the fit never saw; - where none "
+                            "were kept apart.") +
+          '\n';
   std::set<std::string> said;  // many parts rest on the same measurements
   for (const Part& part : parts)
     if (!part.evidence.source.empty() && said.insert(part.evidence.source).second)

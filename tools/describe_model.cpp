@@ -63,12 +63,12 @@ std::vector<std::string> row(const io::Document& document, io::Findings& finding
 }
 
 std::string operations(const Transformer& m) {
-  std::string text = "\n  Operations of training, forward and backward, per token (full s x s attention, no padding)\n";
+  std::string text = "\n  Operations of training, forward and backward, per token, by sequence length\n";
   for (const std::int64_t sequence : {2048, 4096, 8192}) {
     if (m.max_positions > 0 && sequence > m.max_positions) continue;
     const auto s = static_cast<double>(sequence);
-    text += entry(fmt::format("  sequence {}", number(sequence)),
-                  fmt::format("{} FLOP; {} with causal attention counted half",
+    text += entry(fmt::format("  at {}", number(sequence)),
+                  fmt::format("{} FLOP with the full s x s attention; {} with causal attention counted half",
                               in_words(model::model_flop_per_sequence(m, sequence).value() / s),
                               in_words(model::causal_model_flop_per_sequence(m, sequence).value() / s)));
   }

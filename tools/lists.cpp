@@ -9,6 +9,7 @@
 
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/options.h"
 #include "tools/output.h"
 
 namespace foretoken::tools {

@@ -11,7 +11,9 @@
 
 #include "sim/base/error.h"
 #include "sim/io/text.h"
+#include "sim/report/layout.h"
 #include "tools/commands.h"
+#include "tools/options.h"
 #include "tools/output.h"
 
 namespace foretoken::tools {
@@ -110,6 +112,21 @@ void collect_unknown_words(CLI::App& command) {
   for (CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) collect_unknown_words(*sub);
 }
 
+// The help as the parser writes it, its descriptions wrapped below each other.
+std::string wrapped_help(const std::string& help) {
+  constexpr std::size_t kDescription = 30;  // the column where the parser starts them
+  std::string text;
+  for (std::size_t at = 0; at < help.size();) {
+    const std::size_t end = std::min(help.find('\n', at), help.size());
+    const std::string line = help.substr(at, end - at);
+    const bool described =
+        line.size() > report::kPageColumns && line.starts_with("  ") && line[kDescription - 1] == ' ';
+    text += described ? report::paragraph(line.substr(0, kDescription), line.substr(kDescription)) : line + '\n';
+    at = end + 1;
+  }
+  return text;
+}
+
 int run(int argc, const char* const* argv) {
   CLI::App program("Predicts what training a transformer on a GPU cluster will do before anyone pays for it.",
                    "foretoken");
@@ -126,7 +143,8 @@ int run(int argc, const char* const* argv) {
     parse(program, argc, argv, chosen);
   } catch (const CLI::CallForHelp&) {
     const Reached at = reached(program);
-    print(at.command->help(at.path.substr(0, at.path.rfind(' ') == at.path.npos ? 0 : at.path.rfind(' '))));
+    const std::size_t last = at.path.rfind(' ');
+    print(wrapped_help(at.command->help(last == at.path.npos ? "" : at.path.substr(0, last))));
     return 0;
   } catch (const CLI::CallForVersion& call) {
     print(std::string(call.what()) + '\n');
@@ -138,13 +156,6 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 std::string_view version() { return FORETOKEN_VERSION; }
-
-void add_colour_option(CLI::App& command, std::string& choice) {
-  choice = "auto";
-  command.add_option("--color", choice, "Colours: auto (a terminal, NO_COLOR not set), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
-}
 
 int run_program(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write

@@ -15,6 +15,7 @@
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/op_text.h"
 #include "sim/schedule/program_counts.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/schedule_commands.h"
 #include "tools/schedule_replay.h"
@@ -65,8 +66,7 @@ struct Shown {
 
 Shown build(const Options& options) {
   const schedule::Schedule chosen = find(options.name);
-  if (const auto reason = schedule::why_not(chosen, options.shape))
-    throw wrong(fmt::format("{}: {}", options.name, *reason));
+  if (const auto reason = schedule::why_not(chosen, options.shape)) throw wrong(*reason);
   const std::int64_t passes =
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
@@ -120,7 +120,7 @@ std::string json_of(const Options& options, const Shown& shown) {
 
 std::string list_of(const std::vector<double>& ms) { return fmt::format("{}", fmt::join(ms, ", ")); }
 
-// "4 4 3 2", or "4 (stages 0 to 5), 3, 2" would be prettier still; runs of equal values are joined.
+// "8, 16 (stages 1 to 6), 8": runs of equal values are joined.
 template <class T>
 std::string runs_text(const std::vector<T>& values) {
   std::string text;
@@ -187,17 +187,17 @@ int show(const Options& options) {
 void add_shape_options(CLI::App& command, Options& options) {
   command.add_option("--stages", options.shape.stages, "Pipeline stages")
       ->required()
-      ->check(CLI::Range(1, kMostStages))
+      ->check(whole_number(1, kMostStages))
       ->type_name("P");
   command.add_option("--microbatches", options.shape.microbatches, "Micro-batches of one step")
       ->required()
-      ->check(CLI::Range(1, kMostMicrobatches))
+      ->check(whole_number(1, kMostMicrobatches))
       ->type_name("M");
   command.add_option("--chunks", options.shape.chunks, "Model chunks a stage, for interleaved schedules")
-      ->check(CLI::Range(1, kMostChunks))
+      ->check(whole_number(1, kMostChunks))
       ->type_name("V");
   command.add_option("--group", options.shape.group, "Micro-batch group of interleaving (default: the stages)")
-      ->check(CLI::Range(0, kMostMicrobatches))
+      ->check(whole_number(0, kMostMicrobatches))
       ->type_name("G");
 }
 
@@ -208,15 +208,15 @@ void add_time_options(CLI::App& command, Options& options) {
                   "chunk its own")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0.0, kLongestMs))
+      ->check(number_between(0, kLongestMs))
       ->type_name("MS");
   command.add_option("--backward", options.backward_ms, "The same of the backward pass, default 2")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0.0, kLongestMs))
+      ->check(number_between(0, kLongestMs))
       ->type_name("MS");
   command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages, default 0")
-      ->check(CLI::Range(0.0, kLongestMs))
+      ->check(number_between(0, kLongestMs))
       ->type_name("MS");
   command.add_flag("--blocking", options.blocking, "Sender and receiver wait for messages, as Megatron's 1F1B does");
 }

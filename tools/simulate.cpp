@@ -17,6 +17,7 @@
 #include "sim/report/text.h"
 #include "sim/report/trace.h"
 #include "tools/commands.h"
+#include "tools/options.h"
 #include "tools/ordered_parallel.h"
 #include "tools/output.h"
 
@@ -167,10 +168,10 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
   command->add_option("--fidelity", options->fidelity, "stage: one task a pass; kernel: every kernel and collective")
-      ->check(CLI::IsMember({"stage", "kernel"}))
-      ->type_name("KIND");
+      ->check(one_of({"stage", "kernel"}))
+      ->type_name("stage|kernel");
   command->add_option("--threads", options->threads, "Scenarios simulated at the same time")
-      ->check(CLI::Range(1, kMostThreads))
+      ->check(whole_number(1, kMostThreads))
       ->type_name("N");
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");
   add_colour_option(*command, options->colour);

@@ -6,10 +6,12 @@
 namespace foretoken::report {
 namespace {
 
-// Whether a bar stands among others than its own kind.
+// Whether activities take turns around a bar: at least two changes among it and the two bars on either side.
 bool takes_turns(const std::vector<GanttBar>& bars, std::size_t at) {
-  const Activity own = bars[at].activity;
-  return (at > 0 && bars[at - 1].activity != own) || (at + 1 < bars.size() && bars[at + 1].activity != own);
+  int changes = 0;
+  for (std::size_t b = at < 2 ? 1 : at - 1; b <= at + 2 && b < bars.size(); ++b)
+    changes += bars[b].activity != bars[b - 1].activity ? 1 : 0;
+  return changes > 1;
 }
 
 }  // namespace

@@ -129,9 +129,14 @@ std::string Table::text(const Paint& paint, std::size_t indent) const {
     const bool note = row.size() < columns_.size();
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (c > 0) out += "  ";
-      out += note && c + 1 == row.size() ? row[c] : cell(c, row[c]);
+      const bool last = c + 1 == row.size();
+      if (last && (note || columns_[c].align == Align::kLeft)) {  // may be long: wrapped, not padded
+        out = columns_of(out) + columns_of(row[c]) > kPageColumns ? paragraph(out, row[c]) : out + row[c];
+      } else {
+        out += cell(c, row[c]);
+      }
     }
-    out.erase(out.find_last_not_of(' ') + 1);
+    out.erase(out.find_last_not_of(" \n") + 1);
     return out;
   };
   std::vector<std::string> heads;

@@ -77,8 +77,9 @@ std::string recompute_text(const lowering::Recompute& recompute) {
     case model::RecomputeGranularity::kNone:
       return "recompute none";
     case model::RecomputeGranularity::kFull:
-      return recompute.block ? fmt::format("recompute full, {} layers of each chunk", recompute.layers)
-                             : fmt::format("recompute full, every {} layer(s)", recompute.layers);
+      return recompute.block         ? fmt::format("recompute full, {} layers of each chunk", recompute.layers)
+             : recompute.layers == 1 ? std::string("recompute full, every layer")
+                                     : fmt::format("recompute full, groups of {} layers", recompute.layers);
     case model::RecomputeGranularity::kSelective:
       break;
   }
@@ -92,10 +93,12 @@ std::string recompute_text(const lowering::Recompute& recompute) {
 
 std::string batch_row(const lowering::Scenario& scenario, const Resolved& resolved) {
   const lowering::Batch& batch = scenario.batch;
-  return fmt::format(
-      "{}, {}, {}; {} micro-batches a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
-      resolved("/batch/global", "global " + number(batch.global)),
-      resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)), number(scenario.microbatches()));
+  const int microbatches = scenario.microbatches();
+  return fmt::format("{}, {}, {}; {} micro-batch{} a step and replica",
+                     resolved("/batch/micro", "micro " + number(batch.micro)),
+                     resolved("/batch/global", "global " + number(batch.global)),
+                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)),
+                     number(microbatches), microbatches == 1 ? "" : "es");
 }
 
 std::string precision_row(const lowering::Scenario& scenario, const Resolved& resolved) {
