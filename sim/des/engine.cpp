@@ -2,6 +2,7 @@
 #include "sim/des/engine.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -18,15 +19,19 @@ class Run {
  public:
   Run(const TaskGraph& graph, std::span<Observer* const> observers)
       : graph_(graph), observers_(observers), network_(graph) {
-    states_.reserve(graph.tasks());
-    for (std::uint32_t task = 0; task < graph.tasks(); ++task)
-      states_.push_back({graph.duration({task}).ps, graph.in_degree({task})});
+    waiting_.reserve(graph.tasks());
+    for (std::uint32_t task = 0; task < graph.tasks(); ++task) {
+      const std::uint32_t edges = graph.in_degree({task});
+      waiting_.push_back(static_cast<std::uint8_t>(std::min(edges, kMany)));
+      if (edges >= kMany) waiting_many_.emplace(task, edges);
+    }
+    result_.start.assign(graph.tasks(), kNever);
     if (kFlows) result_.end.assign(graph.tasks(), kNever);
   }
 
   RunResult to_the_end() && {
-    for (std::uint32_t task = 0; task < states_.size(); ++task) {
-      if (states_[task].waiting == 0) ready_.push_back({task});
+    for (std::uint32_t task = 0; task < graph_.tasks(); ++task) {
+      if (waiting_[task] == 0) ready_.push_back({task});
     }
     start_ready();
     while (!queue_.empty()) {
@@ -42,11 +47,20 @@ class Run {
   }
 
  private:
-  /// All that starting a task and counting down to it touch, side by side: memory is what limits large graphs.
-  struct State {
-    std::int64_t ps;        // its duration; once it has started, the instant it did
-    std::uint32_t waiting;  // edges from tasks that have not ended; zero when it has started
-  };
+  // Memory is what limits large graphs: a byte per task keeps the counters in cache, and a task that has only one end
+  // to wait for is fetched before it starts. From kMany edges on the count is in waiting_many_.
+  static constexpr std::uint32_t kMany = 255;
+
+  void count_down(TaskId task) {
+    std::uint8_t& waiting = waiting_[task.value];
+    if (waiting == kMany) {
+      waiting = static_cast<std::uint8_t>(std::min(--waiting_many_[task.value], kMany));
+    } else {
+      --waiting;
+    }
+    if (waiting == 0) ready_.push_back(task);
+    if (waiting <= 1) graph_.prefetch(task);
+  }
 
   void end_all() {
     if (!ended_.empty()) result_.makespan = queue_.now();
@@ -54,20 +68,16 @@ class Run {
       if constexpr (kObserved) {
         for (Observer* observer : observers_) observer->on_end(task, queue_.now());
       }
-      graph_.for_each_successor(task, [this](TaskId after) {
-        if (--states_[after.value].waiting == 0) ready_.push_back(after);
-        graph_.prefetch(after);
-      });
+      graph_.for_each_successor(task, [this](TaskId after) { count_down(after); });
     }
   }
 
   void start_ready() {
     const Instant now = queue_.now();
     for (const TaskId task : ready_) {
-      State& state = states_[task.value];
-      queue_.push(later(now, {state.ps}), task);
-      state.ps = now.ps;
-      graph_.prefetch_successors(task, states_.data());
+      result_.start[task.value] = now;
+      queue_.push(later(now, graph_.duration(task)), task);
+      graph_.prefetch_successors(task, waiting_.data());
       if constexpr (kObserved) {
         for (Observer* observer : observers_) observer->on_start(task, now);
       }
@@ -91,15 +101,13 @@ class Run {
   }
 
   void write_result() {
-    result_.start.reserve(states_.size());
-    if (!kFlows) result_.end.reserve(states_.size());
+    if (!kFlows) result_.end.reserve(graph_.tasks());
     bool stuck = false;
-    for (std::uint32_t task = 0; task < states_.size(); ++task) {
-      const bool started = states_[task].waiting == 0;
+    for (std::uint32_t task = 0; task < graph_.tasks(); ++task) {
+      const Instant start = result_.start[task];
+      const bool started = start != kNever;
       stuck |= !started;
-      const Instant start = started ? Instant{states_[task].ps} : kNever;
       const Instant end = started ? start + graph_.duration({task}) : kNever;
-      result_.start.push_back(start);
       if constexpr (!kFlows) {
         result_.end.push_back(end);
       } else if (graph_.kind({task}) != TaskKind::kFlow) {
@@ -111,7 +119,8 @@ class Run {
 
   const TaskGraph& graph_;
   std::span<Observer* const> observers_;
-  std::vector<State> states_;
+  std::vector<std::uint8_t> waiting_;  // per task: edges from tasks that have not ended, or kMany
+  std::unordered_map<std::uint32_t, std::uint32_t> waiting_many_;
   FlowNetwork network_;
   EventQueue queue_;
   std::vector<TaskId> ended_, ready_;

@@ -77,7 +77,7 @@ TEST(EngineOracle, ObserversSeeTheSameRunInCausalOrder) {
     std::vector<std::size_t> started(plan.tasks.size(), 0), ended(plan.tasks.size(), 0);
     for (std::size_t i = 0; i < witness.events.size(); ++i) {
       const auto& [task, at, start] = witness.events[i];
-      RC_ASSERT(i == 0 || witness.events[i - 1].at <= at);
+      RC_ASSERT((i == 0 || witness.events[i - 1].at <= at));  // bare, || would not stop early
       RC_ASSERT(at == (start ? result.start : result.end)[task.value]);
       (start ? started : ended)[task.value] = i + 1;
     }

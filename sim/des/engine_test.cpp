@@ -140,9 +140,9 @@ TEST(Engine, ChainsWithoutDurationTakeNoTime) {
   EXPECT_EQ(result.start[last.value].ps, 3);
 }
 
-/// A task with many dependents and one with many dependencies: the places beside a task overflow.
+/// A task with many dependents and one with many dependencies: the places beside a task, and its counter, overflow.
 TEST(Engine, WideFansInAndOut) {
-  for (const std::uint32_t width : {1U, 3U, 4U, 6U, 7U, 100U}) {
+  for (const std::uint32_t width : {1U, 3U, 4U, 6U, 7U, 254U, 255U, 256U, 1000U}) {
     TaskGraph graph;
     const TaskId source = graph.add_delay(ps(5)), sink = graph.add_delay(ps(1));
     for (std::uint32_t i = 0; i < width; ++i) {

@@ -1,11 +1,14 @@
 // Event queues under the hold model: take the earliest event, schedule it again later, with a fixed number pending.
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
 #include "sim/des/event_queue.h"
+#include "sim/des/ladder_queue_bench.h"
 #include "sim/des/queue_contenders_bench.h"
+#include "sim/des/radix_heaps_bench.h"
 
 namespace foretoken::des {
 namespace {

@@ -1,6 +1,7 @@
 // Work as the engine sees it: streams that run tasks in order, and tasks that wait for one another.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -60,21 +61,18 @@ class TaskGraph {
   /// Calls f(after) for every dependency of `after` on `task`; streams do not count.
   template <class F>
   void for_each_dependent(TaskId task, F&& f) const;
-  /// Calls f(after) for every task that the end of `task` brings closer to its start: its dependents, and the next task
-  /// on each of its streams. One call per edge.
+  /// Calls f(after) for every edge out of `task`: its dependents, and the next task on each of its streams.
   template <class F>
   void for_each_successor(TaskId task, F&& f) const;
-  /// How many of these calls name `task`: it starts when as many ends have been counted.
+  /// Edges into `task`.
   [[nodiscard]] std::uint32_t in_degree(TaskId task) const { return in_degree_[task.value]; }
-
-  /// Hints to the memory: what for_each_successor(task) reads first; what it names, in `beside`, a table by task.
+  /// Memory hints: what for_each_successor(task) reads first, and what it names in `beside`, a table by task.
   void prefetch(TaskId task) const { __builtin_prefetch(&nodes_[task.value]); }
   template <class T>
   void prefetch_successors(TaskId task, const T* beside) const;
 
  private:
   static constexpr std::uint32_t kNone = ~0U;
-
   struct Node {
     Duration duration;
     std::uint32_t dependents[3] = {kNone, kNone, kNone};  // most tasks have no more

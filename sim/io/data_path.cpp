@@ -10,11 +10,7 @@
 #include "sim/io/text.h"
 
 namespace foretoken::io {
-namespace {
-
 namespace fs = std::filesystem;
-
-}  // namespace
 
 std::vector<fs::path> data_roots() {
   std::vector<fs::path> roots;
@@ -23,6 +19,13 @@ std::vector<fs::path> data_roots() {
   roots.emplace_back(FORETOKEN_SOURCE_DIR);
   roots.emplace_back(FORETOKEN_INSTALL_DIR);
   return roots;
+}
+
+std::optional<std::string> wrong_data_folder() {
+  const char* const own = std::getenv("FORETOKEN_DATA");
+  std::error_code error;
+  if (own == nullptr || *own == '\0' || fs::is_directory(own, error)) return std::nullopt;
+  return fmt::format("expected a folder with data, found {}", in_quotes(own));
 }
 
 std::vector<std::string> list_names(const DataKind& kind) {

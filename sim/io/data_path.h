@@ -24,6 +24,9 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// $FORETOKEN_DATA (if set), the current folder, the source folder and the installed folder compiled in, in this order.
 [[nodiscard]] std::vector<std::filesystem::path> data_roots();
 
+/// What is wrong with $FORETOKEN_DATA, if anything: a folder that is not there must not be passed over in silence.
+[[nodiscard]] std::optional<std::string> wrong_data_folder();
+
 /// Names of all files of a kind over all roots, sorted, each once.
 [[nodiscard]] std::vector<std::string> list_names(const DataKind& kind);
 

@@ -33,17 +33,22 @@ std::string_view name_of(Precision precision) {
 template <class Map>
 std::string precisions_of(const Map& map) {
   std::vector<std::string> names;
+  names.reserve(map.size());
   for (const auto& [precision, value] : map) names.emplace_back(in_quotes(name_of(precision)));
   return either(names);
 }
 
 void check_precision(const Node& root, const Sound& sound, const Scenario& scenario) {
-  if (!sound.cluster) return;
   const net::Gpu& gpu = scenario.cluster.gpu;
   const std::string name = in_quotes(name_of(scenario.precision));
-  if (!gpu.peak_of(scenario.precision))
+  if (sound.cluster && !gpu.peak_of(scenario.precision)) {
     root.complain("precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name), name,
                                            precisions_of(gpu.peak)));
+  } else if (sound.profile && !scenario.profile.gemm.contains(scenario.precision)) {
+    root.complain("precision",
+                  fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(scenario.profile.name),
+                              name, precisions_of(scenario.profile.gemm)));
+  }
 }
 
 void warn_of_slow_placements(const Scenario& scenario, std::vector<std::string>& warnings) {

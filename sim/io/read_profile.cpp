@@ -140,9 +140,9 @@ cost::MemoryBoundLaw read_memory_bound(const Node& node) {
 /// Complains about kinds of collectives that `curves` lack.
 template <class Curves>
 void want_every_kind(const Node& node, const Curves& curves) {
-  for (const auto& [name, kind] : kKinds)
-    if (std::none_of(curves.begin(), curves.end(), [&](const auto& curve) { return curve.kind == kind; }))
-      node.complain("curves", fmt::format("expected at least one curve of kind {}, found none", name));
+  for (const auto& known : kKinds)
+    if (std::none_of(curves.begin(), curves.end(), [&](const auto& curve) { return curve.kind == known.second; }))
+      node.complain("curves", fmt::format("expected at least one curve of kind {}, found none", known.first));
 }
 
 cost::InsideNodeLaw read_inside_node(const Node& node) {

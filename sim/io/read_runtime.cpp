@@ -43,9 +43,9 @@ std::optional<double> read_fitted(const Node& fitted, std::string_view key, Rang
 }
 
 void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
-  fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "gemm_factor", "host_per_layer_forward_us",
-                     "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us",
-                     "step_overhead_us"});
+  fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
+                     "host_per_layer_forward_us", "host_per_layer_backward_us", "host_growth_per_tensor_rank",
+                     "p2p_overhead_us", "step_overhead_us"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -54,6 +54,7 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   };
   number("gradient_accumulation_bytes", {.low = 0, .high = 1000}, runtime.gradient_accumulation_bytes);
   number("tensor_comm_factor", kFactor, runtime.tensor_comm_factor);
+  number("data_comm_factor", kFactor, runtime.data_comm_factor);
   number("gemm_factor", kFactor, runtime.gemm_factor);
   time("host_per_layer_forward_us", runtime.host_per_layer_forward);
   time("host_per_layer_backward_us", runtime.host_per_layer_backward);

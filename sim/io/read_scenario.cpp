@@ -107,6 +107,7 @@ Scenario read_scenario(const Document& document, Findings& findings) {
 
 /// From a parsed document to a scenario; throws when anything was found wrong on the way.
 Scenario complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
+  if (const auto wrong = wrong_data_folder()) findings.complaints.push_back({"FORETOKEN_DATA", "", *wrong});
   if (document) document = with_bases(std::move(*document), kScenarios, findings);
   findings.throw_if_wrong();
   document->source.notes_defaults = true;

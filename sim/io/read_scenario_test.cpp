@@ -207,6 +207,10 @@ TEST_F(Files, DataOfTheUserComeFirst) {
   const ScopedEnvironment data("FORETOKEN_DATA", folder_.string());
   EXPECT_EQ(read(kLeast).model.name, "mine");
   EXPECT_EQ(read(kLeast).model.layers, 80);
+  {
+    const ScopedEnvironment absent("FORETOKEN_DATA", "/no/such");
+    EXPECT_EQ(complaints(kLeast, {}), "FORETOKEN_DATA: expected a folder with data, found \"/no/such\"\n");
+  }
   EXPECT_THAT(list_names(kModels), Contains("zz-only-here"));
   EXPECT_THAT(list_names(kModels), Contains("gpt3-175b"));
 }

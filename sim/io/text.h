@@ -23,8 +23,8 @@ namespace foretoken::io {
 /// alignment).
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that `word` was probably meant to be: the first one that it begins, or else the one with the fewest edits,
-/// if they are few.
+/// The candidate that `word` was probably meant to be: the first one that it begins, or else the one with the fewest
+/// edits, if they are few.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// "; did you mean "X"?" for the nearest candidate, or nothing.

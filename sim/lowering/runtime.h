@@ -30,6 +30,7 @@ struct Runtime {
   // Fitted numbers, at most six, each explained in the file.
   double gradient_accumulation_bytes = 8;  ///< memory traffic per weight and micro-batch
   double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
+  double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
   double gemm_factor = 1;                  ///< time of GEMMs inside training, relative to the profile
   Seconds host_per_layer_forward;          ///< host time to issue one layer, tensor degree 1
   Seconds host_per_layer_backward;
