@@ -6,11 +6,16 @@
 namespace foretoken::report {
 namespace {
 
-// Whether activities take turns around a bar: at least two changes among it and the two bars on either side.
-bool takes_turns(const std::vector<GanttBar>& bars, std::size_t at) {
+// Whether activities take turns around a bar: at least two changes among it and the two bars on either side, as far as
+// idle time does not separate them.
+bool takes_turns(const std::vector<GanttBar>& bars, std::size_t at, double gap_ps) {
   int changes = 0;
-  for (std::size_t b = at < 2 ? 1 : at - 1; b <= at + 2 && b < bars.size(); ++b)
-    changes += bars[b].activity != bars[b - 1].activity ? 1 : 0;
+  for (std::size_t b = at < 2 ? 1 : at - 1; b <= at + 2 && b < bars.size(); ++b) {
+    const bool together = static_cast<double>(bars[b].begin.ps - bars[b - 1].end.ps) <= gap_ps;
+    if (!together && b <= at) changes = 0;
+    if (!together && b > at) break;
+    changes += together && bars[b].activity != bars[b - 1].activity ? 1 : 0;
+  }
   return changes > 1;
 }
 
@@ -41,10 +46,10 @@ std::vector<Stretch> condensed(const std::vector<GanttBar>& bars, double gap_ps)
   bool turns = false;
   for (std::size_t b = 0; b < bars.size(); ++b) {
     const auto begin = static_cast<double>(bars[b].begin.ps), end = static_cast<double>(bars[b].end.ps);
-    const bool other_rhythm =
-        b == 0 || takes_turns(bars, b) != turns || (!turns && bars[b].activity != bars[b - 1].activity);
+    const bool now = takes_turns(bars, b, gap_ps);
+    const bool other_rhythm = b == 0 || now != turns || (!now && bars[b].activity != bars[b - 1].activity);
     if (other_rhythm || begin - out.back().end > gap_ps) out.push_back({begin, end, {}});
-    turns = takes_turns(bars, b);
+    turns = now;
     out.back().end = std::max(out.back().end, end);
     out.back().share[static_cast<std::size_t>(bars[b].activity)] += end - begin;
   }

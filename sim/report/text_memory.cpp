@@ -9,7 +9,7 @@
 namespace foretoken::report {
 namespace {
 
-constexpr std::size_t kBarColumns = 36;
+constexpr std::size_t kBarColumns = 24;
 constexpr std::size_t kMostRows = 8;  // more stages are summarised
 
 struct Part {
