@@ -194,7 +194,7 @@ int run(const Options& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken compare gpt3-175b-1024-a100\n"
-    "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2,interleaved:4 --svg schedules.svg\n"
+    "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2 --svg schedules.svg\n"
     "  foretoken compare my.json --set batch.global=512 --json\n\n"
     "A schedule that the scenario cannot have is shown with the reason. Exit status 1: none is possible.\n";
 

@@ -119,7 +119,7 @@ Described described_models() {
                       {"heads"},
                       {"kv"},
                       {"ffn"},
-                      {"vocabulary"},
+                      {"vocab"},
                       {"activation", Align::kLeft},
                       {"head", Align::kLeft}},
           .row = row,

@@ -76,12 +76,17 @@ void OutputFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail(errno);
 }
 
-void OutputFile::commit() {
+void OutputFile::finish() {
+  if (file_ == nullptr) return;
   const bool flushed = std::fflush(file_) == 0;
   const int error = errno;
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
   if (!flushed) fail(error);
   if (!closed) fail(errno);
+}
+
+void OutputFile::commit() {
+  finish();
   if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   temporary_.clear();
 }

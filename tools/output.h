@@ -33,6 +33,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   void write(std::string_view text);
+  /// Everything written is on its way to the disk; only the name is still the temporary one.
+  void finish();
   void commit();
 
  private:

@@ -32,6 +32,7 @@ std::string read_text(const std::string& file) {
 // A stage a line; blank lines and what follows # do not count.
 schedule::Program parse_program(const std::string& text, const std::string& file) {
   constexpr std::size_t kMostComplaints = 20;
+  constexpr int kMostNumber = 1 << 24;
   schedule::Program program;
   std::vector<Complaint> complaints;
   std::istringstream lines(text);
@@ -41,7 +42,8 @@ schedule::Program parse_program(const std::string& text, const std::string& file
     std::istringstream words(line);
     schedule::StageProgram ops;
     for (std::string word; words >> word;) {
-      if (const auto op = schedule::parse_op(word)) {
+      const auto op = schedule::parse_op(word);
+      if (op && op->microbatch < kMostNumber && op->chunk < kMostNumber) {
         ops.push_back(*op);
       } else if (complaints.size() < kMostComplaints) {
         complaints.push_back(

@@ -96,6 +96,8 @@ class Files {
     if (svg_)
       svg_->write(
           report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.scenario.name)}));
+    if (trace_) trace_->finish();
+    if (svg_) svg_->finish();
     if (trace_) trace_->commit();
     if (svg_) svg_->commit();
   }
