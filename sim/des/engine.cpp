@@ -47,8 +47,8 @@ class Run {
   }
 
  private:
-  // Memory is what limits large graphs: a byte per task keeps the counters in cache, and a task that has only one end
-  // to wait for is fetched before it starts. From kMany edges on the count is in waiting_many_.
+  // Memory is what limits large graphs: a byte per task keeps the counters in cache, and what is about to start is
+  // fetched early. From kMany edges on the count is in waiting_many_.
   static constexpr std::uint32_t kMany = 255;
 
   void count_down(TaskId task) {
@@ -59,7 +59,7 @@ class Run {
       --waiting;
     }
     if (waiting == 0) ready_.push_back(task);
-    if (waiting <= 1) graph_.prefetch(task);
+    graph_.prefetch(task);
   }
 
   void end_all() {
