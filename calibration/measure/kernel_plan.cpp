@@ -68,6 +68,12 @@ AttentionSample attention_sample(std::int64_t batch, std::int64_t heads, std::in
   return sample;
 }
 
+/// The payload that gives every rank the same number of bf16 elements.
+double whole_elements(double bytes, int ranks) {
+  const double piece = 2.0 * ranks;
+  return std::max(1.0, std::floor(bytes / piece)) * piece;
+}
+
 std::vector<AttentionSample> attention_shapes() {
   constexpr std::int64_t kTokens = 16384, kHidden = 2048;  // arXiv:2307.08691 section 4.1
   std::vector<AttentionSample> plan;
@@ -139,7 +145,7 @@ std::vector<CollectiveSample> collective_plan(GroupShape group, Bytes largest, P
         if (in_place && kind != Collective::kAllReduce) continue;
         CollectiveSample sample;
         sample.kind = kind;
-        sample.bytes = Bytes(bytes);
+        sample.bytes = Bytes(whole_elements(bytes, group.ranks));
         sample.group = group;
         sample.in_place = in_place;
         sample.type = "bfloat16";
