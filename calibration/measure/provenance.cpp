@@ -9,6 +9,8 @@
 namespace foretoken::measure {
 namespace {
 
+// Old fields only: nvidia-smi refuses the whole question when it does not know one. None that changes from run to run
+// (temperature, clock now): each change would begin a new header.
 struct Field {
   std::string_view query, fact;
 };
@@ -16,13 +18,11 @@ constexpr std::array kFields{Field{"name", "name"},
                              Field{"driver_version", "driver"},
                              Field{"clocks.max.sm", "sm_clock_max"},
                              Field{"clocks.max.memory", "memory_clock_max"},
-                             Field{"clocks.applications.graphics", "sm_clock_application"},
                              Field{"power.limit", "power_limit"},
                              Field{"ecc.mode.current", "ecc"},
                              Field{"mig.mode.current", "mig"},
                              Field{"pcie.link.gen.max", "pcie_generation"},
                              Field{"pcie.link.width.max", "pcie_width"},
-                             Field{"temperature.gpu", "temperature_at_start"},
                              Field{"memory.total", "memory"}};
 
 std::string_view trimmed(std::string_view text) {
@@ -79,8 +79,7 @@ Facts smi_facts(std::string_view line) {
     if (line.empty()) return {};
     const std::string_view value = trimmed(take(line, ','));
     const bool known = !value.empty() && !value.starts_with("[");
-    // A temperature changes from run to run: it would start a new header at every one.
-    if (known && field.fact != "name" && field.fact != "temperature_at_start") facts.emplace_back(field.fact, value);
+    if (known && field.fact != "name") facts.emplace_back(field.fact, value);
   }
   return trimmed(line).empty() ? facts : Facts{};
 }

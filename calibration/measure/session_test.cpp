@@ -225,11 +225,11 @@ TEST(Launcher, KnowsItsPlaceUnderEachLauncher) {
 }
 
 TEST(Provenance, NvidiaSmisAnswerBecomesFacts) {
-  const Facts facts = smi_facts(
-      "NVIDIA H200, 580.159.03, 1980 MHz, 3201 MHz, [N/A], 700.00 W, Enabled, Disabled, 5, 16, 31, 143771 MiB\n");
+  const Facts facts =
+      smi_facts("NVIDIA H200, 580.159.03, 1980 MHz, 3201 MHz, 700.00 W, Enabled, [N/A], 5, 16, 143771 MiB\n");
   const Facts expected{{"driver", "580.159.03"},    {"sm_clock_max", "1980 MHz"}, {"memory_clock_max", "3201 MHz"},
-                       {"power_limit", "700.00 W"}, {"ecc", "Enabled"},           {"mig", "Disabled"},
-                       {"pcie_generation", "5"},    {"pcie_width", "16"},         {"memory", "143771 MiB"}};
+                       {"power_limit", "700.00 W"}, {"ecc", "Enabled"},           {"pcie_generation", "5"},
+                       {"pcie_width", "16"},        {"memory", "143771 MiB"}};
   EXPECT_EQ(facts, expected);
   EXPECT_TRUE(smi_facts("No devices were found\n").empty());
   EXPECT_TRUE(smi_facts("").empty());

@@ -142,7 +142,6 @@ void make_folder(const fs::path& folder) {
 }
 
 int report(const Run& run, bool stopped, bool time_up) {
-  std::vector<fs::path> files;
   if (fs::exists(run.options.out) && !fs::is_empty(run.options.out)) {
     const auto datasheet = measure::datasheet_of(run.device.name, Bytes(static_cast<double>(run.device.memory_bytes)),
                                                  measure::known_gpus());

@@ -12,6 +12,12 @@ constexpr int kThreads = 256;
 
 __device__ std::int64_t thread_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
+/// Counts that kernels divide by: 64-bit division would cost more than the memory access.
+unsigned short_count(std::int64_t count) {
+  if (count > std::int64_t{1} << 31) throw std::invalid_argument("more than 2^31 vectors in one kernel");
+  return static_cast<unsigned>(count);
+}
+
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
 /// A well-mixed number of a counter (splitmix64's finaliser).
@@ -61,11 +67,13 @@ __global__ void cast_kernel(const float4* in, Bf16* out, std::int64_t vectors) {
 }
 
 /// GELU by tanh, as Megatron-LM's fused kernel has it.
-__device__ float gelu(float x) { return 0.5F * x * (1 + tanhf(0.79788456F * x * (1 + 0.044715F * x * x))); }
+__device__ float gelu(float x) {
+  const float u = 0.79788456F * x * (1 + 0.044715F * x * x);
+  return x * (1 - __fdividef(1, __expf(2 * u) + 1));  // (1 + tanh u) / 2; tanhf would make this bound by arithmetic
+}
 
-__global__ void bias_gelu_kernel(const Bf16* in, const Bf16* bias, Bf16* out, std::int64_t vectors,
-                                 std::int64_t row_vectors) {
-  const std::int64_t i = thread_index();
+__global__ void bias_gelu_kernel(const Bf16* in, const Bf16* bias, Bf16* out, unsigned vectors, unsigned row_vectors) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= vectors) return;
   Eight x = load8(in, i);
   const Eight b = load8(bias, i % row_vectors);
@@ -74,14 +82,14 @@ __global__ void bias_gelu_kernel(const Bf16* in, const Bf16* bias, Bf16* out, st
   store8(out, i, x);
 }
 
-__global__ void swiglu_kernel(const Bf16* in, Bf16* out, std::int64_t vectors, std::int64_t row_vectors) {
-  const std::int64_t i = thread_index();
+__global__ void swiglu_kernel(const Bf16* in, Bf16* out, unsigned vectors, unsigned row_vectors) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= vectors) return;
-  const std::int64_t first = i / row_vectors * 2 * row_vectors + i % row_vectors;
+  const std::int64_t first = std::int64_t{i / row_vectors} * 2 * row_vectors + i % row_vectors;
   const Eight gate = load8(in, first), up = load8(in, first + row_vectors);
   Eight y;
 #pragma unroll
-  for (int j = 0; j < 8; ++j) y.at[j] = gate.at[j] / (1 + __expf(-gate.at[j])) * up.at[j];
+  for (int j = 0; j < 8; ++j) y.at[j] = __fdividef(gate.at[j], 1 + __expf(-gate.at[j])) * up.at[j];
   store8(out, i, y);
 }
 
@@ -164,13 +172,15 @@ void cast(const float* in, Bf16* out, Extent extent, cudaStream_t stream) {
 
 void bias_gelu(const Bf16* in, const Bf16* bias, Bf16* out, Extent extent, cudaStream_t stream) {
   const std::int64_t vectors = extent.elements() / 8;
-  bias_gelu_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, bias, out, vectors, extent.columns / 8);
+  bias_gelu_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, bias, out, short_count(vectors),
+                                                                 short_count(extent.columns / 8));
   check_launch("bias_gelu");
 }
 
 void swiglu(const Bf16* in, Bf16* out, Extent extent, cudaStream_t stream) {
   const std::int64_t vectors = extent.elements() / 8;
-  swiglu_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, out, vectors, extent.columns / 8);
+  swiglu_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, out, short_count(vectors),
+                                                              short_count(extent.columns / 8));
   check_launch("swiglu");
 }
 

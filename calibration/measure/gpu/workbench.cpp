@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 constexpr std::size_t kScratch = 64 << 20;  // cuBLASLt's workspace: twice what cuBLAS recommends for Hopper (32 MiB)
-constexpr std::size_t kMostCopies = 512;
+constexpr std::size_t kMostCopies = 1200;
 
 }  // namespace
 
