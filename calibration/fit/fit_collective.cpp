@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/fit/fit_size_correction.h"
 #include "calibration/fit/minimise.h"
 #include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
@@ -94,6 +95,42 @@ double highest_bus(const std::vector<Sample>& samples) {
   return highest;
 }
 
+/// A law in which every kind has the same curve.
+cost::Profile profile_with(const cost::CollectiveCurve& curve, double reference) {
+  cost::InsideNodeLaw law{.reference = gigabytes_per_second(reference)};
+  for (const CollectiveKind each : kKinds) {
+    law.curves.push_back(curve);
+    law.curves.back().kind = each;
+  }
+  return {.nvlink = std::move(law)};
+}
+
+cost::SizeCorrection correction_of(const cost::Profile& smooth, const std::vector<Sample>& samples) {
+  std::vector<SizePull> pulls;
+  for (const Sample& sample : samples) {
+    const Seconds law = cost::collective_time(sample.shape, sample.links, smooth);
+    pulls.push_back({sample.shape.payload.value(), std::log(sample.seconds / law.value())});
+  }
+  return fit_size_correction(pulls, [&](double bytes) {
+    CollectiveShape shape = samples.front().shape;
+    shape.payload = Bytes(bytes);
+    return cost::collective_time(shape, samples.front().links, smooth).value();
+  });
+}
+
+/// The curve with what it misses at each size. Its evidence comes from samples that neither the curve nor its
+/// correction saw; the correction that is kept then has them too, since a table has only a row or two per octave.
+cost::CollectiveCurve corrected(cost::CollectiveCurve curve, const std::vector<Sample>& samples,
+                                const TablePool& pool) {
+  const cost::Profile smooth = profile_with(curve, pool.reference_gb_per_s);
+  std::vector<Sample> fitted, apart;
+  for (const Sample& sample : samples) (held_out(sample.key) ? apart : fitted).push_back(sample);
+  curve.correction = correction_of(smooth, fitted);
+  curve.evidence = evidence(pool.source, fitted.size(), outcomes(apart, profile_with(curve, pool.reference_gb_per_s)));
+  curve.correction = correction_of(smooth, samples);
+  return curve;
+}
+
 /// `latency`: known beforehand, or nothing when the tables show it.
 cost::CollectiveCurve fit_curve(CollectiveKind kind, int ranks, const std::vector<CollectiveTable>& tables,
                                 const TablePool& pool, std::optional<Seconds> latency) {
@@ -108,21 +145,12 @@ cost::CollectiveCurve fit_curve(CollectiveKind kind, int ranks, const std::vecto
         .spread = rounded(1e-3 * std::exp(at[1])),
         .plateau = gigabytes_per_second(rounded(plateau))};
   };
-  const ProfileOf profile_of = [&](const Arguments& at) {
-    cost::InsideNodeLaw law{.reference = gigabytes_per_second(pool.reference_gb_per_s)};
-    for (const CollectiveKind each : kKinds) {
-      law.curves.push_back(curve_of(at));
-      law.curves.back().kind = each;
-    }
-    return cost::Profile{.nvlink = std::move(law)};
-  };
+  const ProfileOf profile_of = [&](const Arguments& at) { return profile_with(curve_of(at), pool.reference_gb_per_s); };
   Arguments start{1.1, 1.0};
   if (!latency) start.push_back(std::log(lowest_floor(tables) * 1e6));
-  cost::Evidence proof;
-  const Arguments best = fit(samples, profile_of, start, pool.source, proof);
-  cost::CollectiveCurve curve = curve_of(best);
-  curve.evidence = proof;
-  return curve;
+  cost::Evidence smooth_proof;
+  const Arguments best = fit(samples, profile_of, start, pool.source, smooth_proof);
+  return corrected(curve_of(best), samples, pool);
 }
 
 /// Latency at `ranks` on the straight line over log2(ranks) through the two nearest curves of the kind.
@@ -242,6 +270,12 @@ cost::InsideNodeLaw fit_inside(const TablePool& pool, const cost::InsideNodeLaw*
   std::stable_sort(law.curves.begin(), law.curves.end(),
                    [](const auto& a, const auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; });
   return law;
+}
+
+cost::CollectiveCurve fit_tables(const TablePool& pool) {
+  expects(std::any_of(pool.tables.begin(), pool.tables.end(), starts_small), "some table shows its latency");
+  const CollectiveTable& first = pool.tables.front();
+  return fit_curve(first.kind, first.ranks, pool.tables, pool, std::nullopt);
 }
 
 double highest_two_node_gain(const TablePool& pool) {

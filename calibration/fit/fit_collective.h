@@ -21,6 +21,10 @@ struct TablePool {
 /// sizes.
 [[nodiscard]] cost::InsideNodeLaw fit_inside(const TablePool& pool, const cost::InsideNodeLaw* latencies = nullptr);
 
+/// The curve of one kind and group size inside a node from its own tables alone: what a machine that is measured gets.
+/// Rows of 8 KiB and more. Precondition: same kind and ranks, at least one table with rows of 64 KiB and less.
+[[nodiscard]] cost::CollectiveCurve fit_tables(const TablePool& pool);
+
 /// What tables across nodes may not show.
 struct AcrossGivens {
   std::optional<double> two_node_gain;  ///< hidden when the links inside the node are the narrower ones

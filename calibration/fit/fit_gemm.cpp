@@ -16,7 +16,8 @@ namespace foretoken::fit {
 namespace {
 
 bool like_training(const GemmShape& shape) {
-  return shape.m >= 128 && shape.m % 64 == 0 && shape.n >= 64 && shape.k >= 64;
+  return shape.pass != GemmPass::kWeightGradient && shape.batch == 1 && shape.m >= 128 && shape.m % 64 == 0 &&
+         shape.n >= 64 && shape.k >= 64;
 }
 
 Arguments arguments_of(const GemmFit& fit) {
@@ -60,14 +61,29 @@ Arguments best_of_starts(const Objective& objective, const GemmFit& fit) {
   return best;
 }
 
-cost::Profile profile_with(const cost::GemmLaw& law) { return {.gemm = {{Precision::kBf16, law}}}; }
+cost::Profile profile_with(const cost::GemmLaw& law, Precision precision = Precision::kBf16) {
+  return {.gemm = {{precision, law}}};
+}
 
 std::vector<Outcome> outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
-  const cost::Profile profile = profile_with(law);
   std::vector<Outcome> all;
+  if (samples.empty()) return all;
+  const cost::Profile profile = profile_with(law, samples.front().shape.precision);
   for (const GemmSample& sample : samples)
     all.push_back({cost::gemm_time(sample.shape, profile).value(), sample.seconds});
   return all;
+}
+
+/// Median of measured over predicted on products in the layout of weight gradients; 1 without such.
+double weight_gradient_factor(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
+  std::vector<double> ratios;
+  for (const GemmSample& sample : samples)
+    if (sample.shape.pass == GemmPass::kWeightGradient)
+      ratios.push_back(sample.seconds / outcomes({sample}, law).front().predicted);
+  if (ratios.empty()) return 1;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return rounded(*middle);
 }
 
 /// What enters the fit, and what is held out.
@@ -89,8 +105,9 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
     return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)}));
   };
   cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
+  std::tie(fitted, apart) = divided(fit.correct ? samples : steady);
+  law.weight_gradient_factor = weight_gradient_factor(fitted, law);
   if (fit.correct) {
-    std::tie(fitted, apart) = divided(samples);
     for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
       law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law);
   }

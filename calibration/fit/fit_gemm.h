@@ -14,7 +14,8 @@ struct GemmFit {
 };
 
 /// Robust fit (mean absolute log error). The constants come from products that training runs, m >= 128 and a multiple
-/// of 64, n, k >= 64; the correction from all. One sample in five is held out.
+/// of 64, n, k >= 64; the factor of weight gradients and the
+/// corrections of each layout from all. One sample in five is held out. Samples have one precision.
 [[nodiscard]] cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source);
 
 /// The forward products of an operator table's system as samples.

@@ -8,7 +8,9 @@
 #include "calibration/fit/fit_collective.h"
 #include "calibration/fit/fit_correction.h"
 #include "calibration/fit/fit_gemm.h"
+#include "calibration/fit/fit_size_correction.h"
 #include "calibration/fit/minimise.h"
+#include "calibration/fit/monotone.h"
 #include "calibration/fit/residuals.h"
 #include "calibration/fit/solve.h"
 #include "sim/cost/costs.h"
@@ -130,6 +132,27 @@ TEST(Solve, SymmetricSystem) {
   matrix.values = {4, 2, 1, 2, 5, 3, 1, 3, 6};
   const std::vector<double> x = solve(matrix, {4 + 2 * 2 + 3, 2 + 5 * 2 + 3 * 3, 1 + 3 * 2 + 6 * 3});
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(x[i], double(i + 1), 1e-12);
+}
+
+TEST(FitSizeCorrection, FollowsStepsAndNeverFalls) {
+  // A protocol that changes at 1 MiB: the law alone is 30 % off on one side.
+  const auto law = [](double bytes) { return 10e-6 + bytes / 200e9; };
+  std::vector<SizePull> pulls;
+  for (double bytes = 8192; bytes < 4e9; bytes *= 2) pulls.push_back({bytes, bytes < (1 << 20) ? 0.3 : 0.0});
+  const cost::SizeCorrection line = fit_size_correction(pulls, law);
+  ASSERT_EQ(line.log_ratio.size(), 19u);  // 2^13 to 2^31, a knot for each octave
+  EXPECT_NEAR(line.log_ratio.at(3), 0.3, 0.03);
+  EXPECT_NEAR(line.log_ratio.at(12), 0.0, 0.03);
+  for (std::size_t i = 1; i < line.log_ratio.size(); ++i) {
+    const double before = law(std::exp2(12.0 + double(i))) * std::exp(line.log_ratio[i - 1]);
+    EXPECT_GE(law(std::exp2(13.0 + double(i))) * std::exp(line.log_ratio[i]), before * 0.999);
+  }
+  EXPECT_TRUE(fit_size_correction({pulls.begin(), pulls.begin() + 3}, law).log_ratio.empty());
+}
+
+TEST(WithRises, PoolsNeighboursThatFall) {
+  EXPECT_THAT(with_rises({1, 3, 2, 4}, {0, 0, 0}), ::testing::ElementsAre(1, 2.5, 2.5, 4));
+  EXPECT_THAT(with_rises({0, 0, 0}, {-1, 1}), ::testing::ElementsAre(0, -0.5, 0.5));
 }
 
 /// A table that follows latency 10 us x log2(ranks), 200 GB/s; `overhead_us` is what the harness adds.

@@ -58,11 +58,18 @@ Json axis(const cost::GemmCorrection::Axis& a) {
   return {{"first_log2", a.first}, {"last_log2", a.last}, {"knots", a.knots}};
 }
 
-/// Whole ten-thousandths: short to read, and far finer than any measurement.
+/// Short to read, and far finer than any measurement.
+Json ten_thousandths(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(std::lround(1e4 * value));
+  return list;
+}
+
 Json correction(const cost::GemmCorrection& grid) {
-  Json values = Json::array();
-  for (const double value : grid.log_ratio) values.push_back(std::lround(1e4 * value));
-  return {{"m", axis(grid.m)}, {"n", axis(grid.n)}, {"k", axis(grid.k)}, {"log_ratio_1e4", std::move(values)}};
+  return {{"m", axis(grid.m)},
+          {"n", axis(grid.n)},
+          {"k", axis(grid.k)},
+          {"log_ratio_1e4", ten_thousandths(grid.log_ratio)}};
 }
 
 Json corrections(const cost::GemmLaw& gemm) {
@@ -134,8 +141,17 @@ Json attention(const cost::AttentionLaws& laws) {
 }
 
 Json values(const cost::CollectiveCurve& c) {
-  return {{"ranks", c.ranks},          {"latency_us", us(c.latency)},       {"gb_per_s", gb(c.bandwidth)},
-          {"spread_sqrt_s", c.spread}, {"plateau_gb_per_s", gb(c.plateau)}, {"evidence", evidence(c.evidence)}};
+  Json json{{"ranks", c.ranks},
+            {"latency_us", us(c.latency)},
+            {"gb_per_s", gb(c.bandwidth)},
+            {"spread_sqrt_s", c.spread},
+            {"plateau_gb_per_s", gb(c.plateau)}};
+  if (!c.correction.log_ratio.empty())
+    json["correction"] = {{"first_log2", c.correction.first_log2},
+                          {"last_log2", c.correction.last_log2},
+                          {"log_ratio_1e4", ten_thousandths(c.correction.log_ratio)}};
+  json["evidence"] = evidence(c.evidence);
+  return json;
 }
 
 Json values(const cost::AcrossNodesCurve& c) {

@@ -140,7 +140,12 @@ std::optional<CollectiveKind> kind_of(const std::string& name) {
 
 }  // namespace
 
-std::string GemmSample::key() const { return fmt::format("{} {} {}", shape.m, shape.n, shape.k); }
+std::string GemmSample::key() const {
+  std::string key = fmt::format("{} {} {}", shape.m, shape.n, shape.k);
+  if (shape.batch != 1 || shape.pass != GemmPass::kForward)
+    key += fmt::format(" x {} pass {}", shape.batch, static_cast<int>(shape.pass));
+  return key;
+}
 
 std::string OperatorSample::key() const {
   if (attention) return fmt::format("{} {} {} {}", system, shape.heads, shape.q_length, shape.backward);

@@ -34,6 +34,18 @@ Seconds smooth_time(Bytes volume, Seconds latency, BytesPerSecond bandwidth, dou
   return latency + std::max(Seconds(x + spread * std::sqrt(x)), volume / plateau);
 }
 
+/// measured / law at a payload; 1 without a correction.
+double size_factor(const SizeCorrection& correction, Bytes payload) {
+  const std::vector<double>& values = correction.log_ratio;
+  if (values.empty()) return 1;
+  const double octave = std::log2(std::max(payload.value(), 1.0));
+  const double part = (octave - correction.first_log2) / (correction.last_log2 - correction.first_log2);
+  const double at = std::clamp(part, 0.0, 1.0) * static_cast<double>(values.size() - 1);
+  const auto cell = std::min(static_cast<std::size_t>(at), values.size() - 2);
+  const double beyond = at - static_cast<double>(cell);
+  return std::exp((1 - beyond) * values[cell] + beyond * values[cell + 1]);
+}
+
 /// The measured group sizes at and below, and at and above `ranks`, and how far between them (in log2) it lies.
 struct Bracket {
   const CollectiveCurve* below;
@@ -75,7 +87,8 @@ Seconds inside_node(const CollectiveShape& shape, const InsideNodeLaw& law, Byte
   const Bracket b = bracket(law, shape.kind, shape.group.ranks);
   const Bytes volume = ring_bytes(shape);
   const auto at = [&](const CollectiveCurve& c) {
-    return smooth_time(volume, c.latency, scale * c.bandwidth, c.spread, scale * c.plateau);
+    return size_factor(c.correction, shape.payload) *
+           smooth_time(volume, c.latency, scale * c.bandwidth, c.spread, scale * c.plateau);
   };
   return (1 - b.weight) * at(*b.below) + b.weight * at(*b.above) + b.doublings_beyond * latency_slope(b);
 }
@@ -122,10 +135,11 @@ Seconds across_nodes(const CollectiveShape& shape, const NodeLinks& links, const
 
 /// Time of one collective that starts on all ranks at once.
 ///
-///   t = latency + max(V / B + spread sqrt(V / B), V / plateau)
+///   t = (latency + max(V / B + spread sqrt(V / B), V / plateau)) x correction(payload)
 ///   V = 2 (n-1)/n payload (all-reduce), (n-1)/n payload (gather, scatter, all-to-all), payload (broadcast)
 ///   one node: B, latency, spread per kind and group size, B scaled with the link rate
-///   across nodes: B = efficiency x share of the NICs, at most the rate inside a node; latency grows with log2(nodes)
+///   across nodes: B = efficiency x share of the NICs, at most the rate inside a node; latency grows with log2(nodes);
+///                 no correction
 ///
 /// Source: public nccl-tests tables, see the profile; traffic factors from nccl-tests, doc/PERFORMANCE.md.
 /// Holds for: no other traffic than `groups_per_node` equal groups, equal ranks on every node.

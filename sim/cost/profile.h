@@ -42,7 +42,14 @@ struct MemoryBoundLaw {
   Evidence evidence{};
 };
 
-/// t = latency + max(x + spread sqrt(x), V / plateau) with x = V / bandwidth and V the ring bytes of one rank.
+/// What the smooth law misses where NCCL changes its protocol or algorithm: log(measured / law), linear between knots
+/// that stand evenly over log2 of the payload's bytes; the ends hold beyond. No values: no correction.
+struct SizeCorrection {
+  double first_log2 = 0, last_log2 = 1;
+  std::vector<double> log_ratio{};
+};
+
+/// t = correction (latency + max(x + spread sqrt(x), V / plateau)) with x = V / bandwidth, V the ring bytes of a rank.
 struct CollectiveCurve {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   int ranks = 2;
@@ -50,6 +57,7 @@ struct CollectiveCurve {
   BytesPerSecond bandwidth{};  ///< asymptote of the bus bandwidth
   double spread = 0;           ///< sqrt(seconds)
   BytesPerSecond plateau{};    ///< highest bus bandwidth allowed
+  SizeCorrection correction{};
   Evidence evidence{};
 };
 

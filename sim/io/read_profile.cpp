@@ -18,7 +18,8 @@ constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
 constexpr Range kSpread{.low = 0, .high = 1e3};
 constexpr Range kTokens{.low = 0, .high = 1e9};
-constexpr Range kOctaves{.low = 0, .high = 40};  // log2 of a dimension
+constexpr Range kLogRatio{.low = -30000, .high = 30000};  // ten-thousandths: factors up to e^3
+constexpr Range kOctaves{.low = 0, .high = 40};           // log2 of a dimension
 constexpr WholeRange kCount{.low = 0, .high = 1'000'000'000};
 constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
@@ -80,7 +81,7 @@ cost::GemmCorrection read_correction(const Node& node) {
   cost::GemmCorrection grid{.m = read_axis(node.object("m")),
                             .n = read_axis(node.object("n")),
                             .k = read_axis(node.object("k")),
-                            .log_ratio = node.numbers("log_ratio_1e4", {.low = -30000, .high = 30000})};
+                            .log_ratio = node.numbers("log_ratio_1e4", kLogRatio)};
   const std::size_t knots = static_cast<std::size_t>(grid.m.knots * grid.n.knots * grid.k.knots);
   if (grid.log_ratio.size() != knots)
     node.complain("log_ratio_1e4",
@@ -190,17 +191,31 @@ void want_every_kind(const Node& node, const Curves& curves) {
       node.complain("curves", fmt::format("expected at least one curve of kind {}, found none", known.first));
 }
 
+cost::SizeCorrection read_size_correction(const Node& node) {
+  node.allow_only({"first_log2", "last_log2", "log_ratio_1e4"});
+  cost::SizeCorrection correction{.first_log2 = node.number("first_log2", kOctaves),
+                                  .last_log2 = node.number("last_log2", kOctaves),
+                                  .log_ratio = node.numbers("log_ratio_1e4", kLogRatio)};
+  if (correction.last_log2 <= correction.first_log2) node.complain("last_log2", "expected more than first_log2");
+  if (correction.log_ratio.size() < 2) node.complain("log_ratio_1e4", "expected at least two values");
+  for (double& value : correction.log_ratio) value *= 1e-4;
+  return correction;
+}
+
 cost::InsideNodeLaw read_inside_node(const Node& node) {
   node.allow_only({"reference_gb_per_s", "curves"});
   cost::InsideNodeLaw law{.reference = gb(node, "reference_gb_per_s"), .curves = {}};
   for (const Node& curve : node.array("curves")) {
-    curve.allow_only({"kinds", "ranks", "latency_us", "gb_per_s", "spread_sqrt_s", "plateau_gb_per_s", "evidence"});
-    cost::CollectiveCurve one{.ranks = static_cast<int>(curve.whole("ranks", {.low = 2, .high = 1'000'000})),
-                              .latency = us(curve, "latency_us"),
-                              .bandwidth = gb(curve, "gb_per_s"),
-                              .spread = curve.number("spread_sqrt_s", kSpread),
-                              .plateau = gb(curve, "plateau_gb_per_s"),
-                              .evidence = read_evidence(curve)};
+    curve.allow_only(
+        {"kinds", "ranks", "latency_us", "gb_per_s", "spread_sqrt_s", "plateau_gb_per_s", "correction", "evidence"});
+    cost::CollectiveCurve one;
+    one.ranks = static_cast<int>(curve.whole("ranks", {.low = 2, .high = 1'000'000}));
+    one.latency = us(curve, "latency_us");
+    one.bandwidth = gb(curve, "gb_per_s");
+    one.spread = curve.number("spread_sqrt_s", kSpread);
+    one.plateau = gb(curve, "plateau_gb_per_s");
+    if (const auto correction = curve.find_object("correction")) one.correction = read_size_correction(*correction);
+    one.evidence = read_evidence(curve);
     for (const CollectiveKind kind : read_kinds(curve)) {
       one.kind = kind;
       law.curves.push_back(one);

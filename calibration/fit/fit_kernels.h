@@ -1,0 +1,15 @@
+// Attention and memory-bound laws from one machine's own measurements.
+#pragma once
+
+#include "calibration/import/samples.h"
+#include "sim/cost/profile.h"
+
+namespace foretoken::fit {
+
+/// Replaces the law of every head dimension and mask with at least six forward and six backward fused kernels.
+void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples);
+
+/// Efficiency and launch over all kernels whose data were not in the cache.
+void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples);
+
+}  // namespace foretoken::fit

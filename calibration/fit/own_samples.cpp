@@ -1,0 +1,74 @@
+// Sorting measurements by what they are of.
+#include "calibration/fit/own_samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace foretoken::fit {
+namespace {
+
+std::optional<CollectiveKind> kind_of(measured::Collective kind) {
+  switch (kind) {
+    case measured::Collective::kAllReduce:
+      return CollectiveKind::kAllReduce;
+    case measured::Collective::kAllGather:
+      return CollectiveKind::kAllGather;
+    case measured::Collective::kReduceScatter:
+      return CollectiveKind::kReduceScatter;
+    case measured::Collective::kAllToAll:
+      return CollectiveKind::kAllToAll;
+    case measured::Collective::kBroadcast:
+      return CollectiveKind::kBroadcast;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Samples& samples) {
+  std::set<Precision> accumulated;
+  for (const auto& sample : samples.gemms)
+    if (sample.adds_to_fp32 && sample.shape.pass == GemmPass::kWeightGradient)
+      accumulated.insert(sample.shape.precision);
+  std::map<Precision, std::vector<GemmSample>> sorted;
+  for (const auto& sample : samples.gemms) {
+    const bool weight = sample.shape.pass == GemmPass::kWeightGradient;
+    if (sample.adds_to_fp32 != (weight && accumulated.count(sample.shape.precision) > 0)) continue;
+    sorted[sample.shape.precision].push_back({sample.shape, sample.time.median.value()});
+  }
+  return sorted;
+}
+
+std::vector<CollectiveTable> collective_tables(const measured::Samples& samples) {
+  using Key = std::tuple<CollectiveKind, int, int, int, bool>;
+  std::map<Key, std::vector<CollectiveTable::Row>> rows;
+  for (const auto& sample : samples.collectives) {
+    const auto kind = kind_of(sample.kind);
+    if (!kind || sample.group.ranks < 2 || sample.bytes.value() <= 0) continue;
+    const double seconds = sample.time.median.value();
+    const double bus = sample.bytes.value() / seconds * measured::bus_factor(sample.kind, sample.group.ranks) / 1e9;
+    rows[{*kind, sample.group.ranks, sample.group.nodes, sample.group.ranks_per_node, sample.in_place}].push_back(
+        {sample.bytes.value(), seconds, bus});
+  }
+  std::vector<CollectiveTable> tables;
+  for (auto& [key, list] : rows) {
+    const auto [kind, ranks, nodes, ranks_per_node, in_place] = key;
+    if (in_place && rows.count({kind, ranks, nodes, ranks_per_node, false}) > 0) continue;
+    std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    tables.push_back({.id = fmt::format("{} {} {} {}", static_cast<int>(kind), ranks, nodes, ranks_per_node),
+                      .gpu = "",
+                      .network = "",
+                      .kind = kind,
+                      .ranks = ranks,
+                      .nodes = nodes,
+                      .ranks_per_node = ranks_per_node,
+                      .rows = list});
+  }
+  return tables;
+}
+
+}  // namespace foretoken::fit
