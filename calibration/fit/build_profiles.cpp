@@ -44,10 +44,13 @@ cost::GemmLaw table_gemm(const Measurements& data, const Datasheet& gpu, const s
   return law;
 }
 
-/// NT with fp32 accumulation relative to TN and NN, from an operator table.
-double weight_gradient_factor(const Measurements& data, const std::string& system, const cost::GemmLaw& law) {
-  const double nt = median_ratio(data.operators, system, GemmPass::kWeightGradient, 0, law);
-  return rounded(nt / median_ratio(data.operators, system, GemmPass::kForward, 0, law), 3);
+/// NT with fp32 accumulation relative to TN and NN, from an operator table; of the law alone, since what corrects
+/// forward products says nothing of NT.
+double weight_gradient_factor(const Measurements& data, const std::string& system, cost::GemmLaw law) {
+  law.corrections = {};
+  law.weight_gradient_factor = 1;
+  const double nt = median_ratio(data.operators, system, true, 0, law);
+  return rounded(nt / median_ratio(data.operators, system, false, 0, law), 3);
 }
 
 cost::TileWaveLaw& tile_law(cost::GemmLaw& law) { return std::get<cost::TileWaveLaw>(law.law); }
@@ -171,7 +174,7 @@ Profile b200(const Measurements& data, const Collectives& c, const cost::Attenti
   Profile profile = named(kB200);
   const char* system = "b200_bf16_ceperm";
   cost::GemmLaw gemm = table_gemm(data, kB200, "TensorRT-LLM 1.3.0rc10 bf16 table", 1);
-  tile_law(gemm).sustained_factor = rounded(median_ratio(data.operators, system, GemmPass::kForward, 100e-6, gemm), 3);
+  tile_law(gemm).sustained_factor = rounded(median_ratio(data.operators, system, false, 100e-6, gemm), 3);
   gemm.weight_gradient_factor = weight_gradient_factor(data, system, gemm);
   gemm.evidence.source +=
       "; sustained_factor: median over SimuMax b200 operators of 0.1 ms or more (residuals without it)";

@@ -118,21 +118,22 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
 std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators, const std::string& system) {
   std::vector<GemmSample> samples;
   for (const OperatorSample& sample : operators)
-    if (!sample.attention && sample.system == system && sample.gemm.pass == GemmPass::kForward)
+    if (!sample.attention && sample.system == system && sample.gemm.pass != GemmPass::kWeightGradient) {
       samples.push_back({sample.gemm, sample.seconds});
+      samples.back().shape.pass = GemmPass::kForward;
+    }
   return samples;
 }
 
-double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system, GemmPass pass,
+double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system, bool weight_gradients,
                     double shortest_s, const cost::GemmLaw& law) {
   const cost::Profile profile = profile_with(law);
   std::vector<double> ratios;
   for (const OperatorSample& sample : operators) {
-    if (sample.attention || sample.system != system || sample.gemm.pass != pass || sample.seconds < shortest_s)
+    const bool weight = sample.gemm.pass == GemmPass::kWeightGradient;
+    if (sample.attention || sample.system != system || weight != weight_gradients || sample.seconds < shortest_s)
       continue;
-    GemmShape shape = sample.gemm;
-    shape.pass = GemmPass::kForward;
-    ratios.push_back(sample.seconds / cost::gemm_time(shape, profile).value());
+    ratios.push_back(sample.seconds / cost::gemm_time(sample.gemm, profile).value());
   }
   expects(!ratios.empty(), "the operator table has products of the system and pass");
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);

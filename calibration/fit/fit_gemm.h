@@ -18,12 +18,13 @@ struct GemmFit {
 /// corrections of each layout from all. One sample in five is held out. Samples have one precision.
 [[nodiscard]] cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source);
 
-/// The forward products of an operator table's system as samples.
+/// The products of an operator table's system that are no weight gradients, as forward ones.
 [[nodiscard]] std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators,
                                                        const std::string& system);
 
-/// Median of measured / predicted over an operator table's products of one pass that last at least `shortest_s`.
+/// Median of measured / predicted over an operator table's products, weight gradients or all others, that last at
+/// least `shortest_s`.
 [[nodiscard]] double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system,
-                                  GemmPass pass, double shortest_s, const cost::GemmLaw& law);
+                                  bool weight_gradients, double shortest_s, const cost::GemmLaw& law);
 
 }  // namespace foretoken::fit

@@ -95,12 +95,14 @@ std::int64_t named(const std::string& shape, const std::string& name) {
 
 OperatorSample gemm_operator(const Csv& csv) {
   OperatorSample sample{.system = csv.text("system")};
-  const bool weight = csv.text("layout") == "NT";
+  const std::string& layout = csv.text("layout");
   sample.gemm = {.m = csv.integer("m"),
                  .n = csv.integer("n"),
                  .k = csv.integer("k"),
                  .batch = csv.integer("b"),
-                 .pass = weight ? GemmPass::kWeightGradient : GemmPass::kForward};
+                 .pass = layout == "NT"   ? GemmPass::kWeightGradient
+                         : layout == "NN" ? GemmPass::kInputGradient
+                                          : GemmPass::kForward};
   sample.seconds = (sample.gemm.flop() / teraflops(csv.number("tflops"))).value();
   return sample;
 }
