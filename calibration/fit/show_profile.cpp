@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <optional>
 
 #include "calibration/fit/typical_work.h"
