@@ -13,10 +13,10 @@ namespace foretoken::net {
 /// A GPU by its datasheet (topologies/gpus/NAME.json). Rates are dense, without sparsity.
 struct Gpu {
   std::string name;
-  std::string architecture;                     ///< "volta", "ampere", "hopper", "blackwell"
-  std::map<Precision, FlopPerSecond> peak;      ///< dense matrix rates
+  std::string architecture;                 ///< "volta", "ampere", "hopper", "blackwell"
+  std::map<Precision, FlopPerSecond> peak;  ///< dense matrix rates
   int streaming_multiprocessors = 0;
-  Bytes memory;                                 ///< what the driver reports, not the marketing figure
+  Bytes memory;  ///< what the driver reports, not the marketing figure
   BytesPerSecond memory_bandwidth;
   std::optional<double> tdp_watts;
   std::string source;
@@ -32,10 +32,10 @@ struct Gpu {
 struct Cluster {
   std::string name;
   Gpu gpu;
-  int gpus_per_node = 8;         ///< GPUs of one host
-  std::string nvlink_fabric;     ///< "nvswitch", "hybrid-cube-mesh", "bridge" or "none"
-  NodeLinks links;               ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
-  std::string fabric_kind;       ///< "fat-tree", "single-switch", "dragonfly"
+  int gpus_per_node = 8;      ///< GPUs of one host
+  std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge" or "none"
+  NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
+  std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"
   bool rail_optimized = false;
   std::optional<double> price_per_gpu_hour;
   std::string source;

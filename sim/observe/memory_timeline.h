@@ -20,14 +20,13 @@ struct StageTimeline {
   std::vector<MemoryPoint> points;  ///< in time order
   Bytes peak;                       ///< largest activations + transient
   Bytes activations_at_peak, transient_at_peak;
-  int chunks_at_peak = 0;           ///< chunk activations alive at that moment
-  int most_chunks = 0;              ///< most chunk activations alive at any moment
+  int chunks_at_peak = 0;  ///< chunk activations alive at that moment
+  int most_chunks = 0;     ///< most chunk activations alive at any moment
 };
 
 /// Replays what passes store and free, stage by stage: a forward pass stores from its start, a backward pass frees at
 /// its end.
 [[nodiscard]] std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario,
-                                                          const lowering::LoweredStep& step,
-                                                          const des::RunResult& run);
+                                                          const lowering::LoweredStep& step, const des::RunResult& run);
 
 }  // namespace foretoken::observe

@@ -1,0 +1,69 @@
+// A run as bars, stage by stage.
+#include "sim/report/gantt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace foretoken::report {
+namespace {
+
+using lowering::Meaning;
+using lowering::TaskMeaning;
+
+// Whose communication row a task stands in; a tied embedding's all-reduce stands in the first and the last one.
+void add_task(Gantt& chart, const Meaning& meaning, des::Instant begin, des::Instant end) {
+  GanttRow& row = chart.rows[meaning.stage];
+  switch (meaning.kind) {
+    case TaskMeaning::kForward:
+    case TaskMeaning::kBackward:
+    case TaskMeaning::kHostIssue:
+      return;  // passes are drawn whole
+    case TaskMeaning::kSendForward:
+    case TaskMeaning::kSendBackward:
+      row.communication.push_back({begin, end, Activity::kMessage});
+      return;
+    case TaskMeaning::kEmbeddingTie:
+      chart.rows.front().communication.push_back({begin, end, Activity::kDataParallel});
+      if (chart.rows.size() > 1) chart.rows.back().communication.push_back({begin, end, Activity::kDataParallel});
+      return;
+    case TaskMeaning::kGradReduce:
+    case TaskMeaning::kParamGather:
+      row.communication.push_back({begin, end, Activity::kDataParallel});
+      return;
+    case TaskMeaning::kGradNorm:
+      for (GanttRow& each : chart.rows) each.communication.push_back({begin, end, Activity::kDataParallel});
+      return;
+    case TaskMeaning::kOptimizer:
+    case TaskMeaning::kStepOverhead:
+      row.work.push_back({begin, end, Activity::kStepEnd});
+      return;
+  }
+}
+
+bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.begin; }
+
+}  // namespace
+
+Gantt gantt_of(const lowering::Workload& workload, const des::RunResult& run, std::string title) {
+  Gantt chart{.title = std::move(title), .rows = {}, .length = run.makespan - des::Instant{}};
+  for (std::size_t stage = 0; stage < workload.passes.size(); ++stage) {
+    GanttRow& row = chart.rows.emplace_back();
+    row.label = fmt::format("stage {}", stage);
+    for (const lowering::PassTasks& pass : workload.passes[stage]) {
+      const bool forward = pass.op.phase == schedule::Phase::kForward;
+      row.work.push_back({run.start[pass.first.value], run.end[pass.last.value],
+                          forward ? Activity::kForward : Activity::kBackward, pass.op.microbatch, pass.op.chunk});
+      chart.chunks = std::max(chart.chunks, pass.op.chunk + 1);
+    }
+  }
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task)
+    if (run.end[task] > run.start[task]) add_task(chart, workload.meaning[task], run.start[task], run.end[task]);
+  for (GanttRow& row : chart.rows) {
+    std::stable_sort(row.work.begin(), row.work.end(), starts_before);
+    std::stable_sort(row.communication.begin(), row.communication.end(), starts_before);
+  }
+  return chart;
+}
+
+}  // namespace foretoken::report

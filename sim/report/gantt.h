@@ -1,0 +1,52 @@
+// A pipeline over time: what each stage does when. As SVG and as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/des/engine.h"
+#include "sim/lowering/workload.h"
+#include "sim/report/layout.h"
+
+namespace foretoken::report {
+
+enum class Activity : std::uint8_t { kForward, kBackward, kStepEnd, kMessage, kDataParallel };
+
+/// Something a stage does from `begin` to `end`.
+struct GanttBar {
+  des::Instant begin, end;
+  Activity activity = Activity::kForward;
+  int microbatch = 0, chunk = 0;  ///< of passes
+};
+
+/// One pipeline stage: its passes and the optimizer, and below them its communication. Both in order of begin; bars of
+/// `work` do not overlap, those of `communication` may lie beside work and one another.
+struct GanttRow {
+  std::string label;
+  std::vector<GanttBar> work, communication;
+};
+
+/// One pipeline.
+struct Gantt {
+  std::string title;
+  std::vector<GanttRow> rows;
+  des::Duration length;
+  int chunks = 1;
+};
+
+/// What a run did, stage by stage.
+[[nodiscard]] Gantt gantt_of(const lowering::Workload& workload, const des::RunResult& run, std::string title);
+
+/// A drawing of all `charts`, one below the other on one time axis. At most `kMostRectangles`: where there are more
+/// passes, stretches of time are drawn as one, their heights showing the shares of what happened in them.
+inline constexpr std::size_t kMostRectangles = 5000;
+[[nodiscard]] std::string gantt_svg(const std::vector<Gantt>& charts);
+
+/// The same for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
+/// they share `axis`, the length that the full width stands for.
+[[nodiscard]] std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint);
+/// What the glyphs of gantt_text mean.
+[[nodiscard]] std::string gantt_legend(const Paint& paint);
+
+}  // namespace foretoken::report

@@ -1,0 +1,241 @@
+// The Gantt chart as SVG: stages as rows, passes above, communication as a thin strip below them, bubbles hatched.
+//
+// Colours are from the palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which the
+// colour-blind can tell apart; later model chunks are paler.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "sim/report/gantt_bins.h"
+#include "sim/report/number.h"
+
+namespace foretoken::report {
+namespace {
+
+constexpr double kWidth = 1200, kLeft = 76, kRight = 16, kLegend = 34, kTitle = 26, kAxis = 30;
+constexpr double kPlot = kWidth - kLeft - kRight;
+constexpr double kStrip = 0.2;  // of a row's height: the communication below the passes
+
+constexpr const char* kStyle =
+    "<style>\n"
+    "text{font:12px system-ui,sans-serif;fill:#222}.t{font-weight:600;font-size:14px}\n"
+    ".n{font-size:9px;text-anchor:middle}.g{stroke:#888;stroke-opacity:.5;stroke-width:.5}.bg{fill:#fff}\n"
+    ".forward{fill:#0072B2}.backward{fill:#E69F00}.step{fill:#009E73}.message{fill:#CC79A7}.data{fill:#56B4E9}\n"
+    ".p{stroke:#fff;stroke-width:.5}.hatch{stroke:#bbb;stroke-width:1}.idle{fill:#f4f4f4}\n"
+    "@media (prefers-color-scheme:dark){text{fill:#ddd}.bg{fill:#16181c}.idle{fill:#24272d}.hatch{stroke:#4a4f58}"
+    ".p{stroke:#16181c}}\n"
+    "</style>\n"
+    "<defs><pattern id=\"h\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+    "<rect class=\"idle\" width=\"6\" height=\"6\"/><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/>"
+    "</pattern></defs>\n";
+
+const char* class_of(Activity activity) {
+  switch (activity) {
+    case Activity::kForward:
+      return "forward";
+    case Activity::kBackward:
+      return "backward";
+    case Activity::kStepEnd:
+      return "step";
+    case Activity::kMessage:
+      return "message";
+    case Activity::kDataParallel:
+      return "data";
+  }
+  return "step";
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += ' ';
+    else
+      out += c;
+  }
+  return out;
+}
+
+// Draws charts into one text.
+class Drawing {
+ public:
+  Drawing(const std::vector<Gantt>& charts, des::Duration axis) : axis_(axis) {
+    std::size_t rows = 0;
+    for (const Gantt& chart : charts) rows += chart.rows.size();
+    row_height_ = std::clamp(900.0 / static_cast<double>(std::max<std::size_t>(rows, 1)), 9.0, 26.0);
+    budget_ = (kMostRectangles - std::min(kMostRectangles / 2, rows + 16)) / std::max<std::size_t>(charts.size(), 1);
+    any_condensed_ = std::any_of(charts.begin(), charts.end(), [&](const Gantt& chart) { return gap_of(chart) > 0; });
+  }
+
+  [[nodiscard]] double height(const std::vector<Gantt>& charts) const {
+    double height = kLegend;
+    for (const Gantt& chart : charts) height += kTitle + row_height_ * static_cast<double>(chart.rows.size()) + kAxis;
+    return height;
+  }
+
+  void legend() {
+    const std::pair<const char*, const char*> entries[] = {{"forward", "forward"},
+                                                           {"backward", "backward"},
+                                                           {"step", "optimizer, step end"},
+                                                           {"message", "pipeline message"},
+                                                           {"data", "data-parallel communication"}};
+    double x = kLeft;
+    const auto entry = [&](std::string_view fill, std::string_view name) {
+      put("<rect {} x=\"{:.0f}\" y=\"10\" width=\"14\" height=\"12\"/><text x=\"{:.0f}\" y=\"20\">{}</text>\n", fill, x,
+          x + 19, name);
+      x += 38 + 6.4 * static_cast<double>(name.size());
+    };
+    for (const auto& [style, name] : entries) entry(fmt::format("class=\"{}\"", style), name);
+    entry("fill=\"url(#h)\"", "bubble");
+    if (any_condensed_) put("<text x=\"{:.0f}\" y=\"20\">heights are shares of time</text>\n", x);
+    y_ = kLegend;
+  }
+
+  void chart(const Gantt& chart) {
+    put("<text class=\"t\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>\n", kLeft, y_ + 17, escaped(chart.title));
+    y_ += kTitle;
+    const double top = y_, gap = gap_of(chart);
+    const std::size_t label_every = static_cast<std::size_t>(std::ceil(12 / row_height_));
+    for (std::size_t r = 0; r < chart.rows.size(); ++r) {
+      row(chart.rows[r], chart, gap, r % label_every == 0);
+      y_ += row_height_;
+    }
+    time_axis(top);
+    y_ += kAxis;
+  }
+
+  [[nodiscard]] std::string take() { return std::move(out_); }
+
+ private:
+  template <class... Args>
+  void put(fmt::format_string<Args...> form, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), form, std::forward<Args>(args)...);
+  }
+  [[nodiscard]] double x_of(des::Instant at) const {
+    return axis_.ps == 0 ? kLeft : kLeft + kPlot * (static_cast<double>(at.ps) / static_cast<double>(axis_.ps));
+  }
+
+  // Idle time that condensing swallows, so that the chart stays within its share of rectangles; 0: drawn pass by pass.
+  [[nodiscard]] double gap_of(const Gantt& chart) const {
+    std::size_t bars = 0;
+    for (const GanttRow& row : chart.rows) bars += row.work.size() + row.communication.size();
+    if (bars <= budget_) return 0;
+    double gap = static_cast<double>(axis_.ps) * 3 / kPlot;
+    while (gap < static_cast<double>(axis_.ps) && rectangles(chart, gap) > budget_) gap *= 2;
+    return gap;
+  }
+  [[nodiscard]] static std::size_t rectangles(const Gantt& chart, double gap) {
+    std::size_t count = 0;
+    const auto drawn = [](double share) { return share > kLeastShare; };
+    for (const GanttRow& row : chart.rows)
+      for (const auto* bars : {&row.work, &row.communication})
+        for (const Stretch& s : condensed(*bars, gap))
+          count += static_cast<std::size_t>(std::count_if(s.share.begin(), s.share.end(), drawn));
+    return count;
+  }
+
+  void row(const GanttRow& row, const Gantt& chart, double gap, bool labelled) {
+    const double end = x_of(des::Instant{} + chart.length);
+    put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"url(#h)\"/>\n", kLeft, y_,
+        end - kLeft, row_height_ - 1);
+    if (labelled)
+      put("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 8, y_ + row_height_ / 2 + 4,
+          escaped(row.label));
+    const double strip = row.communication.empty() ? 0 : (row_height_ - 1) * kStrip;
+    const double work = row_height_ - 1 - strip;
+    if (gap == 0) {
+      for (const GanttBar& bar : row.work) pass(bar, chart.chunks, work);
+      for (const GanttBar& bar : row.communication)
+        put("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>\n",
+            class_of(bar.activity), x_of(bar.begin), y_ + work, std::max(0.3, x_of(bar.end) - x_of(bar.begin)), strip);
+    } else {
+      shares(row.work, gap, y_, work);
+      shares(row.communication, gap, y_ + work, strip);
+    }
+  }
+
+  void pass(const GanttBar& bar, int chunks, double height) {
+    const double x = x_of(bar.begin), width = x_of(bar.end) - x;
+    const bool is_pass = bar.activity == Activity::kForward || bar.activity == Activity::kBackward;
+    const double opacity = is_pass && chunks > 1 ? 1 - 0.5 * bar.chunk / (chunks - 1) : 1;
+    put("<rect class=\"{}{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"", class_of(bar.activity),
+        width > 3 ? " p" : "", x, y_, width, height);
+    if (opacity < 1) put(" fill-opacity=\"{:.2f}\"", opacity);
+    put("/>\n");
+    const std::string number = fmt::format("{}", bar.microbatch);
+    if (!is_pass || height < 10 || width < 3 + 5.5 * static_cast<double>(number.size())) return;
+    const bool white = bar.activity == Activity::kForward && opacity > 0.7;
+    put("<text class=\"n\" style=\"fill:{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", white ? "#fff" : "#111",
+        x + width / 2, y_ + height / 2 + 3.2, number);
+  }
+
+  // Stretches of time, what happened in each stacked from the bottom.
+  void shares(const std::vector<GanttBar>& bars, double gap, double top, double height) {
+    const double scale = axis_.ps == 0 ? 0 : kPlot / static_cast<double>(axis_.ps);
+    for (const Stretch& stretch : condensed(bars, gap)) {
+      double bottom = top + height;
+      for (std::size_t k = 0; k < kActivities; ++k) {
+        if (stretch.share[k] <= kLeastShare) continue;
+        const double part = height * stretch.share[k];
+        bottom -= part;
+        put("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
+            class_of(static_cast<Activity>(k)), kLeft + stretch.begin * scale, bottom,
+            std::max(0.3, (stretch.end - stretch.begin) * scale), part);
+      }
+    }
+  }
+
+  void time_axis(double top) {
+    constexpr int kTicks = 8;
+    const double length = des::to_seconds(axis_).value();
+    if (length <= 0) return;
+    const double raw = length / kTicks, magnitude = std::pow(10, std::floor(std::log10(raw)));
+    const double ratio = raw / magnitude;
+    const double step = (ratio > 5 ? 10 : ratio > 2 ? 5 : ratio > 1 ? 2 : 1) * magnitude;
+    for (int tick = 0; step * tick <= length * 1.0001; ++tick) {
+      const double x = kLeft + kPlot * (step * tick / length);
+      put("<line class=\"g\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>"
+          "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>\n",
+          x, top, y_ + 4, y_ + 17, escaped(tick_text(step * tick)));
+    }
+  }
+  static std::string tick_text(double seconds) {
+    const double scale = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
+    if (seconds == 0) return "0";
+    return fmt::format("{:.4g} {}", seconds * scale, scale == 1 ? "s" : scale == 1e3 ? "ms" : "us");
+  }
+
+  static constexpr double kLeastShare = 0.02;  // thinner parts are not drawn
+  des::Duration axis_;
+  double row_height_ = 20, y_ = 0;
+  std::size_t budget_ = kMostRectangles;  // rectangles of one chart
+  bool any_condensed_ = false;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string gantt_svg(const std::vector<Gantt>& charts) {
+  des::Duration axis;
+  for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
+  Drawing drawing(charts, axis);
+  const double height = drawing.height(charts);
+  drawing.legend();
+  for (const Gantt& chart : charts) drawing.chart(chart);
+  return fmt::format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+             "height=\"{1:.0f}\" role=\"img\">\n<title>Pipeline schedule over time</title>\n{2}"
+             "<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
+             kWidth, height, kStyle) +
+         drawing.take() + "</svg>\n";
+}
+
+}  // namespace foretoken::report

@@ -1,0 +1,109 @@
+// Gantt charts: exact where there is room, within bounds where there is not.
+#include "sim/report/gantt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "sim/report/gantt_bins.h"
+
+namespace foretoken::report {
+namespace {
+
+using testing::HasSubstr;
+
+GanttBar bar_of(Activity activity, std::int64_t begin, std::int64_t end, int microbatch = 0) {
+  return {.begin = {begin}, .end = {end}, .activity = activity, .microbatch = microbatch};
+}
+
+// One stage alternates forward (1) and backward (2) over `pairs` micro-batches.
+Gantt alternating(int pairs, int stages) {
+  Gantt chart{.title = "alternating", .rows = {}, .length = {pairs * 3}};
+  for (int s = 0; s < stages; ++s) {
+    GanttRow& row = chart.rows.emplace_back();
+    row.label = "stage " + std::to_string(s);
+    for (int m = 0; m < pairs; ++m) {
+      row.work.push_back(bar_of(Activity::kForward, m * 3, m * 3 + 1, m));
+      row.work.push_back(bar_of(Activity::kBackward, m * 3 + 1, m * 3 + 3, m));
+    }
+  }
+  return chart;
+}
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+TEST(Gantt, SmallChartsAreExactInText) {
+  constexpr std::int64_t kMs = 1'000'000'000;
+  const auto at = [](Activity activity, int begin, int end) { return bar_of(activity, begin * kMs, end * kMs, 7); };
+  Gantt chart{.title = "", .rows = {}, .length = {6 * kMs}};
+  chart.rows.push_back({"stage 0", {at(Activity::kForward, 0, 1), at(Activity::kBackward, 2, 4)}, {}});
+  chart.rows.push_back({"stage 1", {at(Activity::kStepEnd, 5, 6)}, {at(Activity::kMessage, 0, 1)}});
+  const std::string expected =
+      "  stage 0  7▄▄▄····7███████········\n"
+      "  stage 1  ────················▒▒▒▒\n"
+      "           0               6.000 ms\n";
+  EXPECT_EQ(gantt_text(chart, chart.length, Paint(false)), expected);
+}
+
+TEST(Gantt, DenseTextShowsProportions) {
+  const Gantt chart = alternating(1000, 1);
+  const std::string text = gantt_text(chart, chart.length, Paint(false));
+  const double forward = static_cast<double>(count(text, "▄")), backward = static_cast<double>(count(text, "█"));
+  EXPECT_NEAR(forward / (forward + backward), 1.0 / 3, 0.03);
+}
+
+TEST(Gantt, TextFitsTheColumnsAndThinsOutStages) {
+  const Gantt chart = alternating(50, 200);
+  const std::string text = gantt_text(chart, {chart.length.ps * 2}, Paint(false));
+  std::istringstream lines(text);
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) EXPECT_LE(columns_of(line), kPageColumns) << line;
+  EXPECT_LE(rows, 36U);
+  EXPECT_THAT(text, HasSubstr("stage 199"));
+}
+
+TEST(Gantt, SvgDrawsEveryPassWhenThereIsRoom) {
+  const std::string svg = gantt_svg({alternating(10, 2)});
+  EXPECT_EQ(count(svg, "class=\"forward p\""), 20U);
+  EXPECT_THAT(svg, HasSubstr(">9</text>"));
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
+}
+
+TEST(Gantt, SvgStaysWithinItsRectangles) {
+  for (const int stages : {1, 8, 64, 512}) {
+    const std::string svg = gantt_svg({alternating(2000, stages), alternating(700, stages)});
+    EXPECT_LE(count(svg, "<rect"), kMostRectangles) << stages;
+    EXPECT_THAT(svg, HasSubstr("heights are shares of time"));
+  }
+}
+
+TEST(Gantt, CondensedRunsKeepTheirEdges) {
+  std::vector<GanttBar> bars;
+  for (int i = 0; i < 5; ++i) bars.push_back(bar_of(Activity::kForward, i * 10, i * 10 + 10));  // warm-up to 50
+  for (int i = 0; i < 20; ++i) {
+    bars.push_back(bar_of(Activity::kBackward, 100 + i * 30, 120 + i * 30));
+    bars.push_back(bar_of(Activity::kForward, 120 + i * 30, 130 + i * 30));
+  }
+  const std::vector<Stretch> runs = condensed(bars, 5);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].begin, 0);
+  EXPECT_EQ(runs[0].end, 50);
+  EXPECT_EQ(runs[0].share[0], 1);
+  EXPECT_EQ(runs[1].begin, 100);
+  EXPECT_EQ(runs[1].end, 700);
+  EXPECT_NEAR(runs[1].share[1], 2.0 / 3, 1e-12);
+}
+
+TEST(Gantt, TitlesAreEscaped) {
+  Gantt chart = alternating(1, 1);
+  chart.title = "<b> & \"c\"";
+  EXPECT_THAT(gantt_svg({chart}), HasSubstr("&lt;b&gt; &amp; \"c\""));
+}
+
+}  // namespace
+}  // namespace foretoken::report

@@ -1,0 +1,95 @@
+// The keys of the answer, in the order in which they are documented.
+#include "sim/report/json.h"
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/check.h"
+
+namespace foretoken::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double finite(double value) {
+  expects(std::isfinite(value), "every number of a prediction is finite");
+  return value;
+}
+double finite(Seconds time) { return finite(time.value()); }
+// Whole bytes, so that they print as such.
+std::int64_t finite(Bytes bytes) { return std::llround(finite(bytes.value())); }
+
+Json time_of(const TimeSplit& time) {
+  return {{"compute", finite(time.compute)},
+          {"tensor_parallel_comm", finite(time.tensor_parallel_comm)},
+          {"context_parallel_comm", finite(time.context_parallel_comm)},
+          {"pipeline_comm", finite(time.pipeline_comm)},
+          {"data_parallel_comm", finite(time.data_parallel_comm)},
+          {"optimizer", finite(time.optimizer)},
+          {"bubble", finite(time.bubble)},
+          {"host", finite(time.host)},
+          {"other", finite(time.other)}};
+}
+
+Json stage_of(const StageMemory& stage) {
+  return {{"weights_bytes", finite(stage.weights)},
+          {"gradients_bytes", finite(stage.gradients)},
+          {"optimizer_bytes", finite(stage.optimizer)},
+          {"activations_bytes", finite(stage.activations)},
+          {"other_bytes", finite(stage.other)},
+          {"peak_bytes", finite(stage.peak)},
+          {"layers", stage.layers},
+          {"peak_microbatch_chunks", stage.peak_microbatch_chunks}};
+}
+
+Json memory_of(const Memory& memory) {
+  Json stages = Json::array();
+  for (const StageMemory& stage : memory.per_stage) stages.push_back(stage_of(stage));
+  Json json = {{"peak_bytes", finite(memory.peak)},
+               {"capacity_bytes", finite(memory.capacity)},
+               {"outside_allocator_bytes", finite(memory.outside_allocator)},
+               {"fits", memory.fits},
+               {"dominant", memory.dominant}};
+  json["advice"] = memory.advice.empty() ? Json() : Json(memory.advice);
+  json["model_state_bytes"] = finite(memory.model_state);
+  json["boundary_activations_whole_batch_bytes"] = finite(memory.boundary_whole_batch);
+  json["boundary_activations_microbatch_bytes"] = finite(memory.boundary_one_microbatch);
+  json["per_stage"] = std::move(stages);
+  return json;
+}
+
+Json run_of(const RunCost& run) {
+  Json json = {{"tokens", finite(run.tokens)}, {"days", finite(run.days)}, {"gpu_hours", finite(run.gpu_hours)}};
+  json["cost"] = run.cost ? Json(finite(*run.cost)) : Json();
+  json["currency"] = run.currency;
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Metrics& m) {
+  Json json = {{"name", m.name},
+               {"step_time_s", finite(m.step_time)},
+               {"tokens_per_s", finite(m.tokens_per_s)},
+               {"tokens_per_s_per_gpu", finite(m.tokens_per_s_per_gpu)},
+               {"model_tflops_per_gpu", finite(m.model_tflops_per_gpu)},
+               {"hardware_tflops_per_gpu", finite(m.hardware_tflops_per_gpu)},
+               {"megatron_log_tflops_per_gpu", finite(m.megatron_log_tflops_per_gpu)},
+               {"mfu", finite(m.mfu)},
+               {"hfu", finite(m.hfu)},
+               {"mfu_peak_tflops", finite(m.mfu_peak_tflops)},
+               {"bubble_fraction", finite(m.bubble_fraction)},
+               {"ideal_bubble_fraction", finite(m.ideal_bubble_fraction)},
+               {"bubble_fraction_of_step", finite(m.bubble_fraction_of_step)},
+               {"layer", {{"forward_s", finite(m.layer_forward)}, {"backward_s", finite(m.layer_backward)}}},
+               {"time_s", time_of(m.time)},
+               {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
+               {"memory", memory_of(m.memory)}};
+  json["run"] = m.run ? run_of(*m.run) : Json();
+  json["assumptions"] = m.assumptions;
+  json["warnings"] = m.warnings;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace foretoken::report

@@ -1,0 +1,75 @@
+// The JSON answer: its keys, numbers that read back, and no line break.
+#include "sim/report/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/report/example_test_data.h"
+
+namespace foretoken::report {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::ElementsAre;
+
+std::vector<std::string> keys_of(const ordered_json& json) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST(Json, HasTheDocumentedKeysInOrder) {
+  const auto json = ordered_json::parse(to_json(example_metrics()));
+  EXPECT_THAT(keys_of(json),
+              ElementsAre("name", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu",
+                          "hardware_tflops_per_gpu", "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops",
+                          "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer", "time_s",
+                          "p2p_bytes_per_step", "memory", "run", "assumptions", "warnings"));
+  EXPECT_THAT(keys_of(json["layer"]), ElementsAre("forward_s", "backward_s"));
+  EXPECT_THAT(keys_of(json["time_s"]),
+              ElementsAre("compute", "tensor_parallel_comm", "context_parallel_comm", "pipeline_comm",
+                          "data_parallel_comm", "optimizer", "bubble", "host", "other"));
+  EXPECT_THAT(keys_of(json["memory"]),
+              ElementsAre("peak_bytes", "capacity_bytes", "outside_allocator_bytes", "fits", "dominant", "advice",
+                          "model_state_bytes", "boundary_activations_whole_batch_bytes",
+                          "boundary_activations_microbatch_bytes", "per_stage"));
+  EXPECT_THAT(keys_of(json["memory"]["per_stage"][0]),
+              ElementsAre("weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "other_bytes",
+                          "peak_bytes", "layers", "peak_microbatch_chunks"));
+  EXPECT_THAT(keys_of(json["run"]), ElementsAre("tokens", "days", "gpu_hours", "cost", "currency"));
+}
+
+TEST(Json, NumbersReadBackExactly) {
+  Metrics metrics = example_metrics();
+  metrics.step_time = Seconds(17.123456789012345);
+  metrics.mfu = 0.1 + 0.2;
+  const auto json = ordered_json::parse(to_json(metrics));
+  EXPECT_EQ(json["step_time_s"].get<double>(), 17.123456789012345);
+  EXPECT_EQ(json["mfu"].get<double>(), 0.1 + 0.2);
+  EXPECT_EQ(json["memory"]["peak_bytes"].get<std::int64_t>(), static_cast<std::int64_t>(metrics.memory.peak.value()));
+  EXPECT_EQ(json["run"]["cost"].get<double>(), 508626.0);
+}
+
+TEST(Json, WhatIsAbsentIsNull) {
+  Metrics metrics = example_metrics();
+  metrics.run->cost.reset();
+  EXPECT_TRUE(ordered_json::parse(to_json(metrics))["run"]["cost"].is_null());
+  metrics.run.reset();
+  const auto json = ordered_json::parse(to_json(metrics));
+  EXPECT_TRUE(json["run"].is_null());
+  EXPECT_TRUE(json["memory"]["advice"].is_null());
+}
+
+TEST(Json, IsOneLineWhateverTheNamesHold) {
+  Metrics metrics = example_metrics();
+  metrics.name = "two\nlines, \"quotes\" and \xff";
+  EXPECT_EQ(to_json(metrics).find('\n'), std::string::npos);
+  EXPECT_EQ(to_json(metrics), to_json(metrics));
+}
+
+}  // namespace
+}  // namespace foretoken::report

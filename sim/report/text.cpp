@@ -1,0 +1,140 @@
+// The report from headline to warnings; configuration and memory have files of their own.
+#include "sim/report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/number.h"
+
+namespace foretoken::report {
+namespace {
+
+std::string head_line(std::string_view label, std::string_view value, std::string_view remark, const Paint& paint) {
+  constexpr std::size_t kLabel = 14, kValue = 24;
+  const std::string front = "  " + pad_right(label, kLabel) + paint(Ink::kBold, value);
+  if (remark.empty()) return front + '\n';
+  const std::size_t used = columns_of(front), column = 2 + kLabel + kValue;
+  const std::string gap(used + 2 > column ? 2 : column - used, ' ');
+  return paragraph(front + gap, remark);
+}
+
+std::string run_lines(const RunCost& run, const Paint& paint) {
+  std::string remark = fmt::format("for {} tokens, {} GPU hours", in_words(run.tokens), whole(run.gpu_hours));
+  std::string text = head_line("whole run", days_text(run.days), remark, paint);
+  if (run.cost) text += head_line("cost", whole(*run.cost) + " " + run.currency, "", paint);
+  return text;
+}
+
+std::string memory_line(const Memory& memory, const Paint& paint) {
+  const auto fullest = std::max_element(memory.per_stage.begin(), memory.per_stage.end(),
+                                        [](const auto& a, const auto& b) { return a.peak < b.peak; });
+  const std::string where = memory.per_stage.size() > 1
+                                ? fmt::format("; stage {} is the fullest", fullest - memory.per_stage.begin())
+                                : std::string();
+  std::string text = head_line("memory", fmt::format("{} of {} GiB", gib(memory.peak), gib(memory.capacity)),
+                               memory.fits ? "fits" + where : "does NOT fit" + where, paint);
+  return memory.fits ? text : paint.colour() ? paint(Ink::kRed, text.substr(0, text.size() - 1)) + '\n' : text;
+}
+
+std::string bubble_text(const Metrics& metrics, const Paint& paint) {
+  return title_text("Pipeline bubble", "idle time of the pipeline over the work of its busiest stage", paint) +
+         fmt::format("  measured {} of the work ({} of the pipeline's time); ideal (p-1)/(vm) = {}\n",
+                     percent(metrics.bubble_fraction), percent(metrics.bubble_fraction_of_step),
+                     percent(metrics.ideal_bubble_fraction));
+}
+
+std::string list_text(std::string_view title, const std::vector<std::string>& lines, const Paint& paint) {
+  if (lines.empty()) return "";
+  std::string text = title_text(title, "", paint);
+  for (const std::string& line : lines) text += paragraph("  - ", line);
+  return text;
+}
+
+}  // namespace
+
+std::string_view precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  return "unknown";
+}
+
+std::string title_text(std::string_view title, std::string_view remark, const Paint& paint) {
+  std::string text = '\n' + paint(Ink::kBold, title);
+  if (!remark.empty()) text += "  " + paint(Ink::kDim, remark);
+  return text + '\n';
+}
+
+std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, const Paint& paint) {
+  const auto& batch = scenario.batch;
+  std::string text = paint(Ink::kBold, m.name) + '\n';
+  text += head_line("step", time_text(m.step_time),
+                    fmt::format("{} sequences of {} tokens", whole(static_cast<double>(batch.global)),
+                                whole(static_cast<double>(batch.sequence_length))),
+                    paint);
+  text += head_line("throughput", significant(m.tokens_per_s) + " tokens/s",
+                    significant(m.tokens_per_s_per_gpu) + " tokens/s per GPU", paint);
+  text += head_line("MFU", percent(m.mfu),
+                    fmt::format("of {} dense {} TFLOP/s: {} model TFLOP/s per GPU", plain(m.mfu_peak_tflops),
+                                precision_name(scenario.precision), significant(m.model_tflops_per_gpu)),
+                    paint);
+  text += head_line(
+      "HFU", percent(m.hfu),
+      fmt::format("{} TFLOP/s per GPU, with recomputed operations", significant(m.hardware_tflops_per_gpu)), paint);
+  text += head_line("Megatron log", significant(m.megatron_log_tflops_per_gpu) + " TFLOP/s/GPU",
+                    "what current versions print: causal attention counted half", paint);
+  text += memory_line(m.memory, paint);
+  if (m.run) text += run_lines(*m.run, paint);
+  return text;
+}
+
+std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& paint) {
+  constexpr std::size_t kBar = 40;
+  const std::pair<const char*, Seconds> parts[] = {{"compute", m.time.compute},
+                                                   {"tensor-parallel communication", m.time.tensor_parallel_comm},
+                                                   {"context-parallel communication", m.time.context_parallel_comm},
+                                                   {"pipeline communication", m.time.pipeline_comm},
+                                                   {"data-parallel communication", m.time.data_parallel_comm},
+                                                   {"optimizer", m.time.optimizer},
+                                                   {"bubble (waiting for another stage)", m.time.bubble},
+                                                   {"host (waiting for launches)", m.time.host},
+                                                   {"other", m.time.other}};
+  std::string text = title_text("Where the time goes",
+                                fmt::format("stage {}, the busiest; every instant counted once", busiest_stage), paint);
+  double largest = 0;
+  for (const auto& [name, time] : parts) largest = std::max(largest, time / m.step_time);
+  for (const auto& [name, time] : parts) {
+    if (time.value() == 0) continue;
+    const double share = time / m.step_time;
+    std::string line = "  " + pad_right(name, 34) + pad_left(time_text(time), 10) + pad_left(percent(share), 8) + "  ";
+    line += paint(Ink::kBlue, bar(largest > 0 ? share / largest : 0, kBar));
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  text += fmt::format("  {:<34}{:>10}\n", "step", time_text(m.step_time));
+  return text;
+}
+
+std::string to_text(const lowering::Scenario& scenario, const observe::Observations& seen, const Metrics& metrics,
+                    const Paint& paint) {
+  std::string text = headline_text(scenario, metrics, paint);
+  text += configuration_text(scenario, paint);
+  text += time_split_text(seen.busiest_stage, metrics, paint);
+  text += fmt::format("  one layer, alone: forward {}, backward {}\n", time_text(metrics.layer_forward),
+                      time_text(metrics.layer_backward));
+  if (scenario.parallelism.pipeline > 1) text += bubble_text(metrics, paint);
+  text += memory_text(metrics.memory, paint);
+  text += list_text("Assumptions", metrics.assumptions, paint);
+  text += list_text("Warnings", metrics.warnings, paint);
+  return text;
+}
+
+}  // namespace foretoken::report

@@ -1,0 +1,29 @@
+// A prediction for people: at most 100 columns, and it explains itself.
+#pragma once
+
+#include <string>
+
+#include "sim/lowering/scenario.h"
+#include "sim/observe/stage_times.h"
+#include "sim/report/layout.h"
+#include "sim/report/metrics.h"
+
+namespace foretoken::report {
+
+/// The whole report: headline, configuration, where the time goes, bubble, memory, assumptions, warnings.
+[[nodiscard]] std::string to_text(const lowering::Scenario& scenario, const observe::Observations& seen,
+                                  const Metrics& metrics, const Paint& paint);
+
+// Its sections, each ending with a newline.
+[[nodiscard]] std::string headline_text(const lowering::Scenario& scenario, const Metrics& metrics, const Paint& paint);
+[[nodiscard]] std::string configuration_text(const lowering::Scenario& scenario, const Paint& paint);
+[[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
+[[nodiscard]] std::string memory_text(const Memory& memory, const Paint& paint);
+
+/// A section's title.
+[[nodiscard]] std::string title_text(std::string_view title, std::string_view remark, const Paint& paint);
+
+/// "bf16".
+[[nodiscard]] std::string_view precision_name(Precision precision);
+
+}  // namespace foretoken::report

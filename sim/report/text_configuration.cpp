@@ -1,0 +1,141 @@
+// The configuration as resolved, defaults marked.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/model/transformer.h"
+#include "sim/report/number.h"
+#include "sim/report/text.h"
+
+namespace foretoken::report {
+namespace {
+
+// Writes values with a star behind those that nobody stated.
+class Resolved {
+ public:
+  explicit Resolved(const lowering::Scenario& scenario) : scenario_(scenario) {}
+
+  [[nodiscard]] std::string operator()(std::string_view pointer, std::string text) const {
+    return is_default(pointer) ? text + "*" : text;
+  }
+  [[nodiscard]] std::string degree(std::string_view name, std::string_view key, int degree) const {
+    return (*this)(fmt::format("/parallelism/{}", key), fmt::format("{} {}", name, degree));
+  }
+  [[nodiscard]] std::string yes_no(std::string_view name, std::string_view pointer, bool on) const {
+    return (*this)(pointer, fmt::format("{} {}", name, on ? "yes" : "no"));
+  }
+
+ private:
+  // A key took its default when it, or the object that would hold it, was absent.
+  [[nodiscard]] bool is_default(std::string_view pointer) const {
+    return std::any_of(scenario_.defaulted.begin(), scenario_.defaulted.end(), [&](const std::string& absent) {
+      return pointer.starts_with(absent) && (pointer.size() == absent.size() || pointer[absent.size()] == '/');
+    });
+  }
+  const lowering::Scenario& scenario_;
+};
+
+std::string number(std::int64_t value) { return whole(static_cast<double>(value)); }
+
+std::string model_row(const model::Transformer& model) {
+  std::string heads = number(model.heads) + " heads";
+  if (model.kv_heads != model.heads) heads += fmt::format(" ({} for keys and values)", model.kv_heads);
+  return fmt::format("{}: {} parameters, {} layers, hidden {}, {}, feed-forward {}, vocabulary {}", model.name,
+                     in_words(model::total_parameters(model)), number(model.layers), number(model.hidden), heads,
+                     number(model.ffn_hidden), number(model.vocabulary));
+}
+
+std::string cluster_row(const lowering::Scenario& scenario) {
+  const net::Cluster& cluster = scenario.cluster;
+  const NodeLinks& links = cluster.links;
+  const int nodes = (scenario.gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+  std::string inside = links.nvlink_per_gpu.value() > 0
+                           ? fmt::format("NVLink {} GB/s a GPU", plain(links.nvlink_per_gpu.value() / 1e9))
+                           : fmt::format("PCIe {} GB/s a GPU", plain(links.pcie_per_gpu.value() / 1e9));
+  if (links.gpus != cluster.gpus_per_node) inside += fmt::format(" in domains of {}", links.gpus);
+  return fmt::format("{}: {} GPUs {}, {} {} of {}; {}; {} NICs of {} GB/s a {} (each direction)", cluster.name,
+                     number(scenario.gpus), cluster.gpu.name, number(nodes), nodes == 1 ? "node" : "nodes",
+                     cluster.gpus_per_node, inside, links.nics, plain(links.nic.value() / 1e9),
+                     links.gpus == cluster.gpus_per_node ? "node" : "domain");
+}
+
+std::string parallelism_row(const lowering::Scenario& scenario, const Resolved& resolved) {
+  const lowering::Parallelism& p = scenario.parallelism;
+  std::vector<std::string> parts = {
+      resolved.degree("tensor", "tensor", p.tensor), resolved.degree("pipeline", "pipeline", p.pipeline),
+      resolved.degree("virtual pipeline", "virtual_pipeline", p.virtual_pipeline),
+      resolved.degree("data", "data", p.data), resolved.degree("context", "context", p.context)};
+  parts.push_back(resolved.yes_no("sequence parallel", "/parallelism/sequence_parallel", p.sequence_parallel));
+  if (p.embedding_and_head_as_layers) parts.emplace_back("embedding and head count as layers");
+  if (!p.layers_per_stage.empty()) parts.push_back(fmt::format("layers {}", fmt::join(p.layers_per_stage, "-")));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string recompute_text(const lowering::Recompute& recompute) {
+  switch (recompute.granularity) {
+    case model::RecomputeGranularity::kNone:
+      return "recompute none";
+    case model::RecomputeGranularity::kFull:
+      return recompute.block         ? fmt::format("recompute full, {} layers of each chunk", recompute.layers)
+             : recompute.layers == 1 ? std::string("recompute full, every layer")
+                                     : fmt::format("recompute full, groups of {} layers", recompute.layers);
+    case model::RecomputeGranularity::kSelective:
+      break;
+  }
+  std::vector<std::string> modules;
+  if (recompute.modules.core_attention) modules.emplace_back("core attention");
+  if (recompute.modules.mlp) modules.emplace_back("MLP");
+  if (recompute.modules.layer_norm) modules.emplace_back("layer norm");
+  if (recompute.modules.activation) modules.emplace_back("activation");
+  return fmt::format("recompute selective ({})", fmt::join(modules, ", "));
+}
+
+std::string batch_row(const lowering::Scenario& scenario, const Resolved& resolved) {
+  const lowering::Batch& batch = scenario.batch;
+  const int microbatches = scenario.microbatches();
+  return fmt::format("{}, {}, {}; {} micro-batch{} a step and replica",
+                     resolved("/batch/micro", "micro " + number(batch.micro)),
+                     resolved("/batch/global", "global " + number(batch.global)),
+                     resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)),
+                     number(microbatches), microbatches == 1 ? "" : "es");
+}
+
+std::string precision_row(const lowering::Scenario& scenario, const Resolved& resolved) {
+  return fmt::format(
+      "{}, {}, {}", resolved("/precision", std::string(precision_name(scenario.precision))),
+      resolved("/attention",
+               std::string("attention ") + (scenario.attention == model::AttentionKind::kFlash ? "flash" : "unfused")),
+      resolved("/recompute", recompute_text(scenario.recompute)));
+}
+
+std::string overlap_row(const lowering::Scenario& scenario, const Resolved& resolved) {
+  return fmt::format("{}, {}, {}",
+                     resolved.yes_no("gradient reduction", "/overlap/grad_reduce", scenario.overlap.grad_reduce),
+                     resolved.yes_no("parameter gathering", "/overlap/param_gather", scenario.overlap.param_gather),
+                     resolved.yes_no("pipeline messages", "/overlap/p2p", scenario.overlap.p2p));
+}
+
+}  // namespace
+
+std::string configuration_text(const lowering::Scenario& scenario, const Paint& paint) {
+  const Resolved resolved(scenario);
+  const std::pair<const char*, std::string> rows[] = {
+      {"model", model_row(scenario.model)},
+      {"cluster", cluster_row(scenario)},
+      {"costs", fmt::format("{}, {}", resolved("/profile", "profile " + scenario.profile.name),
+                            resolved("/runtime", "runtime " + scenario.runtime.name))},
+      {"parallelism", parallelism_row(scenario, resolved)},
+      {"schedule", resolved("/schedule", scenario.schedule)},
+      {"batch", batch_row(scenario, resolved)},
+      {"precision", precision_row(scenario, resolved)},
+      {"optimizer",
+       fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
+                   resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
+      {"overlap", overlap_row(scenario, resolved)}};
+  std::string text = title_text("Configuration", "as resolved; * marks a default", paint);
+  for (const auto& [label, value] : rows) text += paragraph("  " + pad_right(label, 14), value);
+  return text;
+}
+
+}  // namespace foretoken::report

@@ -1,0 +1,251 @@
+// Passes are slices of the compute thread; at kernel fidelity their kernels lie inside them. A message is a slice of
+// its sender's thread with a bind_id that the pass it feeds shares.
+#include "sim/report/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+namespace foretoken::report {
+namespace {
+
+using des::Instant;
+using des::TaskId;
+using lowering::Meaning;
+using lowering::TaskMeaning;
+using schedule::Phase;
+
+constexpr const char* kThreadNames[kTraceThreads] = {
+    "compute", "tensor-parallel", "context-parallel", "data-parallel", "send forward", "send backward", "host"};
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string_view name_of(TaskMeaning kind) {
+  switch (kind) {
+    case TaskMeaning::kForward:
+      return "forward";
+    case TaskMeaning::kBackward:
+      return "backward";
+    case TaskMeaning::kHostIssue:
+      return "launch";
+    case TaskMeaning::kSendForward:
+      return "send activations";
+    case TaskMeaning::kSendBackward:
+      return "send gradients";
+    case TaskMeaning::kGradReduce:
+      return "reduce gradients";
+    case TaskMeaning::kParamGather:
+      return "gather parameters";
+    case TaskMeaning::kEmbeddingTie:
+      return "reduce tied embedding";
+    case TaskMeaning::kGradNorm:
+      return "gradient norm";
+    case TaskMeaning::kOptimizer:
+      return "optimizer";
+    case TaskMeaning::kStepOverhead:
+      return "step overhead";
+  }
+  return "task";
+}
+
+bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward; }
+
+// Message tasks by what they carry: [sender][phase][chunk][microbatch].
+class MessageIndex {
+ public:
+  MessageIndex(const lowering::Workload& workload, int stages) {
+    for (const auto& passes : workload.passes)
+      for (const lowering::PassTasks& pass : passes) {
+        chunks_ = std::max(chunks_, static_cast<std::size_t>(pass.op.chunk) + 1);
+        microbatches_ = std::max(microbatches_, static_cast<std::size_t>(pass.op.microbatch) + 1);
+      }
+    tasks_.resize(static_cast<std::size_t>(stages) * 2 * chunks_ * microbatches_);
+    for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+      const Meaning& m = workload.meaning[task];
+      if (is_send(m.kind))
+        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? Phase::kForward : Phase::kBackward, m.chunk,
+                  m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
+    }
+  }
+  [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
+  [[nodiscard]] std::optional<TaskId> of(const lowering::MessageKey& key) const {
+    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.phase, static_cast<std::size_t>(key.op.chunk),
+                     static_cast<std::size_t>(key.op.microbatch))];
+  }
+
+ private:
+  [[nodiscard]] std::size_t at(std::size_t stage, Phase phase, std::size_t chunk, std::size_t microbatch) const {
+    return ((stage * 2 + (phase == Phase::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
+  }
+  std::size_t chunks_ = 1, microbatches_ = 1;
+  std::vector<std::optional<TaskId>> tasks_;
+};
+
+// A stream's place in the trace.
+struct Track {
+  std::size_t stage = 0;
+  TraceThread thread = TraceThread::kCompute;
+};
+
+std::vector<Track> tracks_of(const lowering::Workload& workload) {
+  std::vector<Track> tracks(workload.graph.streams());
+  for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
+    const lowering::StageStreams& s = workload.stages[stage];
+    tracks[s.pass.compute.value] = {stage, TraceThread::kCompute};
+    tracks[s.pass.tensor_comm.value] = {stage, TraceThread::kTensorParallel};
+    tracks[s.pass.context_comm.value] = {stage, TraceThread::kContextParallel};
+    tracks[s.data_comm.value] = {stage, TraceThread::kDataParallel};
+    tracks[s.send_forward.value] = {stage, TraceThread::kSendForward};
+    tracks[s.send_backward.value] = {stage, TraceThread::kSendBackward};
+    tracks[s.pass.host.value] = {stage, TraceThread::kHost};
+  }
+  return tracks;
+}
+
+// Writes events, separated by commas, through a block buffer.
+class EventWriter {
+ public:
+  explicit EventWriter(const TextSink& sink) : sink_(sink) {}
+
+  template <class... Args>
+  void put(fmt::format_string<Args...> form, Args&&... args) {
+    fmt::format_to(std::back_inserter(buffer_), form, std::forward<Args>(args)...);
+  }
+  void next() {
+    constexpr std::size_t kBlock = std::size_t{1} << 16;
+    if (buffer_.size() >= kBlock) flush();
+    put("{}", first_ ? "\n" : ",\n");
+    first_ = false;
+  }
+  // A complete slice, open for its args.
+  void slice(std::string_view name, std::string_view category, Track track, Instant begin, Instant end) {
+    next();
+    const std::int64_t from = to_ns(begin), to = to_ns(end);
+    put(R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})", name, category,
+        track.stage, static_cast<int>(track.thread), from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
+  }
+  void flush() {
+    sink_({buffer_.data(), buffer_.size()});
+    buffer_.clear();
+  }
+  [[nodiscard]] static std::int64_t to_ns(Instant at) { return (at.ps + 500) / 1000; }
+
+ private:
+  const TextSink& sink_;
+  fmt::memory_buffer buffer_;
+  bool first_ = true;
+};
+
+void write_names(EventWriter& out, std::size_t stages, const std::vector<std::array<bool, kTraceThreads>>& used) {
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    out.next();
+    out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}"}}}})", stage);
+    out.next();
+    out.put(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", stage);
+    for (std::size_t thread = 0; thread < kTraceThreads; ++thread) {
+      if (!used[stage][thread]) continue;
+      out.next();
+      out.put(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", stage, thread,
+              kThreadNames[thread]);
+      out.next();
+      out.put(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", stage, thread,
+              thread);
+    }
+  }
+}
+
+void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex& messages) {
+  const lowering::Workload& workload = input.step.workload;
+  const lowering::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
+  for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
+    for (const lowering::PassTasks& pass : workload.passes[stage]) {
+      const bool forward = pass.op.phase == Phase::kForward;
+      const std::string name = messages.chunks() > 1
+                                   ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
+                                   : fmt::format("{}{}", forward ? 'F' : 'B', pass.op.microbatch);
+      out.slice(name, forward ? "forward" : "backward", {stage, TraceThread::kCompute},
+                input.run.start[pass.first.value], input.run.end[pass.last.value]);
+      if (where.receives(static_cast<int>(stage), pass.op))
+        if (const auto message = messages.of(where.needed(static_cast<int>(stage), pass.op)))
+          out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);
+      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch, pass.op.chunk);
+    }
+}
+
+// Everything but the passes themselves: kernels, collectives, messages, the end of the step.
+void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Track>& tracks) {
+  const lowering::Workload& workload = input.step.workload;
+  for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
+    const Meaning& meaning = workload.meaning[task];
+    const bool part_of_pass = meaning.kind == TaskMeaning::kForward || meaning.kind == TaskMeaning::kBackward;
+    if (part_of_pass && meaning.op == nullptr) continue;
+    if (input.run.start[task] == input.run.end[task] && !is_send(meaning.kind)) continue;
+    for (const des::StreamId member : workload.graph.members(TaskId{task})) {
+      const std::string_view name = meaning.op != nullptr ? meaning.op->name : name_of(meaning.kind);
+      out.slice(name, name_of(meaning.kind), tracks[member.value], input.run.start[task], input.run.end[task]);
+      if (is_send(meaning.kind)) {
+        out.put(R"(,"bind_id":"0x{:x}","flow_out":true,"args":{{"microbatch":{},"chunk":{},"bytes":{:.0f}}})", task + 1,
+                meaning.microbatch, meaning.chunk, input.step.message.value());
+      } else if (part_of_pass) {
+        out.put(R"(,"args":{{"microbatch":{},"chunk":{}}})", meaning.microbatch, meaning.chunk);
+      }
+      out.put("}}");
+    }
+  }
+}
+
+void write_memory(EventWriter& out, const TraceInput& input) {
+  for (std::size_t stage = 0; stage < input.memory.size(); ++stage) {
+    const StageMemory& fixed = input.metrics.memory.per_stage[stage];
+    const Bytes other = fixed.other - input.memory[stage].transient_at_peak;
+    out.next();
+    out.put(R"({{"ph":"C","name":"memory bytes","pid":{},"ts":0,"args":{{"weights":{:.0f},"gradients":{:.0f},)"
+            R"("optimizer":{:.0f},"workspaces":{:.0f}}}}})",
+            stage, fixed.weights.value(), fixed.gradients.value(), fixed.optimizer.value(), other.value());
+    for (const observe::MemoryPoint& point : input.memory[stage].points) {
+      const std::int64_t at = EventWriter::to_ns(point.at);
+      out.next();
+      out.put(R"({{"ph":"C","name":"memory bytes","pid":{},"ts":{}.{:03},"args":{{"activations":{:.0f},)"
+              R"("short-lived":{:.0f}}}}})",
+              stage, at / 1000, at % 1000, point.activations.value(), point.transient.value());
+    }
+  }
+}
+
+std::vector<std::array<bool, kTraceThreads>> threads_used(const lowering::Workload& workload,
+                                                          const std::vector<Track>& tracks) {
+  std::vector<std::array<bool, kTraceThreads>> used(workload.stages.size());
+  for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
+    for (const des::StreamId member : workload.graph.members(TaskId{task})) {
+      const Track& track = tracks[member.value];
+      used[track.stage][static_cast<std::size_t>(track.thread)] = true;
+    }
+  return used;
+}
+
+}  // namespace
+
+void write_trace(const TraceInput& input, const TextSink& sink) {
+  const lowering::Workload& workload = input.step.workload;
+  const std::vector<Track> tracks = tracks_of(workload);
+  EventWriter out(sink);
+  out.put(R"({{"displayTimeUnit":"ms","metadata":{{"program":"foretoken","version":{},"scenario":{},"fidelity":{},)"
+          R"("step_time_s":{}}},"traceEvents":[)",
+          json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
+          input.metrics.step_time.value());
+  write_names(out, workload.stages.size(), threads_used(workload, tracks));
+  write_passes(out, input, MessageIndex(workload, static_cast<int>(workload.stages.size())));
+  write_tasks(out, input, tracks);
+  write_memory(out, input);
+  out.put("\n]}}\n");
+  out.flush();
+}
+
+}  // namespace foretoken::report

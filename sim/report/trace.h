@@ -1,0 +1,46 @@
+// A step as a timeline for ui.perfetto.dev and chrome://tracing.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/des/engine.h"
+#include "sim/lowering/lower.h"
+#include "sim/observe/memory_timeline.h"
+#include "sim/report/metrics.h"
+
+namespace foretoken::report {
+
+/// What a trace is made of; all of it must outlive the call.
+struct TraceInput {
+  const lowering::LoweredStep& step;
+  const des::RunResult& run;
+  const std::vector<observe::StageTimeline>& memory;
+  const Metrics& metrics;
+  std::string version;   ///< of the program
+  std::string fidelity;  ///< "stage" or "kernel"
+};
+
+/// Takes the text piece by piece, in blocks of some 64 KiB.
+using TextSink = std::function<void(std::string_view)>;
+
+/// Writes the trace in the JSON form that Perfetto reads (importers/json/json_trace_tokenizer.cc): a process per
+/// pipeline stage, a thread per stream, nested slices, an arrow from every message to the pass that it feeds, counters
+/// for the live bytes of each kind. Times are whole nanoseconds, so slices that touch do not overlap.
+void write_trace(const TraceInput& input, const TextSink& sink);
+
+/// Threads of a process.
+enum class TraceThread : std::uint8_t {
+  kCompute,
+  kTensorParallel,
+  kContextParallel,
+  kDataParallel,
+  kSendForward,
+  kSendBackward,
+  kHost
+};
+inline constexpr std::size_t kTraceThreads = 7;
+
+}  // namespace foretoken::report

@@ -1,0 +1,265 @@
+// The program from outside: exit statuses, complaints, files left behind, and identical answers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/report/layout.h"
+#include "tools/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+struct Wrong {
+  const char* what;
+  std::vector<std::string> arguments;
+  const char* complaint;
+};
+
+const std::vector<Wrong> kWrong = {
+    {"no command", {}, "foretoken: expected a command: simulate, compare"},
+    {"misspelt command", {"simluate"}, "foretoken: unknown command \"simluate\"; did you mean \"simulate\"?"},
+    {"misspelt command below",
+     {"schedule", "shw"},
+     "foretoken schedule: unknown command \"shw\"; did you mean \"show\"?"},
+    {"misspelt option",
+     {"simulate", "gpt-22b-8-a100-full", "--jsn"},
+     "foretoken simulate: unknown option \"--jsn\"; did you mean \"--json\"?"},
+    {"no scenario", {"simulate"}, "foretoken simulate: SCENARIO is required"},
+    {"misspelt scenario", {"simulate", "gpt-22b-8-a100-ful"}, "did you mean \"gpt-22b-8-a100-full\"?"},
+    {"misspelt fidelity",
+     {"simulate", "gpt-22b-8-a100-full", "--fidelity", "kernl"},
+     "expected stage or kernel, found \"kernl\"; did you mean \"kernel\"?"},
+    {"no threads", {"simulate", "x", "--threads", "0"}, "expected a whole number from 1 to 256, found \"0\""},
+    {"NaN",
+     {"schedule", "show", "1f1b", "--stages", "2", "--microbatches", "2", "--forward", "nan"},
+     "expected a number"},
+    {"a folder", {"simulate", "/tmp"}, "/tmp: is a directory; expected a JSON file"},
+    {"misspelt key",
+     {"simulate", "gpt-22b-8-a100-full", "--set", "modle=gpt2"},
+     "/modle: unknown key; did you mean \"model\"?"},
+    {"two traces", {"simulate", "a", "b", "--trace", "t"}, "--trace and --svg take one scenario, found 2"},
+    {"unknown schedule",
+     {"compare", "gpt3-175b-1024-a100", "--schedules", "gpip"},
+     "--schedules gpip: unknown schedule; did you mean \"gpipe\"?"},
+    {"chunks of a flat schedule", {"compare", "gpt3-175b-1024-a100", "--schedules", "1f1b:2"}, "has one chunk a stage"},
+    {"impossible shape",
+     {"schedule", "show", "interleaved-1f1b", "--stages", "4", "--microbatches", "6", "--chunks", "2"},
+     "expected 6 micro-batches to fill groups of 4"},
+    {"unknown model", {"models", "show", "gpt3"}, "unknown model \"gpt3\"; did you mean \"gpt3-175b\"?"},
+    {"unknown shell", {"completion", "tcsh"}, "expected bash, zsh or fish, found \"tcsh\""},
+};
+
+TEST(Cli, WrongInputIsOneClearLineAndStatus2) {
+  for (const Wrong& wrong : kWrong) {
+    SCOPED_TRACE(wrong.what);
+    const Ran ran = run_foretoken(wrong.arguments);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_THAT(ran.out, IsEmpty());
+    EXPECT_THAT(ran.err, HasSubstr(wrong.complaint));
+    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+  }
+}
+
+TEST(Cli, NothingIsLeftBehindWhenItGoesWrong) {
+  const TemporaryFolder folder;
+  const auto leaves_nothing = [&](std::vector<std::string> arguments) {
+    EXPECT_EQ(run_foretoken(arguments).status, 2);
+    EXPECT_THAT(folder.names(), IsEmpty());
+  };
+  const std::string trace = folder.file("trace.json"), svg = folder.file("gantt.svg");
+  leaves_nothing({"simulate", "gpt-22b-8-a100-full", "--set", "gpus=7", "--trace", trace, "--svg", svg});
+  leaves_nothing({"simulate", "gpt-22b-8-a100-full", "--trace", trace, "--svg", "/nonexistent/gantt.svg"});
+  leaves_nothing({"simulate", "gpt-22b-8-a100-full", "--trace", trace, "--svg", "/dev/full"});
+  leaves_nothing({"schedule", "show", "1f1b", "--stages", "0", "--microbatches", "2", "--svg", svg});
+}
+
+TEST(Cli, AFullDiskIsOneClearLine) {
+  const Ran ran = run_foretoken({"simulate", "gpt-22b-8-a100-full"}, "", "/dev/full");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.err, "standard output: cannot be written: No space left on device\n");
+}
+
+TEST(Cli, AClosedPipeEndsQuietly) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  const TemporaryFolder folder;
+  const Ran ran = run_foretoken({"simulate", "gpt-22b-8-a100-full"}, "", "/dev/fd/" + std::to_string(ends[1]));
+  ::close(ends[1]);
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.err, IsEmpty());
+}
+
+TEST(Cli, JsonLinesInOrderAndAWrongOneOnItsLine) {
+  const std::string good = contents(FORETOKEN_SOURCE_DIR "/scenarios/gpt-22b-8-a100-full.json");
+  const std::string line = json::parse(good).dump();
+  const Ran ran = run_foretoken({"simulate", "-", "--json"}, line + "\n\n{\"gpus\": 8}\n" + line + "\n");
+  EXPECT_EQ(ran.status, 2);
+  const std::vector<std::string> lines = lines_of(ran.out);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(json::parse(lines[0]).contains("step_time_s"));
+  EXPECT_EQ(lines[0], lines[2]);
+  const json wrong = json::parse(lines[1]);
+  EXPECT_THAT(wrong["error"].get<std::string>(), HasSubstr("-:3: /model: missing"));
+  EXPECT_THAT(ran.err, HasSubstr("-:3: /model: missing"));
+}
+
+TEST(Cli, AnyNumberOfThreadsGivesTheSameBytes) {
+  std::vector<std::string> arguments = {"simulate", "--json"};
+  for (const char* name : {"gpt-22b-8-a100-full", "nonexistent", "gpt-18b-256-a100", "llama-2-7b-8-a100",
+                           "gpt3-175b-64-a100-full", "gpt-7.5b-128-a100"})
+    arguments.emplace_back(name);
+  const Ran one = run_foretoken(arguments), again = run_foretoken(arguments);
+  arguments.insert(arguments.end(), {"--threads", "2"});
+  const Ran two = run_foretoken(arguments);
+  arguments.back() = "5";
+  const Ran five = run_foretoken(arguments);
+  EXPECT_EQ(lines_of(one.out).size(), 6U);
+  for (const Ran* other : {&again, &two, &five}) {
+    EXPECT_EQ(one.out, other->out);
+    EXPECT_EQ(one.err, other->err);
+    EXPECT_EQ(other->status, 2);
+  }
+}
+
+TEST(Cli, RequireFitSaysNoWith1) {
+  const std::vector<std::string> tight = {"simulate", "gpt-22b-8-a100-full", "--json", "--set",
+                                          R"(cluster.gpu={"base": "a100-sxm4-80gb", "memory_bytes": 17179869184})"};
+  EXPECT_EQ(run_foretoken(tight).status, 0);
+  std::vector<std::string> asked = tight;
+  asked.emplace_back("--require-fit");
+  EXPECT_EQ(run_foretoken(asked).status, 1);
+  EXPECT_EQ(run_foretoken({"simulate", "gpt-22b-8-a100-full", "--require-fit"}).status, 0);
+}
+
+TEST(Cli, FidelitiesAgree) {
+  for (const char* name : {"gpt-22b-8-a100-selective-sp", "gpt-18b-256-a100"}) {
+    const double stage = json::parse(run_foretoken({"simulate", name, "--json"}).out)["step_time_s"].get<double>();
+    const double kernel =
+        json::parse(run_foretoken({"simulate", name, "--json", "--fidelity", "kernel"}).out)["step_time_s"]
+            .get<double>();
+    EXPECT_NEAR(kernel / stage, 1, 0.01) << name;
+  }
+}
+
+TEST(Cli, TextFitsTheColumns) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"simulate", "gpt-1t-3072-a100"},
+           {"simulate", "gpt3-175b-1024-a100"},
+           {"compare", "gpt3-175b-1024-a100"},
+           {"schedule", "show", "interleaved-1f1b", "--stages", "64", "--microbatches", "128", "--chunks", "2"},
+           {"schedule", "show", "--help"},
+           {"simulate", "--help"},
+           {"models", "list"},
+           {"clusters", "list"},
+           {"profiles", "list"},
+           {"runtimes", "list"},
+           {"scenarios", "list"},
+           {"models", "show", "llama-3-70b"},
+           {"clusters", "show", "gb200-nvl72"},
+           {"clusters", "show", "links"},
+           {"profiles", "show", "h100-sxm5-80gb"},
+           {"runtimes", "show", "megatron-core"},
+           {"scenarios", "show", "gpt3-175b-1024-a100"}}) {
+    SCOPED_TRACE(arguments[0] + " " + arguments[1]);
+    const Ran ran = run_foretoken(arguments);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_GT(lines_of(ran.out).size(), 1U);
+    for (const std::string& line : lines_of(ran.out)) EXPECT_LE(report::columns_of(line), 100U) << line;
+    EXPECT_EQ(ran.out.find('\x1b'), std::string::npos) << "no colours into a file";
+  }
+}
+
+TEST(Cli, CompareExplainsWhatIsImpossible) {
+  const Ran ran = run_foretoken({"compare", "gpt-18b-256-a100", "--json"});
+  EXPECT_EQ(ran.status, 0) << ran.err;  // one pipeline stage: nothing to interleave
+  const json answer = json::parse(ran.out);
+  EXPECT_EQ(answer["schedules"].size(), 4U);
+  EXPECT_TRUE(answer["schedules"][0]["impossible"].is_null());
+  EXPECT_THAT(answer["schedules"][2]["impossible"].get<std::string>(), HasSubstr("at least 2 pipeline stages"));
+  EXPECT_EQ(run_foretoken({"compare", "gpt-18b-256-a100", "--schedules", "interleaved:2"}).status, 1);
+}
+
+TEST(Cli, CompareReadsStandardInputOnce) {
+  const std::string text = contents(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json");
+  const Ran ran = run_foretoken({"compare", "-", "--schedules", "gpipe,1f1b", "--json"}, text);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  EXPECT_EQ(answer["best"], "1f1b");
+  EXPECT_GT(answer["schedules"][0]["result"]["memory"]["peak_bytes"].get<double>(),
+            answer["schedules"][1]["result"]["memory"]["peak_bytes"].get<double>());
+}
+
+TEST(Cli, SchedulesShownPlainAreValid) {
+  for (const char* name : {"gpipe", "gpipe-fifo", "1f1b"}) {
+    const Ran plain = run_foretoken({"schedule", "show", name, "--stages", "4", "--microbatches", "6", "--plain"});
+    EXPECT_EQ(run_foretoken({"schedule", "check", "-"}, plain.out).status, 0) << name;
+  }
+  const Ran invalid = run_foretoken({"schedule", "check", "-"}, "F0 F1 B0 B1\nB0 F0 F1 B1  # out of order\n");
+  EXPECT_EQ(invalid.status, 1);
+  EXPECT_THAT(invalid.out, HasSubstr("stage 1: B0 comes before its forward F0"));
+  EXPECT_EQ(run_foretoken({"schedule", "check", "-"}, "F0 B0\nF0 b0\n").status, 2);
+  EXPECT_EQ(run_foretoken({"schedule", "check", "-"}, "").status, 2);
+  EXPECT_EQ(run_foretoken({"schedule", "check", "-"}, "F2147483647 B0\n").status, 2);
+}
+
+TEST(Cli, ScheduleShowTellsTheClosedForm) {
+  const json shown = json::parse(run_foretoken({"schedule", "show", "1f1b", "--stages", "4", "--microbatches", "8",
+                                                "--forward", "2", "--backward", "5", "--json"})
+                                     .out);
+  EXPECT_DOUBLE_EQ(shown["makespan_s"].get<double>(), (8 + 4 - 1) * 7e-3);
+  EXPECT_DOUBLE_EQ(shown["bubble_fraction"].get<double>(), 3.0 / 8);
+  EXPECT_DOUBLE_EQ(shown["ideal_bubble_fraction"].get<double>(), 3.0 / 8);
+  EXPECT_EQ(shown["peak_in_flight"], json({4, 3, 2, 1}));
+  EXPECT_EQ(shown["orders"][3][0], "F0");
+  EXPECT_DOUBLE_EQ(shown["start_s"][3][0].get<double>(), 6e-3);
+}
+
+TEST(Cli, TracesAndDrawingsAreWholeFiles) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.file("trace.json"), svg = folder.file("gantt.svg");
+  for (const char* fidelity : {"stage", "kernel"}) {
+    const Ran ran =
+        run_foretoken({"simulate", "gpt3-175b-64-a100-full", "--trace", trace, "--svg", svg, "--fidelity", fidelity});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(json::parse(contents(trace))["metadata"]["fidelity"], fidelity);
+    EXPECT_THAT(contents(svg), StartsWith("<svg "));
+    EXPECT_EQ(folder.names().size(), 2U);
+  }
+}
+
+TEST(Cli, CompletionsNameEveryCommand) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Ran ran = run_foretoken({"completion", shell});
+    EXPECT_EQ(ran.status, 0);
+    for (const char* word : {"simulate", "compare", "schedule", "models", "--require-fit", "--microbatches"})
+      EXPECT_THAT(ran.out, HasSubstr(shell == std::string("fish") && word[0] == '-' ? word + 2 : word)) << shell;
+  }
+}
+
+TEST(Cli, HelpAndVersion) {
+  EXPECT_THAT(run_foretoken({"--version"}).out, StartsWith("foretoken "));
+  const Ran help = run_foretoken({"schedule", "show", "--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("Usage: foretoken schedule show [OPTIONS] NAME"));
+  EXPECT_THAT(help.out, HasSubstr("Examples:"));
+}
+
+}  // namespace
+}  // namespace foretoken::tools

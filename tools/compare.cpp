@@ -1,0 +1,227 @@
+// foretoken compare: schedules side by side on one scenario.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/app/simulate.h"
+#include "sim/io/text.h"
+#include "sim/report/gantt.h"
+#include "sim/report/json.h"
+#include "sim/report/number.h"
+#include "sim/report/text.h"
+#include "sim/schedule/catalogue.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/scenario_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Paint;
+using report::Table;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string scenario, svg, colour;
+  std::vector<std::string> schedules, sets;
+  bool json = false, no_gantt = false;
+};
+
+// "interleaved:4": a schedule and its chunks a stage.
+struct Candidate {
+  std::string label, schedule;
+  int chunks = 1;
+};
+
+struct Row {
+  Candidate candidate;
+  std::optional<report::Metrics> metrics;
+  report::Gantt chart;
+  std::vector<Complaint> impossible;
+};
+
+Complaint wrong_candidate(const std::string& text, std::string message) {
+  return {"--schedules " + io::printable(text, 60), "", std::move(message)};
+}
+
+Candidate parse_candidate(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  Candidate candidate{.label = text, .schedule = text.substr(0, colon)};
+  if (candidate.schedule == "interleaved") candidate.schedule = "interleaved-1f1b";
+  const auto known = schedule::find_schedule(candidate.schedule);
+  if (!known) {
+    std::vector<std::string> names{"interleaved:2"};
+    for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
+    const std::string meant = io::did_you_mean(candidate.schedule, names);
+    throw ConfigError({wrong_candidate(
+        text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
+  }
+  if (colon != text.npos) {
+    const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), candidate.chunks);
+    if (error != std::errc{} || end != text.data() + text.size() || candidate.chunks < 1)
+      throw ConfigError({wrong_candidate(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+  }
+  if (known->interleaves && candidate.chunks < 2)
+    throw ConfigError({wrong_candidate(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});
+  if (!known->interleaves && candidate.chunks > 1)
+    throw ConfigError({wrong_candidate(text, "this schedule has one chunk a stage; leave the number out")});
+  return candidate;
+}
+
+// The scenario's own configuration with another schedule; all rules of scenarios apply.
+Row try_candidate(const ScenarioSource& source, const Options& options, const Candidate& candidate) {
+  Row row{.candidate = candidate, .metrics = {}, .chart = {}, .impossible = {}};
+  std::vector<std::string> sets = options.sets;
+  sets.push_back(fmt::format("schedule=\"{}\"", candidate.schedule));
+  sets.push_back(fmt::format("parallelism.virtual_pipeline={}", candidate.chunks));
+  if (candidate.chunks == 1) sets.emplace_back("batch.microbatch_group=null");
+  try {
+    const app::Simulation simulation = app::simulate(source.read(sets));
+    row.metrics = simulation.metrics;
+    row.chart = report::gantt_of(simulation.step.workload, simulation.run, candidate.label);
+  } catch (const ConfigError& error) {
+    row.impossible = error.complaints();
+  }
+  return row;
+}
+
+const Row* fastest(const std::vector<Row>& rows) {
+  const Row* best = nullptr;
+  for (const Row& row : rows)
+    if (row.metrics && (best == nullptr || row.metrics->step_time < best->metrics->step_time)) best = &row;
+  return best;
+}
+
+std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
+  const Row* best = fastest(rows);
+  Table table({{"schedule", Table::Align::kLeft},
+               {"step"},
+               {"to best"},
+               {"tokens/s"},
+               {"MFU"},
+               {"bubble"},
+               {"ideal"},
+               {"peak GiB"},
+               {"fits", Table::Align::kLeft},
+               {"sent a stage"}});
+  for (const Row& row : rows) {
+    if (!row.metrics) {
+      table.add_note({row.candidate.label}, "impossible here, see below");
+      continue;
+    }
+    const report::Metrics& m = *row.metrics;
+    const double behind = m.step_time / best->metrics->step_time - 1;
+    table.add({row.candidate.label, report::time_text(m.step_time),
+               &row == best ? "best" : fmt::format("{:+.1f} %", behind * 100), report::significant(m.tokens_per_s),
+               report::percent(m.mfu), report::percent(m.bubble_fraction), report::percent(m.ideal_bubble_fraction),
+               report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
+               report::binary_bytes(Bytes(m.p2p_bytes_per_step))});
+  }
+  return table.text(paint);
+}
+
+std::string text_of(const std::string& name, const std::vector<Row>& rows, const Options& options, const Paint& paint) {
+  std::string text = paint(report::Ink::kBold, name) + '\n' + table_text(rows, paint);
+  text +=
+      "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
+      "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
+  for (const Row& row : rows)
+    for (const Complaint& complaint : row.impossible)
+      text += report::paragraph("  " + row.candidate.label + ": ", complaint.pointer.empty()
+                                                                       ? complaint.message
+                                                                       : complaint.pointer + ": " + complaint.message);
+  if (options.no_gantt || fastest(rows) == nullptr) return text;
+  des::Duration axis;
+  for (const Row& row : rows) axis = std::max(axis, row.chart.length);
+  text += report::title_text("Over time", "all on one axis", paint);
+  for (const Row& row : rows)
+    if (row.metrics) text += report::gantt_text(row.chart, axis, paint) + '\n';
+  return text + report::gantt_legend(paint);
+}
+
+std::string json_of(const std::string& name, const std::vector<Row>& rows) {
+  const Row* best = fastest(rows);
+  Json json = {{"name", name}};
+  json["best"] = best == nullptr ? Json() : Json(best->candidate.label);
+  json["schedules"] = Json::array();
+  for (const Row& row : rows) {
+    Json entry = {{"label", row.candidate.label},
+                  {"schedule", row.candidate.schedule},
+                  {"virtual_pipeline", row.candidate.chunks}};
+    std::string reasons;
+    for (const Complaint& complaint : row.impossible)
+      reasons += (reasons.empty() ? "" : "\n") +
+                 (complaint.pointer.empty() ? complaint.message : complaint.pointer + ": " + complaint.message);
+    entry["impossible"] = reasons.empty() ? Json() : Json(reasons);
+    if (row.metrics) {
+      entry["step_time_to_best"] = row.metrics->step_time / best->metrics->step_time;
+      entry["result"] = Json::parse(report::to_json(*row.metrics));
+    }
+    json["schedules"].push_back(std::move(entry));
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+int run(const Options& options) {
+  std::vector<Candidate> candidates;
+  for (const std::string& text : options.schedules) candidates.push_back(parse_candidate(text));
+  const ScenarioSource source(options.scenario);
+  const std::string name = source.read(options.sets).name;  // what is wrong whatever the schedule is said once
+  std::optional<OutputFile> svg;
+  if (!options.svg.empty()) svg.emplace(options.svg);
+  std::vector<Row> rows;
+  for (const Candidate& candidate : candidates) rows.push_back(try_candidate(source, options, candidate));
+  if (svg) {
+    std::vector<report::Gantt> charts;
+    for (const Row& row : rows)
+      if (row.metrics) charts.push_back(row.chart);
+    svg->write(report::gantt_svg(charts));
+    svg->commit();
+  }
+  const Paint paint(!options.json && wants_colour(options.colour));
+  print(options.json ? json_of(name, rows) : text_of(name, rows, options, paint));
+  return fastest(rows) == nullptr ? 1 : 0;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken compare gpt3-175b-1024-a100\n"
+    "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2 --svg schedules.svg\n"
+    "  foretoken compare my.json --set batch.global=512 --json\n\n"
+    "A schedule that the scenario cannot have is shown with the reason. Exit status 1: none is possible.\n";
+
+}  // namespace
+
+void add_compare(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  options->schedules = {"gpipe", "1f1b", "interleaved:2", "interleaved:4"};
+  CLI::App* command = program.add_subcommand("compare", "Pipeline schedules side by side on one scenario");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  command
+      ->add_option("--schedules", options->schedules,
+                   "Names from `foretoken schedule list`, interleaved with its chunks a stage "
+                   "(gpipe,1f1b,interleaved:2,interleaved:4)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_option("--svg", options->svg, "Write the Gantt charts, one below the other")->type_name("FILE");
+  command->add_flag("--no-gantt", options->no_gantt, "Only the table");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,38 @@
+// Data files in words: a row for the list, a page for one of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/data_path.h"
+#include "sim/io/document.h"
+#include "sim/report/layout.h"
+
+namespace foretoken::tools {
+
+/// How files of one kind are listed and shown. `row` and `page` add what they find wrong to the document's findings.
+struct Described {
+  std::string_view command;  ///< "models"
+  std::string_view about;
+  io::DataKind kind;
+  std::vector<report::Table::Column> columns;
+  std::vector<std::string> (*row)(const io::Document&, io::Findings&);
+  std::string (*page)(const io::Document&, io::Findings&, const report::Paint&);
+};
+
+[[nodiscard]] Described described_models();
+[[nodiscard]] Described described_clusters();
+[[nodiscard]] Described described_profiles();
+[[nodiscard]] Described described_runtimes();
+[[nodiscard]] Described described_scenarios();
+
+/// topologies/links/links.json: what one link carries, both ways and each way.
+[[nodiscard]] std::string links_page(const report::Paint& paint);
+
+/// "  label        text", wrapped; nothing when the text is empty.
+[[nodiscard]] std::string entry(std::string_view label, std::string_view text);
+[[nodiscard]] std::string_view yes_no(bool value);
+
+}  // namespace foretoken::tools

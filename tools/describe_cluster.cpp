@@ -1,0 +1,108 @@
+// Clusters, their GPUs and their links in words.
+#include <fmt/format.h>
+
+#include "sim/io/read_cluster.h"
+#include "sim/report/number.h"
+#include "sim/report/text.h"
+#include "tools/describe.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::plain;
+
+std::string gb(BytesPerSecond rate) { return plain(rate.value() / 1e9) + " GB/s"; }
+
+std::string peaks(const net::Gpu& gpu) {
+  std::string text;
+  for (const auto& [precision, rate] : gpu.peak)
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", report::precision_name(precision), plain(rate.value() / 1e12));
+  return text;
+}
+
+std::vector<std::string> row(const io::Document& document, io::Findings& findings) {
+  const net::Cluster c = io::read_cluster(document.root(findings));
+  return {document.name,
+          c.gpu.name,
+          fmt::format("{}", c.gpus_per_node),
+          fmt::format("{}", c.links.gpus),
+          plain(c.links.nvlink_per_gpu.value() / 1e9),
+          fmt::format("{} x {}", c.links.nics, plain(c.links.nic.value() / 1e9)),
+          c.price_per_gpu_hour ? plain(*c.price_per_gpu_hour, 3) : ""};
+}
+
+std::string gpu_text(const net::Gpu& gpu, const report::Paint& paint) {
+  std::string text = '\n' + paint(report::Ink::kBold, "GPU " + gpu.name) + '\n';
+  text += entry("architecture", fmt::format("{}, {} multiprocessors", gpu.architecture, gpu.streaming_multiprocessors));
+  text += entry("dense peak", peaks(gpu) + " TFLOP/s");
+  text += entry("memory", fmt::format("{} as the driver reports, {}", report::binary_bytes(gpu.memory),
+                                      gb(gpu.memory_bandwidth)));
+  if (gpu.tdp_watts) text += entry("power", plain(*gpu.tdp_watts) + " W (board limit)");
+  text += entry("source", gpu.source);
+  return text;
+}
+
+std::string page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
+  if (document.name == "links") return links_page(paint);
+  const net::Cluster c = io::read_cluster(document.root(findings));
+  const NodeLinks& links = c.links;
+  std::string text =
+      paint(report::Ink::kBold, c.name) + "  " + paint(report::Ink::kDim, "rates are per direction") + '\n';
+  text += entry("node", fmt::format("{} GPUs {}", c.gpus_per_node, c.gpu.name));
+  text += entry("inside", links.nvlink_per_gpu.value() > 0
+                              ? fmt::format("NVLink ({}) {} a GPU, domain of {} GPUs; PCIe {} a GPU", c.nvlink_fabric,
+                                            gb(links.nvlink_per_gpu), links.gpus, gb(links.pcie_per_gpu))
+                              : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
+  text += entry("network", fmt::format("{} NICs of {} a {}: {} in all", links.nics, gb(links.nic),
+                                       links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
+  text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
+                                      c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
+                                      report::time_text(links.hop_latency)));
+  if (c.price_per_gpu_hour) text += entry("price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
+  text += entry("source", c.source);
+  return text + gpu_text(c.gpu, paint);
+}
+
+}  // namespace
+
+std::string links_page(const report::Paint& paint) {
+  const io::DataKind kind{"links file", "topologies/links"};
+  const auto path = io::find_data_file(kind, "links");
+  io::Findings findings;
+  if (!path) findings.complaints.push_back({"links", "", io::unknown_name(kind, "links")});
+  findings.throw_if_wrong();
+  const auto document = io::document_from_file(*path, findings);
+  findings.throw_if_wrong();
+  using Align = report::Table::Align;
+  report::Table table({{"link", Align::kLeft}, {"both ways GB/s"}, {"each way GB/s"}, {"latency us"}});
+  std::string sources;
+  const io::Node root = document->root(findings);
+  for (const io::Node& link : root.array("links")) {
+    const auto latency = link.find_number("latency_us");
+    table.add({link.text("name"), plain(link.number("both_ways_gb_per_s")),
+               plain(link.number("per_direction_gb_per_s")), latency ? plain(*latency) : ""});
+    sources += report::paragraph("  " + link.text("name") + ": ", link.text_or("note", "") + " " + link.text("source"));
+  }
+  const std::string about = root.text_or("about", "");
+  findings.throw_if_wrong();
+  return report::paragraph("", about) + '\n' + table.text(paint) + '\n' + sources;
+}
+
+Described described_clusters() {
+  using Align = report::Table::Align;
+  return {.command = "clusters",
+          .about = "Clusters (topologies/NAME.json); `clusters show links` tells what single links carry",
+          .kind = io::kClusters,
+          .columns = {{"name", Align::kLeft},
+                      {"GPU", Align::kLeft},
+                      {"a node"},
+                      {"NVLink domain"},
+                      {"NVLink GB/s"},
+                      {"NICs x GB/s"},
+                      {"USD/GPU h"}},
+          .row = row,
+          .page = page};
+}
+
+}  // namespace foretoken::tools

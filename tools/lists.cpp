@@ -1,0 +1,117 @@
+// foretoken models|clusters|profiles|runtimes|scenarios list|show: the data that ships, with its sources.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/commands.h"
+#include "tools/describe.h"
+#include "tools/options.h"
+#include "tools/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+// NAME or a path; throws when there is none or it cannot be read.
+io::Document open(const Described& described, const std::string& name) {
+  io::Findings findings;
+  std::optional<std::filesystem::path> path;
+  if (io::is_path(name)) {
+    path = name;
+  } else {
+    path = io::find_data_file(described.kind, name);
+    if (!path)
+      findings.complaints.push_back(
+          {fmt::format("foretoken {} show", described.command), "", io::unknown_name(described.kind, name)});
+  }
+  findings.throw_if_wrong();
+  auto document = io::document_from_file(*path, findings);
+  if (document) document = io::with_bases(std::move(*document), described.kind, findings);
+  findings.throw_if_wrong();
+  return std::move(*document);
+}
+
+// A file that cannot be read is complained about; the others are listed all the same.
+int list(const Described& described, bool names_only) {
+  const std::vector<std::string> names = io::list_names(described.kind);
+  report::Table table(described.columns);
+  std::string plain;
+  int status = 0;
+  for (const std::string& name : names) {
+    plain += name + '\n';
+    if (names_only) continue;
+    try {
+      const io::Document document = open(described, name);
+      io::Findings findings;
+      std::vector<std::string> row = described.row(document, findings);
+      findings.throw_if_wrong();
+      table.add(std::move(row));
+    } catch (const ConfigError& error) {
+      print_complaints(error);
+      status = 2;
+    }
+  }
+  if (names.empty()) throw ConfigError({{"foretoken", "", io::unknown_name(described.kind, "")}});
+  print(names_only ? plain : table.text(report::Paint(wants_colour("auto")), 0));
+  return status;
+}
+
+int show(const Described& described, const std::string& name, bool json, const std::string& colour) {
+  if (described.command == "clusters" && name == "links" && !json) {
+    print(links_page(report::Paint(wants_colour(colour))));
+    return 0;
+  }
+  const io::Document document = open(described, name);
+  io::Findings findings;
+  const std::string page = described.page(document, findings, report::Paint(!json && wants_colour(colour)));
+  findings.throw_if_wrong();
+  if (json) {
+    print(document.value.dump(2) + '\n');
+  } else {
+    print(page + entry("file", document.source.file));
+  }
+  return 0;
+}
+
+void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
+  const auto described = std::make_shared<Described>(kind);
+  CLI::App* command = program.add_subcommand(std::string(kind.command), std::string(kind.about));
+  CLI::App* listing = command->add_subcommand("list", "All there are");
+  const auto names_only = std::make_shared<bool>(false);
+  listing->add_flag("--names", *names_only, "Only the names, one a line");
+  listing->callback(
+      [&chosen, described, names_only] { chosen = [described, names_only] { return list(*described, *names_only); }; });
+  CLI::App* showing = command->add_subcommand("show", "One of them with all its values and their source");
+  struct Shown {
+    std::string name, colour;
+    bool json = false;
+  };
+  const auto shown = std::make_shared<Shown>();
+  showing->add_option("NAME", shown->name, "A name of the list, or a file")->required();
+  showing->add_flag("--json", shown->json, "The file's JSON, with its bases merged in");
+  add_colour_option(*showing, shown->colour);
+  showing->callback([&chosen, described, shown] {
+    chosen = [described, shown] { return show(*described, shown->name, shown->json, shown->colour); };
+  });
+  command->footer(fmt::format("Examples:\n  foretoken {0} list\n  foretoken {0} show NAME\n", kind.command));
+}
+
+}  // namespace
+
+std::string entry(std::string_view label, std::string_view text) {
+  constexpr std::size_t kLabel = 16;
+  return text.empty() ? "" : report::paragraph("  " + report::pad_right(label, kLabel), text);
+}
+
+std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
+
+void add_lists(CLI::App& program, Action& chosen) {
+  for (const Described& kind :
+       {described_scenarios(), described_models(), described_clusters(), described_profiles(), described_runtimes()})
+    add_kind(program, chosen, kind);
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,175 @@
+// The command line as a whole: subcommands, misspelt words, exit statuses.
+//
+// Words that nobody asked for are collected rather than refused by the parser, so that the complaint can say what was
+// probably meant.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <memory>
+
+#include "sim/base/error.h"
+#include "sim/io/text.h"
+#include "sim/report/layout.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr int kWrongInput = 2, kOurFault = 3;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
+    "  foretoken simulate gpt3-175b-1024-a100 --set parallelism.pipeline=16 --set parallelism.data=8\n"
+    "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2\n"
+    "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
+    "  foretoken models list\n\n"
+    "Exit status: 0 done; 1 the answer is no (--require-fit and it does not fit, an invalid schedule);\n"
+    "2 the input or the environment is wrong; 3 a fault of the program.\n";
+
+// The subcommand that the command line reached, and its path: "foretoken schedule show".
+struct Reached {
+  const CLI::App* command;
+  std::string path;
+};
+
+Reached reached(const CLI::App& program) {
+  Reached at{&program, "foretoken"};
+  for (auto parsed = at.command->get_subcommands(); !parsed.empty(); parsed = at.command->get_subcommands()) {
+    at.command = parsed.front();
+    at.path += ' ' + at.command->get_name();
+  }
+  return at;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    if (!sub->get_name().empty()) names.push_back(sub->get_name());
+  return names;
+}
+
+// What is wrong with a word that no option or subcommand took.
+std::string unknown_word(const Reached& at, const std::string& word) {
+  const bool is_option = word.size() > 1 && word.front() == '-';
+  const std::string name = is_option ? word.substr(0, word.find('=')) : word;
+  const std::vector<std::string> known = is_option ? option_names(*at.command) : subcommand_names(*at.command);
+  if (!is_option && known.empty()) return fmt::format("unexpected argument {}", io::in_quotes(word));
+  const std::string meant = io::did_you_mean(name, known);
+  return fmt::format("unknown {} {}{}", is_option ? "option" : "command", io::in_quotes(name),
+                     !meant.empty() ? meant : fmt::format("; there are {}", fmt::join(known, ", ")));
+}
+
+// Every leftover word as a complaint; none when all were understood.
+std::vector<Complaint> leftovers(const CLI::App& program) {
+  const Reached at = reached(program);
+  std::vector<Complaint> complaints;
+  std::vector<std::string> words = program.remaining(true);
+  const bool wants_command = !subcommand_names(*at.command).empty();
+  for (const std::string& word : words) {
+    complaints.push_back({at.path, "", unknown_word(at, word)});
+    if (wants_command && word.front() != '-') break;  // what follows an unknown command belonged to it
+  }
+  return complaints;
+}
+
+void parse(CLI::App& program, int argc, const char* const* argv, const Action& chosen) {
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::CallForVersion&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    std::vector<Complaint> complaints = leftovers(program);
+    if (complaints.empty()) complaints.push_back({reached(program).path, "", io::printable(error.what(), 300)});
+    throw ConfigError(std::move(complaints));
+  }
+  if (std::vector<Complaint> complaints = leftovers(program); !complaints.empty())
+    throw ConfigError(std::move(complaints));
+  if (!chosen) {
+    const Reached at = reached(program);
+    throw ConfigError(
+        {{at.path, "",
+          fmt::format("expected a command: {}; try {} --help", io::either(subcommand_names(*at.command)), at.path)}});
+  }
+}
+
+// Subcommands take unknown words too, so that parse() can speak about them.
+void collect_unknown_words(CLI::App& command) {
+  command.allow_extras();
+  for (CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) collect_unknown_words(*sub);
+}
+
+// The help as the parser writes it, its descriptions wrapped below each other.
+std::string wrapped_help(const std::string& help) {
+  constexpr std::size_t kDescription = 30;  // the column where the parser starts them
+  std::string text;
+  for (std::size_t at = 0; at < help.size();) {
+    const std::size_t end = std::min(help.find('\n', at), help.size());
+    const std::string line = help.substr(at, end - at);
+    const bool described =
+        line.size() > report::kPageColumns && line.starts_with("  ") && line[kDescription - 1] == ' ';
+    text += described ? report::paragraph(line.substr(0, kDescription), line.substr(kDescription)) : line + '\n';
+    at = end + 1;
+  }
+  return text;
+}
+
+int run(int argc, const char* const* argv) {
+  CLI::App program("Predicts what training a transformer on a GPU cluster will do before anyone pays for it.",
+                   "foretoken");
+  program.set_version_flag("--version", "foretoken " + std::string(version()));
+  program.footer(kExamples);
+  Action chosen;
+  add_simulate(program, chosen);
+  add_compare(program, chosen);
+  add_schedule(program, chosen);
+  add_lists(program, chosen);
+  add_completion(program, chosen);
+  collect_unknown_words(program);
+  try {
+    parse(program, argc, argv, chosen);
+  } catch (const CLI::CallForHelp&) {
+    const Reached at = reached(program);
+    const std::size_t last = at.path.rfind(' ');
+    print(wrapped_help(at.command->help(last == at.path.npos ? "" : at.path.substr(0, last))));
+    return 0;
+  } catch (const CLI::CallForVersion& call) {
+    print(std::string(call.what()) + '\n');
+    return 0;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+std::string_view version() { return FORETOKEN_VERSION; }
+
+int run_program(int argc, const char* const* argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write
+  try {
+    return run(argc, argv);
+  } catch (const ClosedPipe&) {
+    return 0;
+  } catch (const ConfigError& error) {
+    print_complaints(error);
+    return kWrongInput;
+  } catch (const std::exception& error) {
+    print_error(fmt::format("foretoken: internal error: {}", error.what()));
+    return kOurFault;
+  }
+}
+
+}  // namespace foretoken::tools

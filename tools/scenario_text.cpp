@@ -1,0 +1,20 @@
+// Standard input is kept, files are read anew.
+#include "tools/scenario_text.h"
+
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include "sim/io/read_scenario.h"
+
+namespace foretoken::tools {
+
+ScenarioSource::ScenarioSource(std::string file) : file_(std::move(file)) {
+  if (file_ == "-") text_ = std::string(std::istreambuf_iterator<char>(std::cin), {});
+}
+
+lowering::Scenario ScenarioSource::read(std::span<const std::string> sets) const {
+  return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,24 @@
+// Scenarios for commands that need one several times: from a file, or from standard input, which can be read only once.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "sim/lowering/scenario.h"
+
+namespace foretoken::tools {
+
+/// A scenario that may be read again with other overrides.
+class ScenarioSource {
+ public:
+  /// A file or a name; "-" reads all of standard input.
+  explicit ScenarioSource(std::string file);
+  [[nodiscard]] lowering::Scenario read(std::span<const std::string> sets) const;
+
+ private:
+  std::string file_;
+  std::optional<std::string> text_;
+};
+
+}  // namespace foretoken::tools

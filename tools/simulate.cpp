@@ -1,0 +1,183 @@
+// foretoken simulate: predicts one training step for each scenario.
+#include "sim/app/simulate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/io/read_scenario.h"
+#include "sim/report/gantt.h"
+#include "sim/report/json.h"
+#include "sim/report/text.h"
+#include "sim/report/trace.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/ordered_parallel.h"
+#include "tools/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr int kMostThreads = 256;
+
+struct Options {
+  std::vector<std::string> scenarios, sets;
+  std::string fidelity = "stage", trace, svg, colour;
+  bool json = false, require_fit = false;
+  int threads = 1;
+};
+
+// One question: a file, or a line of standard input.
+struct Question {
+  std::string file;
+  std::optional<std::string> line;
+  std::size_t line_number = 0;
+};
+
+struct Answer {
+  std::string output;
+  std::vector<Complaint> complaints;
+  bool fits = true;
+};
+
+// The questions in order; "-" stands for every line of standard input that is not blank.
+class Questions {
+ public:
+  explicit Questions(const std::vector<std::string>& files) : files_(files) {}
+  std::optional<Question> operator()() {
+    for (; at_ < files_.size(); ++at_) {
+      if (files_[at_] != "-") return Question{files_[at_++], std::nullopt, 0};
+      for (std::string line; std::getline(std::cin, line);) {
+        ++line_;
+        if (line.find_first_not_of(" \t\r") != std::string::npos) return Question{"-", std::move(line), line_};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const std::vector<std::string>& files_;
+  std::size_t at_ = 0, line_ = 0;
+};
+
+lowering::Fidelity fidelity_of(const Options& options) {
+  return options.fidelity == "kernel" ? lowering::Fidelity::kKernel : lowering::Fidelity::kStage;
+}
+
+std::string error_json(const ConfigError& error) {
+  nlohmann::ordered_json json = {{"error", error.what()}, {"complaints", nlohmann::ordered_json::array()}};
+  for (const Complaint& c : error.complaints())
+    json["complaints"].push_back({{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}});
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+// The files that were asked for: opened before the work, there only when all of it succeeded.
+class Files {
+ public:
+  explicit Files(const Options& options) : fidelity_(options.fidelity) {
+    if (!options.trace.empty()) trace_.emplace(options.trace);
+    if (!options.svg.empty()) svg_.emplace(options.svg);
+  }
+  void write(const app::Simulation& simulation) {
+    if (trace_)
+      report::write_trace({.step = simulation.step,
+                           .run = simulation.run,
+                           .memory = simulation.memory,
+                           .metrics = simulation.metrics,
+                           .version = std::string(version()),
+                           .fidelity = fidelity_},
+                          [&](std::string_view text) { trace_->write(text); });
+    if (svg_)
+      svg_->write(
+          report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.scenario.name)}));
+    if (trace_) trace_->finish();
+    if (svg_) svg_->finish();
+    if (trace_) trace_->commit();
+    if (svg_) svg_->commit();
+  }
+
+ private:
+  std::string fidelity_;
+  std::optional<OutputFile> trace_, svg_;
+};
+
+Answer answer(const Options& options, const Question& question, bool colour) {
+  try {
+    lowering::Scenario scenario =
+        question.line ? io::read_scenario_text(*question.line, fmt::format("-:{}", question.line_number), options.sets)
+                      : io::read_scenario_file(question.file, options.sets);
+    Files files(options);
+    const app::Simulation simulation = app::simulate(std::move(scenario), fidelity_of(options));
+    files.write(simulation);
+    Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
+    answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
+                                 : report::to_text(simulation.scenario, simulation.observations, simulation.metrics,
+                                                   report::Paint(colour));
+    return answer;
+  } catch (const ConfigError& error) {
+    return {.output = options.json ? error_json(error) : "", .complaints = error.complaints(), .fits = true};
+  }
+}
+
+int run(const Options& options) {
+  if (options.scenarios.size() > 1 && !(options.trace.empty() && options.svg.empty()))
+    throw ConfigError({{"foretoken simulate", "",
+                        fmt::format("--trace and --svg take one scenario, found {}", options.scenarios.size())}});
+  const bool colour = !options.json && wants_colour(options.colour);
+  bool wrong = false, fits = true, first = true;
+  ordered_parallel<Question>(
+      options.threads, Questions(options.scenarios),
+      [&](const Question& question) { return answer(options, question, colour); },
+      [&](const Answer& answer) {
+        for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
+        wrong = wrong || !answer.complaints.empty();
+        fits = fits && answer.fits;
+        if (!options.json && !first && !answer.output.empty()) print("\n" + std::string(100, '=') + "\n\n");
+        print(answer.output);
+        first = first && answer.output.empty();
+      });
+  return wrong ? 2 : options.require_fit && !fits ? 1 : 0;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
+    "  foretoken simulate gpt3-175b-1024-a100 --set batch.global=3072 --set model.n_layer=48\n"
+    "  foretoken simulate gpt3-175b-1024-a100 --trace step.json   (open it in ui.perfetto.dev)\n"
+    "  foretoken simulate scenarios/*.json --json --threads 8 | jq '[.name, .step_time_s, .mfu]'\n"
+    "  generate-scenarios | foretoken simulate - --json           (one scenario a line)\n";
+
+}  // namespace
+
+void add_simulate(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("simulate", "Predict one training step of each scenario");
+  command->footer(kExamples);
+  command
+      ->add_option("SCENARIO", options->scenarios,
+                   "Scenario files or names; - reads one scenario a line from standard input")
+      ->required();
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--json", options->json, "One JSON object a line instead of text");
+  command->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
+  command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
+  command->add_option("--fidelity", options->fidelity, "stage: one task a pass; kernel: every kernel and collective")
+      ->check(one_of({"stage", "kernel"}))
+      ->type_name("stage|kernel");
+  command->add_option("--threads", options->threads, "Scenarios simulated at the same time")
+      ->check(whole_number(1, kMostThreads))
+      ->type_name("N");
+  command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools
