@@ -242,7 +242,7 @@ void add_schedule_show(CLI::App& schedule, Action& chosen) {
       "Examples:\n"
       "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
       "  foretoken schedule show interleaved-1f1b --stages 4 --microbatches 8 --chunks 2 --svg s.svg\n"
-      "  foretoken schedule show 1f1b --stages 8 --microbatches 24 --forward 18.5 --backward 27.4 --comm 0.6\n"
+      "  foretoken schedule show 1f1b --stages 8 --microbatches 24 --forward 18 --backward 27 --comm 0.6\n"
       "  foretoken schedule show gpipe --stages 4 --microbatches 8 --json\n");
   command->add_option("NAME", options->name, "A schedule of `foretoken schedule list`")->required();
   add_shape_options(*command, *options);

@@ -95,6 +95,26 @@ TEST(LowerPipeline, BlockingMessagesCostAtLeastTheirLatency) {
   }
 }
 
+TEST(LowerPipeline, NoLegalShapeDeadlocksInAnyStyle) {
+  int shapes = 0;
+  for (const schedule::Schedule& known : schedule::all_schedules())
+    for (int p = 1; p <= 6; ++p)
+      for (int m = 1; m <= 13; ++m)
+        for (int v = 1; v <= 3; ++v)
+          for (int group = 0; group <= (known.interleaves ? m : 0); ++group) {
+            const PipelineShape shape{.stages = p, .microbatches = m, .chunks = v, .group = group};
+            if (schedule::why_not(known, shape)) continue;
+            for (const MessageStyle style :
+                 {MessageStyle::kLatency, MessageStyle::kBlocking, MessageStyle::kOverlapped}) {
+              if (style == MessageStyle::kOverlapped && !known.interleaves) continue;
+              SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v << " G " << group);
+              (void)replay(known.name.data(), shape, {10}, {20}, {1}, style);
+            }
+            ++shapes;
+          }
+  EXPECT_GT(shapes, 300);
+}
+
 nlohmann::json golden() {
   std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/schedule/testdata/golden_schedules.json");
   return nlohmann::json::parse(file);

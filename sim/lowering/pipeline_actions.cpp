@@ -8,6 +8,8 @@
 // awaited, beside the pass in between; warm-up and cool-down block as before.
 #include "sim/lowering/pipeline_actions.h"
 
+#include <optional>
+
 namespace foretoken::lowering {
 namespace {
 
@@ -20,11 +22,15 @@ struct Group {
   std::size_t begin, end;
 };
 
-// Warm-up forwards, forward-backward pairs, cool-down backwards.
+// Warm-up forwards, forward-backward pairs, cool-down backwards. When all forwards are warm-up (few micro-batches)
+// there is no pair: the first backward needs what the last forward sends.
 std::vector<Group> groups_of(const StageProgram& program, bool pairs) {
+  std::size_t warm_up = 0;
+  while (warm_up < program.size() && program[warm_up].phase == Phase::kForward) ++warm_up;
+  const bool steady = pairs && warm_up < program.size() / 2;
   std::vector<Group> groups;
   for (std::size_t at = 0; at < program.size();) {
-    const bool pair = pairs && at + 1 < program.size() && program[at].phase == Phase::kForward &&
+    const bool pair = steady && at + 1 < program.size() && program[at].phase == Phase::kForward &&
                       program[at + 1].phase == Phase::kBackward;
     groups.push_back({at, at + (pair ? 2 : 1)});
     at = groups.back().end;
@@ -32,10 +38,38 @@ std::vector<Group> groups_of(const StageProgram& program, bool pairs) {
   return groups;
 }
 
+// The message that a stage receives before each pass of its program. It is the pass's own input, except where the
+// pipeline wraps around (the first stage's forwards, the last stage's backwards): there messages arrive in the order in
+// which the other end sends them, p passes behind, and may wait for their pass when micro-batch groups exceed p
+// (schedules.py, recv_tensor_from_previous_stage).
+std::vector<std::optional<MessageKey>> received_before(const StageProgram& program, int stage,
+                                                       const VirtualStages& where, bool in_order_of_need) {
+  std::vector<std::optional<MessageKey>> result(program.size());
+  std::vector<StageOp> forwards, backwards;
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    const StageOp op = program[at];
+    std::vector<StageOp>& sequence = op.phase == Phase::kForward ? forwards : backwards;
+    sequence.push_back(op);
+    if (in_order_of_need || !where.wraps(stage, op.phase)) {
+      if (where.receives(stage, op)) result[at] = where.needed(stage, op);
+      continue;
+    }
+    const auto behind = static_cast<std::size_t>(where.stages());
+    if (sequence.size() <= behind) continue;
+    const StageOp sent = sequence[sequence.size() - 1 - behind];
+    const int sender = op.phase == Phase::kForward ? where.stages() - 1 : 0;
+    if (where.sends(sender, sent)) result[at] = MessageKey{sender, sent};
+  }
+  return result;
+}
+
 class ActionWriter {
  public:
-  ActionWriter(const StageProgram& program, int stage, const VirtualStages& where)
-      : program_(program), stage_(stage), where_(where) {
+  ActionWriter(const StageProgram& program, int stage, const VirtualStages& where, bool in_order_of_need = false)
+      : program_(program),
+        stage_(stage),
+        where_(where),
+        received_(received_before(program, stage, where, in_order_of_need)) {
     actions_.reserve(program.size() * 5);
   }
 
@@ -47,12 +81,10 @@ class ActionWriter {
     if (where_.sends(stage_, program_[at])) actions_.push_back({ActionKind::kWait, {stage_, program_[at]}});
   }
   void post_receive(std::size_t at) {
-    if (where_.receives(stage_, program_[at]))
-      actions_.push_back({ActionKind::kPost, where_.needed(stage_, program_[at])});
+    if (received_[at]) actions_.push_back({ActionKind::kPost, *received_[at]});
   }
   void wait_receive(std::size_t at) {
-    if (where_.receives(stage_, program_[at]))
-      actions_.push_back({ActionKind::kWait, where_.needed(stage_, program_[at])});
+    if (received_[at]) actions_.push_back({ActionKind::kWait, *received_[at]});
   }
   // One batch: all outputs of `done` and all inputs of `next`, posted together, then waited for.
   void batch(Group done, Group next) {
@@ -67,11 +99,12 @@ class ActionWriter {
   const StageProgram& program_;
   int stage_;
   const VirtualStages& where_;
+  std::vector<std::optional<MessageKey>> received_;
   std::vector<Action> actions_;
 };
 
 std::vector<Action> latency_actions(const StageProgram& program, int stage, const VirtualStages& where) {
-  ActionWriter write(program, stage, where);
+  ActionWriter write(program, stage, where, true);
   for (std::size_t at = 0; at < program.size(); ++at) {
     write.wait_receive(at);
     write.compute(at);
@@ -165,8 +198,8 @@ MessageKey VirtualStages::needed(int stage, StageOp op) const {
   return {from % stages_, {op.phase, op.microbatch, from / stages_}};
 }
 
-int VirtualStages::receiver(int stage, StageOp op) const {
-  return (stage + (op.phase == Phase::kForward ? 1 : stages_ - 1)) % stages_;
+bool VirtualStages::wraps(int stage, Phase phase) const {
+  return stages_ > 1 && stage == (phase == Phase::kForward ? 0 : stages_ - 1);
 }
 
 std::vector<Action> stage_actions(const StageProgram& program, int stage, const VirtualStages& where, int chunks,

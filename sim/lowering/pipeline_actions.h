@@ -38,8 +38,9 @@ class VirtualStages {
   /// The message that `op` on `stage` needs from another device, if any.
   [[nodiscard]] bool receives(int stage, schedule::StageOp op) const;
   [[nodiscard]] MessageKey needed(int stage, schedule::StageOp op) const;
-  /// The device that receives what `op` on `stage` sends.
-  [[nodiscard]] int receiver(int stage, schedule::StageOp op) const;
+  /// Whether messages of this phase reach `stage` from the other end of the pipeline.
+  [[nodiscard]] bool wraps(int stage, schedule::Phase phase) const;
+  [[nodiscard]] int stages() const { return stages_; }
 
  private:
   [[nodiscard]] int index(int stage, schedule::StageOp op) const { return op.chunk * stages_ + stage; }

@@ -7,7 +7,7 @@
 
 namespace foretoken::report {
 
-/// The answer of `simulate --json` (keys: docs/formats.md), without a newline. Numbers read back exactly; the same
+/// The answer of `simulate --json`, without a newline. Numbers read back exactly; the same
 /// metrics give the same bytes. Precondition: every number is finite.
 [[nodiscard]] std::string to_json(const Metrics& metrics);
 

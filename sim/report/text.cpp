@@ -32,9 +32,8 @@ std::string memory_line(const Memory& memory, const Paint& paint) {
   const std::string where = memory.per_stage.size() > 1
                                 ? fmt::format("; stage {} is the fullest", fullest - memory.per_stage.begin())
                                 : std::string();
-  std::string text = head_line("memory", fmt::format("{} of {} GiB", gib(memory.peak), gib(memory.capacity)),
-                               memory.fits ? "fits" + where : "does NOT fit" + where, paint);
-  return memory.fits ? text : paint.colour() ? paint(Ink::kRed, text.substr(0, text.size() - 1)) + '\n' : text;
+  return head_line("memory", fmt::format("{} of {} GiB", gib(memory.peak), gib(memory.capacity)),
+                   memory.fits ? "fits" + where : paint(Ink::kRed, "does NOT fit" + where), paint);
 }
 
 std::string bubble_text(const Metrics& metrics, const Paint& paint) {

@@ -106,7 +106,7 @@ TEST(Text, SaysWhatWouldFit) {
   const std::string text = to_text(example_scenario(), {}, m, Paint(false));
   EXPECT_THAT(text, HasSubstr("does NOT fit; stage 0 is the fullest"));
   EXPECT_THAT(text, HasSubstr("9.0 too much."));
-  EXPECT_THAT(text, HasSubstr("Cheapest change that fits: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
+  EXPECT_THAT(text, HasSubstr("To make it fit: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
 }
 
 TEST(Text, ManyStagesAreSummarised) {

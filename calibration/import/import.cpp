@@ -1,0 +1,102 @@
+// Reading measurement files and writing samples.
+#include "calibration/import/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+#include "calibration/import/nccl_tests_json.h"
+#include "calibration/import/sample_lines.h"
+#include "sim/base/error.h"
+
+namespace foretoken::measured {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& message) {
+  throw ConfigError({{path.string(), "", message}});
+}
+
+std::string text_of(const fs::path& path) {
+  std::error_code unreadable;
+  if (fs::is_directory(path, unreadable)) refuse(path, "expected a file, found a folder");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) refuse(path, "cannot be read to its end");
+  return text.str();
+}
+
+std::vector<fs::path> sample_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".jsonl") files.push_back(entry->path());
+  if (error) refuse(folder, fmt::format("cannot be read: {}", error.message()));
+  std::sort(files.begin(), files.end());
+  if (files.empty()) refuse(folder, "no *.jsonl file: expected a folder that foretoken-calibrate wrote");
+  return files;
+}
+
+}  // namespace
+
+Samples import_nccl_tests(const std::vector<fs::path>& files, const NcclTestsHints& hints) {
+  Samples all;
+  std::vector<Complaint> complaints;
+  for (const fs::path& path : files) {
+    try {
+      const std::string text = text_of(path);
+      const std::size_t first = text.find_first_not_of(" \t\r\n");
+      const bool json = first != std::string::npos && text[first] == '{';
+      all.append(json ? parse_nccl_tests_json(text, path.string(), hints)
+                      : parse_nccl_tests_text(text, path.string(), hints));
+    } catch (const ConfigError& error) {
+      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
+    }
+  }
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  return all;
+}
+
+Samples import_gemm_csv(const fs::path& file, const GemmCsvHints& hints) {
+  return parse_gemm_csv(text_of(file), file.string(), hints);
+}
+
+Samples import_samples(const fs::path& folder_or_file) {
+  std::error_code missing;
+  if (!fs::is_directory(folder_or_file, missing)) return read_lines(text_of(folder_or_file), folder_or_file.string());
+  Samples all;
+  std::vector<Complaint> complaints;
+  for (const fs::path& path : sample_files(folder_or_file)) {
+    try {
+      all.append(read_lines(text_of(path), path.string()));
+    } catch (const ConfigError& error) {
+      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
+    }
+  }
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  return all;
+}
+
+void write_samples(const Samples& samples, const fs::path& file) {
+  const fs::path partial = file.string() + ".partial";
+  {
+    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+    out << write_lines(samples);
+    out.flush();
+    if (!out) refuse(file, fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+  std::error_code error;
+  fs::rename(partial, file, error);
+  if (error) refuse(file, fmt::format("cannot be written: {}", error.message()));
+}
+
+}  // namespace foretoken::measured

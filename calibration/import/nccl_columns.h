@@ -1,0 +1,36 @@
+// The columns of one nccl-tests table, as its header names them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibration/import/nccl_run.h"
+
+namespace foretoken::measured {
+
+/// The text between blanks.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
+
+class NcclColumns {
+ public:
+  /// From "size count type redop root time algbw busbw #wrong time algbw busbw #wrong". Nothing, and why, when it is
+  /// not such a header or names CPU times.
+  [[nodiscard]] static std::optional<NcclColumns> from_header(std::string_view header, std::string& problem);
+
+  /// Nothing, and why, when the line is not a whole row of these columns.
+  [[nodiscard]] std::optional<NcclRow> read(std::string_view line, std::string& problem) const;
+
+ private:
+  [[nodiscard]] bool read_result(const std::vector<std::string_view>& words, std::size_t first, NcclRow& row,
+                                 std::string& problem) const;
+
+  std::vector<std::string> parameters_;  ///< before the first time
+  std::vector<std::string> block_;       ///< from one time to the next
+  std::size_t blocks_ = 0;
+  std::size_t trailing_words_ = 0;  ///< a timestamp is two words
+};
+
+}  // namespace foretoken::measured

@@ -1,0 +1,194 @@
+// Reading nccl-tests' text. The columns of a row are those of the header above it: parameters (size, count, type, often
+// redop and root), then one block for out-of-place and one for in-place, each beginning with a time.
+#include "calibration/import/nccl_tests_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "calibration/import/nccl_columns.h"
+
+namespace foretoken::measured {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::string_view digits_at(std::string_view text) {
+  return text.substr(0, std::min(text.size(), text.find_first_not_of("0123456789")));
+}
+
+/// Cuts "[1,0]<stdout>:" of mpirun --tag-output and "12: " of srun --label.
+std::string_view without_launcher(std::string_view line) {
+  if (line.starts_with("[")) {
+    const std::size_t end = line.find("]<std");
+    const std::size_t colon = line.find(':');
+    if (end != std::string_view::npos && colon != std::string_view::npos && end < colon) return line.substr(colon + 1);
+  }
+  const std::string_view rank = digits_at(line);
+  if (!rank.empty() && line.substr(rank.size()).starts_with(": ")) return line.substr(rank.size() + 2);
+  return line;
+}
+
+std::optional<int> integer(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// The word after `label` in "Rank  0 Group  0 Pid 12 on host device  0 [0x07] NVIDIA A100".
+std::string_view after(const std::vector<std::string_view>& words, std::string_view label) {
+  const auto found = std::find(words.begin(), words.end(), label);
+  return found == words.end() || found + 1 == words.end() ? std::string_view() : *(found + 1);
+}
+
+std::optional<NcclDevice> device_of(std::string_view line) {
+  const std::vector<std::string_view> words = words_of(line);
+  const auto rank = integer(after(words, "Rank"));
+  const std::string_view host = after(words, "on");
+  const std::size_t bracket = line.rfind("] ");
+  if (!rank || host.empty() || bracket == std::string_view::npos) return std::nullopt;
+  return NcclDevice{.rank = *rank,
+                    .group = integer(after(words, "Group")).value_or(0),
+                    .host = std::string(host),
+                    .gpu = std::string(trimmed(line.substr(bracket + 2)))};
+}
+
+/// Reads line by line; a run ends where the next begins or the file ends.
+class Reader {
+ public:
+  Reader(std::string file, const NcclTestsHints& hints) : file_(std::move(file)), hints_(hints) {}
+
+  void line(std::string_view raw, std::size_t number) {
+    where_ = fmt::format("{}:{}", file_, number);
+    const std::string_view line = without_launcher(raw);
+    const std::string_view text = trimmed(line);
+    if (text.empty()) return;
+    if (text.find("NCCL INFO") != std::string_view::npos || text.find("NCCL WARN") != std::string_view::npos) return;
+    if (text.starts_with("NCCL version "))
+      fact("nccl", text.substr(13));
+    else if (text.starts_with("#"))
+      comment(trimmed(text.substr(1)));
+    else if (columns_)
+      row(line);
+    else if (const auto program = collective_of_program(text))
+      begin_run(program);
+  }
+
+  Samples finish() {
+    end_run();
+    if (complaints_.empty() && samples_.collectives.empty())
+      complaints_.push_back({file_, "",
+                             found_table_ ? "the table has no rows: the run was cut short"
+                                          : "no table of nccl-tests found: expected its header \"# size count ...\""});
+    if (!complaints_.empty()) throw ConfigError(std::move(complaints_));
+    return std::move(samples_);
+  }
+
+ private:
+  void comment(std::string_view text) {
+    if (text.starts_with("Collective test starting:"))
+      begin_run(collective_of_program(text));
+    else if (text.starts_with("nThread"))
+      arguments(text);
+    else if (text.starts_with("Rank "))
+      device(text);
+    else if (text.starts_with("nccl-tests version"))
+      fact("nccl_tests", text.substr(19));
+    else if (text.starts_with("size ") || text.starts_with("size\t"))
+      header(text);
+    else if (text.starts_with("Out of bounds values"))
+      footer(text);
+    else if (text.starts_with("Collective test concluded:") && !run_.collective)
+      run_.collective = collective_of_program(text);
+  }
+
+  void begin_run(std::optional<Collective> collective) {
+    end_run();
+    run_.collective = collective;
+  }
+
+  void end_run() {
+    if (columns_ && !run_.rows.empty())
+      samples_.notes.push_back(fmt::format("{}: the table has no footer: the run was cut short", run_.where));
+    if (!run_.rows.empty()) add_run(run_, hints_, file_, samples_, complaints_);
+    run_ = {};
+    columns_.reset();
+  }
+
+  void arguments(std::string_view text) {
+    if (!run_.rows.empty()) begin_run(std::nullopt);
+    fact("run", text);
+  }
+
+  void device(std::string_view text) {
+    if (!run_.rows.empty()) begin_run(std::nullopt);
+    const auto device = device_of(text);
+    if (device)
+      run_.devices.push_back(*device);
+    else
+      complain("expected \"Rank N ... on HOST device N [BUS] GPU\"; the line seems cut");
+  }
+
+  void header(std::string_view text) {
+    if (!run_.rows.empty()) end_run();
+    std::string problem;
+    columns_ = NcclColumns::from_header(text, problem);
+    if (!columns_) complain(problem);
+    run_.where = where_;
+    found_table_ = true;
+  }
+
+  void footer(std::string_view text) {
+    columns_.reset();
+    if (text.find("FAILED") != std::string_view::npos)
+      complain(fmt::format("\"{}\": the run's results are wrong", text));
+  }
+
+  void row(std::string_view line) {
+    std::string problem;
+    if (auto row = columns_->read(line, problem)) {
+      row->where = where_;
+      run_.rows.push_back(std::move(*row));
+    } else {
+      complain(problem);
+    }
+  }
+
+  void fact(std::string key, std::string_view text) { run_.facts.emplace_back(std::move(key), text); }
+  void complain(const std::string& message) { complaints_.push_back({where_, "", message}); }
+
+  std::string file_;
+  const NcclTestsHints& hints_;
+  std::string where_;
+  NcclRun run_;
+  std::optional<NcclColumns> columns_;
+  bool found_table_ = false;
+  Samples samples_;
+  std::vector<Complaint> complaints_;
+};
+
+}  // namespace
+
+Samples parse_nccl_tests_text(std::string_view text, const std::string& file, const NcclTestsHints& hints) {
+  Reader reader(file, hints);
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    reader.line(text.substr(0, end), number);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return reader.finish();
+}
+
+}  // namespace foretoken::measured

@@ -1,0 +1,80 @@
+// Reading and writing files of samples.
+#include "calibration/import/sample_lines.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "calibration/import/sample_json.h"
+#include "sim/base/error.h"
+
+namespace foretoken::measured {
+namespace {
+
+/// Throws std::invalid_argument; nlohmann's own exceptions derive from std::exception only.
+void read_line(std::string_view line, Samples& samples) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (json.is_discarded()) throw std::invalid_argument("expected JSON");
+  auto record = read_record(json);
+  if (auto* origin = std::get_if<Provenance>(&record)) {
+    samples.origins.push_back(std::move(*origin));
+    return;
+  }
+  if (samples.origins.empty()) throw std::invalid_argument("expected a header line before the first sample");
+  samples.add(std::move(std::get<Sample>(record)));
+}
+
+template <class T>
+void write_kind(const std::vector<From<T>>& kind, const Samples& samples, std::optional<std::size_t>& current,
+                std::string& text) {
+  for (const From<T>& sample : kind) {
+    if (current != sample.origin) {
+      current = sample.origin;
+      (text += line_of(samples.origins.at(sample.origin))) += '\n';
+    }
+    (text += line_of(Sample(static_cast<const T&>(sample)))) += '\n';
+  }
+}
+
+}  // namespace
+
+Samples read_lines(std::string_view text, const std::string& file) {
+  Samples samples;
+  std::vector<Complaint> complaints;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      samples.notes.push_back(fmt::format("{}:{}: partial last line dropped", file, number));
+      break;
+    }
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    try {
+      read_line(line, samples);
+    } catch (const std::invalid_argument& error) {
+      complaints.push_back({fmt::format("{}:{}", file, number), "", error.what()});
+    }
+  }
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  return samples;
+}
+
+std::string write_lines(const Samples& samples) {
+  std::string text;
+  std::optional<std::size_t> current;
+  write_kind(samples.gemms, samples, current, text);
+  write_kind(samples.kernels, samples, current, text);
+  write_kind(samples.attention, samples, current, text);
+  write_kind(samples.collectives, samples, current, text);
+  write_kind(samples.host, samples, current, text);
+  write_kind(samples.clocks, samples, current, text);
+  return text;
+}
+
+}  // namespace foretoken::measured

@@ -1,0 +1,101 @@
+// Keeping samples by kind, and nccl-tests' names and factors.
+#include "calibration/import/samples.h"
+
+#include <array>
+#include <iterator>
+
+#include "sim/base/check.h"
+
+namespace foretoken::measured {
+namespace {
+
+struct NamedCollective {
+  std::string_view name;
+  Collective kind;
+};
+constexpr std::array kNames{NamedCollective{"all_reduce", Collective::kAllReduce},
+                            NamedCollective{"all_gather", Collective::kAllGather},
+                            NamedCollective{"reduce_scatter", Collective::kReduceScatter},
+                            NamedCollective{"alltoall", Collective::kAllToAll},
+                            NamedCollective{"broadcast", Collective::kBroadcast},
+                            NamedCollective{"reduce", Collective::kReduce},
+                            NamedCollective{"gather", Collective::kGather},
+                            NamedCollective{"scatter", Collective::kScatter},
+                            NamedCollective{"sendrecv", Collective::kSendRecv},
+                            NamedCollective{"hypercube", Collective::kHypercube}};
+
+template <class T>
+void append_kind(std::vector<From<T>>& to, std::vector<From<T>>& from, std::size_t shift) {
+  for (From<T>& sample : from) sample.origin += shift;
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+void Samples::add(Sample sample) {
+  expects(!origins.empty(), "a sample has an origin");
+  const std::size_t origin = origins.size() - 1;
+  struct Sorter {
+    Samples& to;
+    std::size_t origin;
+    void operator()(GemmSample& s) const { to.gemms.push_back({std::move(s), origin}); }
+    void operator()(KernelSample& s) const { to.kernels.push_back({std::move(s), origin}); }
+    void operator()(AttentionSample& s) const { to.attention.push_back({std::move(s), origin}); }
+    void operator()(CollectiveSample& s) const { to.collectives.push_back({std::move(s), origin}); }
+    void operator()(HostSample& s) const { to.host.push_back({std::move(s), origin}); }
+    void operator()(ClockSample& s) const { to.clocks.push_back({std::move(s), origin}); }
+  };
+  std::visit(Sorter{*this, origin}, sample);
+}
+
+void Samples::append(Samples other) {
+  const std::size_t shift = origins.size();
+  origins.insert(origins.end(), other.origins.begin(), other.origins.end());
+  append_kind(gemms, other.gemms, shift);
+  append_kind(kernels, other.kernels, shift);
+  append_kind(attention, other.attention, shift);
+  append_kind(collectives, other.collectives, shift);
+  append_kind(host, other.host, shift);
+  append_kind(clocks, other.clocks, shift);
+  notes.insert(notes.end(), other.notes.begin(), other.notes.end());
+}
+
+std::size_t Samples::size() const {
+  return gemms.size() + kernels.size() + attention.size() + collectives.size() + host.size() + clocks.size();
+}
+
+std::string_view name_of(Collective kind) {
+  for (const auto& [name, named] : kNames)
+    if (named == kind) return name;
+  expects(false, "every collective has a name");
+  return {};
+}
+
+std::optional<Collective> collective_named(std::string_view name) {
+  for (const auto& [known, kind] : kNames)
+    if (known == name) return kind;
+  return std::nullopt;
+}
+
+double bus_factor(Collective kind, int ranks) {
+  expects(ranks >= 1, "a group has at least one rank");
+  const double n = ranks;
+  switch (kind) {
+    case Collective::kAllReduce:
+      return 2 * (n - 1) / n;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+    case Collective::kHypercube:
+      return (n - 1) / n;
+    case Collective::kBroadcast:
+    case Collective::kReduce:
+    case Collective::kSendRecv:
+      return 1;
+  }
+  return 1;
+}
+
+}  // namespace foretoken::measured

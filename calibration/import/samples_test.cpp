@@ -1,0 +1,169 @@
+// Lines of samples, tables of products, folders: what is written is read, what is broken is refused by line.
+#include "calibration/import/samples.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "calibration/import/import.h"
+#include "calibration/import/sample_json.h"
+#include "calibration/import/sample_lines.h"
+#include "sim/base/error.h"
+
+namespace foretoken::measured {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+Timing timing(double median_us, double p10_us, double p90_us, int runs) {
+  return {microseconds(median_us), microseconds(p10_us), microseconds(p90_us), runs};
+}
+
+Samples one_of_each() {
+  Samples all;
+  all.origins.push_back({"foretoken-calibrate", "NVIDIA H200", {{"driver", "580.1"}, {"note", "a \"quoted\" word"}}});
+  GemmSample gemm{.shape = {.m = 4096, .n = 6144, .k = 4096, .pass = GemmPass::kWeightGradient},
+                  .adds_to_fp32 = true,
+                  .time = timing(301.25, 300, 303.5, 40)};
+  gemm.shape.batch = 3;
+  all.add(gemm);
+  all.add(KernelSample{"rms_norm", 4096, 8192, Bytes(134217728), false, timing(38.5, 38.25, 39, 60)});
+  AttentionSample attention{.shape = {}, .implementation = "composed", .time = timing(900, 880, 950, 12)};
+  attention.shape.backward = true;
+  attention.shape.q_length = attention.shape.kv_length = 2048;
+  all.add(attention);
+  CollectiveSample collective;
+  collective.bytes = Bytes(1 << 20);
+  collective.group = {.ranks = 8, .nodes = 2, .ranks_per_node = 4, .groups_per_node = 2};
+  collective.time = timing(55, 55, 55, 20);
+  collective.estimate = microseconds(41.5);
+  all.add(collective);
+  all.add(HostSample{"launch", Bytes(0), timing(2.5, 2.25, 2.75, 100)});
+  all.add(ClockSample{"bf16 8192", Seconds(0.125), teraflops(702), 1755, 698.5, std::nullopt});
+  return all;
+}
+
+TEST(SampleLines, EveryKindSurvives) {
+  const Samples all = one_of_each();
+  const std::string lines = write_lines(all);
+  const Samples again = read_lines(lines, "x");
+  EXPECT_EQ(again.size(), 6U);
+  EXPECT_EQ(write_lines(again), lines);
+  EXPECT_EQ(again.origins, all.origins);
+  EXPECT_EQ(again.gemms[0].shape, all.gemms[0].shape);
+  EXPECT_EQ(again.gemms[0].time, all.gemms[0].time);
+  EXPECT_TRUE(again.gemms[0].adds_to_fp32);
+  EXPECT_EQ(again.attention[0].shape, all.attention[0].shape);
+  EXPECT_EQ(again.collectives[0].group, all.collectives[0].group);
+  EXPECT_EQ(again.collectives[0].estimate, all.collectives[0].estimate);
+  EXPECT_EQ(again.clocks[0].watts, 698.5);
+  EXPECT_FALSE(again.clocks[0].celsius.has_value());
+}
+
+TEST(SampleLines, TheKeyIsTheFrontOfTheLine) {
+  const GemmSample gemm{.shape = {.m = 8, .n = 16, .k = 32}, .time = timing(1, 1, 1, 3)};
+  const std::string key = key_of(Sample(gemm)), line = line_of(Sample(gemm));
+  EXPECT_EQ(key, R"({"gemm":"forward","type":"bf16","m":8,"n":16,"k":32})");
+  EXPECT_EQ(line, R"({"gemm":"forward","type":"bf16","m":8,"n":16,"k":32,"us":1.0,"runs":3})");
+}
+
+TEST(SampleLines, APartialLastLineIsDroppedWithANote) {
+  const std::string lines = write_lines(one_of_each());
+  for (std::size_t length = lines.find('\n') + 1; length < lines.size(); ++length) {
+    const Samples cut = read_lines(lines.substr(0, length), "x");
+    EXPECT_EQ(cut.notes.empty(), lines[length - 1] == '\n');
+    EXPECT_LT(cut.size(), 6U);
+  }
+}
+
+struct BrokenLine {
+  const char *name, *line, *complaint;
+};
+constexpr BrokenLine kBrokenLines[] = {
+    {"no JSON", "{\"gemm\":", "x:2: expected JSON"},
+    {"no object", "[1]", "x:2: expected an object"},
+    {"an unknown kind", R"({"gem":"forward"})", "x:2: expected a sample: one of the keys"},
+    {"a missing size", R"({"gemm":"forward","type":"bf16","m":1,"n":1,"us":1})", "x:2: k: missing"},
+    {"a typo", R"({"host":"launch","us":1,"run":3})", "x:2: unknown key \"run\""},
+    {"a negative time", R"({"host":"launch","us":-1})", "x:2: us: expected a number above 0, found -1"},
+    {"crossed quantiles", R"({"host":"launch","us":[2,3,4]})", "x:2: us: expected p10 <= median <= p90"},
+    {"an unknown type", R"({"gemm":"forward","type":"bf8","m":1,"n":1,"k":1,"us":1})",
+     "x:2: type: expected one of fp32, fp16, bf16, fp8, found \"bf8\""},
+    {"a huge size", R"({"gemm":"forward","type":"bf16","m":18446744073709551615,"n":1,"k":1,"us":1})",
+     "x:2: m: expected a whole number up to 2^53"},
+    {"an unknown collective", R"({"collective":"alltonone"})", "x:2: unknown collective \"alltonone\""}};
+
+TEST(SampleLines, BrokenLinesAreRefusedByNumber) {
+  for (const auto& [name, line, complaint] : kBrokenLines) {
+    SCOPED_TRACE(name);
+    try {
+      (void)read_lines("{\"header\":\"a\",\"gpu\":\"\",\"facts\":[]}\n" + std::string(line) + "\n", "x");
+      FAIL() << "accepted";
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(complaint));
+    }
+  }
+  EXPECT_THROW((void)read_lines("{\"host\":\"launch\",\"us\":1}\n", "x"), ConfigError) << "no header before it";
+}
+
+TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
+  const Samples plain = parse_gemm_csv("m,n,k,time_us,tflops\n4096,4096,4096,200,687\n", "a.csv");
+  ASSERT_EQ(plain.gemms.size(), 1U);
+  EXPECT_DOUBLE_EQ(plain.gemms[0].time.median.value(), 200e-6);
+  const Samples other = parse_gemm_csv(
+      "Layout, dtype,K, N,M,batch,latency,accumulate\r\nNT,float16,64,128,256,2,0.5,True\r\n", "b.csv", {.gpu = "X"});
+  const auto& gemm = other.gemms.at(0);
+  EXPECT_EQ(
+      gemm.shape,
+      (GemmShape{
+          .m = 256, .n = 128, .k = 64, .batch = 2, .pass = GemmPass::kWeightGradient, .precision = Precision::kFp16}));
+  EXPECT_TRUE(gemm.adds_to_fp32);
+  EXPECT_DOUBLE_EQ(gemm.time.median.value(), 0.5e-3);
+  const Samples rates = parse_gemm_csv("m,n,k,tflops\n1000,1000,1000,2\n", "c.csv");
+  EXPECT_DOUBLE_EQ(rates.gemms[0].time.median.value(), 1e-3);
+}
+
+TEST(GemmCsv, BrokenRowsAreRefusedByLine) {
+  const auto complaint = [](const std::string& text) -> std::string {
+    try {
+      (void)parse_gemm_csv(text, "t.csv");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint("m,n,time_us\n"), "t.csv:1: no column k");
+  EXPECT_THAT(complaint("m,n,k\n"), HasSubstr("t.csv:1: no column with a time"));
+  EXPECT_EQ(complaint("m,n,k,us\n1,2,3\n"), "t.csv:2: us: missing, the row has 3 fields");
+  EXPECT_EQ(complaint("m,n,k,us\n1,2,3,4\n1,2.5,3,4\n1,2,3,-4\n"),
+            "t.csv:3: n: expected a whole number, found \"2.5\"\n"
+            "t.csv:4: us: expected a number above 0, found \"-4\"");
+  EXPECT_EQ(complaint("m,n,k,us\n"), "t.csv: no rows");
+  EXPECT_EQ(complaint(""), "t.csv: no rows");
+}
+
+TEST(Import, AFolderIsReadInOrderAndWrittenAsOneFile) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "foretoken_import_test";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  EXPECT_THROW((void)import_samples(folder), ConfigError) << "no files";
+  Samples one = one_of_each();
+  write_samples(one, folder / "gemm.jsonl");
+  one.origins[0].gpu = "another";
+  write_samples(one, folder / "host.jsonl");
+  const Samples all = import_samples(folder);
+  EXPECT_EQ(all.size(), 12U);
+  EXPECT_EQ(all.origins.at(all.gemms.at(1).origin).gpu, "another");
+  write_samples(all, folder / "all.jsonl");
+  EXPECT_EQ(write_lines(import_samples(folder / "all.jsonl")), write_lines(all));
+  EXPECT_THROW((void)import_samples(folder / "absent.jsonl"), ConfigError);
+  EXPECT_THROW(write_samples(all, folder / "absent" / "x.jsonl"), ConfigError);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace foretoken::measured

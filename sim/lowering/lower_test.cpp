@@ -1,0 +1,145 @@
+// The end of a step: what is reduced, gathered and waited for, on a job small enough to work out by hand.
+#include "sim/lowering/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/cost/costs.h"
+#include "sim/cost/example_profile.h"
+#include "sim/des/engine.h"
+#include "sim/lowering/lower_data_parallel.h"
+#include "sim/lowering/parameters.h"
+
+namespace foretoken::lowering {
+namespace {
+
+// 8 layers of hidden 1024 on two nodes of 8 A100: tensor 2, pipeline 2, data 4.
+Scenario scenario() {
+  Scenario s;
+  s.model.layers = 8;
+  s.model.hidden = 1024;
+  s.model.heads = s.model.kv_heads = 16;
+  s.model.head_dim = 64;
+  s.model.ffn_hidden = 4096;
+  s.model.vocabulary = 51200;
+  s.model.max_positions = 1024;
+  s.cluster.gpu.peak[Precision::kBf16] = teraflops(312);
+  s.cluster.gpu.memory = Bytes(80e9);
+  s.cluster.links = {.nvlink_per_gpu = gigabytes_per_second(300),
+                     .pcie_per_gpu = gigabytes_per_second(32),
+                     .nic = gigabytes_per_second(25),
+                     .nics = 8,
+                     .gpus = 8,
+                     .oversubscription = 1,
+                     .hop_latency = {}};
+  s.gpus = 16;
+  s.profile = cost::example_a100_profile();
+  s.parallelism.tensor = 2;
+  s.parallelism.pipeline = 2;
+  s.parallelism.data = 4;
+  s.batch = {.micro = 1, .global = 16, .sequence_length = 1024, .microbatch_group = 0};
+  return s;
+}
+
+struct Tally {
+  int count = 0;
+  Seconds time;
+};
+
+std::map<TaskMeaning, Tally> tally(const LoweredStep& step) {
+  std::map<TaskMeaning, Tally> result;
+  for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
+    Tally& entry = result[step.workload.meaning[task].kind];
+    ++entry.count;
+    entry.time += des::to_seconds(step.workload.graph.duration({static_cast<std::uint32_t>(task)}));
+  }
+  return result;
+}
+
+Seconds collective(const Scenario& s, CollectiveKind kind, double bytes, GroupShape group) {
+  return cost::collective_time({kind, Bytes(bytes), group}, s.cluster.links, s.profile);
+}
+
+TEST(Lower, EveryStageReducesItsFp32GradientsOnce) {
+  const Scenario s = scenario();
+  const auto seen = tally(lower(s, Fidelity::kStage));
+  const GroupShape replicas = net::gradient_group(s.degrees(), 8);
+  Seconds expected;
+  for (const int stage : {0, 1})
+    expected += collective(s, CollectiveKind::kAllReduce, 4 * local_stage_parameters(s, stage), replicas);
+  EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).count, 2);
+  EXPECT_NEAR(seen.at(TaskMeaning::kGradReduce).time / expected, 1, 1e-9);
+  EXPECT_EQ(seen.at(TaskMeaning::kOptimizer).count, 2);
+  EXPECT_EQ(seen.at(TaskMeaning::kGradNorm).count, 1);
+  EXPECT_EQ(seen.at(TaskMeaning::kEmbeddingTie).count, 1) << "tied embedding on first and last stage";
+  EXPECT_EQ(seen.count(TaskMeaning::kParamGather), 0U);
+}
+
+TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
+  Scenario s = scenario();
+  s.optimizer.zero_stage = 1;
+  const auto seen = tally(lower(s, Fidelity::kStage));
+  const GroupShape replicas = net::gradient_group(s.degrees(), 8);
+  Seconds scatter, gather;
+  for (const int stage : {0, 1}) {
+    scatter += collective(s, CollectiveKind::kReduceScatter, 4 * local_stage_parameters(s, stage), replicas);
+    gather += collective(s, CollectiveKind::kAllGather, 2 * local_stage_parameters(s, stage), replicas);
+  }
+  EXPECT_NEAR(seen.at(TaskMeaning::kGradReduce).time / scatter, 1, 1e-9);
+  EXPECT_NEAR(seen.at(TaskMeaning::kParamGather).time / gather, 1, 1e-9);
+  EXPECT_LT(optimizer_traffic(s, 0), optimizer_traffic(scenario(), 0));
+}
+
+TEST(Lower, AnUntiedModelHasNoEmbeddingReductionAndOneReplicaReducesNothing) {
+  Scenario s = scenario();
+  s.model.tied_embeddings = false;
+  EXPECT_EQ(tally(lower(s, Fidelity::kStage)).count(TaskMeaning::kEmbeddingTie), 0U);
+  s.gpus = 4;
+  s.parallelism.data = 1;
+  EXPECT_EQ(tally(lower(s, Fidelity::kStage)).count(TaskMeaning::kGradReduce), 0U);
+}
+
+TEST(Lower, OverlappedBucketsCarryAllGradients) {
+  Scenario s = scenario();
+  s.model.hidden = 4096;  // layers large enough for several buckets of 40 million parameters
+  s.model.ffn_hidden = 16384;
+  s.model.head_dim = 256;
+  s.overlap.grad_reduce = true;
+  const LoweredStep step = lower(s, Fidelity::kStage);
+  const auto seen = tally(step);
+  EXPECT_GT(seen.at(TaskMeaning::kGradReduce).count, 3);
+  s.overlap.grad_reduce = false;
+  const LoweredStep exposed = lower(s, Fidelity::kStage);
+  EXPECT_LT(des::run(step.workload.graph).makespan, des::run(exposed.workload.graph).makespan);
+}
+
+TEST(Lower, SendsAreCountedPerStage) {
+  const LoweredStep step = lower(scenario(), Fidelity::kStage);
+  EXPECT_EQ(step.most_sends, 4) << "four micro-batches, one neighbour";
+  EXPECT_DOUBLE_EQ(step.message.value(), 2.0 * 1024 * 1024) << "s b h in 16 bits from every tensor rank";
+}
+
+TEST(Lower, NothingDeadlocksWithAnySmallShape) {
+  for (const int pipeline : {1, 2, 4, 8})
+    for (const int chunks : {1, 2, 4})
+      for (const int global : {1, 2, 3, 4, 5, 7, 8, 9, 12, 16}) {
+        if (chunks > 1 && (pipeline == 1 || global < pipeline || global % pipeline != 0)) continue;
+        for (const bool overlap : {false, true}) {
+          Scenario s = scenario();
+          s.model.layers = 32;
+          s.parallelism.pipeline = pipeline;
+          s.parallelism.data = 1;
+          s.parallelism.virtual_pipeline = chunks;
+          s.schedule = chunks > 1 ? "interleaved-1f1b" : "1f1b";
+          s.batch.global = global;
+          s.gpus = 2 * pipeline;
+          s.overlap.p2p = overlap;
+          EXPECT_TRUE(des::run(lower(s, Fidelity::kStage).workload.graph).stuck.empty())
+              << "pipeline " << pipeline << " chunks " << chunks << " global " << global << " overlap " << overlap;
+        }
+      }
+}
+
+}  // namespace
+}  // namespace foretoken::lowering
