@@ -74,6 +74,9 @@ std::optional<Product> Product::make(const CublasLt& library, const measured::Ge
   product.description_.reset(made);
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &w_operation, sizeof(w_operation)), "TRANSA");
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &x_operation, sizeof(x_operation)), "TRANSB");
+  // As Transformer Engine has it: Hopper's fast fp8 accumulation forward, the exact one for gradients.
+  const std::int8_t fast = s.precision == Precision::kFp8 && s.pass == GemmPass::kForward ? 1 : 0;
+  check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast)), "FAST_ACCUM");
   product.w_ = as_forward ? layout(in, s.k, s.n, s.batch) : layout(in, s.n, s.k, s.batch);
   product.x_ = x_by_columns ? layout(in, s.m, s.k, s.batch) : layout(in, s.k, s.m, s.batch);
   product.y_ = layout(out, s.n, s.m, s.batch);
