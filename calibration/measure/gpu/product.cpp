@@ -85,21 +85,26 @@ std::optional<Product> Product::make(const CublasLt& library, const measured::Ge
   product.x_bytes_ = elements(s.m, s.k) * bytes_of(in);
   product.w_bytes_ = elements(s.n, s.k) * bytes_of(in);
   product.y_bytes_ = elements(s.m, s.n) * bytes_of(out);
+  const auto algorithm = product.preferred(library, scratch_bytes);
+  if (!algorithm) return std::nullopt;
+  product.algorithm_ = *algorithm;
+  return product;
+}
+
+std::optional<cublasLtMatmulAlgo_t> Product::preferred(const CublasLt& library, std::size_t scratch_bytes) const {
   const Preference preference;
   check(cublasLtMatmulPreferenceSetAttribute(preference.value, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &scratch_bytes,
                                              sizeof(scratch_bytes)),
         "cublasLtMatmulPreferenceSetAttribute");
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(library.get(), made, product.w_.get(), product.x_.get(), product.y_.get(),
-                                     product.y_.get(), preference.value, 1, &result, &found);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      library.get(), description_.get(), w_.get(), x_.get(), y_.get(), y_.get(), preference.value, 1, &result, &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
       (status == CUBLAS_STATUS_SUCCESS && found == 0))
     return std::nullopt;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  product.algorithm_ = result.algo;
-  return product;
+  return result.algo;
 }
 
 void Product::run(const CublasLt& library, const void* x, const void* w, void* y, const Memory& scratch,
