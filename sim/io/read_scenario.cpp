@@ -71,10 +71,26 @@ void read_runtime_part(const Node& root, Scenario& scenario) {
   if (document) scenario.runtime = read_runtime(document->root(root.findings()));
 }
 
+/// Whether the part of the profile that a note describes takes part in this scenario: the GEMMs of its precision and
+/// the links that its GPUs have.
+bool takes_part(std::string_view note, const Scenario& scenario) {
+  const std::pair<std::string_view, bool> parts[] = {
+      {"gemm fp16", scenario.precision == Precision::kFp16},
+      {"gemm bf16", scenario.precision != Precision::kFp16},  // also the head's and the attention's beside fp8
+      {"gemm fp8", scenario.precision == Precision::kFp8},
+      {"collectives over PCIe", scenario.cluster.links.nvlink_per_gpu.value() == 0},
+      {"collectives over NVLink", scenario.cluster.links.nvlink_per_gpu.value() > 0},
+      {"collectives across nodes", scenario.gpus > scenario.cluster.links.gpus}};
+  for (const auto& [prefix, used] : parts)
+    if (note.starts_with(prefix)) return used;
+  return true;
+}
+
 /// Notes of the profile and the runtime: every number that was taken has its source among the assumptions.
 void add_notes(Scenario& scenario) {
   for (const std::string& note : scenario.profile.notes)
-    scenario.assumptions.push_back(fmt::format("profile {}: {}", scenario.profile.name, note));
+    if (takes_part(note, scenario))
+      scenario.assumptions.push_back(fmt::format("profile {}: {}", scenario.profile.name, note));
   for (const std::string& note : scenario.runtime.notes)
     scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
 }

@@ -60,9 +60,17 @@ model::LayerContext Scenario::layer_context() const {
 }
 
 int Scenario::layers_in(int stage, int chunk) const {
-  const std::optional<Dealt> dealt = deal_layers(model.layers, parallelism);
-  expects(dealt.has_value(), "the layers of a scenario can be dealt out; reading it checks that");
-  return dealt->at(static_cast<std::size_t>(stage)).at(static_cast<std::size_t>(chunk));
+  // The same rule as deal_layers, for one chunk: this is asked for every stage of a long pipeline.
+  const int chunks = parallelism.virtual_pipeline;
+  if (!parallelism.layers_per_stage.empty())
+    return parallelism.layers_per_stage.at(static_cast<std::size_t>(stage)) / chunks;
+  const std::int64_t extra = parallelism.embedding_and_head_as_layers ? 1 : 0;
+  const std::int64_t all = std::int64_t{parallelism.pipeline} * chunks;
+  expects((model.layers + 2 * extra) % all == 0, "the layers of a scenario can be dealt out; reading it checks that");
+  std::int64_t layers = (model.layers + 2 * extra) / all;
+  if (stage == 0 && chunk == 0) layers -= extra;
+  if (stage == parallelism.pipeline - 1 && chunk == chunks - 1) layers -= extra;
+  return static_cast<int>(layers);
 }
 
 }  // namespace foretoken::lowering

@@ -50,5 +50,25 @@ TEST(DealLayers, AsStated) {
   EXPECT_FALSE(dealt(10, 1, {10, 0, 0})) << "no empty stage";
 }
 
+TEST(DealLayers, OneChunkAskedForIsThatOfTheWholeDeal) {
+  const auto compare = [](std::int64_t layers, const Parallelism& parallelism) {
+    const auto dealt = deal_layers(layers, parallelism);
+    if (!dealt) return;
+    Scenario scenario;
+    scenario.model.layers = layers;
+    scenario.parallelism = parallelism;
+    for (int stage = 0; stage < parallelism.pipeline; ++stage)
+      for (int chunk = 0; chunk < parallelism.virtual_pipeline; ++chunk)
+        EXPECT_EQ(scenario.layers_in(stage, chunk),
+                  (*dealt)[static_cast<std::size_t>(stage)][static_cast<std::size_t>(chunk)]);
+  };
+  for (int pipeline = 1; pipeline <= 5; ++pipeline)
+    for (int chunks = 1; chunks <= 3; ++chunks)
+      for (int layers = 1; layers <= 40; ++layers)
+        for (const bool ends : {false, true})
+          compare(layers, {.pipeline = pipeline, .virtual_pipeline = chunks, .embedding_and_head_as_layers = ends});
+  compare(10, {.pipeline = 3, .virtual_pipeline = 2, .layers_per_stage = {2, 4, 4}});
+}
+
 }  // namespace
 }  // namespace foretoken::lowering

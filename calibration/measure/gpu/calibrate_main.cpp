@@ -16,6 +16,8 @@
 #include "calibration/measure/gpu/benches.h"
 #include "calibration/measure/gpu/collectives.h"
 #include "calibration/measure/gpu/cuda_check.h"
+#include "calibration/measure/gpu/fused_attention.h"
+#include "calibration/measure/gpu/sensors.h"
 #include "calibration/measure/launcher.h"
 #include "calibration/measure/plan.h"
 #include "calibration/measure/session.h"
@@ -63,7 +65,10 @@ struct Run {
 };
 
 /// The long runs that show the clocks under load come first: the shares of time must not cut them.
-Outcome measure_sustained(const Run& run, Workbench& bench, const CublasLt& library, measure::SampleFile& file) {
+Outcome measure_sustained(const Run& run, Workbench& bench, const CublasLt& library, measure::SampleFile& file,
+                          const measure::Session& session) {
+  if (!Sensors(run.device.bus_id).available())
+    session.say("clocks: libnvidia-ml.so.1 is not available: rates without clock, power and temperature");
   for (const Precision precision : {Precision::kBf16, Precision::kFp8}) {
     if (precision == Precision::kFp8 && !run.size.fp8) continue;
     if (file.has_clocks_of(sustained_work(precision))) continue;
@@ -80,7 +85,7 @@ Outcome measure_products(const Run& run, const measure::Session& session) {
   const CublasLt library;
   warm_up(bench, library);
   measure::SampleFile clocks = run.file("clocks");
-  if (measure_sustained(run, bench, library, clocks) == Outcome::kStopped) return Outcome::kStopped;
+  if (measure_sustained(run, bench, library, clocks, session) == Outcome::kStopped) return Outcome::kStopped;
   measure::SampleFile file = run.file("gemm");
   const auto plan = measure::gemm_plan(measure::known_models(), run.size);
   return measure::run_plan<measured::GemmSample>(
@@ -96,17 +101,31 @@ Outcome measure_kernels(const Run& run, const measure::Session& session) {
       "kernels", plan, [&](const measured::KernelSample& s) { return time_kernel(bench, s); }, file, session);
 }
 
+/// The plan by one implementation.
+std::vector<measured::AttentionSample> attention_by(const char* implementation, measure::PlanSize size) {
+  auto plan = measure::attention_plan(size);
+  for (measured::AttentionSample& sample : plan) sample.implementation = implementation;
+  return plan;
+}
+
 Outcome measure_attention(const Run& run, const measure::Session& session) {
+  using measured::AttentionSample;
   Workbench bench(run.device);
   const CublasLt library;
   warm_up(bench, library);
   measure::SampleFile file = run.file("attention");
-  session.say("attention: composed of batched products and a softmax kernel, not fused");
-  auto plan = measure::attention_plan(run.size);
-  for (measured::AttentionSample& sample : plan) sample.implementation = "composed";
-  return measure::run_plan<measured::AttentionSample>(
-      "attention", plan, [&](const measured::AttentionSample& s) { return time_composed_attention(bench, library, s); },
-      file, session);
+  if (const std::string why = FusedAttention::missing(); !why.empty()) {
+    session.say("attention: not fused, but composed of batched products and a softmax kernel: " + why);
+  } else {
+    const FusedAttention fused;
+    const Outcome outcome = measure::run_plan<AttentionSample>(
+        "attention (cuDNN, fused)", attention_by("cudnn", run.size),
+        [&](const AttentionSample& s) { return fused.time(bench, s); }, file, session);
+    if (outcome != Outcome::kFinished) return outcome;
+  }
+  return measure::run_plan<AttentionSample>(
+      "attention (composed)", attention_by("composed", run.size),
+      [&](const AttentionSample& s) { return time_composed_attention(bench, library, s); }, file, session);
 }
 
 Outcome measure_host(const Run& run, const measure::Session& session) {

@@ -78,7 +78,7 @@ measured::Provenance provenance_of(const Device& device) {
                   {"nccl", measure::nccl_version_text(nccl)},
                   {"multiprocessors", fmt::format("{}", device.multiprocessors)},
                   {"l2_bytes", fmt::format("{}", device.cache_bytes)},
-                  {"operands", "random normal; fp8 e4m3 in layout TN, written as bf16"},
+                  {"operands", "random normal; fp8 e4m3 in layout TN, written as bf16, fast accumulation forward only"},
                   {"cold", "buffers rotated over more than twice the L2 cache; back-to-back in a CUDA graph"}};
   const measure::Facts smi = measure::smi_facts(output_of(measure::smi_command(device.bus_id)));
   if (smi.empty()) origin.facts.emplace_back("nvidia_smi", "not available: clocks, power limit and ECC unknown");

@@ -74,6 +74,9 @@ std::optional<Product> Product::make(const CublasLt& library, const measured::Ge
   product.description_.reset(made);
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &w_operation, sizeof(w_operation)), "TRANSA");
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &x_operation, sizeof(x_operation)), "TRANSB");
+  // As Transformer Engine has it: Hopper's fast fp8 accumulation forward, the exact one for gradients.
+  const std::int8_t fast = s.precision == Precision::kFp8 && s.pass == GemmPass::kForward ? 1 : 0;
+  check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast)), "FAST_ACCUM");
   product.w_ = as_forward ? layout(in, s.k, s.n, s.batch) : layout(in, s.n, s.k, s.batch);
   product.x_ = x_by_columns ? layout(in, s.m, s.k, s.batch) : layout(in, s.k, s.m, s.batch);
   product.y_ = layout(out, s.n, s.m, s.batch);
@@ -82,21 +85,26 @@ std::optional<Product> Product::make(const CublasLt& library, const measured::Ge
   product.x_bytes_ = elements(s.m, s.k) * bytes_of(in);
   product.w_bytes_ = elements(s.n, s.k) * bytes_of(in);
   product.y_bytes_ = elements(s.m, s.n) * bytes_of(out);
+  const auto algorithm = product.preferred(library, scratch_bytes);
+  if (!algorithm) return std::nullopt;
+  product.algorithm_ = *algorithm;
+  return product;
+}
+
+std::optional<cublasLtMatmulAlgo_t> Product::preferred(const CublasLt& library, std::size_t scratch_bytes) const {
   const Preference preference;
   check(cublasLtMatmulPreferenceSetAttribute(preference.value, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &scratch_bytes,
                                              sizeof(scratch_bytes)),
         "cublasLtMatmulPreferenceSetAttribute");
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(library.get(), made, product.w_.get(), product.x_.get(), product.y_.get(),
-                                     product.y_.get(), preference.value, 1, &result, &found);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      library.get(), description_.get(), w_.get(), x_.get(), y_.get(), y_.get(), preference.value, 1, &result, &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
       (status == CUBLAS_STATUS_SUCCESS && found == 0))
     return std::nullopt;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  product.algorithm_ = result.algo;
-  return product;
+  return result.algo;
 }
 
 void Product::run(const CublasLt& library, const void* x, const void* w, void* y, const Memory& scratch,

@@ -49,6 +49,7 @@ class Product {
   using Layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, Deleter>;
 
   Product() = default;
+  [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> preferred(const CublasLt& library, std::size_t scratch_bytes) const;
   [[nodiscard]] static Layout layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t batch);
 
   std::unique_ptr<cublasLtMatmulDescOpaque_t, Deleter> description_;

@@ -33,6 +33,7 @@ Workbench::Workbench(const Device& device) : device_(device), scratch_(kScratch)
   input_bytes_ = std::min(9 * kGiB, free / 6) / 256 * 256;
   outputs_ = Memory(std::min(28 * kGiB, free / 3) / 256 * 256);
   check(cudaMemset(outputs_.data(), 0, outputs_.bytes()), "cudaMemset");
+  check(cudaDeviceSynchronize(), "cudaMemset");  // our stream does not wait for the default one
 }
 
 const Memory& Workbench::inputs(Precision precision) {

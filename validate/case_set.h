@@ -1,0 +1,45 @@
+// Published measurements: validate/cases/SET.json, each row a scenario and what was measured of it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+#include "sim/io/data_path.h"
+
+namespace foretoken::validate {
+
+inline constexpr io::DataKind kCaseSets{"set of cases", "validate/cases"};
+
+/// What a publication says about one run; at least one of these is known.
+struct Measured {
+  std::optional<Seconds> step_time;
+  std::optional<Bytes> peak_memory;  ///< torch.cuda.max_memory_allocated of the fullest GPU
+  std::optional<Seconds> layer_forward, layer_backward;
+  bool out_of_memory = false;  ///< the run failed for want of memory
+};
+
+struct Case {
+  std::string id;
+  std::string scenario;  ///< JSON text, the set's base merged in
+  Measured measured;
+  std::string quality;  ///< A: value and whole configuration published; B: a field or two inferred
+  bool fitted = false;  ///< took part in fitting a number of its runtime
+  std::string notes;
+};
+
+struct CaseSet {
+  std::string name, title, source, quality, notes;
+  std::string residues;  ///< what is known about the rows that miss
+  std::vector<Case> cases;
+};
+
+/// Names of all sets, sorted.
+[[nodiscard]] std::vector<std::string> case_set_names();
+
+/// A set by name or path. Throws ConfigError with every complaint.
+[[nodiscard]] CaseSet read_case_set(const std::string& name_or_path);
+
+}  // namespace foretoken::validate

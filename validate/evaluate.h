@@ -1,0 +1,68 @@
+// Every case predicted and compared with what was measured.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/report/metrics.h"
+#include "validate/case_set.h"
+#include "validate/statistics.h"
+
+namespace foretoken::validate {
+
+enum class Quantity : std::uint8_t { kStepTime, kPeakMemory, kLayerForward, kLayerBackward };
+inline constexpr std::array kQuantities{Quantity::kStepTime, Quantity::kPeakMemory, Quantity::kLayerForward,
+                                        Quantity::kLayerBackward};
+
+/// "step time": in text. "step_time": as a key.
+[[nodiscard]] std::string_view words_of(Quantity quantity);
+[[nodiscard]] std::string_view key_of(Quantity quantity);
+
+struct Comparison {
+  Quantity quantity = Quantity::kStepTime;
+  double measured = 0, predicted = 0;  ///< seconds or bytes
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
+struct CaseResult {
+  Case row;
+  std::string model;  ///< the shape: layers x hidden, heads, vocabulary, sequence
+  int gpus = 1;
+  double tokens = 0;  ///< a step
+  std::vector<Comparison> comparisons;
+  Seconds step_time;  ///< predicted
+  report::TimeSplit split;
+  Bytes peak_memory;  ///< predicted
+  bool fits = true;
+
+  [[nodiscard]] const Comparison* find(Quantity quantity) const;
+};
+
+struct QuantityErrors {
+  Quantity quantity = Quantity::kStepTime;
+  Spread all;
+  Spread untouched;  ///< rows that took no part in a fit
+};
+
+struct SetResult {
+  CaseSet set;  ///< without its cases, which moved into `cases`
+  std::vector<CaseResult> cases;
+  std::vector<QuantityErrors> errors;  ///< one for each quantity that the set measures
+  Ranking ranking;
+  int false_out_of_memory = 0;   ///< ran, and is said not to fit
+  int missed_out_of_memory = 0;  ///< failed for want of memory, and is said to fit
+};
+
+/// Predicts one case. Throws ConfigError when its scenario is wrong.
+[[nodiscard]] CaseResult evaluate(Case row);
+
+/// Predicts all cases of a set, in order, every `stride`-th only.
+[[nodiscard]] SetResult evaluate(CaseSet set, std::size_t stride = 1);
+
+/// Indices of the `count` cases whose step time (or first quantity) is missed most, worst first.
+[[nodiscard]] std::vector<std::size_t> worst_cases(const SetResult& result, std::size_t count);
+
+}  // namespace foretoken::validate

@@ -1,0 +1,30 @@
+// Scatter plots on logarithmic axes, as SVG.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretoken::validate {
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+};
+
+struct Axis {
+  std::string title;
+  double low = 0, high = 1;
+  bool logarithmic = true;  ///< ticks at powers of ten; otherwise every `tick`
+  double tick = 1;
+};
+
+using Point = std::pair<double, double>;
+using Guide = std::pair<Point, Point>;  ///< a line
+
+/// One colour and one mark for each series, in order; deterministic text. Points outside the axes are drawn at the
+/// border.
+[[nodiscard]] std::string scatter_svg(const std::string& title, const Axis& x, const Axis& y,
+                                      const std::vector<Series>& series, const std::vector<Guide>& guides);
+
+}  // namespace foretoken::validate

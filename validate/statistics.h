@@ -1,0 +1,37 @@
+// What a list of errors says: spread, bias, and whether configurations are ranked as they were measured.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace foretoken::validate {
+
+/// Of absolute relative errors, as fractions; bias is the mean of the signed ones.
+struct Spread {
+  std::size_t count = 0;
+  double mean = 0, median = 0, p90 = 0, worst = 0, bias = 0;
+};
+
+/// Signed relative errors, predicted / measured - 1. The median of an even number is the mean of the middle two; p90 is
+/// the smallest error that at least nine in ten do not exceed.
+[[nodiscard]] Spread spread_of(const std::vector<double>& errors);
+
+/// One configuration of a model: GPU seconds for a token.
+struct Ranked {
+  std::string model;
+  double measured = 0, predicted = 0;
+};
+
+struct Ranking {
+  std::size_t pairs = 0;
+  double tau = 0;            ///< (concordant - discordant) / pairs, over all models
+  std::string lowest_model;  ///< among models with at least ten pairs; empty if there is none
+  double lowest_tau = 0;
+};
+
+/// Kendall's tau over pairs of one model. Pairs measured less than 1 % apart are left out: repeating a run changes its
+/// step by more.
+[[nodiscard]] Ranking rank(const std::vector<Ranked>& configurations);
+
+}  // namespace foretoken::validate

@@ -1,0 +1,60 @@
+// The validation as a table for terminals: a line for each set and quantity, then the rows missed most.
+#include <fmt/format.h>
+
+#include "validate/split_text.h"
+#include "validate/validate.h"
+
+namespace foretoken::validate {
+namespace {
+
+constexpr std::string_view kHeader = "{:<17} {:<14} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>5} {:>5}\n";
+
+std::string lines_of(const SetResult& result) {
+  std::string text;
+  bool first = true;
+  for (const QuantityErrors& errors : result.errors) {
+    const Spread& all = errors.all;
+    const bool ranked = first && result.ranking.pairs > 0;
+    text += fmt::format(kHeader, first ? result.set.name : "", words_of(errors.quantity), all.count,
+                        fmt::format("{:.1f}", 100 * all.mean), fmt::format("{:.1f}", 100 * all.median),
+                        fmt::format("{:.1f}", 100 * all.p90), fmt::format("{:.1f}", 100 * all.worst),
+                        fmt::format("{:+.1f}", 100 * all.bias),
+                        errors.untouched.count == 0 ? "-" : fmt::format("{:.1f}", 100 * errors.untouched.mean),
+                        ranked ? fmt::format("{:.2f}", result.ranking.tau) : "-",
+                        first ? fmt::format("{}", result.false_out_of_memory) : "");
+    first = false;
+  }
+  return text;
+}
+
+std::string worst_of(const SetResult& result, std::size_t count) {
+  std::string text = fmt::format("\n{}: {}\n", result.set.name, result.set.title);
+  for (const std::size_t c : worst_cases(result, count)) {
+    const CaseResult& one = result.cases[c];
+    const Comparison& seen = one.comparisons.front();
+    text += fmt::format("  {:>8}  {}\n            {}\n", signed_percent(seen.error()), one.row.id, split_text(one));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string as_text(const Validation& validation, std::size_t worst_rows) {
+  std::string text =
+      "Absolute errors in %, predicted against measured. untouched: mean over rows without part in a fit.\n\n";
+  text += fmt::format(kHeader, "set", "quantity", "rows", "mean", "median", "p90", "worst", "bias", "untouched", "tau",
+                      "OOM");
+  for (const SetResult& result : validation.sets) text += lines_of(result);
+  text +=
+      "\ntau: Kendall's, of configurations of one model by GPU seconds a token. OOM: rows that ran and are\n"
+      "said not to fit.\n";
+  if (worst_rows > 0) {
+    text += "\nRows missed most, and where the predicted step goes, in percent:\n";
+    for (const SetResult& result : validation.sets) text += worst_of(result, worst_rows);
+  }
+  if (!validation.broken.empty()) text += "\nBounds that do not hold:\n";
+  for (const std::string& sentence : validation.broken) text += "  " + sentence + "\n";
+  return text;
+}
+
+}  // namespace foretoken::validate

@@ -1,0 +1,157 @@
+// Every published case again: no set is worse than its bound, and the page in docs/ says what the program says.
+#include "validate/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/base/error.h"
+#include "validate/plot.h"
+
+namespace foretoken::validate {
+namespace {
+
+using testing::DoubleNear;
+using testing::HasSubstr;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kStride = 20;  // sanitizers are slow; the release build runs every row
+#else
+constexpr std::size_t kStride = 1;
+#endif
+
+const Validation& everything() {
+  static const Validation validation = run_validation({}, kStride);
+  return validation;
+}
+
+std::string shipped(const std::string& file) {
+  std::ifstream in(FORETOKEN_SOURCE_DIR "/" + file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Validation, NoSetIsWorseThanItsBound) {
+  EXPECT_THAT(everything().broken, testing::IsEmpty());
+  EXPECT_GE(everything().sets.size(), 10U);
+}
+
+TEST(Validation, ThePageSaysWhatTheProgramSays) {
+  if (kStride > 1) GTEST_SKIP() << "the page is of all rows";
+  for (const auto& [file, text] : as_pages(everything()))
+    EXPECT_EQ(shipped("docs/" + file), text) << "run: foretoken validate --write-docs";
+}
+
+TEST(Validation, TwoRunsWriteTheSame) {
+  const std::vector<std::string> sets{"mt-nlg", "simumax-b200"};
+  EXPECT_EQ(as_json(run_validation(sets)), as_json(run_validation(sets)));
+}
+
+TEST(Validation, TextStaysWithinAHundredColumnsAndNamesEverySet) {
+  const std::string text = as_text(everything(), 2);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  for (const std::string& name : case_set_names()) EXPECT_THAT(text, HasSubstr(name));
+}
+
+TEST(Validation, JsonAndCsvHoldEveryComparison) {
+  const nlohmann::json json = nlohmann::json::parse(as_json(everything()));
+  std::size_t values = 0;
+  for (const auto& set : json.at("sets"))
+    for (const auto& one : set.at("cases")) values += one.at("values").size();
+  const std::string csv = as_csv(everything());
+  EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), values + 1);
+}
+
+TEST(Validation, EveryRowHasASourceAndAQuality) {
+  for (const SetResult& result : everything().sets) {
+    EXPECT_GT(result.set.source.size(), 10U) << result.set.name;
+    for (const CaseResult& one : result.cases)
+      EXPECT_THAT(one.row.quality, testing::AnyOf("A", "B")) << result.set.name << " " << one.row.id;
+  }
+}
+
+TEST(Bounds, WorseResultsAreSaid) {
+  SetResult result;
+  result.set.name = "s";
+  result.errors = {{Quantity::kStepTime, {.count = 2, .mean = 0.04, .worst = 0.09}, {}}};
+  result.ranking = {.pairs = 12, .tau = 0.5, .lowest_model = {}};
+  result.false_out_of_memory = 1;
+  const Bounds wide{
+      {"s", {.errors = {{Quantity::kStepTime, {.mean = 0.05, .worst = 0.1}}}, .tau = 0.4, .false_out_of_memory = 1}}};
+  EXPECT_THAT(broken_bounds(result, wide), testing::IsEmpty());
+  const Bounds narrow{{"s", {.errors = {{Quantity::kStepTime, {.mean = 0.03, .worst = 0.08}}}, .tau = 0.6}}};
+  EXPECT_THAT(broken_bounds(result, narrow),
+              testing::ElementsAre("s: mean error of the step time is 4.00 %, at most 3.00 % is allowed",
+                                   "s: worst error of the step time is 9.00 %, at most 8.00 % is allowed",
+                                   "s: Kendall's tau is 0.500, at least 0.600 is wanted",
+                                   "s: 1 rows that ran are called out of memory, at most 0 are allowed"));
+  EXPECT_THAT(broken_bounds(result, {}), testing::ElementsAre("s: no bounds"));
+}
+
+TEST(Statistics, SpreadOfAHandfulOfErrors) {
+  const Spread spread = spread_of({0.01, -0.02, 0.03, -0.04});
+  EXPECT_EQ(spread.count, 4U);
+  EXPECT_THAT(spread.mean, DoubleNear(0.025, 1e-12));
+  EXPECT_THAT(spread.median, DoubleNear(0.025, 1e-12));
+  EXPECT_THAT(spread.p90, DoubleNear(0.04, 1e-12));
+  EXPECT_THAT(spread.worst, DoubleNear(0.04, 1e-12));
+  EXPECT_THAT(spread.bias, DoubleNear(-0.005, 1e-12));
+  EXPECT_EQ(spread_of({}).count, 0U);
+  EXPECT_THAT(spread_of({0.3, 0.1, -0.2}).median, DoubleNear(0.2, 1e-12));
+}
+
+TEST(Statistics, TauCountsPairsOfOneModelThatAreApart) {
+  const Ranking ordered = rank({{"a", 1, 10}, {"a", 2, 20}, {"a", 3, 30}, {"b", 1, 5}});
+  EXPECT_EQ(ordered.pairs, 3U);
+  EXPECT_DOUBLE_EQ(ordered.tau, 1);
+  EXPECT_DOUBLE_EQ(rank({{"a", 1, 3}, {"a", 2, 2}, {"a", 3, 1}}).tau, -1);
+  EXPECT_EQ(rank({{"a", 1, 1}, {"a", 1.009, 2}}).pairs, 0U) << "less than 1 % apart";
+  EXPECT_DOUBLE_EQ(rank({{"a", 1, 1}, {"a", 2, 3}, {"a", 3, 2}}).tau, 1.0 / 3);
+  std::vector<Ranked> two;
+  for (int i = 1; i <= 5; ++i) two.push_back({"good", 1.0 * i, 2.0 * i});
+  for (int i = 1; i <= 5; ++i) two.push_back({"bad", 1.0 * i, -2.0 * i});
+  EXPECT_EQ(rank(two).lowest_model, "bad");
+  EXPECT_DOUBLE_EQ(rank(two).tau, 0);
+}
+
+TEST(CaseSets, WrongFilesAreComplainedAbout) {
+  EXPECT_THROW((void)read_case_set("no-such-set"), ConfigError);
+  const std::string file = testing::TempDir() + "/wrong.json";
+  std::ofstream(file) << R"({"set": "s", "title": "t", "source": "x", "quality": "A", "base": {},
+    "rows": [{"id": "a", "scenario": {}, "measured": {"step_time_s": -1}},
+             {"id": "a", "scenario": {}, "measured": {}}]})";
+  try {
+    (void)read_case_set(file);
+    FAIL() << "nothing was complained about";
+  } catch (const ConfigError& error) {
+    std::string all;
+    for (const Complaint& complaint : error.complaints()) all += complaint.line() + "\n";
+    EXPECT_THAT(all, HasSubstr("/rows/0/measured/step_time_s"));
+    EXPECT_THAT(all, HasSubstr("expected either measured values or \"out_of_memory\": true"));
+    EXPECT_THAT(all, HasSubstr("expected a new name, found \"a\" again"));
+  }
+}
+
+TEST(CaseSets, ARowIsMergedOverTheBase) {
+  const CaseSet set = read_case_set("sc21-table1");
+  const auto scenario = nlohmann::json::parse(set.cases.back().scenario);
+  EXPECT_EQ(scenario.at("parallelism").at("pipeline"), 64);
+  EXPECT_EQ(scenario.at("batch").at("sequence_length"), 2048);
+  EXPECT_EQ(scenario.at("runtime"), "megatron-2021");
+}
+
+TEST(Plot, PointsLieWhereTheirValuesSay) {
+  const Axis axis{.title = "x", .low = 0.1, .high = 1000, .logarithmic = true, .tick = 1};
+  const std::string svg = scatter_svg("t", axis, axis, {{"s", {{0.1, 0.1}, {10, 1000}}}}, {});
+  EXPECT_THAT(svg, HasSubstr("<circle cx=\"70.0\" cy=\"560.0\""));
+  EXPECT_THAT(svg, HasSubstr("<circle cx=\"330.0\" cy=\"40.0\""));
+  EXPECT_THAT(svg, HasSubstr(">1000</text>"));
+}
+
+}  // namespace
+}  // namespace foretoken::validate
