@@ -52,6 +52,7 @@ TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
   EXPECT_EQ(complaints_of(R"({"name": "r", "fitted": {"gemm_factor": {"value": 1.1}, "host_overhead": 3}})",
                           [](const Node& root) { (void)read_runtime(root); }),
             "t.json: /fitted/host_overhead: unknown key; known here: gradient_accumulation_bytes, tensor_comm_factor, "
+            "data_comm_factor, "
             "gemm_factor, host_per_layer_forward_us, host_per_layer_backward_us, host_growth_per_tensor_rank, "
             "p2p_overhead_us, step_overhead_us\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
