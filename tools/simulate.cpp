@@ -121,11 +121,16 @@ Answer answer(const Options& options, const Question& question, bool colour) {
                                                    report::Paint(colour));
     return answer;
   } catch (const ConfigError& error) {
-    return {.output = options.json ? error_json(error) : "", .complaints = error.complaints(), .fits = true};
+    std::vector<Complaint> complaints = error.complaints();
+    for (Complaint& complaint : complaints)  // found after reading: lowering knows no files
+      if (complaint.file.empty()) complaint.file = question.file;
+    return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints, .fits = true};
   }
 }
 
 int run(const Options& options) {
+  if (!options.trace.empty() && options.trace == options.svg)
+    throw ConfigError({{"foretoken simulate", "", "--trace and --svg name the same file; expected two"}});
   if (options.scenarios.size() > 1 && !(options.trace.empty() && options.svg.empty()))
     throw ConfigError({{"foretoken simulate", "",
                         fmt::format("--trace and --svg take one scenario, found {}", options.scenarios.size())}});

@@ -1,4 +1,4 @@
-// What to change when a job does not fit: every combination of four changes is simulated.
+// What to change when a job does not fit: every legal combination of a few changes is simulated.
 #include "sim/app/advice.h"
 
 #include <algorithm>
@@ -8,12 +8,16 @@
 
 #include "fmt/format.h"
 #include "sim/app/simulate.h"
+#include "sim/schedule/catalogue.h"
 
 namespace foretoken::app {
 namespace {
 
 using lowering::Scenario;
 using model::RecomputeGranularity;
+
+// Places of the two recompute modes in kChanges.
+constexpr std::size_t kSelectiveRecompute = 2, kFullRecompute = 3;
 
 // One way to save memory: applied to a scenario, or not applicable.
 struct Change {
@@ -57,15 +61,27 @@ const Change kChanges[] = {
      }},
 };
 
+// Whether the schedule takes the changed batch, and the question stays about as large as it was.
+bool can_run(const Scenario& changed, const Scenario& original) {
+  constexpr std::int64_t kMostMicrobatches = 4096;
+  const std::int64_t microbatches = changed.batch.global / (changed.batch.micro * changed.parallelism.data);
+  if (microbatches > std::max<std::int64_t>(original.microbatches(), kMostMicrobatches)) return false;
+  return !schedule::why_not(*schedule::find_schedule(changed.schedule), {.stages = changed.parallelism.pipeline,
+                                                                         .microbatches = static_cast<int>(microbatches),
+                                                                         .chunks = changed.parallelism.virtual_pipeline,
+                                                                         .group = changed.batch.microbatch_group});
+}
+
 // The scenario with the changes of `mask`; nothing when one of them does not apply.
 std::optional<Scenario> changed(const Scenario& scenario, unsigned mask, std::string& words) {
   Scenario result = scenario;
   for (std::size_t i = 0; i < std::size(kChanges); ++i) {
     if ((mask >> i & 1U) == 0) continue;
+    if (i == kFullRecompute && (mask >> kSelectiveRecompute & 1U) != 0) return std::nullopt;  // full alone is the same
     if (!kChanges[i].apply(result)) return std::nullopt;
     words += (words.empty() ? "" : ", ") + kChanges[i].words;
   }
-  return result;
+  return can_run(result, scenario) ? std::optional(result) : std::nullopt;
 }
 
 // Simulates without asking for advice again.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/error.h"
 #include "sim/io/read_scenario.h"
 
 namespace foretoken::app {
@@ -109,6 +110,38 @@ TEST(Simulate, WhatDoesNotFitSaysWhatWould) {
   EXPECT_FALSE(metrics.memory.fits);
   EXPECT_EQ(metrics.memory.dominant, "activations");
   EXPECT_NE(metrics.memory.advice.find("recompute \"selective\""), std::string::npos) << metrics.memory.advice;
+}
+
+TEST(Simulate, AdviceAsksTheScheduleBeforeItProposesASmallerMicroBatch) {
+  // Micro-batch 1 would make 20 micro-batches, which groups of 6 do not take on 4 stages.
+  const report::Metrics metrics =
+      simulate(small({{"model", {{"base", "gpt3-175b"}, {"n_layer", 48}}},
+                      {"gpus", 16},
+                      {"parallelism", {{"tensor", 4}, {"pipeline", 4}, {"virtual_pipeline", 3}}},
+                      {"batch", {{"micro", 2}, {"global", 20}, {"microbatch_group", 6}}}}))
+          .metrics;
+  EXPECT_FALSE(metrics.memory.fits);
+  EXPECT_EQ(metrics.memory.advice.find("batch.micro"), std::string::npos) << metrics.memory.advice;
+}
+
+TEST(Simulate, WaitingForParametersIsNotWork) {
+  const auto bubble = [](bool overlap) {
+    return simulate(small({{"model", "gpt-7.5b"},
+                           {"gpus", 16},
+                           {"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 0.5}}}}}}},
+                           {"parallelism", {{"tensor", 4}, {"pipeline", 2}}},
+                           {"optimizer", {{"zero_stage", 1}}},
+                           {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap}}}}))
+        .observations.stages;
+  };
+  const auto exposed = bubble(false), overlapped = bubble(true);
+  for (std::size_t stage = 0; stage < exposed.size(); ++stage) EXPECT_EQ(exposed[stage].busy, overlapped[stage].busy);
+}
+
+TEST(Simulate, AStepOfMonthsIsTheUsersMistake) {
+  const nlohmann::json slow = {{"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 1e-9}}}}}}},
+                               {"gpus", 16}};
+  EXPECT_THROW((void)simulate(small(slow)), ConfigError);
 }
 
 TEST(Simulate, OverlapHidesGradientReductionAndParameterGathering) {

@@ -69,7 +69,7 @@ void warn_of_slow_placements(const Scenario& scenario, std::vector<std::string>&
 
 /// The schedule's own rules, and a bound on what can be replayed.
 void check_schedule(const Node& root, const Scenario& scenario) {
-  constexpr std::int64_t kMostPasses = 50'000'000;  // forward and backward passes of one pipeline: gigabytes of tasks
+  constexpr std::int64_t kMostPasses = 10'000'000;  // forward and backward passes of one pipeline: two gigabytes
   const auto schedule = schedule::find_schedule(scenario.schedule);
   if (!schedule) return;
   const std::int64_t microbatches = scenario.batch.global / (scenario.batch.micro * scenario.parallelism.data);

@@ -78,6 +78,7 @@ bool takes_part(std::string_view note, const Scenario& scenario) {
       {"gemm fp16", scenario.precision == Precision::kFp16},
       {"gemm bf16", scenario.precision != Precision::kFp16},  // also the head's and the attention's beside fp8
       {"gemm fp8", scenario.precision == Precision::kFp8},
+      {"attention", scenario.attention == model::AttentionKind::kFlash},
       {"collectives over PCIe", scenario.cluster.links.nvlink_per_gpu.value() == 0},
       {"collectives over NVLink", scenario.cluster.links.nvlink_per_gpu.value() > 0},
       {"collectives across nodes", scenario.gpus > scenario.cluster.links.gpus}};
@@ -102,7 +103,7 @@ Scenario read_scenario(const Document& document, Findings& findings) {
                    "source", "notes"});
   Scenario scenario;
   Sound sound;
-  scenario.name = root.text_or("name", document.name.empty() ? "unnamed scenario" : document.name);
+  scenario.name = printable(root.text_or("name", document.name.empty() ? "unnamed scenario" : document.name));
   sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
   sound.cluster = is_sound(findings, [&] { read_cluster_part(root, scenario); });
   sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });

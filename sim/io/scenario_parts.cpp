@@ -16,6 +16,7 @@ using model::RecomputeGranularity;
 
 // Far beyond any job, and small enough that products of three degrees stay exact.
 constexpr WholeRange kDegree{.low = 1, .high = 1 << 20};
+constexpr WholeRange kStages{.low = 1, .high = 10'000};  // of one pipeline, and chunks of one stage
 constexpr WholeRange kSequence{.low = 1, .high = 1 << 28};
 constexpr WholeRange kMicroBatch{.low = 1, .high = 1 << 20};
 constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30};
@@ -97,8 +98,8 @@ void read_parallelism(const Node& root, Scenario& scenario) {
                    "embedding_and_head_as_layers", "layers_per_stage"});
   lowering::Parallelism& parallelism = scenario.parallelism;
   parallelism.tensor = degree(node, "tensor");
-  parallelism.pipeline = degree(node, "pipeline");
-  parallelism.virtual_pipeline = degree(node, "virtual_pipeline");
+  parallelism.pipeline = static_cast<int>(node.whole_or("pipeline", 1, kStages));
+  parallelism.virtual_pipeline = static_cast<int>(node.whole_or("virtual_pipeline", 1, kStages));
   parallelism.data = static_cast<int>(node.whole_or("data", 0, kDegree));
   parallelism.context = degree(node, "context");
   parallelism.expert = degree(node, "expert");

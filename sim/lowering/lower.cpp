@@ -2,6 +2,7 @@
 #include "sim/lowering/lower.h"
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/lowering/lower_data_parallel.h"
 #include "sim/schedule/catalogue.h"
@@ -41,12 +42,34 @@ MessageDurations message_durations(const Scenario& scenario) {
         .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, static_cast<int>(stage)),
         .senders_per_node = net::pipeline_senders_per_node(degrees, domain)};
     const des::Duration duration =
-        des::to_duration(scenario.runtime.p2p_overhead + gather +
-                         cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile));
+        duration_of(scenario.runtime.p2p_overhead + gather +
+                    cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile));
     durations.forward[stage] = duration;
     durations.backward[(stage + 1) % stages] = duration;  // the same hop, the other way
   }
   return durations;
+}
+
+// The engine's clock ends after 106 days; a step that could come near is not a real one.
+void expect_a_real_length(const des::TaskGraph& graph) {
+  constexpr double kLongest = 9e6;  // seconds, of all tasks together
+  double total = 0;
+  for (std::uint32_t task = 0; task < graph.tasks(); ++task) total += des::to_seconds(graph.duration({task})).value();
+  if (total > kLongest)
+    throw ConfigError({{"", "",
+                        "the step would last for months; expected batch, sequence, model and bandwidths of a "
+                        "real job"}});
+}
+
+// Kernel fidelity holds every kernel of every pass in memory, about 100 bytes each.
+void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
+  constexpr std::size_t kMostKernels = 50'000'000;
+  std::size_t kernels = 0;
+  for (std::size_t stage = 0; stage < program.size(); ++stage)
+    for (const schedule::StageOp& op : program[stage])
+      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.phase)) kernels += block->size();
+  if (kernels > kMostKernels)
+    throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
 
 MessageStyle message_style(const Scenario& scenario) {
@@ -76,11 +99,13 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
                           .messages = message_durations(scenario),
                           .gates = lower_parameter_gather(step.workload, scenario),
                           .gradient_blocks = scenario.overlap.grad_reduce};
+  if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
       fidelity == Fidelity::kStage ? stage_passes(*step.passes) : kernel_passes(*step.passes);
   const PipelineEnds ends = lower_pipeline(step.workload, step.program, options, *emitter);
   lower_step_end(step.workload, scenario, ends);
   step.most_sends = ends.most_sends;
+  expect_a_real_length(step.workload.graph);
   return step;
 }
 

@@ -4,7 +4,7 @@
 // gradient reduction over data x context ranks, all-reduce of norm gradients over tensor ranks (sequence parallelism),
 // all-reduce of the tied embedding between first and last stage, gradient norm over all ranks (a barrier), optimizer,
 // parameter all-gather. With overlap only the first chunk of the first stage reduces bucket by bucket during its last
-// backward pass; every other chunk has one bucket, launched when its last backward pass ends (facts: Megatron-Core's
+// backward pass; every other chunk has one bucket, launched when its last backward pass ends (Megatron-Core's
 // param_and_grad_buffer.py and align_grad_reduce).
 #include "sim/lowering/lower_data_parallel.h"
 
@@ -31,14 +31,13 @@ class StepEnd {
   [[nodiscard]] bool shards_optimizer() const { return scenario_.optimizer.zero_stage >= 1; }
 
   [[nodiscard]] Duration collective(CollectiveKind kind, double bytes, const GroupShape& group) const {
-    return des::to_duration(
-        cost::collective_time({kind, Bytes(bytes), group}, scenario_.cluster.links, scenario_.profile));
+    return duration_of(cost::collective_time({kind, Bytes(bytes), group}, scenario_.cluster.links, scenario_.profile));
   }
   // Replicas on several nodes share the fabric with one another; measured steps show more than nccl-tests alone.
   [[nodiscard]] Duration over_replicas(CollectiveKind kind, double bytes) const {
     const Seconds time =
         cost::collective_time({kind, Bytes(bytes), group_}, scenario_.cluster.links, scenario_.profile);
-    return des::to_duration((group_.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0) * time);
+    return duration_of((group_.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0) * time);
   }
   [[nodiscard]] Duration reduce(double parameters) const {
     return over_replicas(shards_optimizer() ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -146,7 +145,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     const Seconds time = tensor_collective_time(scenario_, CollectiveKind::kAllReduce,
                                                 Bytes(elements * gradient_element_bytes(scenario_)));
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(stage, 0, des::to_duration(time), TaskMeaning::kGradReduce, before)};
+    before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, before)};
   }
 }
 
@@ -185,9 +184,9 @@ void StepEnd::norm_and_optimizer() {
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {
     const Seconds step = cost::memory_bound_time({optimizer_traffic(scenario_, stage)}, scenario_.profile);
-    const TaskId optimizer = on_compute(stage, des::to_duration(step), TaskMeaning::kOptimizer);
+    const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (scenario_.runtime.step_overhead > Seconds(0))
-      on_compute(stage, des::to_duration(scenario_.runtime.step_overhead), TaskMeaning::kStepOverhead);
+      on_compute(stage, duration_of(scenario_.runtime.step_overhead), TaskMeaning::kStepOverhead);
     if (has_data_parallel() && shards_optimizer() && !scenario_.overlap.param_gather)
       on_data_stream(stage, 0, gather(local_stage_parameters(scenario_, stage)), TaskMeaning::kParamGather,
                      {optimizer});

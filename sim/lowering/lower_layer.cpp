@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::lowering {
@@ -51,8 +52,8 @@ TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_
     result.push_back({.name = op.name,
                       .role = op.role,
                       .stream = stream_of(op),
-                      .duration = des::to_duration(op_time(scenario, op)),
-                      .host = des::to_duration(host),
+                      .duration = duration_of(op_time(scenario, op)),
+                      .host = duration_of(host),
                       .beside_next = op.beside_next});
   return result;
 }
@@ -84,6 +85,15 @@ Seconds tensor_collective_time(const Scenario& scenario, CollectiveKind kind, By
   const GroupShape group = net::tensor_group(scenario.degrees(), scenario.cluster.links.gpus);
   return scenario.runtime.tensor_comm_factor *
          cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
+}
+
+des::Duration duration_of(Seconds time) {
+  constexpr double kLongest = 10 * 86400.0;
+  if (!(time.value() <= kLongest))
+    throw ConfigError({{"", "",
+                        "one operation would last more than ten days; expected batch, sequence, model and "
+                        "bandwidths of a real job"}});
+  return des::to_duration(time);
 }
 
 LayerBlocks time_blocks(const Scenario& scenario) {

@@ -33,6 +33,10 @@ struct LayerBlocks {
   TimedOps head_forward, head_backward;
 };
 
+/// des::to_duration for what a question may ask: an operation of more than ten days is the user's mistake
+/// (ConfigError), not ours.
+[[nodiscard]] des::Duration duration_of(Seconds time);
+
 /// Times all blocks of `scenario`. Recomputed ops include their collectives, which nothing hides.
 [[nodiscard]] LayerBlocks time_blocks(const Scenario& scenario);
 

@@ -18,6 +18,7 @@ enum class TaskMeaning : std::uint8_t {
   kSendForward,   ///< activations to the next virtual stage
   kSendBackward,  ///< gradients to the previous virtual stage
   kGradReduce,    ///< data-parallel all-reduce or reduce-scatter of gradients
+  kNormReduce,    ///< tensor-parallel all-reduce of norm gradients (sequence parallelism)
   kParamGather,   ///< data-parallel all-gather of parameters
   kEmbeddingTie,  ///< all-reduce of the tied embedding's gradient between first and last stage
   kGradNorm,      ///< gradient norm and overflow check over all ranks

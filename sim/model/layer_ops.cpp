@@ -231,7 +231,7 @@ OpList layer_forward(const Transformer& model, const LayerContext& context) {
     ops.memory("bias dropout add 1", OpRole::kElementwise, residual_forward_bytes(cut));
   }
   ops.memory("norm 2", OpRole::kNorm, norm_forward_bytes(cut));
-  if (!model.parallel_residual) gather_forward(ops, cut);
+  gather_forward(ops, cut);  // also with a parallel residual: fc1 reads norm 2's output
   forward_linear(ops, cut, "fc1", cut.fc1, cut.h);
   ops.memory("activation", OpRole::kElementwise, activation_forward_bytes(cut));
   row_forward(ops, cut, "fc2", cut.f, true);

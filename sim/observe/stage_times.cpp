@@ -21,12 +21,13 @@ Interval interval_of(des::TaskId first, des::TaskId last, const des::RunResult& 
   return {run.start[first.value].ps, run.end[last.value].ps};
 }
 
-StageActivity activity_of(const std::vector<lowering::PassTasks>& passes, const des::RunResult& run) {
+StageActivity activity_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run) {
   StageActivity activity;
   bool seen_forward = false;
-  for (const lowering::PassTasks& pass : passes) {
+  for (const lowering::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
-    activity.busy += Duration{span.end - span.begin};
+    // Its work: a pass may last longer, waiting for parameters.
+    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.phase).total;
     if (pass.op.phase == Phase::kForward && !seen_forward) {
       activity.first_forward_start = {span.begin};
       seen_forward = true;
@@ -60,7 +61,7 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
   // A pass that waited for parameters is longer than its work.
   split.data_comm.ps = coverage.add(std::move(passes)) - inside.ps;
 
-  std::vector<Interval> optimizer, other, data, messages;
+  std::vector<Interval> optimizer, other, tensor, data, messages;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
     const Interval span{run.start[task].ps, run.end[task].ps};
@@ -72,6 +73,9 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
       case TaskMeaning::kGradReduce:
       case TaskMeaning::kParamGather:
         if (meaning.stage == stage) data.push_back(span);
+        break;
+      case TaskMeaning::kNormReduce:
+        if (meaning.stage == stage) tensor.push_back(span);
         break;
       case TaskMeaning::kEmbeddingTie:
         if (stage == 0 || stage == stages - 1) data.push_back(span);
@@ -93,6 +97,7 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
   }
   split.optimizer.ps = coverage.add(std::move(optimizer));
   split.other.ps = coverage.add(std::move(other));
+  split.tensor_comm.ps += coverage.add(std::move(tensor));
   split.data_comm.ps += coverage.add(std::move(data));
   split.pipeline_comm.ps = coverage.add(std::move(messages));
   split.bubble.ps = run.makespan.ps - coverage.covered();
@@ -104,7 +109,8 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
 Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run) {
   Observations seen;
   seen.makespan = run.makespan - des::Instant{};
-  for (const auto& passes : step.workload.passes) seen.stages.push_back(activity_of(passes, run));
+  for (int stage = 0; stage < static_cast<int>(step.workload.passes.size()); ++stage)
+    seen.stages.push_back(activity_of(stage, step, run));
   for (std::size_t stage = 1; stage < seen.stages.size(); ++stage)
     if (seen.stages[stage].busy > seen.stages[static_cast<std::size_t>(seen.busiest_stage)].busy)
       seen.busiest_stage = static_cast<int>(stage);

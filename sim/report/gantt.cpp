@@ -28,6 +28,7 @@ void add_task(Gantt& chart, const Meaning& meaning, des::Instant begin, des::Ins
       if (chart.rows.size() > 1) chart.rows.back().communication.push_back({begin, end, Activity::kDataParallel});
       return;
     case TaskMeaning::kGradReduce:
+    case TaskMeaning::kNormReduce:
     case TaskMeaning::kParamGather:
       row.communication.push_back({begin, end, Activity::kDataParallel});
       return;

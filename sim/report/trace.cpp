@@ -40,6 +40,7 @@ std::string_view name_of(TaskMeaning kind) {
     case TaskMeaning::kSendBackward:
       return "send gradients";
     case TaskMeaning::kGradReduce:
+    case TaskMeaning::kNormReduce:
       return "reduce gradients";
     case TaskMeaning::kParamGather:
       return "gather parameters";
