@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sim/io/scenario_rules.h"
@@ -49,6 +51,19 @@ void check_precision(const Node& root, const Sound& sound, const Scenario& scena
                   fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(scenario.profile.name),
                               name, precisions_of(scenario.profile.gemm)));
   }
+}
+
+// A GPU whose stated rate is not the one that its profile was fitted at: costs stay the profile's.
+void warn_of_another_rate(const Scenario& scenario, std::vector<std::string>& warnings) {
+  const auto stated = scenario.cluster.gpu.peak_of(scenario.precision);
+  const auto found = scenario.profile.gemm.find(scenario.precision);
+  if (!stated || found == scenario.profile.gemm.end()) return;
+  const auto* law = std::get_if<cost::TileWaveLaw>(&found->second.law);
+  if (law == nullptr || std::abs(*stated / law->peak - 1) < 0.01) return;
+  warnings.push_back(
+      fmt::format("the GPU states {:.4g} TFLOP/s, but profile {} was fitted at {:.4g}: times are the "
+                  "profile's, MFU is of the stated rate",
+                  stated->value() / 1e12, in_quotes(scenario.profile.name), law->peak.value() / 1e12));
 }
 
 void warn_of_slow_placements(const Scenario& scenario, std::vector<std::string>& warnings) {
@@ -118,6 +133,7 @@ void check_hardware(const Node& root, const Sound& sound, Scenario& scenario) {
     scenario.warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}",
                                             in_quotes(scenario.profile.name), in_quotes(scenario.profile.gpu),
                                             in_quotes(scenario.cluster.gpu.name)));
+  if (sound.cluster && sound.profile) warn_of_another_rate(scenario, scenario.warnings);
   if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, scenario.warnings);
   if (sound.parallelism && scenario.parallelism.sequence_parallel && scenario.parallelism.tensor == 1) {
     scenario.parallelism.sequence_parallel = false;

@@ -17,8 +17,8 @@ namespace {
 constexpr WholeRange kGpusPerDomain{.low = 1, .high = 65536};
 constexpr WholeRange kNicsPerNode{.low = 0, .high = 1024};
 
-// Rates of today's hardware with room above; a larger number is a wrong unit.
-constexpr Range kGigabytesPerSecond{.low = 0, .high = 1e6, .above_low = true};
+// Rates of today's hardware with room above and below; anything else is a wrong unit.
+constexpr Range kGigabytesPerSecond{.low = 1e-3, .high = 1e6};
 constexpr Range kTeraflops{.low = 0, .high = 1e6, .above_low = true};
 
 void read_peaks(const Node& node, net::Gpu& gpu) {

@@ -77,7 +77,7 @@ TEST(ReadCluster, WrongClusters) {
       {"memory in gigabytes", R"({"gpu": {"memory_bytes": 80}})",
        "/gpu/memory_bytes: expected a whole number of at least 1048576, found 80"},
       {"bandwidth in bytes", R"({"node": {"pcie_gb_per_s": 32e9}})",
-       "/node/pcie_gb_per_s: expected a number above 0 and at most 1000000, found 32000000000"},
+       "/node/pcie_gb_per_s: expected a number from 0.001 to 1000000, found 32000000000"},
       {"zero GPUs", R"({"node": {"gpus": 0}})", "/node/gpus: expected a whole number from 1 to 65536, found 0"},
       {"domain is no multiple", R"({"node": {"nvlink": {"domain_gpus": 12}}})",
        "/node/nvlink/domain_gpus: expected a multiple of the node's 8 GPUs, found 12"},

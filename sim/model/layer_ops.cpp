@@ -62,7 +62,8 @@ struct Cut {
 };
 
 double norm_forward_bytes(const Cut& cut) { return 4 * cut.region * cut.hidden; }
-// Reads gradient, input and writes gradient, plus the partial sums of gamma and beta; 6Rh adds the residual gradient.
+// Kernel: reads gradient and input, writes gradient, and reads the gradient again for gamma and beta (4 x 2 bytes).
+// 6Rh more add the residual's gradient: two reads, one write.
 double norm_backward_bytes(const Cut& cut) { return (8 + 6) * cut.region * cut.hidden; }
 
 // Bias, dropout and residual: x, residual, out, one-byte mask.
