@@ -30,7 +30,7 @@ function(foretoken_room NAME)
     add_executable(${NAME}_test ${TESTS})
     target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${NAME}_test PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_compile_options(${NAME}_test PRIVATE -O1)  # tests are built more often than they run
+    target_compile_options(${NAME}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are built more often than they run
     gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}.")
   endif()
   if(BENCHES AND FORETOKEN_BENCHMARKS)
