@@ -52,9 +52,9 @@ MessageDurations message_durations(const Scenario& scenario) {
 
 // The engine's clock ends after 106 days; a step that could come near is not a real one.
 void expect_a_real_length(const des::TaskGraph& graph) {
-  constexpr double kLongest = 9e6;  // seconds, of all tasks together
+  constexpr double kLongest = 9e18;  // picoseconds, of all tasks together
   double total = 0;
-  for (std::uint32_t task = 0; task < graph.tasks(); ++task) total += des::to_seconds(graph.duration({task})).value();
+  for (std::uint32_t task = 0; task < graph.tasks(); ++task) total += static_cast<double>(graph.duration({task}).ps);
   if (total > kLongest)
     throw ConfigError({{"", "",
                         "the step would last for months; expected batch, sequence, model and bandwidths of a "

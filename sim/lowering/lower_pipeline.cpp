@@ -270,6 +270,7 @@ PipelineEnds lower_pipeline(Workload& workload, const schedule::Program& program
   PipelineEnds ends;
   for (int stage = 0; stage < stages; ++stage) {
     const schedule::StageProgram& ops = program[static_cast<std::size_t>(stage)];
+    workload.passes[static_cast<std::size_t>(stage)].reserve(ops.size());
     StageReplay replay(workload, messages, options, emitter, stage);
     replay.replay(stage_actions(ops, stage, where, options.chunks, options.style));
     ends.finished.push_back(replay.finished());

@@ -48,12 +48,12 @@ std::vector<std::optional<MessageKey>> received_before(const StageProgram& progr
   std::vector<StageOp> forwards, backwards;
   for (std::size_t at = 0; at < program.size(); ++at) {
     const StageOp op = program[at];
-    std::vector<StageOp>& sequence = op.phase == Phase::kForward ? forwards : backwards;
-    sequence.push_back(op);
     if (in_order_of_need || !where.wraps(stage, op.phase)) {
       if (where.receives(stage, op)) result[at] = where.needed(stage, op);
       continue;
     }
+    std::vector<StageOp>& sequence = op.phase == Phase::kForward ? forwards : backwards;
+    sequence.push_back(op);
     const auto behind = static_cast<std::size_t>(where.stages());
     if (sequence.size() <= behind) continue;
     const StageOp sent = sequence[sequence.size() - 1 - behind];

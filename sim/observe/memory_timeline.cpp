@@ -13,7 +13,8 @@ using schedule::Phase;
 // Walks the passes of one stage; they run one after the other.
 class StageWalk {
  public:
-  StageWalk(const lowering::Scenario& scenario, int stage) {
+  StageWalk(const lowering::Scenario& scenario, int stage, std::size_t passes) {
+    timeline_.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
     for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
       memory_.push_back(lowering::pass_memory(scenario, stage, chunk));
   }
@@ -57,7 +58,7 @@ std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario, 
                                             const des::RunResult& run) {
   std::vector<StageTimeline> timelines;
   for (std::size_t stage = 0; stage < step.workload.passes.size(); ++stage) {
-    StageWalk walk(scenario, static_cast<int>(stage));
+    StageWalk walk(scenario, static_cast<int>(stage), step.workload.passes[stage].size());
     for (const lowering::PassTasks& pass : step.workload.passes[stage]) {
       const des::Instant start = run.start[pass.first.value], end = run.end[pass.last.value];
       if (pass.op.phase == Phase::kForward)
