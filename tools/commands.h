@@ -17,6 +17,7 @@ using Action = std::function<int()>;
 // Each adds its subcommand to `program`; when the command line names it, parsing sets `chosen`.
 void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
+void add_whatif(CLI::App& program, Action& chosen);
 void add_schedule(CLI::App& program, Action& chosen);
 void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profiles, runtimes, scenarios
 void add_validate(CLI::App& program, Action& chosen);

@@ -84,14 +84,6 @@ std::optional<Scenario> changed(const Scenario& scenario, unsigned mask, std::st
   return can_run(result, scenario) ? std::optional(result) : std::nullopt;
 }
 
-// Simulates without asking for advice again.
-report::Metrics metrics_of(const Scenario& scenario) {
-  const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
-  const des::RunResult run = des::run(step.workload.graph);
-  return report::measure(scenario, step, observe::observe_stages(step, run),
-                         observe::memory_timelines(scenario, step, run));
-}
-
 }  // namespace
 
 std::string advise(const Simulation& simulation) {
@@ -102,7 +94,7 @@ std::string advise(const Simulation& simulation) {
     std::string words;
     const std::optional<Scenario> candidate = changed(simulation.scenario, mask, words);
     if (!candidate) continue;
-    const report::Metrics metrics = metrics_of(*candidate);
+    const report::Metrics metrics = predict(*candidate);
     lowest_peak = std::min(lowest_peak, metrics.memory.peak.value());
     if (!metrics.memory.fits || (!best_words.empty() && metrics.step_time.value() >= best_step)) continue;
     best_words = words;

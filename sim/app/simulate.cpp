@@ -25,4 +25,11 @@ Simulation simulate(lowering::Scenario scenario, lowering::Fidelity fidelity) {
   return result;
 }
 
+report::Metrics predict(const lowering::Scenario& scenario) {
+  const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
+  const des::RunResult run = des::run(step.workload.graph);
+  return report::measure(scenario, step, observe::observe_stages(step, run),
+                         observe::memory_timelines(scenario, step, run));
+}
+
 }  // namespace foretoken::app

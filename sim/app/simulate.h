@@ -24,4 +24,7 @@ struct Simulation {
 [[nodiscard]] Simulation simulate(lowering::Scenario scenario,
                                   lowering::Fidelity fidelity = lowering::Fidelity::kStage);
 
+/// The numbers of simulate() alone, without advice for what does not fit: for questions asked many times over.
+[[nodiscard]] report::Metrics predict(const lowering::Scenario& scenario);
+
 }  // namespace foretoken::app

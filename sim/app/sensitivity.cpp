@@ -1,0 +1,112 @@
+// Each hardware property as a function that scales it in a scenario. A rate that stands in several laws (memory
+// bandwidth in matrix products and in element-wise kernels, say) is scaled in all of them.
+#include "sim/app/sensitivity.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "sim/app/simulate.h"
+#include "sim/base/check.h"
+
+namespace foretoken::app {
+namespace {
+
+using lowering::Scenario;
+
+template <class F>
+void for_each_gemm_law(Scenario& scenario, F change) {
+  for (auto& [precision, gemm] : scenario.profile.gemm) std::visit(change, gemm.law);
+}
+
+void scale_rate(cost::TileWaveLaw& law, double factor) { law.peak = law.peak * factor; }
+void scale_rate(cost::RooflineLaw& law, double factor) { law.compute_rate = law.compute_rate * factor; }
+
+void scale_arithmetic(Scenario& s, double factor) {
+  for_each_gemm_law(s, [factor](auto& law) { scale_rate(law, factor); });
+  for (cost::AttentionLaw& law : s.profile.attention.laws) {
+    law.forward.peak = law.forward.peak * factor;
+    law.backward.peak = law.backward.peak * factor;
+  }
+}
+
+void scale_memory(Scenario& s, double factor) {
+  for_each_gemm_law(s, [factor](auto& law) { law.memory_bandwidth = law.memory_bandwidth * factor; });
+  s.profile.memory_bound.bandwidth = s.profile.memory_bound.bandwidth * factor;
+}
+
+void scale_launch(Scenario& s, double factor) {
+  for_each_gemm_law(s, [factor](auto& law) { law.launch = law.launch * factor; });
+  s.profile.attention.launch = s.profile.attention.launch * factor;
+  s.profile.memory_bound.launch = s.profile.memory_bound.launch * factor;
+}
+
+void scale_node_latency(Scenario& s, double factor) {
+  for (cost::InsideNodeLaw* law : {&s.profile.nvlink, &s.profile.pcie})
+    for (cost::CollectiveCurve& curve : law->curves) curve.latency = curve.latency * factor;
+  for (cost::PointToPointLaw::Path* path : {&s.profile.point_to_point.nvlink, &s.profile.point_to_point.pcie})
+    path->latency = path->latency * factor;
+}
+
+void scale_network_latency(Scenario& s, double factor) {
+  for (cost::AcrossNodesCurve& curve : s.profile.network.curves) {
+    curve.latency = curve.latency * factor;
+    curve.latency_per_doubling = curve.latency_per_doubling * factor;
+  }
+  s.profile.point_to_point.network.latency = s.profile.point_to_point.network.latency * factor;
+}
+
+void scale_host(Scenario& s, double factor) {
+  s.runtime.host_per_layer_forward = s.runtime.host_per_layer_forward * factor;
+  s.runtime.host_per_layer_backward = s.runtime.host_per_layer_backward * factor;
+}
+
+bool always(const Scenario&) { return true; }
+bool has_nvlink(const Scenario& s) { return s.cluster.links.nvlink_per_gpu > BytesPerSecond(0); }
+bool leaves_node(const Scenario& s) { return s.gpus > s.cluster.links.gpus; }
+
+struct Property {
+  std::string_view name, belongs;
+  void (*scale)(Scenario&, double);
+  bool (*exists)(const Scenario&);
+};
+
+constexpr Property kProperties[] = {
+    {"GPU arithmetic rate", "profile.gemm, profile.attention", scale_arithmetic, always},
+    {"GPU memory bandwidth", "profile.memory_bound, profile.gemm", scale_memory, always},
+    {"kernel launch time", "profile launch_us", scale_launch, always},
+    {"host time to issue a layer", "runtime host times", scale_host, always},
+    {"NVLink rate", "cluster.node.nvlink.gb_per_s_per_gpu",
+     [](Scenario& s, double factor) { s.cluster.links.nvlink_per_gpu = s.cluster.links.nvlink_per_gpu * factor; },
+     has_nvlink},
+    {"PCIe rate", "cluster.node.pcie_gb_per_s",
+     [](Scenario& s, double factor) { s.cluster.links.pcie_per_gpu = s.cluster.links.pcie_per_gpu * factor; },
+     [](const Scenario& s) { return !has_nvlink(s); }},
+    {"latency inside a node", "profile.nvlink, profile.pcie", scale_node_latency, always},
+    {"network interface rate", "cluster.node.nics.gb_per_s",
+     [](Scenario& s, double factor) { s.cluster.links.nic = s.cluster.links.nic * factor; }, leaves_node},
+    {"network latency", "profile.network, profile.point_to_point", scale_network_latency, leaves_node},
+};
+
+Seconds step_time_with(const Scenario& scenario, const Property& property, double factor) {
+  Scenario changed = scenario;
+  property.scale(changed, factor);
+  return predict(changed).step_time;
+}
+
+}  // namespace
+
+std::vector<Sensitivity> sensitivities(const Scenario& scenario, double part) {
+  expects(part > 0 && part < 1, "a part of a hardware property lies between 0 and 1");
+  std::vector<Sensitivity> all;
+  for (const Property& property : kProperties)
+    if (property.exists(scenario))
+      all.push_back({.name = property.name,
+                     .belongs = property.belongs,
+                     .smaller = step_time_with(scenario, property, 1 - part),
+                     .larger = step_time_with(scenario, property, 1 + part)});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Sensitivity& a, const Sensitivity& b) { return a.swing() > b.swing(); });
+  return all;
+}
+
+}  // namespace foretoken::app

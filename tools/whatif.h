@@ -1,0 +1,41 @@
+// What `foretoken whatif` found, and its writers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/app/sensitivity.h"
+#include "sim/base/error.h"
+#include "sim/report/layout.h"
+#include "sim/report/metrics.h"
+#include "tools/grid.h"
+
+namespace foretoken::tools {
+
+/// One combination of values.
+struct WhatIfRow {
+  std::vector<std::size_t> choice;  ///< by key, which of its values
+  std::optional<report::Metrics> metrics;
+  std::vector<Complaint> impossible;  ///< why there are no metrics
+};
+
+struct WhatIf {
+  report::Metrics base;
+  std::vector<Varied> keys;
+  std::vector<WhatIfRow> rows;
+  std::optional<std::size_t> best;  ///< the fastest row that fits; the fastest when none fits; none: all impossible
+  std::vector<std::optional<Knee>> knees;  ///< by key, the others as in the best row
+  double part = 0;                         ///< of the tornado
+  std::vector<app::Sensitivity> tornado;   ///< empty: not asked for
+};
+
+/// Finds the best row and the knees.
+void conclude(WhatIf& whatif);
+
+[[nodiscard]] std::string whatif_text(const WhatIf& whatif, const report::Paint& paint);
+[[nodiscard]] std::string whatif_json(const WhatIf& whatif);
+/// A line for each row, the base first.
+[[nodiscard]] std::string whatif_csv(const WhatIf& whatif);
+
+}  // namespace foretoken::tools

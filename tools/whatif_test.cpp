@@ -1,0 +1,60 @@
+// foretoken whatif from outside: rows against simulate, threads, impossible combinations, CSV.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(WhatIf, EveryRowIsWhatSimulateSays) {
+  const Ran ran =
+      run_foretoken({"whatif", "gpt-22b-8-a100-sp", "--vary", "cluster.node.nvlink.gb_per_s_per_gpu=150,300", "--vary",
+                     "batch.micro=2,4", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  ASSERT_EQ(answer["rows"].size(), 4U);
+  for (const json& row : answer["rows"]) {
+    std::vector<std::string> words{"simulate", "gpt-22b-8-a100-sp", "--json"};
+    for (const auto& [key, value] : row["set"].items()) {
+      words.emplace_back("--set");
+      words.push_back(key + "=" + value.get<std::string>());
+    }
+    EXPECT_EQ(row["result"]["step_time_s"], json::parse(run_foretoken(words).out)["step_time_s"]) << row["set"];
+    EXPECT_DOUBLE_EQ(row["step_time_to_base"].get<double>(),
+                     row["result"]["step_time_s"].get<double>() / answer["base"]["step_time_s"].get<double>());
+  }
+}
+
+TEST(WhatIf, ThreadsDoNotChangeTheAnswer) {
+  const std::vector<std::string> words{"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2,4", "--tornado"};
+  std::vector<std::string> threaded = words;
+  threaded.insert(threaded.end(), {"--threads", "4"});
+  const Ran one = run_foretoken(words);
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(one.out, run_foretoken(threaded).out);
+  EXPECT_THAT(one.out, HasSubstr("GPU arithmetic rate"));
+}
+
+TEST(WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
+  const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("/batch/global: "));
+}
+
+TEST(WhatIf, CsvHasAsManyFieldsInEveryLine) {
+  const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537", "--csv"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string head = ran.out.substr(0, ran.out.find('\n'));
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 4);
+  EXPECT_THAT(head, testing::StartsWith("batch.global,step_time_s,step_time_to_base,"));
+}
+
+}  // namespace
+}  // namespace foretoken::tools
