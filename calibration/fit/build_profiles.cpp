@@ -95,6 +95,34 @@ cost::PointToPointLaw messages(double network_efficiency, cost::Evidence evidenc
           .evidence = std::move(evidence)};
 }
 
+// Inner loops of products whose rows are 8, 2 or 4, and an odd number of 16-bit elements; from products of 8192 tokens,
+// 14336 wide, with 51136 to 51221 columns. Batched products of cuBLAS 11.6 without tensor cores: bf16, rows of 140.
+constexpr double kRows16 = 1.11, kRows4 = 1.85, kRows2 = 3.45, kOldBatchedTflops = 12.2;
+
+cost::MisalignedRows ampere_rows() {
+  return {.rows_16_bytes = kRows16,
+          .rows_4_bytes = kRows4,
+          .rows_2_bytes = kRows2,
+          .batched_before_cuda_11_7 = teraflops(kOldBatchedTflops),
+          .evidence = {.provenance = cost::Provenance::kFitted,
+                       .source = "EleutherAI/cookbook 27dff48, sizing/results (arXiv:2401.14489), fp16 on A100; "
+                                 "before CUDA 11.7: pytorch/pytorch issue 83272, A100",
+                       .samples = 86,
+                       .held_out = 34,
+                       .median_error = 0.116,
+                       .p90_error = 0.246,
+                       .worst_error = 0.325}};
+}
+
+/// By analogy: rows are loaded in the same pieces of 2 to 16 bytes.
+cost::MisalignedRows rows_like_ampere(std::optional<double> old_batched_tflops) {
+  cost::MisalignedRows rows = ampere_rows();
+  rows.batched_before_cuda_11_7.reset();
+  if (old_batched_tflops) rows.batched_before_cuda_11_7 = teraflops(rounded(*old_batched_tflops, 3));
+  rows.evidence = assumed("the slowdown of an A100");
+  return rows;
+}
+
 // ---- profiles
 // --------------------------------------------------------------------------------------------------------
 
@@ -103,6 +131,7 @@ Profile a100_80(const Measurements& data, const Collectives& c, const Halves& ha
   cost::GemmLaw gemm = table_gemm(data, kA100_80, "SGLang 0.5.10 bf16 table", 1);
   gemm.weight_gradient_factor = weight_gradient_factor(data, "a100_pcie", gemm);
   set_16bit(profile, gemm);
+  profile.misaligned_rows = ampere_rows();
   profile.attention = a100_attention(data, halves);
   profile.memory_bound = memory(kA100_80, 0.80);
   profile.nvlink = c.ampere;
@@ -156,6 +185,7 @@ Profile hopper(const Measurements& data, const Datasheet& gpu, const Fp8Fit& fp8
   Profile profile = named(gpu);
   set_16bit(profile, table_gemm(data, gpu, "TensorRT-LLM 1.3.0rc10 bf16 table", nt_factor));
   profile.gemm[Precision::kFp8] = fp8_gemm(fp8, gpu, nt_factor);
+  profile.misaligned_rows = rows_like_ampere(std::nullopt);  // newer than CUDA 11.7
   profile.attention = attention;
   if (&gpu != &kH100)
     profile.attention = rescaled(attention, 1, gpu, scaled_from(kH100.name, "the same multiprocessors; cuDNN on H100"));
@@ -180,6 +210,7 @@ Profile b200(const Measurements& data, const Collectives& c, const cost::Attenti
       "; sustained_factor: median over SimuMax b200 operators of 0.1 ms or more (residuals without it)";
   set_16bit(profile, gemm);
   profile.gemm[Precision::kFp8] = fp8_gemm(kB200Fp8, kB200, gemm.weight_gradient_factor);
+  profile.misaligned_rows = rows_like_ampere(std::nullopt);
   profile.attention = attention;
   profile.memory_bound = memory(kB200, 0.70);
   profile.nvlink = c.blackwell;
@@ -222,6 +253,8 @@ Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
   gemm.evidence = scaled_from(like.name, source);
   profile.gemm.clear();
   set_16bit(profile, gemm, /*bf16=*/false);
+  constexpr double kFp32OfA100 = 19.5, kFp32OfV100 = 15.7;  // datasheets, TFLOP/s
+  profile.misaligned_rows = rows_like_ampere(kOldBatchedTflops * kFp32OfV100 / kFp32OfA100);
   profile.attention = rescaled(like.attention, gpu.tflops_16bit / kA100_80.tflops_16bit, gpu,
                                scaled_from(like.name, source + "; FlashAttention-2 does not support Volta, so this is "
                                                                "an optimistic guess"));

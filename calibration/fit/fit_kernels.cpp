@@ -43,7 +43,8 @@ cost::AttentionLaw fit_law(cost::AttentionLaw law, const cost::AttentionLaws& fr
                            const std::string& source) {
   std::vector<Kernel> apart;
   std::size_t count = 0;
-  cost::Profile alone{.attention = frame};
+  cost::Profile alone;
+  alone.attention = frame;
   alone.attention.laws = {law, law};
   alone.attention.laws[1].causal = !law.causal;
   for (const bool backward : {false, true}) {
@@ -106,7 +107,8 @@ void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) 
     return law;
   };
   const auto outcomes_of = [&](const std::vector<measured::KernelSample>& kernels, const Arguments& at) {
-    const cost::Profile alone{.memory_bound = law_of(at)};
+    cost::Profile alone;
+    alone.memory_bound = law_of(at);
     std::vector<Outcome> all;
     for (const auto& kernel : kernels)
       all.push_back({cost::memory_bound_time({kernel.bytes}, alone).value(), kernel.time.median.value()});

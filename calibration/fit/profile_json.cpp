@@ -122,6 +122,14 @@ Json gemm(const cost::Profile& profile) {
   return all;
 }
 
+Json misaligned_rows(const cost::MisalignedRows& rows) {
+  Json json{
+      {"rows_16_bytes", rows.rows_16_bytes}, {"rows_4_bytes", rows.rows_4_bytes}, {"rows_2_bytes", rows.rows_2_bytes}};
+  if (rows.batched_before_cuda_11_7) json["batched_before_cuda_11_7_tflops"] = tflops(*rows.batched_before_cuda_11_7);
+  json["evidence"] = evidence(rows.evidence);
+  return json;
+}
+
 Json rate(const cost::AttentionRate& r) {
   return {{"peak_tflops", tflops(r.peak)}, {"half_length", rounded(r.half_length)}, {"tail", rounded(r.tail)}};
 }
@@ -208,6 +216,7 @@ std::string to_json_text(const cost::Profile& profile) {
                   {"gpu", profile.gpu},
                   {"notes", profile.notes},
                   {"gemm", gemm(profile)},
+                  {"misaligned_rows", misaligned_rows(profile.misaligned_rows)},
                   {"attention", attention(profile.attention)},
                   {"memory_bound",
                    {{"gb_per_s", gb(memory.bandwidth)},

@@ -8,8 +8,12 @@
 
 namespace foretoken::cost {
 
+/// Which cuBLAS a runtime was linked with, as far as it matters.
+enum class GemmLibrary : std::uint8_t { kCurrent, kBeforeCuda11_7 };
+
 /// One GEMM kernel. Precondition: profile.gemm has shape.precision (io checks it).
-[[nodiscard]] Seconds gemm_time(const GemmShape& shape, const Profile& profile);
+[[nodiscard]] Seconds gemm_time(const GemmShape& shape, const Profile& profile,
+                                GemmLibrary library = GemmLibrary::kCurrent);
 /// One fused attention kernel (forward or backward).
 [[nodiscard]] Seconds attention_time(const AttentionShape& shape, const Profile& profile);
 /// One memory-bound kernel.

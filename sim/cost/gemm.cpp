@@ -30,15 +30,32 @@ double least_bytes(const GemmShape& shape) {
   return (in * (m * k + k * n) + out * m * n) * static_cast<double>(shape.batch);
 }
 
+/// The largest power of two, in bytes, that divides every row of the operands and the result: rows run along n and k in
+/// the layouts TN and NN, along m and n in NT.
+std::int64_t row_alignment(const GemmShape& shape) {
+  const std::int64_t along = shape.pass == GemmPass::kWeightGradient ? shape.m : shape.k;
+  const std::int64_t bytes = (shape.n | along) * static_cast<std::int64_t>(bytes_per_element(shape.precision));
+  return bytes & -bytes;
+}
+
+double loop_slowdown(const GemmShape& shape, const MisalignedRows& rows) {
+  const std::int64_t alignment = row_alignment(shape);
+  if (alignment >= 32) return 1;
+  return alignment >= 16 ? rows.rows_16_bytes : alignment >= 4 ? rows.rows_4_bytes : rows.rows_2_bytes;
+}
+
 /// The best tile and split of k.
 ///
 ///   waves = ceil(batch ceil(m/Tm) ceil(n/Tn) s / SMs)
-///   t = waves 2 Tm Tn (k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))  [+ 8 m n s batch / bandwidth if s > 1]
+///   t = waves 2 Tm Tn (a k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))  [+ 8 m n s batch / bandwidth if s >
+///   1]
+///
+/// with a = `slowdown` of the inner loop.
 ///
 /// Source: wave quantisation as in NVIDIA's matrix multiplication guide (DU-09799-001); e, k0, q fitted on GEMM tables.
-/// Holds for: m, n, k >= 64 and multiples of 8; the library's own choice of tile may be worse than the best.
+/// Holds for: m, n, k >= 64; the library's own choice of tile may be worse than the best.
 /// Error: the profile's gemm residuals.
-double compute_seconds(const GemmShape& shape, const TileWaveLaw& law) {
+double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
   const double k = static_cast<double>(shape.k);
   const double processors = law.multiprocessors;
   const double rate = law.peak.value() / processors * law.efficiency;
@@ -52,7 +69,7 @@ double compute_seconds(const GemmShape& shape, const TileWaveLaw& law) {
         2.0 * static_cast<double>(tile.rows * tile.columns) / (rate * (1.0 - law.small_tile_loss * tile.halvings));
     for (const int split : kSplits) {
       const double waves = std::ceil(static_cast<double>(tiles * split) / processors);
-      double seconds = waves * per_k * (k / split + law.prologue_k);
+      double seconds = waves * per_k * (slowdown * k / split + law.prologue_k);
       if (split > 1) seconds += reduction * split;
       best = std::min(best, seconds);
     }
@@ -60,18 +77,24 @@ double compute_seconds(const GemmShape& shape, const TileWaveLaw& law) {
   return best;
 }
 
-Seconds time_of(const GemmShape& shape, const TileWaveLaw& law) {
-  const double compute = compute_seconds(shape, law) * law.sustained_factor;
+Seconds time_of(const GemmShape& shape, const TileWaveLaw& law, const MisalignedRows& rows) {
+  const double compute = compute_seconds(shape, law, loop_slowdown(shape, rows)) * law.sustained_factor;
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   return law.launch + Seconds(std::max(compute, memory));
 }
 
 /// Source: the roofline fits published with ai-dynamo/aiconfigurator's fp8 tables.
-Seconds time_of(const GemmShape& shape, const RooflineLaw& law) {
+Seconds time_of(const GemmShape& shape, const RooflineLaw& law, const MisalignedRows&) {
   const double compute = (shape.flop() / law.compute_rate).value() * law.sustained_factor;
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   const double larger = std::max(compute, memory), ratio = std::min(compute, memory) / larger;
   return law.launch + Seconds(larger * std::pow(1.0 + std::pow(ratio, law.sharpness), 1.0 / law.sharpness));
+}
+
+/// A batched product on CUDA cores.
+Seconds without_tensor_cores(const GemmShape& shape, const TileWaveLaw& law, FlopPerSecond rate) {
+  const double memory = least_bytes(shape) / law.memory_bandwidth.value();
+  return law.launch + Seconds(std::max((shape.flop() / rate).value(), memory));
 }
 
 }  // namespace
@@ -83,13 +106,18 @@ Seconds time_of(const GemmShape& shape, const RooflineLaw& law) {
 ///
 /// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor.
 /// Precondition: every dimension >= 1; the profile has the precision.
-Seconds gemm_time(const GemmShape& shape, const Profile& profile) {
+Seconds gemm_time(const GemmShape& shape, const Profile& profile, GemmLibrary library) {
   expects(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1, "a GEMM has positive dimensions");
   const auto found = profile.gemm.find(shape.precision);
   expects(found != profile.gemm.end(), "the profile has a GEMM law for the precision");
   const GemmLaw& gemm = found->second;
+  const MisalignedRows& rows = profile.misaligned_rows;
+  const auto* tiles = std::get_if<TileWaveLaw>(&gemm.law);
+  if (library == GemmLibrary::kBeforeCuda11_7 && tiles != nullptr && shape.batch > 1 && row_alignment(shape) < 16 &&
+      rows.batched_before_cuda_11_7)
+    return without_tensor_cores(shape, *tiles, *rows.batched_before_cuda_11_7);
   const Seconds time = correction_factor(gemm.correction(shape.pass), shape) *
-                       std::visit([&](const auto& law) { return time_of(shape, law); }, gemm.law);
+                       std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
   return shape.pass == GemmPass::kWeightGradient ? gemm.weight_gradient_factor * time : time;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,15 @@ struct RooflineLaw {
   double sharpness = 2;               ///< p
   Seconds launch{};
   double sustained_factor = 1;
+};
+
+/// How much longer the inner loop lasts when the rows of a matrix do not all start at a multiple of 32 bytes: they are
+/// loaded in smaller pieces. By the largest power of two that divides the length of every row.
+struct MisalignedRows {
+  double rows_16_bytes = 1, rows_4_bytes = 1, rows_2_bytes = 1;  ///< 4: also 8
+  /// cuBLAS before CUDA 11.7 runs batched products with rows of less than 16 bytes' alignment without tensor cores.
+  std::optional<FlopPerSecond> batched_before_cuda_11_7{};
+  Evidence evidence{};
 };
 
 /// What the law misses in one layout, as measured: log(measured / law), linear between the knots of a grid over the

@@ -49,6 +49,48 @@ TEST(Gemm, WeightGradientTakesItsFactor) {
   EXPECT_DOUBLE_EQ(seconds(weight), 1.04 * seconds(forward));
 }
 
+struct RowsCase {
+  const char* name;
+  GemmShape shape;
+  double slowdown;
+};
+constexpr RowsCase kRowsCases[] = {
+    {"32 bytes", {.m = 8191, .n = 8208, .k = 8192}, 1},
+    {"16 bytes", {.m = 8192, .n = 8200, .k = 8192}, 2},
+    {"8 bytes, depth", {.m = 8192, .n = 8192, .k = 8188}, 3},
+    {"4 bytes", {.m = 8192, .n = 8190, .k = 8192}, 3},
+    {"2 bytes", {.m = 8192, .n = 8191, .k = 8192}, 5},
+    {"input gradient: as forward", {.m = 8191, .n = 8190, .k = 8192, .pass = GemmPass::kInputGradient}, 3},
+    {"weight gradient: tokens are no row", {.m = 8192, .n = 8192, .k = 8191, .pass = GemmPass::kWeightGradient}, 1},
+    {"weight gradient: outputs are", {.m = 8191, .n = 8192, .k = 8192, .pass = GemmPass::kWeightGradient}, 5}};
+
+TEST(Gemm, MisalignedRowsSlowTheInnerLoop) {
+  Profile profile = example_a100_profile();
+  profile.misaligned_rows = {.rows_16_bytes = 2, .rows_4_bytes = 3, .rows_2_bytes = 5};
+  for (const RowsCase& row : kRowsCases) {
+    SCOPED_TRACE(row.name);
+    const auto k = static_cast<double>(row.shape.k);
+    const double launch = 3.7e-6, factor = row.shape.pass == GemmPass::kWeightGradient ? 1.04 : 1;
+    const double aligned = seconds(row.shape) / factor - launch;
+    const double expected = factor * (launch + aligned * (row.slowdown * k + 195) / (k + 195));
+    EXPECT_NEAR(gemm_time(row.shape, profile).value(), expected, 1e-9);
+  }
+}
+
+TEST(Gemm, OldLibrariesRunMisalignedBatchesWithoutTensorCores) {
+  Profile profile = example_a100_profile();
+  profile.misaligned_rows.batched_before_cuda_11_7 = teraflops(12);
+  const auto old = [&](GemmShape shape) { return gemm_time(shape, profile, GemmLibrary::kBeforeCuda11_7).value(); };
+  const GemmShape scores{.m = 2048, .n = 2048, .k = 108, .batch = 64};
+  EXPECT_NEAR(old(scores), 3.7e-6 + scores.flop().value() / 12e12, 1e-12);
+  EXPECT_EQ(gemm_time(scores, profile).value(), seconds(scores)) << "newer libraries use them";
+  GemmShape aligned = scores, alone = scores;
+  aligned.k = 104;
+  alone.batch = 1;
+  EXPECT_EQ(old(aligned), seconds(aligned));
+  EXPECT_EQ(old(alone), seconds(alone));
+}
+
 TEST(Gemm, SustainedFactorSlowsComputeOnly) {
   Profile profile = example_a100_profile();
   std::get<TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor = 1.5;

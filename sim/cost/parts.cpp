@@ -55,6 +55,8 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
   };
   for (const auto& [precision, law] : profile.gemm)
     if (wanted(precision)) parts.push_back({gemm_name(precision), {law.evidence}});
+  if (!profile.misaligned_rows.evidence.source.empty())
+    parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}});
   if (uses.fused_attention) parts.push_back(part("attention", profile.attention.laws));
   parts.push_back({"memory-bound", {profile.memory_bound.evidence}});
   if (uses.nvlink) parts.push_back(part("collectives over NVLink", profile.nvlink.curves));

@@ -101,6 +101,7 @@ struct Profile {
   std::string gpu{};                 ///< the GPU it describes
   std::vector<std::string> notes{};  ///< one line per part: source, samples, residuals
   std::map<Precision, GemmLaw> gemm{};
+  MisalignedRows misaligned_rows{};  ///< of matrix products under a tile-and-wave law
   AttentionLaws attention{};
   MemoryBoundLaw memory_bound{};
   InsideNodeLaw nvlink{};  ///< collectives among GPUs of one NVLink domain

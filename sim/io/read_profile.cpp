@@ -16,6 +16,7 @@ constexpr Range kMicroseconds{.low = 0, .high = 1e9};
 constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};  // TFLOP/s or GB/s
 constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
+constexpr Range kSlowdown{.low = 1, .high = 100};
 constexpr Range kSpread{.low = 0, .high = 1e3};
 constexpr Range kTokens{.low = 0, .high = 1e9};
 constexpr Range kLogRatio{.low = -30000, .high = 30000};  // ten-thousandths: factors up to e^3
@@ -148,6 +149,17 @@ std::map<Precision, cost::GemmLaw> read_gemm(const Node& node) {
   return laws;
 }
 
+cost::MisalignedRows read_misaligned_rows(const Node& node) {
+  node.allow_only({"rows_16_bytes", "rows_4_bytes", "rows_2_bytes", "batched_before_cuda_11_7_tflops", "evidence"});
+  cost::MisalignedRows rows{.rows_16_bytes = node.number("rows_16_bytes", kSlowdown),
+                            .rows_4_bytes = node.number("rows_4_bytes", kSlowdown),
+                            .rows_2_bytes = node.number("rows_2_bytes", kSlowdown),
+                            .evidence = read_evidence(node)};
+  if (const auto rate = node.find_number("batched_before_cuda_11_7_tflops", kRate))
+    rows.batched_before_cuda_11_7 = teraflops(*rate);
+  return rows;
+}
+
 cost::AttentionRate read_rate(const Node& node) {
   node.allow_only({"peak_tflops", "half_length", "tail"});
   return {.peak = tflops(node, "peak_tflops"),
@@ -266,12 +278,13 @@ cost::PointToPointLaw read_messages(const Node& node) {
 }  // namespace
 
 cost::Profile read_profile(const Node& node) {
-  node.allow_only(
-      {"name", "gpu", "notes", "gemm", "attention", "memory_bound", "nvlink", "pcie", "network", "point_to_point"});
+  node.allow_only({"name", "gpu", "notes", "gemm", "misaligned_rows", "attention", "memory_bound", "nvlink", "pcie",
+                   "network", "point_to_point"});
   cost::Profile profile{.name = node.text("name"), .gpu = node.text("gpu"), .notes = {}};
   if (const auto notes = node.find_array("notes"))
     for (const Node& note : *notes) profile.notes.push_back(note.as_text());
   profile.gemm = read_gemm(node.object("gemm"));
+  if (const auto rows = node.find_object("misaligned_rows")) profile.misaligned_rows = read_misaligned_rows(*rows);
   profile.attention = read_attention(node.object("attention"));
   profile.memory_bound = read_memory_bound(node.object("memory_bound"));
   profile.nvlink = read_inside_node(node.object("nvlink"));

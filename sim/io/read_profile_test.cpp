@@ -54,6 +54,7 @@ constexpr Wrong kWrong[] = {
     {"a misspelt law", R"({"gemm": {"bf16": {"law": "tile-waves"}}})", "/gemm/bf16/law"},
     {"an efficiency above one", R"({"gemm": {"bf16": {"efficiency": 1.2}}})", "/gemm/bf16/efficiency"},
     {"a misspelt key", R"({"memory_bound": {"eficiency": 0.8}})", "eficiency"},
+    {"a speed-up by misaligned rows", R"({"misaligned_rows": {"rows_4_bytes": 0.5}})", "/misaligned_rows/rows_4_bytes"},
     {"no processors", R"({"attention": {"multiprocessors": 0}})", "/attention/multiprocessors"},
     {"text for a number", R"({"memory_bound": {"gb_per_s": "fast"}})", "/memory_bound/gb_per_s"},
     {"a law without evidence", R"({"memory_bound": {"evidence": null}})", "/memory_bound/evidence"},

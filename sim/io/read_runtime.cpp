@@ -25,6 +25,7 @@ void read_switches(const Node& node, lowering::Runtime& runtime) {
   runtime.overlap_p2p = overlap.boolean_or("p2p", runtime.overlap_p2p);
   runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
+  runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
   runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
   const Node gradients = node.object_or_empty("gradient_bytes");
   gradients.allow_only({"fp16", "bf16"});
@@ -67,7 +68,7 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
 
 lowering::Runtime read_runtime(const Node& node) {
   node.allow_only({"name", "description", "source", "notes", "default_attention", "overlap", "scatter_gather",
-                   "fused_cross_entropy", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
+                   "fused_cross_entropy", "cublas_before_11_7", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
   lowering::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");

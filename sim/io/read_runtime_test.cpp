@@ -13,7 +13,7 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_EQ(complaints_of(R"({
     "name": "r", "description": "d", "source": "s", "default_attention": "unfused",
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
-    "scatter_gather": true, "fused_cross_entropy": true, "keeps_16bit_gradients": true,
+    "scatter_gather": true, "fused_cross_entropy": true, "keeps_16bit_gradients": true, "cublas_before_11_7": true,
     "gradient_bytes": {"fp16": 4, "bf16": 2},
     "fitted": {"gradient_accumulation_bytes": {"value": 16, "note": "a"}, "tensor_comm_factor": {"value": 2.5, "note": "b"},
                "gemm_factor": {"value": 1.08, "note": "c"}, "host_per_layer_forward_us": {"value": 900, "note": "d"},
@@ -26,6 +26,7 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_FALSE(runtime.overlap_backward_collectives);
   EXPECT_TRUE(runtime.overlap_grad_reduce && runtime.overlap_param_gather && runtime.overlap_p2p);
   EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.keeps_16bit_gradients);
+  EXPECT_TRUE(runtime.cublas_before_11_7);
   EXPECT_EQ(runtime.fp16_gradient_bytes, 4);
   EXPECT_EQ(runtime.bf16_gradient_bytes, 2);
   EXPECT_EQ(runtime.gradient_accumulation_bytes, 16);

@@ -25,7 +25,9 @@ Seconds context_collective_time(const Scenario& scenario, CollectiveKind kind, B
 Seconds op_time(const Scenario& scenario, const model::LayerOp& op) {
   return std::visit(
       Overloaded{[&](const GemmShape& shape) {
-                   return scenario.runtime.gemm_factor * cost::gemm_time(shape, scenario.profile);
+                   const auto library = scenario.runtime.cublas_before_11_7 ? cost::GemmLibrary::kBeforeCuda11_7
+                                                                            : cost::GemmLibrary::kCurrent;
+                   return scenario.runtime.gemm_factor * cost::gemm_time(shape, scenario.profile, library);
                  },
                  [&](const AttentionShape& shape) { return cost::attention_time(shape, scenario.profile); },
                  [&](const MemoryBoundShape& shape) { return cost::memory_bound_time(shape, scenario.profile); },

@@ -23,6 +23,7 @@ struct Runtime {
   bool overlap_grad_reduce = false;  ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
   bool overlap_p2p = false;            ///< interleaved schedules only
+  bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
   bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
   double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
