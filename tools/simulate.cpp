@@ -29,7 +29,7 @@ constexpr int kMostThreads = 256;
 struct Options {
   std::vector<std::string> scenarios, sets;
   std::string fidelity = "stage", trace, svg, colour;
-  bool json = false, require_fit = false;
+  bool json = false, require_fit = false, unfolded = false;
   int threads = 1;
 };
 
@@ -113,7 +113,8 @@ Answer answer(const Options& options, const Question& question, bool colour) {
         question.line ? io::read_scenario_text(*question.line, fmt::format("-:{}", question.line_number), options.sets)
                       : io::read_scenario_file(question.file, options.sets);
     Files files(options);
-    const app::Simulation simulation = app::simulate(std::move(scenario), fidelity_of(options));
+    const app::Simulation simulation = app::simulate(
+        std::move(scenario), app::HowToRun{.fidelity = fidelity_of(options), .unfolded = options.unfolded});
     files.write(simulation);
     Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
     answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
@@ -177,6 +178,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--fidelity", options->fidelity, "stage: one task a pass; kernel: every kernel and collective")
       ->check(one_of({"stage", "kernel"}))
       ->type_name("stage|kernel");
+  command->add_flag("--unfolded", options->unfolded, "Simulate every GPU of the job, not one for all that do the same");
   command->add_option("--threads", options->threads, "Scenarios simulated at the same time")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");

@@ -20,7 +20,15 @@ struct Simulation {
   report::Metrics metrics;
 };
 
+/// How a step is simulated. Folded, one GPU a pipeline stage stands for all that do the same; unfolded, every GPU of
+/// the job is there, and what is reported is the rank whose work ends last.
+struct HowToRun {
+  lowering::Fidelity fidelity = lowering::Fidelity::kStage;
+  bool unfolded = false;
+};
+
 /// Lowers, runs, watches and measures one step.
+[[nodiscard]] Simulation simulate(lowering::Scenario scenario, const HowToRun& how);
 [[nodiscard]] Simulation simulate(lowering::Scenario scenario,
                                   lowering::Fidelity fidelity = lowering::Fidelity::kStage);
 

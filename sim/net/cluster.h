@@ -37,6 +37,8 @@ struct Cluster {
   NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
   std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"
   bool rail_optimized = false;
+  int switch_radix = 64;         ///< ports of one network switch, at the rate of a NIC
+  bool adaptive_routing = true;  ///< packets spread over equal paths; otherwise ECMP puts each flow on one of them
   std::optional<double> price_per_gpu_hour;
   std::string source;
 };

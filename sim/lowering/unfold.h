@@ -1,0 +1,66 @@
+// Every GPU of the job: a folded step, where one GPU stands for all that do the same, becomes a graph of them all.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/des/engine.h"
+#include "sim/lowering/lower.h"
+
+namespace foretoken::lowering {
+
+/// Ranks of one pipeline stage by what they differ in; a rank is tensor fastest, then context, then data replica.
+struct StageRanks {
+  int tensor = 1, context = 1, data = 1;
+  [[nodiscard]] int count() const { return tensor * context * data; }
+};
+
+/// Which ranks of a stage have a task of their own. A pass is one task of a whole replica: its tensor- and
+/// context-parallel ranks wait for one another in every layer.
+struct Spread {
+  bool data = true, context = true, tensor = true;
+  [[nodiscard]] int instances(const StageRanks& ranks) const {
+    return (data ? ranks.data : 1) * (context ? ranks.context : 1) * (tensor ? ranks.tensor : 1);
+  }
+  /// The instance that stage rank `rank` takes part in.
+  [[nodiscard]] int instance_of(int rank, const StageRanks& ranks) const;
+};
+
+/// The spread of a task, from its meaning.
+[[nodiscard]] Spread spread_of(const Meaning& meaning);
+
+/// One task of the folded step as it stands in the unfolded graph: `instances` times, from `first` on.
+struct UnfoldedTask {
+  std::uint32_t first = 0;
+  Spread spread;
+};
+
+/// A step with every GPU of the job.
+struct UnfoldedStep {
+  des::TaskGraph graph;
+  std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
+  StageRanks ranks;
+
+  /// The task that stage rank `rank` takes part in.
+  [[nodiscard]] des::TaskId instance(des::TaskId folded, int rank) const {
+    const UnfoldedTask& task = tasks[folded.value];
+    return {task.first + static_cast<std::uint32_t>(task.spread.instance_of(rank, ranks))};
+  }
+};
+
+/// Puts every rank in place of the one that stood for all.
+///
+/// A task of the folded step becomes one for each group of ranks that carry it out together: a pass one per replica, a
+/// message one per rank, a gradient reduction one over all replicas for each tensor rank, and so on. Two tasks that
+/// depend on each other do so wherever they have a rank in common. With equal GPUs and costs the run is then the folded
+/// one, tick for tick.
+[[nodiscard]] UnfoldedStep unfold(const LoweredStep& step, const Scenario& scenario);
+
+/// The unfolded run as stage rank `rank` saw it, in the numbering of the folded step: what observers and reports
+/// expect. The makespan stays that of the whole job.
+[[nodiscard]] des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run);
+
+/// The stage rank whose own work ends last, the lowest on a tie.
+[[nodiscard]] int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);
+
+}  // namespace foretoken::lowering

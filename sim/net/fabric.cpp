@@ -1,0 +1,192 @@
+// The network above the nodes: fat trees and dragonflies, sized for the nodes of a job.
+#include "sim/net/fabric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.h"
+
+namespace foretoken::net {
+namespace {
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+Fabric::Fabric(const Cluster& cluster, int nodes) {
+  build_node(cluster, node_);
+  expects(nodes >= 1, "a fabric has at least one node");
+  shape_.nodes = nodes;
+  shape_.nics = node_.nics;
+  for (int n = 0; n < nodes; ++n) {
+    links_.resize(links_.size() + node_.links);
+    for_each_edge(node_.graph, [&](auto edge) {
+      Link link = node_.graph[edge];
+      link.id = node_link(n, link.id);
+      links_[link.id] = link;
+    });
+  }
+  if (nodes == 1 || node_.nics == 0) {
+    network_begin_ = static_cast<std::uint32_t>(links_.size());
+    return;
+  }
+  const BytesPerSecond rate = cluster.links.nic;
+  for (int i = 0; i < 2 * nodes * node_.nics; ++i)
+    links_.push_back({static_cast<std::uint32_t>(links_.size()), LinkKind::kNetwork, rate, cluster.links.hop_latency});
+  network_begin_ = static_cast<std::uint32_t>(links_.size());
+  switch_of_nic_.resize(static_cast<std::size_t>(nodes * node_.nics));
+  if (cluster.fabric_kind == "dragonfly")
+    build_dragonfly(cluster);
+  else
+    build_fat_tree(cluster);
+}
+
+DeviceId Fabric::switch_of(int node, int nic) const {
+  return switch_of_nic_[static_cast<std::size_t>(node * node_.nics + nic)];
+}
+
+std::uint32_t Fabric::nic_link(int node, int nic, bool out) const {
+  const std::uint32_t nodes_end = static_cast<std::uint32_t>(shape_.nodes) * node_.links;
+  return nodes_end + 2 * static_cast<std::uint32_t>(node * node_.nics + nic) + (out ? 0 : 1);
+}
+
+DeviceId Fabric::add_switch(DeviceKind kind, int index) {
+  return boost::add_vertex(Device{kind, -1, index}, switches_);
+}
+
+void Fabric::connect(DeviceId a, DeviceId b, double cables, const Cluster& cluster) {
+  const auto add = [&](DeviceId from, DeviceId to) {
+    const Link link{static_cast<std::uint32_t>(links_.size()), LinkKind::kNetwork, cables * cluster.links.nic,
+                    cluster.links.hop_latency};
+    links_.push_back(link);
+    boost::add_edge(from, to, Link{link.id - network_begin_, link.kind, link.capacity, link.latency}, switches_);
+  };
+  add(a, b);
+  add(b, a);
+}
+
+void Fabric::build_fat_tree(const Cluster& cluster) {
+  const int nodes = shape_.nodes, nics = shape_.nics;
+  const double over = cluster.links.oversubscription;
+  const bool one_switch = cluster.fabric_kind == "single-switch";
+  const int down = one_switch ? nodes * nics : std::max(1, static_cast<int>(cluster.switch_radix * over / (1 + over)));
+  const bool rails = cluster.rail_optimized && !one_switch;
+  const int rows = rails ? ceil_div(nodes, down) : 1;  // leaves of one rail
+  const int nodes_a_leaf = std::max(1, down / std::max(1, nics));
+  shape_.leaves = one_switch ? 1 : rails ? rows * nics : ceil_div(nodes, nodes_a_leaf);
+  for (int i = 0; i < shape_.leaves; ++i) add_switch(DeviceKind::kLeaf, i);
+  std::vector<int> ports(static_cast<std::size_t>(shape_.leaves), 0);
+  for (int node = 0; node < nodes; ++node) {
+    for (int nic = 0; nic < nics; ++nic) {
+      const int leaf = one_switch ? 0 : rails ? node / down * nics + nic : node / nodes_a_leaf;
+      switch_of_nic_[static_cast<std::size_t>(node * nics + nic)] = static_cast<DeviceId>(leaf);
+      ++ports[static_cast<std::size_t>(leaf)];
+    }
+  }
+  if (shape_.leaves == 1) return;
+  // Pods of leaves that one layer of spines joins; a spine has a port for each of them.
+  const bool pods_needed = shape_.leaves > cluster.switch_radix;
+  const int leaves_a_pod = pods_needed ? std::max(1, cluster.switch_radix / 2) : shape_.leaves;
+  const int pods = ceil_div(shape_.leaves, leaves_a_pod);
+  const int up = std::max(1, static_cast<int>(std::lround(down / over)));
+  const int planes = cluster.adaptive_routing ? 1 : up;
+  const double cables = static_cast<double>(up) / planes;
+  for (int pod = 0; pod < pods; ++pod)
+    for (int plane = 0; plane < planes; ++plane) {
+      const DeviceId spine = add_switch(DeviceKind::kSpine, shape_.spines++);
+      const int end = std::min(shape_.leaves, (pod + 1) * leaves_a_pod);
+      for (int leaf = pod * leaves_a_pod; leaf < end; ++leaf)
+        connect(static_cast<DeviceId>(leaf), spine, cables, cluster);
+    }
+  if (pods == 1) return;
+  for (int plane = 0; plane < planes; ++plane) {
+    const DeviceId core = add_switch(DeviceKind::kCore, shape_.cores++);
+    for (int pod = 0; pod < pods; ++pod)
+      connect(static_cast<DeviceId>(shape_.leaves + pod * planes + plane), core, cables * leaves_a_pod, cluster);
+  }
+}
+
+void Fabric::build_dragonfly(const Cluster& cluster) {
+  const int hosts = std::max(1, cluster.switch_radix / 4);  // p; a = 2p routers a group, h = p global ports each
+  const int routers_a_group = 2 * hosts;
+  const int endpoints = shape_.nodes * shape_.nics;
+  shape_.routers = ceil_div(endpoints, hosts);
+  for (int i = 0; i < shape_.routers; ++i) add_switch(DeviceKind::kRouter, i);
+  for (int i = 0; i < endpoints; ++i) switch_of_nic_[static_cast<std::size_t>(i)] = static_cast<DeviceId>(i / hosts);
+  const int groups = ceil_div(shape_.routers, routers_a_group);
+  for (int a = 0; a < shape_.routers; ++a)
+    for (int b = a + 1; b < std::min(shape_.routers, (a / routers_a_group + 1) * routers_a_group); ++b)
+      connect(static_cast<DeviceId>(a), static_cast<DeviceId>(b), 1, cluster);
+  const double global =
+      static_cast<double>(routers_a_group * hosts) / std::max(1, groups - 1) / cluster.links.oversubscription;
+  for (int g = 0; g < groups; ++g)
+    for (int other = g + 1; other < groups; ++other) {  // the cables between two groups end at a router of their own
+      const auto port = [&](int from, int to) {
+        const int first = from * routers_a_group;
+        const int count = std::min(routers_a_group, shape_.routers - first);
+        return static_cast<DeviceId>(first + (to > from ? to - 1 : to) % count);
+      };
+      connect(port(g, other), port(other, g), global, cluster);
+    }
+}
+
+void Fabric::copy_whole(Graph& all) const {
+  const auto per_node = boost::num_vertices(node_.graph);
+  for (int n = 0; n < shape_.nodes; ++n) {
+    for (DeviceId v = 0; v < per_node; ++v) {
+      Device device = node_.graph[v];
+      device.node = n;
+      boost::add_vertex(device, all);
+    }
+    const DeviceId base = static_cast<DeviceId>(n) * per_node;
+    for_each_edge(node_.graph, [&](auto edge) {
+      boost::add_edge(base + boost::source(edge, node_.graph), base + boost::target(edge, node_.graph),
+                      links_[node_link(n, node_.graph[edge].id)], all);
+    });
+  }
+  const DeviceId switches = boost::num_vertices(all);
+  for (DeviceId v = 0; v < boost::num_vertices(switches_); ++v) boost::add_vertex(switches_[v], all);
+  if (switch_of_nic_.empty()) return;
+  for (int n = 0; n < shape_.nodes; ++n)
+    for (int nic = 0; nic < shape_.nics; ++nic) {
+      const DeviceId here = static_cast<DeviceId>(n) * per_node + node_.nic(nic), there = switches + switch_of(n, nic);
+      boost::add_edge(here, there, links_[nic_link(n, nic, true)], all);
+      boost::add_edge(there, here, links_[nic_link(n, nic, false)], all);
+    }
+  for_each_edge(switches_, [&](auto edge) {
+    boost::add_edge(switches + boost::source(edge, switches_), switches + boost::target(edge, switches_),
+                    links_[network_begin_ + switches_[edge].id], all);
+  });
+}
+
+std::string name_of(const Device& device) {
+  const auto kind = [&] {
+    switch (device.kind) {
+      case DeviceKind::kGpu:
+        return "gpu";
+      case DeviceKind::kNvSwitch:
+        return "nvswitch";
+      case DeviceKind::kHost:
+        return "host";
+      case DeviceKind::kPcieSwitch:
+        return "pcie";
+      case DeviceKind::kNic:
+        return "nic";
+      case DeviceKind::kLeaf:
+        return "leaf";
+      case DeviceKind::kSpine:
+        return "spine";
+      case DeviceKind::kCore:
+        return "core";
+      case DeviceKind::kRouter:
+        return "router";
+    }
+    contract_broken("every kind of device has a name", __FILE__, __LINE__);
+  }();
+  return device.node < 0 ? fmt::format("{} {}", kind, device.index)
+                         : fmt::format("node {} {} {}", device.node, kind, device.index);
+}
+
+}  // namespace foretoken::net
