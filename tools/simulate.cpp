@@ -28,7 +28,7 @@ constexpr int kMostThreads = 256;
 
 struct Options {
   std::vector<std::string> scenarios, sets;
-  std::string fidelity = "stage", trace, svg, colour;
+  std::string fidelity = "stage", collectives = "flows", trace, svg, colour;
   bool json = false, require_fit = false, unfolded = false;
   int threads = 1;
 };
@@ -68,6 +68,10 @@ class Questions {
 
 lowering::Fidelity fidelity_of(const Options& options) {
   return options.fidelity == "kernel" ? lowering::Fidelity::kKernel : lowering::Fidelity::kStage;
+}
+
+lowering::Traffic traffic_of(const Options& options) {
+  return options.collectives == "flows" ? lowering::Traffic::kFlows : lowering::Traffic::kAnalytic;
 }
 
 std::string error_json(const ConfigError& error) {
@@ -114,7 +118,8 @@ Answer answer(const Options& options, const Question& question, bool colour) {
                       : io::read_scenario_file(question.file, options.sets);
     Files files(options);
     const app::Simulation simulation = app::simulate(
-        std::move(scenario), app::HowToRun{.fidelity = fidelity_of(options), .unfolded = options.unfolded});
+        std::move(scenario),
+        app::HowToRun{.fidelity = fidelity_of(options), .unfolded = options.unfolded, .traffic = traffic_of(options)});
     files.write(simulation);
     Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
     answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
@@ -179,6 +184,11 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->check(one_of({"stage", "kernel"}))
       ->type_name("stage|kernel");
   command->add_flag("--unfolded", options->unfolded, "Simulate every GPU of the job, not one for all that do the same");
+  command
+      ->add_option("--collectives", options->collectives,
+                   "Unfolded: flows that share links, or one cost each (analytic)")
+      ->check(one_of({"flows", "analytic"}))
+      ->type_name("flows|analytic");
   command->add_option("--threads", options->threads, "Scenarios simulated at the same time")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");

@@ -5,21 +5,20 @@
 
 #include "sim/app/advice.h"
 #include "sim/base/check.h"
-#include "sim/lowering/unfold.h"
 
 namespace foretoken::app {
 
 namespace {
 
 // The clock runs once; all times are final.
-des::RunResult run_step(const lowering::LoweredStep& step, const lowering::Scenario& scenario, bool unfolded) {
+des::RunResult run_step(const lowering::LoweredStep& step, const lowering::Scenario& scenario, const HowToRun& how) {
   const auto run_to_the_end = [](const des::TaskGraph& graph) {
     des::RunResult run = des::run(graph);
     expects(run.stuck.empty(), "a checked schedule does not deadlock");
     return run;
   };
-  if (!unfolded) return run_to_the_end(step.workload.graph);
-  const lowering::UnfoldedStep every = lowering::unfold(step, scenario);
+  if (!how.unfolded) return run_to_the_end(step.workload.graph);
+  const lowering::UnfoldedStep every = lowering::unfold(step, scenario, how.traffic);
   const des::RunResult run = run_to_the_end(every.graph);
   return lowering::seen_by(lowering::last_rank(every, run), every, run);
 }
@@ -35,7 +34,7 @@ Simulation simulate(lowering::Scenario scenario, const HowToRun& how) {
       .scenario = std::move(scenario), .step = {}, .run = {}, .observations = {}, .memory = {}, .metrics = {}};
   // The question as tasks: from here on nothing asks a cost model.
   result.step = lowering::lower(result.scenario, how.fidelity);
-  result.run = run_step(result.step, result.scenario, how.unfolded);
+  result.run = run_step(result.step, result.scenario, how);
   // Who was busy when, and which bytes were alive.
   result.observations = observe::observe_stages(result.step, result.run);
   result.memory = observe::memory_timelines(result.scenario, result.step, result.run);

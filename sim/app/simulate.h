@@ -4,6 +4,7 @@
 #include "sim/des/engine.h"
 #include "sim/lowering/lower.h"
 #include "sim/lowering/scenario.h"
+#include "sim/lowering/unfold.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/observe/stage_times.h"
 #include "sim/report/metrics.h"
@@ -25,6 +26,7 @@ struct Simulation {
 struct HowToRun {
   lowering::Fidelity fidelity = lowering::Fidelity::kStage;
   bool unfolded = false;
+  lowering::Traffic traffic = lowering::Traffic::kFlows;  ///< of an unfolded step
 };
 
 /// Lowers, runs, watches and measures one step.

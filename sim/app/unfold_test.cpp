@@ -52,9 +52,22 @@ TEST(Unfold, EveryGpuGivesTheFoldedStepTickForTick) {
     SCOPED_TRACE(text_of(job));
     const lowering::Scenario scenario = io::read_scenario_text(text_of(job), "test", {});
     const Simulation folded = simulate(scenario);
-    const Simulation unfolded = simulate(scenario, HowToRun{.unfolded = true});
+    const Simulation unfolded = simulate(scenario, HowToRun{.unfolded = true, .traffic = lowering::Traffic::kAnalytic});
     EXPECT_EQ(folded.run.makespan.ps, unfolded.run.makespan.ps);
     EXPECT_TRUE(folded.run.end == unfolded.run.end) << "and so does every task";
+  }
+}
+
+TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
+  for (const Job& job : kJobs) {
+    SCOPED_TRACE(text_of(job));
+    const lowering::Scenario scenario = io::read_scenario_text(text_of(job), "test", {});
+    const Simulation folded = simulate(scenario);
+    const Simulation flows = simulate(scenario, HowToRun{.unfolded = true, .traffic = lowering::Traffic::kFlows});
+    const double ratio = static_cast<double>(flows.run.makespan.ps) / static_cast<double>(folded.run.makespan.ps);
+    EXPECT_GE(ratio, 0.99);
+    // Gradients reduced beside pipeline messages share their NICs: that is no uncontended fabric.
+    EXPECT_LE(ratio, scenario.overlap.grad_reduce && scenario.parallelism.pipeline > 1 ? 1.03 : 1.01);
   }
 }
 
@@ -64,7 +77,8 @@ TEST(Unfold, HoldsKernelByKernel) {
     const lowering::Scenario scenario = io::read_scenario_text(text_of(job), "test", {});
     const auto kernel = lowering::Fidelity::kKernel;
     const Simulation folded = simulate(scenario, HowToRun{.fidelity = kernel});
-    const Simulation unfolded = simulate(scenario, HowToRun{.fidelity = kernel, .unfolded = true});
+    const Simulation unfolded =
+        simulate(scenario, HowToRun{.fidelity = kernel, .unfolded = true, .traffic = lowering::Traffic::kAnalytic});
     EXPECT_TRUE(folded.run.end == unfolded.run.end);
   }
 }

@@ -27,23 +27,14 @@ Boundary boundary_of(const Scenario& scenario) {
 }
 
 MessageDurations message_durations(const Scenario& scenario) {
-  const Boundary boundary = boundary_of(scenario);
-  const net::Degrees degrees = scenario.degrees();
-  const int domain = scenario.cluster.links.gpus;
-  const Seconds gather =
-      boundary.gathered ? tensor_collective_time(scenario, CollectiveKind::kAllGather, boundary.whole) : Seconds(0);
   MessageDurations durations;
   const auto stages = static_cast<std::size_t>(scenario.parallelism.pipeline);
   durations.forward.resize(stages);
   durations.backward.resize(stages);
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    const PointToPointShape shape{
-        .payload = boundary.sent,
-        .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, static_cast<int>(stage)),
-        .senders_per_node = net::pipeline_senders_per_node(degrees, domain)};
-    const des::Duration duration =
-        duration_of(scenario.runtime.p2p_overhead + gather +
-                    cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile));
+    const Message message = message_from(scenario, static_cast<int>(stage));
+    const des::Duration duration = duration_of(
+        message.fixed + cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
     durations.forward[stage] = duration;
     durations.backward[(stage + 1) % stages] = duration;  // the same hop, the other way
   }
@@ -78,6 +69,18 @@ MessageStyle message_style(const Scenario& scenario) {
 }
 
 }  // namespace
+
+Message message_from(const Scenario& scenario, int stage) {
+  const Boundary boundary = boundary_of(scenario);
+  const net::Degrees degrees = scenario.degrees();
+  const int domain = scenario.cluster.links.gpus;
+  const Seconds gather =
+      boundary.gathered ? tensor_collective_time(scenario, CollectiveKind::kAllGather, boundary.whole) : Seconds(0);
+  return {.fixed = scenario.runtime.p2p_overhead + gather,
+          .shape = {.payload = boundary.sent,
+                    .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, stage),
+                    .senders_per_node = net::pipeline_senders_per_node(degrees, domain)}};
+}
 
 schedule::Program program_of(const Scenario& scenario) {
   const auto found = schedule::find_schedule(scenario.schedule);

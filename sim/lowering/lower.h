@@ -25,6 +25,15 @@ struct LoweredStep {
 /// Lowers `scenario`. Pure: the same scenario gives the same graph.
 [[nodiscard]] LoweredStep lower(const Scenario& scenario, Fidelity fidelity);
 
+/// A pipeline message of one rank: what passes before its bytes move, and how its bytes move.
+struct Message {
+  Seconds fixed;  ///< host overhead of the runtime, and gathering the pieces at the receiver
+  PointToPointShape shape;
+};
+
+/// The message from stage `stage` to the next one (wrapping around); the way back is the same.
+[[nodiscard]] Message message_from(const Scenario& scenario, int stage);
+
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const Scenario& scenario);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/cost/profile.h"
+#include "sim/lowering/imperfections.h"
 #include "sim/lowering/runtime.h"
 #include "sim/model/activations.h"
 #include "sim/model/transformer.h"
@@ -75,6 +76,7 @@ struct Scenario {
   model::AttentionKind attention = model::AttentionKind::kFlash;
   Optimizer optimizer;
   Overlap overlap;
+  Imperfections imperfections;
   std::optional<TrainingRun> run;
 
   std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default

@@ -2,12 +2,16 @@
 #include "sim/lowering/unfold.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/base/check.h"
+#include "sim/lowering/speeds.h"
+#include "sim/lowering/transfers.h"
 
 namespace foretoken::lowering {
 namespace {
 
+using des::Duration;
 using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
@@ -22,18 +26,28 @@ void for_each_instance(const Spread& spread, const StageRanks& ranks, F&& f) {
       for (int t = 0; t < tensor; ++t) f(t + ranks.tensor * (c + ranks.context * d));
 }
 
-// The ranks that take part in the instance of `rank`: those that differ from it only in what the spread joins.
-Spread joined(const Spread& spread) { return {!spread.data, !spread.context, !spread.tensor}; }
+// Calls f(rank) for every rank that takes part in the instance of `rank`: it differs only in what the spread joins.
+template <class F>
+void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&& f) {
+  for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
+}
 
 class Unfolder {
  public:
-  Unfolder(const Workload& folded, const StageRanks& ranks) : folded_(folded.graph), meaning_(folded.meaning) {
-    unfolded_.ranks = ranks;
+  Unfolder(const LoweredStep& step, const Scenario& scenario, Traffic traffic)
+      : step_(step),
+        scenario_(scenario),
+        folded_(step.workload.graph),
+        meaning_(step.workload.meaning),
+        ranks_{scenario.parallelism.tensor, scenario.parallelism.context, scenario.parallelism.data},
+        speeds_(scenario) {
+    unfolded_.ranks = ranks_;
+    if (traffic == Traffic::kFlows) flows_.emplace(scenario, unfolded_.graph);
     spread_tasks();
   }
 
   UnfoldedStep unfold() {
-    for (std::size_t s = 0; s < folded_.streams() * static_cast<std::size_t>(unfolded_.ranks.count()); ++s)
+    for (std::size_t s = 0; s < folded_.streams() * static_cast<std::size_t>(ranks_.count()); ++s)
       unfolded_.graph.add_stream();
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) add_instances({task});
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
@@ -44,20 +58,20 @@ class Unfolder {
  private:
   // Counts first: a graph of millions of tasks grows once.
   void spread_tasks() {
-    const StageRanks& ranks = unfolded_.ranks;
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const Meaning& meaning : meaning_) {
       const Spread spread = spread_of(meaning);
       unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), spread});
-      tasks += static_cast<std::size_t>(spread.instances(ranks));
+      tasks += static_cast<std::size_t>(spread.instances(ranks_));
     }
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
       folded_.for_each_dependent({task}, [&](TaskId after) {
         dependencies +=
-            static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks));
+            static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks_));
       });
     unfolded_.graph.reserve(tasks, dependencies);
+    unfolded_.instances.reserve(tasks);
   }
 
   static Spread either(const Spread& a, const Spread& b) {
@@ -65,36 +79,68 @@ class Unfolder {
   }
   [[nodiscard]] const UnfoldedTask& of(TaskId folded) const { return unfolded_.tasks[folded.value]; }
   [[nodiscard]] StreamId stream_of(StreamId folded, int rank) const {
-    return {folded.value * static_cast<std::uint32_t>(unfolded_.ranks.count()) + static_cast<std::uint32_t>(rank)};
+    return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + static_cast<std::uint32_t>(rank)};
   }
 
   void add_instances(TaskId task) {
     expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
+    const Meaning& meaning = meaning_[task.value];
     const Spread& spread = of(task).spread;
-    for_each_instance(spread, unfolded_.ranks, [&](int rank) {
+    for_each_instance(spread, ranks_, [&](int rank) {
+      streams_.clear();
       members_.clear();
       for (const StreamId stream : folded_.members(task))
-        for_each_instance(joined(spread), unfolded_.ranks,
-                          [&](int offset) { members_.push_back(stream_of(stream, rank + offset)); });
-      if (members_.empty())
-        unfolded_.graph.add_delay(folded_.duration(task));
-      else if (members_.size() == 1)
-        unfolded_.graph.add_occupy(members_.front(), folded_.duration(task));
-      else
-        unfolded_.graph.add_rendezvous(members_, folded_.duration(task));
+        for_each_member(spread, rank, ranks_, [&](int member) { streams_.push_back(stream_of(stream, member)); });
+      for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+      const Duration duration = speeds_.stretch(folded_.duration(task), meaning, *step_.passes, members_);
+      std::optional<Transfer> transfer;
+      if (flows_) transfer = flows_->transfer_of(meaning, duration, members_);
+      unfolded_.instances.push_back(transfer ? move(*transfer) : hold(duration));
     });
+  }
+
+  // A task of `duration` on streams_.
+  Instance hold(Duration duration) {
+    des::TaskGraph& graph = unfolded_.graph;
+    const TaskId task = streams_.empty()       ? graph.add_delay(duration)
+                        : streams_.size() == 1 ? graph.add_occupy(streams_.front(), duration)
+                                               : graph.add_rendezvous(streams_, duration);
+    return {task, task};
+  }
+
+  // Flows on streams_, once all of them are there.
+  Instance move(const Transfer& transfer) {
+    des::TaskGraph& graph = unfolded_.graph;
+    if (transfer.legs->size() == 1) {
+      const Leg& leg = transfer.legs->front();
+      const TaskId task = graph.add_flow(streams_, leg.bytes, leg.route, transfer.latency);
+      return {task, task};
+    }
+    const Instance begin = hold(transfer.latency), end = hold({});
+    for (const Leg& leg : *transfer.legs) {
+      const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});
+      graph.add_dependency(begin.end, flow);
+      graph.add_dependency(flow, end.begin);
+    }
+    return {begin.begin, end.end};
   }
 
   void connect(TaskId before, TaskId after) {
-    for_each_instance(either(of(before).spread, of(after).spread), unfolded_.ranks, [&](int rank) {
-      unfolded_.graph.add_dependency(unfolded_.instance(before, rank), unfolded_.instance(after, rank));
+    for_each_instance(either(of(before).spread, of(after).spread), ranks_, [&](int rank) {
+      unfolded_.graph.add_dependency(unfolded_.instance(before, rank).end, unfolded_.instance(after, rank).begin);
     });
   }
 
+  const LoweredStep& step_;
+  const Scenario& scenario_;
   const des::TaskGraph& folded_;
   const std::vector<Meaning>& meaning_;
+  StageRanks ranks_;
+  Speeds speeds_;
+  std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
-  std::vector<StreamId> members_;  // scratch
+  std::vector<StreamId> streams_;  // scratch: of one instance
+  std::vector<int> members_;       // scratch: its stage ranks
 };
 
 }  // namespace
@@ -134,9 +180,8 @@ Spread spread_of(const Meaning& meaning) {
   contract_broken("every meaning has a spread", __FILE__, __LINE__);
 }
 
-UnfoldedStep unfold(const LoweredStep& step, const Scenario& scenario) {
-  const StageRanks ranks{scenario.parallelism.tensor, scenario.parallelism.context, scenario.parallelism.data};
-  return Unfolder(step.workload, ranks).unfold();
+UnfoldedStep unfold(const LoweredStep& step, const Scenario& scenario, Traffic traffic) {
+  return Unfolder(step, scenario, traffic).unfold();
 }
 
 des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
@@ -145,9 +190,9 @@ des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunRes
   seen.start.reserve(unfolded.tasks.size());
   seen.end.reserve(unfolded.tasks.size());
   for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
-    const std::uint32_t instance = unfolded.instance({task}, rank).value;
-    seen.start.push_back(run.start[instance]);
-    seen.end.push_back(run.end[instance]);
+    const Instance& instance = unfolded.instance({task}, rank);
+    seen.start.push_back(run.start[instance.begin.value]);
+    seen.end.push_back(run.end[instance.end.value]);
   }
   return seen;
 }
@@ -158,7 +203,7 @@ int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
   for (int rank = 0; rank < unfolded.ranks.count(); ++rank) {
     des::Instant end;
     for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
-      end = std::max(end, run.end[unfolded.instance({task}, rank).value]);
+      end = std::max(end, run.end[unfolded.instance({task}, rank).end.value]);
     if (end > latest) {
       latest = end;
       last = rank;

@@ -29,22 +29,32 @@ struct Spread {
 /// The spread of a task, from its meaning.
 [[nodiscard]] Spread spread_of(const Meaning& meaning);
 
-/// One task of the folded step as it stands in the unfolded graph: `instances` times, from `first` on.
+/// One task of the folded step as it stands in the unfolded graph: its instances begin at `first` of UnfoldedStep's
+/// table.
 struct UnfoldedTask {
   std::uint32_t first = 0;
   Spread spread;
 };
 
+/// What one instance consists of: a single task, or flows between a task that starts them and one that ends them.
+struct Instance {
+  des::TaskId begin, end;
+};
+
+/// How messages and data-parallel collectives move: as one cost each, or as flows that share links.
+enum class Traffic : std::uint8_t { kAnalytic, kFlows };
+
 /// A step with every GPU of the job.
 struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
+  std::vector<Instance> instances;
   StageRanks ranks;
 
-  /// The task that stage rank `rank` takes part in.
-  [[nodiscard]] des::TaskId instance(des::TaskId folded, int rank) const {
+  /// The instance that stage rank `rank` takes part in.
+  [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
     const UnfoldedTask& task = tasks[folded.value];
-    return {task.first + static_cast<std::uint32_t>(task.spread.instance_of(rank, ranks))};
+    return instances[task.first + static_cast<std::uint32_t>(task.spread.instance_of(rank, ranks))];
   }
 };
 
@@ -52,9 +62,10 @@ struct UnfoldedStep {
 ///
 /// A task of the folded step becomes one for each group of ranks that carry it out together: a pass one per replica, a
 /// message one per rank, a gradient reduction one over all replicas for each tensor rank, and so on. Two tasks that
-/// depend on each other do so wherever they have a rank in common. With equal GPUs and costs the run is then the folded
-/// one, tick for tick.
-[[nodiscard]] UnfoldedStep unfold(const LoweredStep& step, const Scenario& scenario);
+/// depend on each other do so wherever they have a rank in common. With equal GPUs and analytic traffic the run is then
+/// the folded one, tick for tick. Slow GPUs lengthen what they compute, and with it what their tensor- and
+/// context-parallel neighbours wait for; slow NICs show only in flows.
+[[nodiscard]] UnfoldedStep unfold(const LoweredStep& step, const Scenario& scenario, Traffic traffic);
 
 /// The unfolded run as stage rank `rank` saw it, in the numbering of the folded step: what observers and reports
 /// expect. The makespan stays that of the whole job.

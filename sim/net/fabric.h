@@ -106,6 +106,12 @@ class Fabric {
   std::uint32_t network_begin_ = 0;
 };
 
+/// By link id: whether a link can ever be full before others of every flow over it are. A link up a fat tree that
+/// carries no less than all links into its switch from below cannot, nor one down that carries no less than all links
+/// below its end, nor the PCIe link of a NIC that is slower. Leaving such links out of routes changes no rate.
+/// `capacity`: by link id.
+[[nodiscard]] std::vector<bool> possible_bottlenecks(const Fabric& fabric, const std::vector<double>& capacity);
+
 /// "gpu 3", "spine 0", ... as drawings and messages name a device.
 [[nodiscard]] std::string name_of(const Device& device);
 

@@ -1,0 +1,30 @@
+// What is not as the datasheet says: slow GPUs, slow links, and where ranks really sit.
+#pragma once
+
+#include <vector>
+
+namespace foretoken::lowering {
+
+/// A GPU whose kernels take `slowdown` times as long (> 0).
+struct SlowGpu {
+  int gpu = 0;  ///< position in the job's part of the cluster, node by node
+  double slowdown = 1;
+};
+
+/// A NIC with `rate_factor` of its rate in both directions (> 0).
+struct SlowNic {
+  int node = 0, nic = 0;
+  double rate_factor = 1;
+};
+
+struct Imperfections {
+  std::vector<SlowGpu> slow_gpus;
+  std::vector<SlowNic> slow_nics;
+  std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
+  [[nodiscard]] bool any() const { return !slow_gpus.empty() || !slow_nics.empty() || !placement.empty(); }
+  [[nodiscard]] int gpu_of(int rank) const {
+    return placement.empty() ? rank : placement[static_cast<std::size_t>(rank)];
+  }
+};
+
+}  // namespace foretoken::lowering

@@ -1,0 +1,26 @@
+// How slow GPUs stretch the tasks that they take part in.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/lowering/workload.h"
+
+namespace foretoken::lowering {
+
+class Speeds {
+ public:
+  explicit Speeds(const Scenario& scenario);
+
+  /// The duration of an instance of a folded task when carried out by stage ranks `members`: what it computes takes as
+  /// long as on the slowest of them, the rest stays. (Where communication hides behind kernels, less than all of the
+  /// slowdown can show; a pass counts each instant once, compute first.)
+  [[nodiscard]] des::Duration stretch(des::Duration duration, const Meaning& meaning, const Passes& passes,
+                                      std::span<const int> members) const;
+
+ private:
+  int ranks_a_stage_;
+  std::vector<double> slowdown_;  // by rank; empty: all as they should be
+};
+
+}  // namespace foretoken::lowering
