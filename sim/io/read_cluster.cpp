@@ -62,10 +62,15 @@ void read_node(const Node& node, net::Cluster& cluster) {
 }
 
 void read_fabric(const Node& fabric, net::Cluster& cluster) {
-  fabric.allow_only({"kind", "rail_optimized", "oversubscription", "hop_latency_us"});
+  fabric.allow_only({"kind", "rail_optimized", "oversubscription", "hop_latency_us", "switch_radix", "routing"});
   cluster.fabric_kind = fabric.one_of<std::string>(
       "kind", {{"fat-tree", "fat-tree"}, {"single-switch", "single-switch"}, {"dragonfly", "dragonfly"}});
   cluster.rail_optimized = fabric.boolean_or("rail_optimized", false);
+  // Ports of today's switches: 40 of HDR (NVIDIA Quantum QM8700), 64 of NDR (Quantum-2 QM9700).
+  const int radix = cluster.links.nic <= gigabytes_per_second(25) ? 40 : 64;
+  cluster.switch_radix = static_cast<int>(fabric.find_whole("switch_radix", {.low = 4, .high = 4096}).value_or(radix));
+  if (fabric.has("routing"))
+    cluster.adaptive_routing = fabric.one_of<bool>("routing", {{"adaptive", true}, {"ecmp", false}});
   cluster.links.oversubscription = fabric.number_or("oversubscription", 1, {.low = 1, .high = 1000});
   cluster.links.hop_latency = microseconds(fabric.number("hop_latency_us", {.low = 0, .high = 1e6}));
 }

@@ -10,6 +10,7 @@
 #include "sim/io/data_path.h"
 #include "sim/io/document.h"
 #include "sim/io/read_cluster.h"
+#include "sim/io/read_imperfections.h"
 #include "sim/io/read_model.h"
 #include "sim/io/read_profile.h"
 #include "sim/io/read_runtime.h"
@@ -98,9 +99,10 @@ void add_notes(Scenario& scenario) {
 
 Scenario read_scenario(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
-  root.allow_only({"name", "model", "cluster", "gpus", "profile", "runtime", "parallelism", "schedule", "batch",
-                   "precision", "precision_recipe", "recompute", "attention", "dropout", "optimizer", "overlap", "run",
-                   "source", "notes"});
+  root.allow_only(
+      {"name",  "model",         "cluster",          "gpus",      "profile",   "runtime", "parallelism", "schedule",
+       "batch", "precision",     "precision_recipe", "recompute", "attention", "dropout", "optimizer",   "overlap",
+       "run",   "imperfections", "source",           "notes"});
   Scenario scenario;
   Sound sound;
   scenario.name = printable(root.text_or("name", document.name.empty() ? "unnamed scenario" : document.name));
@@ -118,6 +120,7 @@ Scenario read_scenario(const Document& document, Findings& findings) {
   read_overlap(root, scenario);
   read_run(root, scenario);
   apply_scenario_rules(root, sound, scenario);
+  if (findings.complaints.empty()) read_imperfections(root, scenario);
   add_notes(scenario);
   return scenario;
 }

@@ -33,8 +33,8 @@ MessageDurations message_durations(const Scenario& scenario) {
   durations.backward.resize(stages);
   for (std::size_t stage = 0; stage < stages; ++stage) {
     const Message message = message_from(scenario, static_cast<int>(stage));
-    const des::Duration duration = duration_of(
-        message.fixed + cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
+    const des::Duration duration =
+        duration_of(message.fixed + cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
     durations.forward[stage] = duration;
     durations.backward[(stage + 1) % stages] = duration;  // the same hop, the other way
   }

@@ -151,17 +151,11 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
 
 void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
-  const int last = stages_ - 1, domain = scenario_.cluster.links.gpus;
-  const net::Degrees degrees = scenario_.degrees();
-  const int ranks_a_stage = degrees.tensor * degrees.context * degrees.data;
-  const bool crosses = scenario_.gpus > domain;
-  const GroupShape pair{.ranks = 2,
-                        .nodes = crosses ? 2 : 1,
-                        .ranks_per_node = crosses ? 1 : 2,
-                        .groups_per_node = std::min(domain, ranks_a_stage)};
+  const int last = stages_ - 1;
   const double bytes = local_token_table(scenario_) * gradient_element_bytes(scenario_);
   const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
-  const TaskId task = workload_.graph.add_rendezvous(members, collective(CollectiveKind::kAllReduce, bytes, pair));
+  const TaskId task =
+      workload_.graph.add_rendezvous(members, collective(CollectiveKind::kAllReduce, bytes, tied_pair(scenario_)));
   workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie});
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
@@ -194,6 +188,16 @@ void StepEnd::norm_and_optimizer() {
 }
 
 }  // namespace
+
+GroupShape tied_pair(const Scenario& scenario) {
+  const int domain = scenario.cluster.links.gpus;
+  const net::Degrees degrees = scenario.degrees();
+  const bool crosses = scenario.gpus > domain;
+  return {.ranks = 2,
+          .nodes = crosses ? 2 : 1,
+          .ranks_per_node = crosses ? 1 : 2,
+          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
+}
 
 double gradient_element_bytes(const Scenario& scenario) {
   return scenario.precision == Precision::kFp16 ? scenario.runtime.fp16_gradient_bytes

@@ -15,6 +15,9 @@ namespace foretoken::lowering {
 /// all-gather, in the order of Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const Scenario& scenario, const PipelineEnds& ends);
 
+/// First and last stage's ranks that share a tied embedding, in pairs.
+[[nodiscard]] GroupShape tied_pair(const Scenario& scenario);
+
 /// Element size of the reduced gradients.
 [[nodiscard]] double gradient_element_bytes(const Scenario& scenario);
 

@@ -6,6 +6,7 @@
 #include "sim/cost/costs.h"
 #include "sim/cost/network_share.h"
 #include "sim/lowering/lower.h"
+#include "sim/lowering/lower_data_parallel.h"
 
 namespace foretoken::lowering {
 
@@ -19,8 +20,9 @@ int Transfers::gpu_of(int stage, int rank) const {
 std::optional<Transfer> Transfers::transfer_of(const Meaning& meaning, des::Duration duration,
                                                std::span<const int> members) {
   const bool message = meaning.kind == TaskMeaning::kSendForward || meaning.kind == TaskMeaning::kSendBackward;
-  const bool collective = meaning.kind == TaskMeaning::kGradReduce || meaning.kind == TaskMeaning::kParamGather;
-  if (!message && !(collective && members.size() > 1)) return std::nullopt;
+  const bool replicas = meaning.kind == TaskMeaning::kGradReduce || meaning.kind == TaskMeaning::kParamGather;
+  const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie;
+  if (!message && !tie && !(replicas && members.size() > 1)) return std::nullopt;
   const std::tuple key{meaning.kind, static_cast<int>(meaning.stage), members.front(), duration.ps};
   auto found = kept_.find(key);
   if (found == kept_.end())
@@ -49,17 +51,20 @@ Transfers::Kept Transfers::message(const Meaning& meaning, int rank) {
 
 Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration duration, std::span<const int> members) {
   const NodeLinks& links = scenario_.cluster.links;
-  const GroupShape group = net::gradient_group(scenario_.degrees(), links.gpus);
-  const bool gathers = meaning.kind == TaskMeaning::kParamGather;
-  const CollectiveKind kind = gathers                               ? CollectiveKind::kAllGather
-                              : scenario_.optimizer.zero_stage >= 1 ? CollectiveKind::kReduceScatter
-                                                                    : CollectiveKind::kAllReduce;
-  const double factor = group.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0;
+  const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie;
+  const GroupShape group = tie ? tied_pair(scenario_) : net::gradient_group(scenario_.degrees(), links.gpus);
+  const CollectiveKind kind = meaning.kind == TaskMeaning::kParamGather     ? CollectiveKind::kAllGather
+                              : !tie && scenario_.optimizer.zero_stage >= 1 ? CollectiveKind::kReduceScatter
+                                                                            : CollectiveKind::kAllReduce;
+  const double factor = !tie && group.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0;
   const Seconds whole = des::to_seconds(duration);
   const Seconds latency =
       std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links, scenario_.profile));
   std::vector<int> gpus;
-  for (const int member : members) gpus.push_back(gpu_of(meaning.stage, member));
+  for (const int member : members) {
+    gpus.push_back(gpu_of(meaning.stage, member));
+    if (tie) gpus.push_back(gpu_of(scenario_.parallelism.pipeline - 1, member));
+  }
   std::sort(gpus.begin(), gpus.end());
   const BytesPerSecond share =
       group.nodes > 1 ? cost::network_share(links, group.ranks_per_node, group.groups_per_node) : BytesPerSecond(0);

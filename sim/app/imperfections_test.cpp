@@ -1,0 +1,124 @@
+// Slow GPUs, slow NICs, thin fabrics and tensor parallelism across nodes, on jobs small enough to work out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "sim/app/simulate.h"
+#include "sim/cost/costs.h"
+#include "sim/io/read_scenario.h"
+
+namespace foretoken::app {
+namespace {
+
+using schedule::Phase;
+
+lowering::Scenario job(const std::string& more) {
+  return io::read_scenario_text(
+      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16", )" +
+          more + "}",
+      "test", {});
+}
+
+std::string on(const std::string& cluster_patch) {
+  return R"("cluster": {"base": "dgx-a100-80gb-hdr")" + cluster_patch + "}";
+}
+
+std::int64_t stretched(des::Duration duration, double compute, double slowdown) {
+  return std::llround(static_cast<double>(duration.ps) * (1 + (slowdown - 1) * compute)) - duration.ps;
+}
+
+double compute_share(const lowering::PassTiming& timing) {
+  return static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
+}
+
+// What moves the bytes of a message, without latencies.
+double transfer_ps(const lowering::Scenario& scenario) {
+  PointToPointShape shape = lowering::message_from(scenario, 0).shape;
+  const Seconds all = cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile);
+  shape.payload = Bytes(0);
+  return 1e12 * (all - cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile)).value();
+}
+
+TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
+  const std::string text = on("") + R"(, "gpus": 4, "parallelism": {"pipeline": 2},
+      "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
+  const Simulation even = simulate(job(text));
+  const Simulation uneven =  // GPU 1 is stage 0 of the second replica
+      simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
+  const auto& forward = even.step.passes->timing(0, 0, Phase::kForward);
+  const auto& backward = even.step.passes->timing(0, 0, Phase::kBackward);
+  std::int64_t optimizer = 0;
+  const auto& workload = even.step.workload;
+  for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
+    if (workload.meaning[task].kind == lowering::TaskMeaning::kOptimizer && workload.meaning[task].stage == 0)
+      optimizer = stretched(workload.graph.duration({task}), 1, 1.1);
+  // One micro-batch a replica: forward and backward pass of stage 0 lie on the critical path, and its optimizer ends
+  // last if stage 1 has no more to do.
+  const std::int64_t passes =
+      stretched(forward.total, compute_share(forward), 1.1) + stretched(backward.total, compute_share(backward), 1.1);
+  ASSERT_GT(passes, 0);
+  EXPECT_EQ(uneven.run.makespan.ps - even.run.makespan.ps, passes + optimizer);
+}
+
+TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
+  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
+  const lowering::Scenario scenario = job(text);
+  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
+  const Simulation uneven =
+      simulate(job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
+  // One message there and one back, over the receiver's and the sender's half-speed NIC.
+  EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), 2 * transfer_ps(scenario), 4);
+}
+
+TEST(Imperfections, AnOversubscribedSpineHalvesTheRateOfAllWhoCrossIt) {
+  const auto text = [](const char* fabric) {
+    return on(std::string(R"(, "fabric": {"rail_optimized": false, )") + fabric + "}") +
+           R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
+  };
+  // One node a leaf: 8 ports down, and 8 or 4 up.
+  const lowering::Scenario full = job(text(R"("switch_radix": 16, "oversubscription": 1)"));
+  const Simulation wide = simulate(full, HowToRun{.unfolded = true});
+  const Simulation narrow =
+      simulate(job(text(R"("switch_radix": 12, "oversubscription": 2)")), HowToRun{.unfolded = true});
+  const auto norm = [](const lowering::Scenario& scenario) {  // of gradients: 4 bytes from everyone, one cost
+    const GroupShape world{.ranks = 16, .nodes = 2, .ranks_per_node = 8, .groups_per_node = 1};
+    return 1e12 * cost::collective_time({CollectiveKind::kAllReduce, Bytes(4), world}, scenario.cluster.links,
+                                        scenario.profile)
+                      .value();
+  };
+  EXPECT_NEAR(static_cast<double>(narrow.run.makespan.ps - wide.run.makespan.ps),
+              2 * transfer_ps(full) + norm(narrow.scenario) - norm(full), 6);
+}
+
+TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
+  const lowering::Scenario scenario = job(on("") + R"(, "gpus": 48, "parallelism": {"tensor": 16, "pipeline": 3},
+      "batch": {"micro": 1, "global": 3, "sequence_length": 1024})");
+  const Simulation simulation = simulate(scenario, HowToRun{.unfolded = true});
+  const GroupShape group = net::tensor_group(scenario.degrees(), 8);
+  ASSERT_EQ(group.nodes, 2);
+  const double activations = 2.0 * 1024 * static_cast<double>(scenario.model.hidden);
+  const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},
+                                             scenario.cluster.links, scenario.profile);
+  // 8 layers in the middle stage, two all-reduces each in the forward pass, none hidden.
+  const auto& timing = simulation.step.passes->timing(1, 0, Phase::kForward);
+  EXPECT_NEAR(static_cast<double>(timing.tensor_comm.ps), 16e12 * once.value() * scenario.runtime.tensor_comm_factor,
+              16);
+}
+
+TEST(Imperfections, PlacementMovesRanksBetweenNodes) {
+  const auto text = [](const char* placement) {
+    return on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})" +
+           placement;
+  };
+  const Simulation usual = simulate(job(text("")), HowToRun{.unfolded = true});
+  const Simulation swapped = simulate(
+      job(text(R"(, "imperfections": {"placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]})")));
+  EXPECT_EQ(usual.run.makespan.ps, swapped.run.makespan.ps) << "the nodes are alike";
+}
+
+}  // namespace
+}  // namespace foretoken::app
