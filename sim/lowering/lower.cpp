@@ -26,6 +26,30 @@ Boundary boundary_of(const Scenario& scenario) {
   return {whole, whole, false};
 }
 
+// The engine's clock ends after 106 days; a step that could come near is not a real one.
+void expect_a_real_length(const des::TaskGraph& graph) {
+  constexpr double kLongest = 9e18;  // picoseconds, of all tasks together
+  double total = 0;
+  for (std::uint32_t task = 0; task < graph.tasks(); ++task) total += static_cast<double>(graph.duration({task}).ps);
+  if (total > kLongest)
+    throw ConfigError({{"", "",
+                        "the step would last for months; expected batch, sequence, model and bandwidths of a "
+                        "real job"}});
+}
+
+// Kernel fidelity holds every kernel of every pass in memory, about 100 bytes each.
+void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
+  constexpr std::size_t kMostKernels = 50'000'000;
+  std::size_t kernels = 0;
+  for (std::size_t stage = 0; stage < program.size(); ++stage)
+    for (const schedule::StageOp& op : program[stage])
+      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.phase)) kernels += block->size();
+  if (kernels > kMostKernels)
+    throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
+}
+
+}  // namespace
+
 MessageDurations message_durations(const Scenario& scenario) {
   const Boundary boundary = boundary_of(scenario);
   const net::Degrees degrees = scenario.degrees();
@@ -50,34 +74,10 @@ MessageDurations message_durations(const Scenario& scenario) {
   return durations;
 }
 
-// The engine's clock ends after 106 days; a step that could come near is not a real one.
-void expect_a_real_length(const des::TaskGraph& graph) {
-  constexpr double kLongest = 9e18;  // picoseconds, of all tasks together
-  double total = 0;
-  for (std::uint32_t task = 0; task < graph.tasks(); ++task) total += static_cast<double>(graph.duration({task}).ps);
-  if (total > kLongest)
-    throw ConfigError({{"", "",
-                        "the step would last for months; expected batch, sequence, model and bandwidths of a "
-                        "real job"}});
-}
-
-// Kernel fidelity holds every kernel of every pass in memory, about 100 bytes each.
-void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
-  constexpr std::size_t kMostKernels = 50'000'000;
-  std::size_t kernels = 0;
-  for (std::size_t stage = 0; stage < program.size(); ++stage)
-    for (const schedule::StageOp& op : program[stage])
-      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.phase)) kernels += block->size();
-  if (kernels > kMostKernels)
-    throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
-}
-
 MessageStyle message_style(const Scenario& scenario) {
   return scenario.parallelism.virtual_pipeline > 1 && scenario.overlap.p2p ? MessageStyle::kOverlapped
                                                                            : MessageStyle::kBlocking;
 }
-
-}  // namespace
 
 schedule::Program program_of(const Scenario& scenario) {
   const auto found = schedule::find_schedule(scenario.schedule);

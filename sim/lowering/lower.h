@@ -25,7 +25,13 @@ struct LoweredStep {
 /// Lowers `scenario`. Pure: the same scenario gives the same graph.
 [[nodiscard]] LoweredStep lower(const Scenario& scenario, Fidelity fidelity);
 
+// Parts of it, for whoever replays many scenarios of one shape (replay.h).
+
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const Scenario& scenario);
+
+/// Times of the messages between stages, and how passes meet them.
+[[nodiscard]] MessageDurations message_durations(const Scenario& scenario);
+[[nodiscard]] MessageStyle message_style(const Scenario& scenario);
 
 }  // namespace foretoken::lowering
