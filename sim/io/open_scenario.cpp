@@ -55,6 +55,7 @@ OpenScenario::OpenScenario(Scenario base, Document document)
     : base_(std::move(base)), document_(std::move(document)), open_(open_keys(document_.value)) {
   if (!open_.schedule) base_.schedule = document_.value.at("schedule").get<std::string>();
   anchor_references(document_.value, document_.source.folder);
+  document_.value["name"] = base_.name;
 }
 
 std::vector<Complaint> OpenScenario::complete(Scenario& scenario) const {
