@@ -68,9 +68,7 @@ constexpr const char* kFreeKeys[] = {"parallelism.tensor",
                                      "batch.micro",
                                      "batch.microbatch_group",
                                      "recompute",
-                                     "optimizer.zero_stage",
-                                     "overlap.p2p",
-                                     "overlap.param_gather"};
+                                     "optimizer.zero_stage"};
 
 // Overrides in their order: keys given free first, then what is set or fixed.
 std::vector<std::string> overrides(const Options& options) {
