@@ -97,15 +97,15 @@ void add_notes(Scenario& scenario) {
     scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
 }
 
-Scenario read_scenario(const Document& document, Findings& findings) {
-  const Node root = document.root(findings);
+/// Everything but the rules between fields.
+Scenario read_parts(const Node& root, const std::string& document_name, Sound& sound) {
+  Findings& findings = root.findings();
   root.allow_only(
       {"name",  "model",         "cluster",          "gpus",      "profile",   "runtime", "parallelism", "schedule",
        "batch", "precision",     "precision_recipe", "recompute", "attention", "dropout", "optimizer",   "overlap",
        "run",   "imperfections", "source",           "notes"});
   Scenario scenario;
-  Sound sound;
-  scenario.name = printable(root.text_or("name", document.name.empty() ? "unnamed scenario" : document.name));
+  scenario.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
   sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
   sound.cluster = is_sound(findings, [&] { read_cluster_part(root, scenario); });
   sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
@@ -117,32 +117,47 @@ Scenario read_scenario(const Document& document, Findings& findings) {
   read_recompute(root, scenario);
   read_attention(root, scenario);
   read_optimizer(root, scenario);
-  read_overlap(root, scenario);
   read_run(root, scenario);
-  apply_scenario_rules(root, sound, scenario);
-  if (findings.complaints.empty()) read_imperfections(root, scenario);
-  add_notes(scenario);
   return scenario;
 }
 
-/// From a parsed document to a scenario; throws when anything was found wrong on the way.
-Scenario complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
+Scenario read_scenario(const Document& document, Findings& findings) {
+  const Node root = document.root(findings);
+  Sound sound;
+  Scenario scenario = read_parts(root, document.name, sound);
+  read_overlap(root, scenario);
+  apply_scenario_rules(root, sound, scenario);
+  if (findings.complaints.empty()) read_imperfections(root, scenario);
+  add_notes(scenario);
+  findings.throw_if_wrong();
+  scenario.defaulted = std::move(findings.defaulted);
+  return scenario;
+}
+
+OpenScenario read_open(const Document& document, Findings& findings) {
+  const Node root = document.root(findings);
+  Sound sound;
+  Scenario scenario = read_parts(root, document.name, sound);
+  Scenario unused = scenario;
+  if (root.has("imperfections")) root.complain("imperfections", "expected none: a search takes even hardware");
+  read_overlap(root, unused);  // what is mistyped is said now
+  std::erase_if(findings.complaints, [](const Complaint& c) { return c.pointer == "/overlap/param_gather"; });
+  findings.throw_if_wrong();
+  return OpenScenario(std::move(scenario), document);
+}
+
+/// The document with its bases and overrides; throws when anything was found wrong on the way.
+Document complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
   if (const auto wrong = wrong_data_folder()) findings.complaints.push_back({"FORETOKEN_DATA", "", *wrong});
   if (document) document = with_bases(std::move(*document), kScenarios, findings);
   findings.throw_if_wrong();
   document->source.notes_defaults = true;
   for (const std::string& assignment : sets) apply_set(document->value, assignment, findings);
   findings.throw_if_wrong();
-  Scenario scenario = read_scenario(*document, findings);
-  findings.throw_if_wrong();
-  scenario.defaulted = std::move(findings.defaulted);
-  return scenario;
+  return std::move(*document);
 }
 
-}  // namespace
-
-Scenario read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
-  Findings findings;
+Document scenario_document(const fs::path& path, std::span<const std::string> sets, Findings& findings) {
   std::error_code error;
   if (fs::exists(path, error) || is_path(path.string()))
     return complete(document_from_file(path, findings), sets, findings);
@@ -152,9 +167,32 @@ Scenario read_scenario_file(const fs::path& path, std::span<const std::string> s
   return complete(document_from_file(*named, findings), sets, findings);
 }
 
+Document scenario_document(std::string_view text, const std::string& origin, std::span<const std::string> sets,
+                           Findings& findings) {
+  return complete(document_from_text(text, origin, findings), sets, findings);
+}
+
+}  // namespace
+
+Scenario read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+  Findings findings;
+  return read_scenario(scenario_document(path, sets, findings), findings);
+}
+
 Scenario read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
   Findings findings;
-  return complete(document_from_text(text, origin, findings), sets, findings);
+  return read_scenario(scenario_document(text, origin, sets, findings), findings);
+}
+
+OpenScenario read_open_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+  Findings findings;
+  return read_open(scenario_document(path, sets, findings), findings);
+}
+
+OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
+                                     std::span<const std::string> sets) {
+  Findings findings;
+  return read_open(scenario_document(text, origin, sets, findings), findings);
 }
 
 }  // namespace foretoken::io

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/io/open_scenario.h"
 #include "sim/lowering/scenario.h"
 
 namespace foretoken::io {
@@ -19,5 +20,11 @@ namespace foretoken::io {
 /// at the current folder.
 [[nodiscard]] lowering::Scenario read_scenario_text(std::string_view text, const std::string& origin,
                                                     std::span<const std::string> sets = {});
+
+/// The same with keys left open, to be searched: nothing is asked of degrees, schedule and batch yet.
+[[nodiscard]] OpenScenario read_open_scenario_file(const std::filesystem::path& path,
+                                                   std::span<const std::string> sets = {});
+[[nodiscard]] OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
+                                                   std::span<const std::string> sets = {});
 
 }  // namespace foretoken::io

@@ -26,21 +26,6 @@ Boundary boundary_of(const Scenario& scenario) {
   return {whole, whole, false};
 }
 
-MessageDurations message_durations(const Scenario& scenario) {
-  MessageDurations durations;
-  const auto stages = static_cast<std::size_t>(scenario.parallelism.pipeline);
-  durations.forward.resize(stages);
-  durations.backward.resize(stages);
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    const Message message = message_from(scenario, static_cast<int>(stage));
-    const des::Duration duration =
-        duration_of(message.fixed + cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
-    durations.forward[stage] = duration;
-    durations.backward[(stage + 1) % stages] = duration;  // the same hop, the other way
-  }
-  return durations;
-}
-
 // The engine's clock ends after 106 days; a step that could come near is not a real one.
 void expect_a_real_length(const des::TaskGraph& graph) {
   constexpr double kLongest = 9e18;  // picoseconds, of all tasks together
@@ -63,12 +48,27 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
 
+}  // namespace
+
+MessageDurations message_durations(const Scenario& scenario) {
+  MessageDurations durations;
+  const auto stages = static_cast<std::size_t>(scenario.parallelism.pipeline);
+  durations.forward.resize(stages);
+  durations.backward.resize(stages);
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const Message message = message_from(scenario, static_cast<int>(stage));
+    const des::Duration duration =
+        duration_of(message.fixed + cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
+    durations.forward[stage] = duration;
+    durations.backward[(stage + 1) % stages] = duration;  // the same hop, the other way
+  }
+  return durations;
+}
+
 MessageStyle message_style(const Scenario& scenario) {
   return scenario.parallelism.virtual_pipeline > 1 && scenario.overlap.p2p ? MessageStyle::kOverlapped
                                                                            : MessageStyle::kBlocking;
 }
-
-}  // namespace
 
 Message message_from(const Scenario& scenario, int stage) {
   const Boundary boundary = boundary_of(scenario);

@@ -199,7 +199,11 @@ struct FixedTimes {
     const auto& table = op.phase == Phase::kForward ? durations.forward : durations.backward;
     return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
   }
-  [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const { return {total(stage, op)}; }
+  [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
+    const auto& table = op.phase == Phase::kForward ? durations.forward_blocks : durations.backward_blocks;
+    if (table.empty()) return {total(stage, op)};
+    return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
+  }
 };
 
 struct PassTimes {

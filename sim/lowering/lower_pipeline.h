@@ -23,6 +23,8 @@ class PassEmitter {
 /// Passes as single tasks with given durations, per stage and chunk.
 struct PassDurations {
   std::vector<std::vector<des::Duration>> forward, backward;  ///< [stage][chunk]
+  /// [stage][chunk]: ends of the blocks since the start of a pass that is cut; empty: one block.
+  std::vector<std::vector<std::vector<des::Duration>>> forward_blocks = {}, backward_blocks = {};
 };
 
 /// Message times: [stage], to the next stage (forward) and to the previous one (backward).

@@ -88,23 +88,21 @@ class KernelEmitter {
   std::vector<EmittedOp> tasks_;
 };
 
-PassBlocks blocks_of(const Scenario& scenario, const LayerBlocks& blocks, int stage, int chunk, schedule::Phase phase) {
-  const Parallelism& parallel = scenario.parallelism;
-  const bool first = stage == 0 && chunk == 0;
-  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
-  const int layers = scenario.layers_in(stage, chunk);
+PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
   PassBlocks result;
-  if (phase == schedule::Phase::kForward) {
-    if (first) result.push_back(&blocks.embedding_forward);
-    result.insert(result.end(), static_cast<std::size_t>(layers), &blocks.layer_forward);
-    if (last) result.push_back(&blocks.head_forward);
+  const auto append = [&](int count, const TimedOps& block) {
+    result.insert(result.end(), static_cast<std::size_t>(count), &block);
+  };
+  if (make.phase == schedule::Phase::kForward) {
+    if (make.embedding) append(1, blocks.embedding_forward);
+    append(make.layers, blocks.layer_forward);
+    if (make.head) append(1, blocks.head_forward);
     return result;
   }
-  if (last) result.push_back(&blocks.head_backward);
-  const int recomputed = scenario.recompute.block ? std::min(scenario.recompute.layers, layers) : layers;
-  result.insert(result.end(), static_cast<std::size_t>(layers - recomputed), &blocks.layer_backward);
-  result.insert(result.end(), static_cast<std::size_t>(recomputed), &blocks.layer_backward_recompute);
-  if (first) result.push_back(&blocks.embedding_backward);
+  if (make.head) append(1, blocks.head_backward);
+  append(make.layers - make.recomputed, blocks.layer_backward);
+  append(make.recomputed, blocks.layer_backward_recompute);
+  if (make.embedding) append(1, blocks.embedding_backward);
   return result;
 }
 
@@ -148,29 +146,52 @@ PassTiming time_pass(const PassBlocks& blocks) {
   return timing;
 }
 
-Passes::Passes(const Scenario& scenario)
-    : blocks_(time_blocks(scenario)), chunks_(scenario.parallelism.virtual_pipeline) {
-  std::map<PassBlocks, std::size_t> known;
-  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < chunks_; ++chunk)
-      for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward}) {
-        PassBlocks blocks = blocks_of(scenario, blocks_, stage, chunk, phase);
-        const auto [found, is_new] = known.try_emplace(blocks, entries_.size());
-        if (is_new) {
-          PassTiming timing = time_pass(blocks);
-          entries_.push_back({std::move(blocks), std::move(timing)});
-        }
-        index_.push_back(found->second);
-      }
-  layer_forward_ = des::to_seconds(time_pass({&blocks_.layer_forward}).total);
-  layer_backward_ = des::to_seconds(time_pass({&blocks_.layer_backward_recompute}).total);
+PassMake make_of(const Scenario& scenario, int stage, int chunk, schedule::Phase phase) {
+  const Parallelism& parallel = scenario.parallelism;
+  PassMake make{.phase = phase,
+                .layers = scenario.layers_in(stage, chunk),
+                .embedding = stage == 0 && chunk == 0,
+                .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
+  if (phase == schedule::Phase::kBackward)
+    make.recomputed = scenario.recompute.block ? std::min(scenario.recompute.layers, make.layers) : make.layers;
+  return make;
 }
 
-const Passes::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {
+const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
+  return entries_.get(make, [&] {
+    PassBlocks blocks = blocks_of(blocks_, make);
+    PassTiming timing = time_pass(blocks);
+    return Entry{std::move(blocks), std::move(timing)};
+  });
+}
+
+Passes::Passes(const Scenario& scenario, PassLibrary& library)
+    : library_(&library), chunks_(scenario.parallelism.virtual_pipeline) {
+  const int stages = scenario.parallelism.pipeline;
+  entries_.reserve(static_cast<std::size_t>(stages) * static_cast<std::size_t>(chunks_) * 2);
+  for (int stage = 0; stage < stages; ++stage)
+    for (int chunk = 0; chunk < chunks_; ++chunk)
+      for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
+        entries_.push_back(&library_->entry(make_of(scenario, stage, chunk, phase)));
+}
+
+Passes::Passes(const Scenario& scenario, std::unique_ptr<PassLibrary> library) : Passes(scenario, *library) {
+  own_ = std::move(library);
+}
+
+Passes::Passes(const Scenario& scenario) : Passes(scenario, std::make_unique<PassLibrary>(time_blocks(scenario))) {}
+
+Seconds Passes::layer_forward() const { return des::to_seconds(time_pass({&library_->blocks().layer_forward}).total); }
+
+Seconds Passes::layer_backward() const {
+  return des::to_seconds(time_pass({&library_->blocks().layer_backward_recompute}).total);
+}
+
+const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {
   const std::size_t at =
       (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
       (phase == schedule::Phase::kBackward ? 1 : 0);
-  return entries_[index_[at]];
+  return *entries_[at];
 }
 
 }  // namespace foretoken::lowering

@@ -1,10 +1,11 @@
 // Forward and backward passes of model chunks: made of timed blocks, emitted as one task or as all their kernels.
 #pragma once
 
-#include <map>
-#include <tuple>
+#include <compare>
+#include <memory>
 #include <vector>
 
+#include "sim/base/memo.h"
 #include "sim/des/task_graph.h"
 #include "sim/lowering/lower_layer.h"
 #include "sim/schedule/program.h"
@@ -49,10 +50,38 @@ struct BlockHooks {
 EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
                          const std::vector<des::TaskId>& after, const BlockHooks& hooks = {});
 
-/// All passes of a scenario: which blocks, how long. Distinct passes are timed once.
+/// What tells the passes of one scenario apart.
+struct PassMake {
+  schedule::Phase phase = schedule::Phase::kForward;
+  int layers = 0, recomputed = 0;        ///< `recomputed` of the layers, in the backward pass
+  bool embedding = false, head = false;  ///< the first and the last chunk of the model
+  friend auto operator<=>(const PassMake&, const PassMake&) = default;
+};
+
+[[nodiscard]] PassMake make_of(const Scenario& scenario, int stage, int chunk, schedule::Phase phase);
+
+/// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
+class PassLibrary {
+ public:
+  struct Entry {
+    PassBlocks blocks;
+    PassTiming timing;
+  };
+  explicit PassLibrary(LayerBlocks blocks) : blocks_(std::move(blocks)) {}
+  [[nodiscard]] const Entry& entry(const PassMake& make);
+  [[nodiscard]] const LayerBlocks& blocks() const { return blocks_; }
+
+ private:
+  LayerBlocks blocks_;
+  Memo<PassMake, Entry> entries_;
+};
+
+/// All passes of a scenario: which blocks, how long.
 class Passes {
  public:
+  /// With a library of its own, or with one that was made for the same layers.
   explicit Passes(const Scenario& scenario);
+  Passes(const Scenario& scenario, PassLibrary& library);
 
   [[nodiscard]] const PassBlocks& blocks(int stage, int chunk, schedule::Phase phase) const {
     return entry(stage, chunk, phase).blocks;
@@ -61,21 +90,17 @@ class Passes {
     return entry(stage, chunk, phase).timing;
   }
   /// Time of one layer's forward and backward pass (with recomputation), alone.
-  [[nodiscard]] Seconds layer_forward() const { return layer_forward_; }
-  [[nodiscard]] Seconds layer_backward() const { return layer_backward_; }
+  [[nodiscard]] Seconds layer_forward() const;
+  [[nodiscard]] Seconds layer_backward() const;
 
  private:
-  struct Entry {
-    PassBlocks blocks;
-    PassTiming timing;
-  };
-  [[nodiscard]] const Entry& entry(int stage, int chunk, schedule::Phase phase) const;
+  Passes(const Scenario& scenario, std::unique_ptr<PassLibrary> library);
+  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::Phase phase) const;
 
-  LayerBlocks blocks_;
-  std::vector<Entry> entries_;
-  std::vector<std::size_t> index_;  ///< [stage][chunk][phase] -> entry
+  std::unique_ptr<PassLibrary> own_;
+  PassLibrary* library_;
+  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][phase]
   int chunks_ = 1;
-  Seconds layer_forward_, layer_backward_;
 };
 
 /// Times a pass by running its kernels on streams of their own.

@@ -10,47 +10,43 @@ namespace {
 
 using schedule::Phase;
 
-// Walks the passes of one stage; they run one after the other.
+// Live bytes of one stage while its passes run one after the other; tells `see` of every change.
+template <class See>
 class StageWalk {
  public:
-  StageWalk(const lowering::Scenario& scenario, int stage, std::size_t passes) {
-    timeline_.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
+  StageWalk(const lowering::Scenario& scenario, int stage, See see) : see_(std::move(see)) {
     for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
       memory_.push_back(lowering::pass_memory(scenario, stage, chunk));
   }
 
   void forward(int chunk, des::Instant start) {
     stored_ += memory_[static_cast<std::size_t>(chunk)].stash;
-    ++alive_;
-    point(start, Bytes(0));
+    see_(start, stored_, Bytes(0), ++alive_);
   }
 
   void backward(int chunk, des::Instant start, des::Instant end) {
     const lowering::PassMemory& memory = memory_[static_cast<std::size_t>(chunk)];
-    point(start, memory.transient);
+    see_(start, stored_, memory.transient, alive_);
     stored_ += -1.0 * memory.stash;
-    --alive_;
-    point(end, Bytes(0));
+    see_(end, stored_, Bytes(0), --alive_);
   }
-
-  [[nodiscard]] StageTimeline take() { return std::move(timeline_); }
 
  private:
-  void point(des::Instant at, Bytes transient) {
-    timeline_.points.push_back({at, stored_, transient});
-    timeline_.most_chunks = std::max(timeline_.most_chunks, alive_);
-    if (stored_ + transient <= timeline_.peak) return;
-    timeline_.peak = stored_ + transient;
-    timeline_.activations_at_peak = stored_;
-    timeline_.transient_at_peak = transient;
-    timeline_.chunks_at_peak = alive_;
-  }
-
+  See see_;
   std::vector<lowering::PassMemory> memory_;  // by chunk
   Bytes stored_;
   int alive_ = 0;
-  StageTimeline timeline_;
 };
+
+void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
+  timeline.points.push_back(point);
+  timeline.most_chunks = std::max(timeline.most_chunks, alive);
+  if (point.activations + point.transient <= timeline.peak) return;
+  timeline.peak = point.activations + point.transient;
+  timeline.activations_at_peak = point.activations;
+  timeline.transient_at_peak = point.transient;
+  timeline.chunks_at_peak = alive;
+}
 
 }  // namespace
 
@@ -58,7 +54,12 @@ std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario, 
                                             const des::RunResult& run) {
   std::vector<StageTimeline> timelines;
   for (std::size_t stage = 0; stage < step.workload.passes.size(); ++stage) {
-    StageWalk walk(scenario, static_cast<int>(stage), step.workload.passes[stage].size());
+    StageTimeline& timeline = timelines.emplace_back();
+    const std::size_t passes = step.workload.passes[stage].size();
+    timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
+    StageWalk walk(scenario, static_cast<int>(stage), [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
+      add_point(timeline, {at, stored, transient}, alive);
+    });
     for (const lowering::PassTasks& pass : step.workload.passes[stage]) {
       const des::Instant start = run.start[pass.first.value], end = run.end[pass.last.value];
       if (pass.op.phase == Phase::kForward)
@@ -66,9 +67,21 @@ std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario, 
       else
         walk.backward(pass.op.chunk, start, end);
     }
-    timelines.push_back(walk.take());
   }
   return timelines;
+}
+
+Bytes peak_live_bytes(const lowering::Scenario& scenario, int stage, const schedule::StageProgram& passes) {
+  Bytes peak;
+  StageWalk walk(scenario, stage,
+                 [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
+  for (const schedule::StageOp& op : passes) {
+    if (op.phase == Phase::kForward)
+      walk.forward(op.chunk, {});
+    else
+      walk.backward(op.chunk, {}, {});
+  }
+  return peak;
 }
 
 }  // namespace foretoken::observe

@@ -29,4 +29,8 @@ struct StageTimeline {
 [[nodiscard]] std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario,
                                                           const lowering::LoweredStep& step, const des::RunResult& run);
 
+/// The same peak of one stage, from the order of its passes alone: it does not depend on when they run.
+[[nodiscard]] Bytes peak_live_bytes(const lowering::Scenario& scenario, int stage,
+                                    const schedule::StageProgram& passes);
+
 }  // namespace foretoken::observe

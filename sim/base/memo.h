@@ -1,0 +1,36 @@
+// A table of results that are computed once and shared between threads.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace foretoken {
+
+/// Value by key; whoever asks first computes it, others wait for that. References stay valid until clear().
+template <class Key, class Value>
+class Memo {
+ public:
+  template <class Make>
+  const Value& get(const Key& key, Make make) {
+    Slot* slot = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      slot = &slots_[key];
+    }
+    std::call_once(slot->once, [&] { slot->value.emplace(make()); });
+    return *slot->value;
+  }
+  /// Forgets everything; nobody may hold a reference or be asking.
+  void clear() { slots_.clear(); }
+
+ private:
+  struct Slot {
+    std::once_flag once;
+    std::optional<Value> value;
+  };
+  std::mutex mutex_;
+  std::map<Key, Slot> slots_;
+};
+
+}  // namespace foretoken

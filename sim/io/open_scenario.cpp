@@ -1,0 +1,93 @@
+// Open keys are those that are absent; completing a choice runs the same rules as reading a file.
+#include "sim/io/open_scenario.h"
+
+#include <utility>
+
+#include "sim/io/scenario_parts.h"
+#include "sim/io/scenario_rules.h"
+
+namespace foretoken::io {
+namespace {
+
+using lowering::Scenario;
+using nlohmann::json;
+
+bool states(const json& value, std::string_view part, std::string_view key) {
+  const auto object = value.find(part);
+  if (object == value.end() || !object->is_object()) return false;
+  const auto member = object->find(key);
+  return member != object->end() && !member->is_null();
+}
+
+bool states(const json& value, std::string_view key) {
+  const auto member = value.find(key);
+  return member != value.end() && !member->is_null();
+}
+
+OpenKeys open_keys(const json& value) {
+  const auto open = [&](std::string_view key) { return !states(value, "parallelism", key); };
+  return {.tensor = open("tensor"),
+          .pipeline = open("pipeline"),
+          .virtual_pipeline = open("virtual_pipeline"),
+          .context = open("context"),
+          .sequence_parallel = open("sequence_parallel"),
+          .schedule = !states(value, "schedule"),
+          .micro_batch = !states(value, "batch", "micro"),
+          .recompute = !states(value, "recompute"),
+          .zero_stage = !states(value, "optimizer", "zero_stage")};
+}
+
+const char* name_of(model::RecomputeGranularity granularity) {
+  switch (granularity) {
+    case model::RecomputeGranularity::kNone:
+      return "none";
+    case model::RecomputeGranularity::kSelective:
+      return "selective";
+    case model::RecomputeGranularity::kFull:
+      return "full";
+  }
+  return "";
+}
+
+}  // namespace
+
+OpenScenario::OpenScenario(Scenario base, Document document)
+    : base_(std::move(base)), document_(std::move(document)), open_(open_keys(document_.value)) {
+  if (!open_.schedule) base_.schedule = document_.value.at("schedule").get<std::string>();
+  anchor_references(document_.value, document_.source.folder);
+  document_.value["name"] = base_.name;
+}
+
+std::vector<Complaint> OpenScenario::complete(Scenario& scenario) const {
+  json keys = {{"schedule", scenario.schedule}};  // of all keys, the rules read only these two
+  if (const auto overlap = document_.value.find("overlap"); overlap != document_.value.end())
+    keys["overlap"] = *overlap;
+  Findings findings;
+  const Node root(keys, document_.source, findings);
+  scenario.warnings.clear();
+  read_overlap(root, scenario);
+  apply_scenario_rules(root, Sound{}, scenario);
+  return std::move(findings.complaints);
+}
+
+std::string OpenScenario::text_of(const Scenario& scenario, int indent) const {
+  const lowering::Parallelism& chosen = scenario.parallelism;
+  json value = document_.value;
+  value["gpus"] = scenario.gpus;
+  value["schedule"] = scenario.schedule;
+  value["batch"]["micro"] = scenario.batch.micro;
+  value["optimizer"]["zero_stage"] = scenario.optimizer.zero_stage;
+  if (open_.recompute) value["recompute"] = name_of(scenario.recompute.granularity);
+  json& parallelism = value["parallelism"];
+  parallelism["tensor"] = chosen.tensor;
+  parallelism["pipeline"] = chosen.pipeline;
+  parallelism["virtual_pipeline"] = chosen.virtual_pipeline;
+  parallelism["context"] = chosen.context;
+  parallelism["data"] = chosen.data;
+  parallelism["sequence_parallel"] = chosen.sequence_parallel;
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::string OpenScenario::question() const { return document_.value.dump(); }
+
+}  // namespace foretoken::io

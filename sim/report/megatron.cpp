@@ -1,0 +1,137 @@
+// Which flags say what a scenario says.
+#include "sim/report/megatron.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace foretoken::report {
+namespace {
+
+using lowering::Scenario;
+using model::Activation;
+using model::Norm;
+using model::Positions;
+using model::RecomputeGranularity;
+
+// Collects flags.
+class Flags {
+ public:
+  void on(const char* flag, bool condition = true) {
+    if (condition) flags_.emplace_back(flag);
+  }
+  template <class T>
+  void set(const char* flag, const T& value) {
+    flags_.push_back(fmt::format("{} {}", flag, value));
+  }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(flags_); }
+
+ private:
+  std::vector<std::string> flags_;
+};
+
+void add_model(const Scenario& scenario, Flags& flags) {
+  const model::Transformer& m = scenario.model;
+  flags.set("--num-layers", m.layers);
+  flags.set("--hidden-size", m.hidden);
+  flags.set("--num-attention-heads", m.heads);
+  flags.set("--ffn-hidden-size", m.ffn_hidden);
+  if (m.heads * m.head_dim != m.hidden) flags.set("--kv-channels", m.head_dim);
+  if (m.kv_heads != m.heads) {
+    flags.on("--group-query-attention");
+    flags.set("--num-query-groups", m.kv_heads);
+  }
+  flags.set("--seq-length", scenario.batch.sequence_length);
+  flags.set("--max-position-embeddings", std::max(m.max_positions, scenario.batch.sequence_length));
+  if (m.positions == Positions::kRotary) flags.set("--position-embedding-type", "rope");
+  if (m.positions == Positions::kNone) flags.set("--position-embedding-type", "none");
+  if (m.norm == Norm::kRmsNorm) flags.set("--normalization", "RMSNorm");
+  flags.on("--swiglu", m.activation == Activation::kSwiGlu);
+  flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
+  flags.on("--untie-embeddings-and-output-weights", !m.tied_embeddings);
+  flags.on("--disable-bias-linear", !m.linear_bias);
+  flags.on("--add-qkv-bias", !m.linear_bias && m.qkv_bias);
+  flags.set("--hidden-dropout", m.hidden_dropout);
+  flags.set("--attention-dropout", m.attention_dropout);
+}
+
+void add_parallelism(const Scenario& scenario, Flags& flags) {
+  const lowering::Parallelism& p = scenario.parallelism;
+  flags.set("--tensor-model-parallel-size", p.tensor);
+  flags.on("--sequence-parallel", p.sequence_parallel);
+  flags.set("--pipeline-model-parallel-size", p.pipeline);
+  if (p.virtual_pipeline > 1) {
+    flags.set("--num-virtual-stages-per-pipeline-rank", p.virtual_pipeline);
+    if (scenario.batch.microbatch_group > 0)
+      flags.set("--microbatch-group-size-per-virtual-pipeline-stage", scenario.batch.microbatch_group);
+    flags.on("--no-overlap-p2p-communication", !scenario.overlap.p2p);
+  }
+  flags.on("--account-for-embedding-in-pipeline-split", p.embedding_and_head_as_layers);
+  flags.on("--account-for-loss-in-pipeline-split", p.embedding_and_head_as_layers);
+  if (p.context > 1) flags.set("--context-parallel-size", p.context);
+  flags.on("--use-distributed-optimizer", scenario.optimizer.zero_stage == 1);
+  flags.on("--overlap-grad-reduce", scenario.overlap.grad_reduce);
+  flags.on("--overlap-param-gather", scenario.overlap.param_gather);
+  flags.on("--tp-comm-overlap", scenario.overlap.tensor_parallel);
+}
+
+void add_training(const Scenario& scenario, Flags& flags) {
+  flags.set("--micro-batch-size", scenario.batch.micro);
+  flags.set("--global-batch-size", scenario.batch.global);
+  if (scenario.run)
+    flags.set("--train-samples",
+              static_cast<std::int64_t>(scenario.run->tokens / static_cast<double>(scenario.batch.sequence_length)));
+  flags.on(scenario.precision == Precision::kFp16 ? "--fp16" : "--bf16");
+  if (scenario.precision == Precision::kFp8) flags.set("--fp8-format", "hybrid");
+  flags.set("--attention-backend", scenario.attention == model::AttentionKind::kFlash ? "flash" : "unfused");
+  const lowering::Recompute& recompute = scenario.recompute;
+  if (recompute.granularity == RecomputeGranularity::kFull) {
+    flags.set("--recompute-granularity", "full");
+    flags.set("--recompute-method", recompute.block ? "block" : "uniform");
+    flags.set("--recompute-num-layers", recompute.layers);
+  } else if (recompute.granularity == RecomputeGranularity::kSelective) {
+    flags.set("--recompute-granularity", "selective");
+    std::vector<const char*> modules;
+    if (recompute.modules.core_attention) modules.push_back("core_attn");
+    if (recompute.modules.mlp) modules.push_back("mlp");
+    if (recompute.modules.layer_norm) modules.push_back("layernorm");
+    if (modules.size() != 1 || !recompute.modules.core_attention)
+      flags.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
+  }
+  flags.set("--optimizer", "adam");
+}
+
+}  // namespace
+
+std::vector<std::string> megatron_command(const Scenario& scenario) {
+  const int per_node = std::min(scenario.gpus, scenario.cluster.gpus_per_node);
+  Flags flags;
+  flags.on(fmt::format("torchrun --nproc-per-node {} --nnodes {} pretrain_gpt.py", per_node,
+                       (scenario.gpus + per_node - 1) / per_node)
+               .c_str());
+  add_model(scenario, flags);
+  add_parallelism(scenario, flags);
+  add_training(scenario, flags);
+  return flags.take();
+}
+
+std::vector<std::string> megatron_remarks(const Scenario& scenario) {
+  std::vector<std::string> remarks;
+  const auto add = [&](bool condition, std::string remark) {
+    if (condition) remarks.push_back(std::move(remark));
+  };
+  add(scenario.schedule != "1f1b" && scenario.schedule != "interleaved-1f1b",
+      fmt::format("Megatron-LM has no schedule {}", scenario.schedule));
+  add(scenario.optimizer.zero_stage > 1,
+      fmt::format("ZeRO stage {} needs Megatron-FSDP (--use-megatron-fsdp) or PyTorch FSDP",
+                  scenario.optimizer.zero_stage));
+  add(!scenario.parallelism.layers_per_stage.empty(),
+      "layers_per_stage needs --pipeline-model-parallel-layout, not written here");
+  add(scenario.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
+  add(scenario.model.parallel_residual, "Megatron-LM has no parallel residual");
+  add(scenario.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
+  return remarks;
+}
+
+}  // namespace foretoken::report

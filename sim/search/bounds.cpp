@@ -1,0 +1,63 @@
+// Memory from the order of passes, and a lower bound of the step from their lengths.
+#include "sim/search/bounds.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/lowering/lower.h"
+#include "sim/lowering/memory.h"
+#include "sim/lowering/replay.h"
+#include "sim/observe/memory_timeline.h"
+
+namespace foretoken::search {
+
+using des::Duration;
+using des::Instant;
+using schedule::Phase;
+
+Bytes peak_memory(const lowering::Scenario& scenario, const schedule::Program& program) {
+  Bytes peak;
+  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
+    peak = std::max(peak, lowering::static_memory(scenario, stage).total() +
+                              observe::peak_live_bytes(scenario, stage, program[static_cast<std::size_t>(stage)]));
+  return peak;
+}
+
+bool fits(const lowering::Scenario& scenario, Bytes peak) {
+  return peak + lowering::outside_allocator(scenario) <= scenario.cluster.gpu.memory;
+}
+
+Duration least_step_time(const lowering::Scenario& scenario, const lowering::Passes& passes) {
+  const int stages = scenario.parallelism.pipeline, chunks = scenario.parallelism.virtual_pipeline;
+  const auto microbatches = static_cast<std::int64_t>(scenario.microbatches());
+  const lowering::MessageDurations messages = lowering::message_durations(scenario);
+  lowering::PlanRun ends;
+  Instant first;  // the earliest that the first micro-batch reaches a stage
+  for (int stage = 0; stage < stages; ++stage) {
+    Duration work;
+    for (int chunk = 0; chunk < chunks; ++chunk)
+      work += passes.timing(stage, chunk, Phase::kForward).total + passes.timing(stage, chunk, Phase::kBackward).total;
+    ends.finished.push_back(first + Duration{work.ps * microbatches});
+    first = first + passes.timing(stage, 0, Phase::kForward).total;
+    if (stages > 1) first = first + messages.forward[static_cast<std::size_t>(stage)];
+  }
+  for (int stage = stages - 2; stage >= 0; --stage) {
+    const auto at = static_cast<std::size_t>(stage);
+    const Instant after =
+        ends.finished[at + 1] + messages.backward[at + 1] + passes.timing(stage, 0, Phase::kBackward).total;
+    ends.finished[at] = std::max(ends.finished[at], after);
+  }
+  if (scenario.overlap.grad_reduce) {
+    const Instant start;  // nothing is claimed of when gradients are ready, except the very last ones
+    for (int stage = 0; stage < stages; ++stage) {
+      auto& of_stage = ends.gradient_blocks.emplace_back();
+      for (int chunk = 0; chunk < chunks; ++chunk)
+        of_stage.emplace_back(passes.timing(stage, chunk, Phase::kBackward).block_ends.size(), start);
+    }
+    ends.gradient_blocks[0][0].back() = ends.finished[0];
+  }
+  ends.last = ends.finished[0];
+  return lowering::finish_step(scenario, ends);
+}
+
+}  // namespace foretoken::search

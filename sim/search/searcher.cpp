@@ -1,0 +1,165 @@
+// Two passes: estimates by group, then replays in rounds.
+#include "sim/search/searcher.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "sim/base/error.h"
+#include "sim/lowering/lower.h"
+#include "sim/search/bounds.h"
+#include "sim/search/parallel.h"
+
+namespace foretoken::search {
+namespace {
+
+using lowering::Scenario;
+
+constexpr std::size_t kRound = 256;  // replays between two looks at the best so far
+
+class Search {
+ public:
+  Search(const Space& space, const SearchOptions& options, const SearchHooks& hooks)
+      : space_(space),
+        options_(options),
+        hooks_(hooks),
+        ranking_(space, options.objective, options.top, options.axes),
+        estimates_(space.candidates().size()),
+        workers_(std::max<std::size_t>(options.threads, 1), Worker{space.question().base(), {}}) {
+    for (std::size_t group = options.shard; group < space.groups().size(); group += options.shards) {
+      groups_.push_back(space.groups()[group]);
+      progress_.total += groups_.back().end - groups_.back().begin;
+    }
+  }
+
+  SearchResult run() {
+    estimate_all();
+    if (!stopped()) replay_all();
+    return {std::move(ranking_), !stopped()};
+  }
+
+ private:
+  struct Worker {
+    Scenario scenario;
+    std::vector<std::int64_t> scratch;
+  };
+
+  [[nodiscard]] bool stopped() const { return hooks_.stop != nullptr && *hooks_.stop; }
+
+  // Completes the worker's scenario; false when the candidate breaks a rule.
+  bool take(std::size_t candidate, Scenario& scenario) const {
+    space_.apply(space_.candidates()[candidate], scenario);
+    return space_.question().complete(scenario).empty();
+  }
+
+  void estimate(std::size_t candidate, Scenario& scenario, std::optional<schedule::Program>& program) {
+    Outcome& outcome = estimates_[candidate];
+    outcome.candidate = candidate;
+    if (!take(candidate, scenario)) return;
+    if (!program) program = lowering::program_of(scenario);  // one for the whole group
+    outcome.peak = peak_memory(scenario, *program);
+    outcome.fits = fits(scenario, outcome.peak);
+    outcome.verdict = Verdict::kTooLarge;
+    if (!outcome.fits && options_.require_fit) return;
+    try {
+      outcome.step_time = least_step_time(scenario, replayer_.passes(scenario));
+      outcome.verdict = Verdict::kSlower;  // until it is replayed
+    } catch (const ConfigError&) {         // a step of months
+      outcome.verdict = Verdict::kInvalid;
+    }
+  }
+
+  void estimate_all() {
+    parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t g) {
+      std::optional<schedule::Program> program;
+      std::size_t decided = 0;
+      for (std::size_t candidate = groups_[g].begin; candidate < groups_[g].end && !stopped(); ++candidate) {
+        estimate(candidate, workers_[thread].scenario, program);
+        if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
+      }
+      advance(decided, 0);
+    });
+    if (stopped()) return;
+    std::vector<Outcome> decided;
+    for (const Space::Group& group : groups_)
+      for (std::size_t candidate = group.begin; candidate < group.end; ++candidate) {
+        const bool is_open = estimates_[candidate].verdict == Verdict::kSlower;
+        (is_open ? open_ : decided).push_back(estimates_[candidate]);
+      }
+    tell(decided);
+    std::sort(open_.begin(), open_.end(), [&](const Outcome& a, const Outcome& b) {
+      return std::tuple(ranking_.value(options_.objective, a), a.step_time.ps, a.candidate) <
+             std::tuple(ranking_.value(options_.objective, b), b.step_time.ps, b.candidate);
+    });
+  }
+
+  void replay(Outcome& outcome, Worker& worker) {
+    const auto known = hooks_.known.find(outcome.candidate);
+    if (known != hooks_.known.end()) {
+      outcome = known->second;
+    } else if (take(outcome.candidate, worker.scenario)) {
+      try {
+        const lowering::Passes passes = replayer_.passes(worker.scenario);
+        outcome.step_time = replayer_.step_time(worker.scenario, passes, worker.scratch);
+        outcome.verdict = Verdict::kReplayed;
+      } catch (const ConfigError&) {
+        outcome.verdict = Verdict::kInvalid;
+      }
+    }
+    advance(1, 1);
+  }
+
+  void replay_all() {
+    for (std::size_t at = 0; at < open_.size();) {
+      std::vector<Outcome> slower, round;
+      for (; at < open_.size() && round.size() < kRound; ++at)
+        (options_.prune && ranking_.is_hopeless(open_[at]) ? slower : round).push_back(open_[at]);
+      advance(slower.size(), 0);
+      std::vector<char> done(round.size(), 0);
+      parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t item) {
+        if (stopped()) return;
+        replay(round[item], workers_[thread]);
+        done[item] = 1;
+      });
+      if (stopped()) {  // only the answer so far: what is told must be complete rounds
+        for (std::size_t item = 0; item < round.size(); ++item)
+          if (done[item] != 0) ranking_.add(round[item]);
+        return;
+      }
+      tell(slower);
+      tell(round);
+      replayer_.trim();
+    }
+  }
+
+  void tell(const std::vector<Outcome>& outcomes) {
+    for (const Outcome& outcome : outcomes) ranking_.add(outcome);
+    if (hooks_.decided && !outcomes.empty()) hooks_.decided(outcomes);
+  }
+
+  void advance(std::size_t decided, std::size_t replayed) {
+    const std::lock_guard lock(mutex_);
+    progress_.decided += decided;
+    progress_.replayed += replayed;
+    if (hooks_.progress) hooks_.progress(progress_);
+  }
+
+  const Space& space_;
+  const SearchOptions& options_;
+  const SearchHooks& hooks_;
+  Ranking ranking_;
+  lowering::Replayer replayer_;
+  std::vector<Outcome> estimates_;  // by candidate
+  std::vector<Outcome> open_;       // fit, to be replayed or ruled out; most promising first
+  std::vector<Space::Group> groups_;
+  std::vector<Worker> workers_;
+  std::mutex mutex_;
+  Progress progress_;
+};
+
+}  // namespace
+
+SearchResult run_search(const Space& space, const SearchOptions& options, const SearchHooks& hooks) {
+  return Search(space, options, hooks).run();
+}
+
+}  // namespace foretoken::search

@@ -1,0 +1,311 @@
+// foretoken search: the best configurations of a scenario that leaves keys open.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sim/io/read_scenario.h"
+#include "sim/io/text.h"
+#include "sim/search/searcher.h"
+#include "tools/commands.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/progress_line.h"
+#include "tools/search_answer.h"
+#include "tools/search_log.h"
+#include "tools/search_request.h"
+
+namespace foretoken::tools {
+namespace {
+
+using search::Objective;
+
+constexpr int kMostThreads = 256, kMostTop = 10'000, kInterrupted = 130;
+
+struct Options {
+  std::string scenario, gpus, objective = "step-time", pareto = "step-time,memory", out, shard, write, colour;
+  std::vector<std::string> sets, fixes, frees, schedules, files;
+  int top = 10, threads = 0;
+  bool json = false, require_fit = true, cross_node_tensor = false, resume = false;
+};
+
+// Set by Ctrl-C, and only then: a signal handler can reach nothing else.
+std::atomic<bool> interrupted = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// While it lives, the first Ctrl-C asks the search to end; a second one ends the program.
+class CatchInterrupt {
+ public:
+  CatchInterrupt() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = true; };
+    action.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  CatchInterrupt(const CatchInterrupt&) = delete;
+  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+constexpr const char* kFreeKeys[] = {"parallelism.tensor",
+                                     "parallelism.pipeline",
+                                     "parallelism.virtual_pipeline",
+                                     "parallelism.data",
+                                     "parallelism.context",
+                                     "parallelism.sequence_parallel",
+                                     "parallelism.layers_per_stage",
+                                     "schedule",
+                                     "batch.micro",
+                                     "batch.microbatch_group",
+                                     "recompute",
+                                     "optimizer.zero_stage"};
+
+// Overrides in their order: keys given free first, then what is set or fixed.
+std::vector<std::string> overrides(const Options& options) {
+  std::vector<std::string> sets;
+  for (const std::string& key : options.frees) {
+    if (key == "all")
+      for (const char* each : kFreeKeys) sets.push_back(fmt::format("{}=null", each));
+    else
+      sets.push_back(key + "=null");
+  }
+  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
+  sets.insert(sets.end(), options.fixes.begin(), options.fixes.end());
+  return sets;
+}
+
+io::OpenScenario read_question(const Options& options) {
+  const std::vector<std::string> sets = overrides(options);
+  if (options.scenario != "-") return io::read_open_scenario_file(options.scenario, sets);
+  return io::read_open_scenario_text(std::string(std::istreambuf_iterator<char>(std::cin), {}), "-", sets);
+}
+
+Shard parse_shard(const std::string& text) {
+  Shard shard;
+  if (text.empty()) return shard;
+  int length = 0;
+  if (std::sscanf(text.c_str(), "%zu/%zu%n", &shard.index, &shard.of, &length) != 2 ||
+      static_cast<std::size_t>(length) != text.size() || shard.index >= shard.of || shard.of > 1'000'000)
+    throw ConfigError(
+        {{"--shard " + io::printable(text, 40), "", "expected I/N with I from 0 to N - 1, for instance 0/8 to 7/8"}});
+  return shard;
+}
+
+SearchRequest request_of(const Options& options, const io::OpenScenario& question) {
+  SearchRequest request{.question = question.question(),
+                        .space = {.gpus = {},
+                                  .schedules = parse_schedules(options.schedules),
+                                  .cross_node_tensor = options.cross_node_tensor},
+                        .objective = parse_objective(options.objective),
+                        .axes = parse_axes(options.pareto),
+                        .top = static_cast<std::size_t>(options.top),
+                        .require_fit = options.require_fit};
+  if (!options.gpus.empty()) request.space.gpus = parse_gpus(options.gpus);
+  return request;
+}
+
+// The first rule that stands in the way, when no candidate is valid at all.
+[[noreturn]] void refuse_empty_space(const io::OpenScenario& question) {
+  lowering::Scenario scenario = question.base();
+  std::vector<Complaint> complaints = question.complete(scenario);
+  if (complaints.empty())
+    complaints.push_back({question.base().name, "", "no combination of the open keys is valid; free more of them"});
+  throw ConfigError(std::move(complaints));
+}
+
+// Prints, writes what was asked for, and says whether there is an answer.
+int finish(const Options& options, const SearchAnswer& answer) {
+  if (!options.write.empty() && !answer.ranked.empty()) {
+    OutputFile file(options.write);
+    const FoundConfiguration& best = answer.ranked.front();
+    file.write(io::read_open_scenario_text(best.text, "the configuration found").text_of(best.scenario, 2) + '\n');
+    file.commit();
+  }
+  print(options.json ? search_json(answer) : search_text(answer, report::Paint(wants_colour(options.colour))));
+  if (!answer.complete) return kInterrupted;
+  return answer.ranked.empty() ? 1 : 0;
+}
+
+int run(const Options& options) {
+  const io::OpenScenario question = read_question(options);
+  const SearchRequest request = request_of(options, question);
+  const Shard shard = parse_shard(options.shard);
+  if (shard.of > 1 && options.out.empty())
+    throw ConfigError(
+        {{"--shard", "", "expected --out FILE too: `foretoken search merge` reads the files of all shards"}});
+  if (options.resume && options.out.empty())
+    throw ConfigError({{"--resume", "", "expected --out FILE too, the file to go on with"}});
+  const search::Space space(question, request.space);
+  if (space.candidates().empty()) refuse_empty_space(question);
+
+  std::optional<SearchLog> log;
+  if (!options.out.empty()) log.emplace(options.out, request, shard, options.resume);
+  search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = &interrupted};
+  if (log) {
+    hooks.known = log->known();
+    hooks.decided = [&](std::span<const search::Outcome> outcomes) { log->append(space, outcomes); };
+  }
+  std::optional<ProgressLine> line(std::in_place, "configurations");
+  hooks.progress = [&](const search::Progress& progress) { line->show(progress.decided, progress.total); };
+  const std::size_t threads = options.threads > 0 ? static_cast<std::size_t>(options.threads)
+                                                  : std::max(1U, std::thread::hardware_concurrency());
+  const CatchInterrupt catching;
+  const search::SearchResult result = run_search(space,
+                                                 {.objective = request.objective,
+                                                  .top = request.top,
+                                                  .axes = request.axes,
+                                                  .require_fit = request.require_fit,
+                                                  .threads = threads,
+                                                  .shard = shard.index,
+                                                  .shards = shard.of},
+                                                 hooks);
+  line.reset();
+  if (result.complete && result.ranking.count(search::Verdict::kInvalid) == space.candidates().size())
+    refuse_empty_space(question);
+  if (shard.of > 1) {
+    if (result.complete)
+      print_error(
+          fmt::format("shard {} of {} is complete; `foretoken search merge` joins all of them", shard.index, shard.of));
+    return result.complete ? 0 : kInterrupted;
+  }
+  return finish(options, answer_of(request, space, result.ranking, result.complete));
+}
+
+// What is missing before the files are a whole search.
+std::vector<Complaint> missing(const std::vector<SearchFile>& files, const std::vector<std::string>& names,
+                               const search::Space& space, const std::vector<char>& seen) {
+  std::vector<Complaint> complaints;
+  const std::size_t shards = files.front().shard.of;
+  std::vector<const std::string*> file_of(shards);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string name = io::printable(names[i]);
+    if (files[i].request != files.front().request || files[i].shard.of != shards)
+      complaints.push_back({name, "", fmt::format("belongs to another search than {}", io::printable(names[0]))});
+    else if (file_of.at(files[i].shard.index) != nullptr)
+      complaints.push_back(
+          {name, "",
+           fmt::format("shard {} is also in {}", files[i].shard.index, io::printable(*file_of[files[i].shard.index]))});
+    else
+      file_of[files[i].shard.index] = &names[i];
+  }
+  if (!complaints.empty()) return complaints;
+  for (std::size_t shard = 0; shard < shards; ++shard) {
+    std::size_t expected = 0, found = 0;
+    for (std::size_t group = shard; group < space.groups().size(); group += shards)
+      for (std::size_t c = space.groups()[group].begin; c < space.groups()[group].end; ++c, ++expected)
+        found += static_cast<std::size_t>(seen[c]);
+    if (file_of[shard] == nullptr)
+      complaints.push_back({"foretoken search merge", "", fmt::format("shard {} of {} is missing", shard, shards)});
+    else if (found < expected)
+      complaints.push_back({io::printable(*file_of[shard]), "",
+                            fmt::format("shard {} is not complete ({} of {} configurations); finish it with --resume",
+                                        shard, found, expected)});
+  }
+  return complaints;
+}
+
+int merge(const Options& options) {
+  std::vector<SearchFile> files;
+  for (const std::string& name : options.files) files.push_back(read_search_file(name));
+  if (files.front().request.empty())
+    throw ConfigError(
+        {{io::printable(options.files.front()), "", "is empty; expected a result file of foretoken search"}});
+  const SearchRequest request = request_from_json(files.front().request, io::printable(options.files.front()));
+  const io::OpenScenario question = io::read_open_scenario_text(request.question, options.files.front());
+  const search::Space space(question, request.space);
+  search::Ranking ranking(space, request.objective, request.top, request.axes);
+  std::vector<char> seen(space.candidates().size(), 0);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (const search::Outcome& outcome : files[i].outcomes) {
+      if (outcome.candidate >= seen.size() || std::exchange(seen[outcome.candidate], 1) != 0)
+        throw ConfigError(
+            {{io::printable(options.files[i]), "",
+              fmt::format("configuration {} is unknown or stands in the files twice", outcome.candidate)}});
+      ranking.add(outcome);
+    }
+  if (std::vector<Complaint> complaints = missing(files, options.files, space, seen); !complaints.empty())
+    throw ConfigError(std::move(complaints));
+  return finish(options, answer_of(request, space, ranking, true));
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken search my-question.json                     (whatever it leaves out is searched)\n"
+    "  foretoken search gpt3-175b-1024-a100 --free all --fix parallelism.tensor=8\n"
+    "  foretoken search gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --objective cost\n"
+    "  foretoken search big.json --out results.jsonl --resume       (goes on after an interruption)\n"
+    "  foretoken search big.json --shard 3/8 --out 3.jsonl; foretoken search merge [0-7].jsonl\n\n"
+    "Exit status 1: no configuration fits; 130: interrupted, after printing the best so far.\n";
+
+void add_output_options(CLI::App& command, Options& options) {
+  command.add_flag("--json", options.json, "JSON instead of text");
+  command.add_option("--write", options.write, "Write the best configuration as a scenario file")->type_name("FILE");
+  add_colour_option(command, options.colour);
+}
+
+void add_question_options(CLI::App& command, Options& options) {
+  const auto keys = [&](const char* name, std::vector<std::string>& values, const char* about, const char* type) {
+    command.add_option(name, values, about)->allow_extra_args(false)->type_name(type);
+  };
+  keys("--free", options.frees, "Search this key although the scenario states it; all: every key that can be searched",
+       "KEY|all");
+  keys("--fix", options.fixes, "Keep this key at a value; may be repeated", "KEY=VALUE");
+  keys("--set", options.sets, "Override a key of the scenario; may be repeated", "KEY=VALUE");
+  command.add_option("--gpus", options.gpus, "Cluster sizes: 512, or 512,1024, or 256:4096:x2")->type_name("SIZES");
+  command.add_option("--schedules", options.schedules, "Schedules to choose from (1f1b,interleaved), or all")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  command.add_flag("--cross-node-tensor", options.cross_node_tensor,
+                   "Also tensor degrees that do not divide the GPUs of a node");
+}
+
+}  // namespace
+
+void add_search(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("search", "The best configurations for a model, a cluster and a batch");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input");
+  add_question_options(*command, *options);
+  command->add_option("--objective", options->objective, "What shall be small: step-time, cost, gpus or memory")
+      ->type_name("NAME");
+  command->add_option("--pareto", options->pareto, "Axes of the Pareto front (step-time,memory)")->type_name("X,Y");
+  command->add_option("--top", options->top, "Configurations in the ranked list (10)")
+      ->check(whole_number(1, kMostTop))
+      ->type_name("N");
+  command->add_flag("--require-fit,!--no-require-fit", options->require_fit,
+                    "Leave out what does not fit in memory (the default)");
+  command->add_option("--threads", options->threads, "Threads (all cores)")
+      ->check(whole_number(1, kMostThreads))
+      ->type_name("N");
+  command->add_option("--out", options->out, "Append the outcome of every configuration, one JSON object a line")
+      ->type_name("FILE");
+  command->add_flag("--resume", options->resume, "Go on with the file of --out");
+  command->add_option("--shard", options->shard, "Only part I of N; needs --out")->type_name("I/N");
+  add_output_options(*command, *options);
+  command->callback([command, &chosen, options] {
+    if (!command->get_subcommands().empty()) return;
+    if (options->scenario.empty())
+      throw ConfigError({{"foretoken search", "", "expected a scenario: a file, a name or -; or the command merge"}});
+    chosen = [options] { return run(*options); };
+  });
+
+  const auto merged = std::make_shared<Options>();
+  CLI::App* merging = command->add_subcommand("merge", "The answer of a search whose shards ran apart");
+  merging->add_option("FILE", merged->files, "The result files of all shards")->required();
+  add_output_options(*merging, *merged);
+  merging->callback([&chosen, merged] { chosen = [merged] { return merge(*merged); }; });
+}
+
+}  // namespace foretoken::tools

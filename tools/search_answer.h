@@ -1,0 +1,49 @@
+// The answer of a search: the best configurations simulated in full, the front, and what was left out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/io/open_scenario.h"
+#include "sim/report/layout.h"
+#include "sim/report/metrics.h"
+#include "sim/search/ranking.h"
+#include "tools/search_request.h"
+
+namespace foretoken::tools {
+
+/// One configuration of the answer.
+struct FoundConfiguration {
+  search::Candidate candidate;
+  search::Outcome outcome;
+  lowering::Scenario scenario;
+  std::string text;                        ///< the scenario as JSON
+  std::optional<report::Metrics> metrics;  ///< of the ranked ones
+};
+
+struct SearchAnswer {
+  std::string name;
+  search::Objective objective = search::Objective::kStepTime;
+  std::array<search::Objective, 2> axes{};
+  std::vector<std::string> searched;  ///< keys that were open
+  bool several_sizes = false;
+  bool complete = true;
+  std::size_t considered = 0, invalid = 0, too_large = 0;
+  std::vector<FoundConfiguration> ranked, front, smallest;
+};
+
+/// Simulates what ranks. The outcome must not depend on anything but the request: shards and threads give the same.
+[[nodiscard]] SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
+                                     const search::Ranking& ranking, bool complete);
+
+/// "TP8 PP8 VPP3 DP16, micro-batch 1, selective, sequence parallel": what tells a configuration from others.
+[[nodiscard]] std::string configuration_words(const search::Candidate& candidate);
+
+/// Why the second loses to the first, from where their time goes; nothing with fewer than two.
+[[nodiscard]] std::string why_runner_up_loses(const SearchAnswer& answer);
+
+[[nodiscard]] std::string search_text(const SearchAnswer& answer, const report::Paint& paint);
+[[nodiscard]] std::string search_json(const SearchAnswer& answer);
+
+}  // namespace foretoken::tools

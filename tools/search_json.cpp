@@ -1,0 +1,60 @@
+// The answer of a search as one line of JSON (docs/search.md).
+#include <nlohmann/json.hpp>
+
+#include "sim/report/json.h"
+#include "sim/report/megatron.h"
+#include "tools/search_answer.h"
+
+namespace foretoken::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json configuration_json(const FoundConfiguration& found) {
+  const lowering::Scenario& s = found.scenario;
+  return {{"gpus", s.gpus},
+          {"tensor", s.parallelism.tensor},
+          {"context", s.parallelism.context},
+          {"pipeline", s.parallelism.pipeline},
+          {"virtual_pipeline", s.parallelism.virtual_pipeline},
+          {"data", s.parallelism.data},
+          {"schedule", s.schedule},
+          {"micro", s.batch.micro},
+          {"sequence_parallel", s.parallelism.sequence_parallel},
+          {"recompute", recompute_name(s.recompute.granularity)},
+          {"zero_stage", s.optimizer.zero_stage},
+          {"fits", found.outcome.fits},
+          {"peak_bytes", found.outcome.peak.value()},
+          {"step_time_s", des::to_seconds(found.outcome.step_time).value()}};
+}
+
+}  // namespace
+
+std::string search_json(const SearchAnswer& answer) {
+  Json json = {{"name", answer.name},
+               {"objective", name_of(answer.objective)},
+               {"complete", answer.complete},
+               {"searched", answer.searched},
+               {"candidates",
+                {{"considered", answer.considered}, {"invalid", answer.invalid}, {"too_large", answer.too_large}}}};
+  json["ranked"] = Json::array();
+  for (const FoundConfiguration& found : answer.ranked) {
+    Json entry = {{"rank", json["ranked"].size() + 1}};
+    entry.update(configuration_json(found));
+    entry["result"] = Json::parse(report::to_json(*found.metrics));
+    json["ranked"].push_back(std::move(entry));
+  }
+  json["runner_up"] = answer.ranked.size() < 2 ? Json() : Json(why_runner_up_loses(answer));
+  json["pareto"] = {{"axes", {name_of(answer.axes[0]), name_of(answer.axes[1])}}, {"points", Json::array()}};
+  for (const FoundConfiguration& found : answer.front) json["pareto"]["points"].push_back(configuration_json(found));
+  json["nearest_misses"] = Json::array();
+  for (const FoundConfiguration& found : answer.smallest) json["nearest_misses"].push_back(configuration_json(found));
+  json["winner"] = Json();
+  if (!answer.ranked.empty())
+    json["winner"] = {{"megatron", report::megatron_command(answer.ranked[0].scenario)},
+                      {"remarks", report::megatron_remarks(answer.ranked[0].scenario)},
+                      {"scenario", Json::parse(answer.ranked[0].text)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace foretoken::tools

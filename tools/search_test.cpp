@@ -1,0 +1,180 @@
+// foretoken search from outside: files, shards, kills, full disks, closed pipes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tools/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kQuestion =
+    R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 12}, "cluster": "dgx-h100-ndr",
+        "gpus": 16, "batch": {"global": 32, "sequence_length": 4096}, "parallelism": {"context": 1}})";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion), best = folder.file("best.json");
+  const Ran searched = run_foretoken({"search", question, "--json", "--top", "4", "--write", best});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const json answer = json::parse(searched.out);
+  ASSERT_EQ(answer["ranked"].size(), 4u);
+  double before = 0;
+  for (const json& row : answer["ranked"]) {
+    EXPECT_GE(row["step_time_s"].get<double>(), before);
+    before = row["step_time_s"];
+    EXPECT_EQ(row["step_time_s"], row["result"]["step_time_s"]);
+    EXPECT_TRUE(row["fits"]);
+  }
+  const Ran simulated = run_foretoken({"simulate", best, "--json", "--require-fit"});
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  EXPECT_EQ(json::parse(simulated.out)["step_time_s"], answer["ranked"][0]["step_time_s"]);
+}
+
+TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {
+  const Ran searched = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", "parallelism.pipeline", "--free",
+                                      "parallelism.data", "--free", "parallelism.virtual_pipeline", "--free",
+                                      "schedule", "--fix", "batch.micro=2", "--json"});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const json answer = json::parse(searched.out);
+  EXPECT_GT(answer["ranked"].size(), 2u);
+  for (const json& row : answer["ranked"]) {
+    EXPECT_EQ(row["tensor"], 8);
+    EXPECT_EQ(row["micro"], 2);
+    EXPECT_EQ(row["recompute"], "selective");
+    EXPECT_EQ(row["zero_stage"], 0);
+  }
+}
+
+TEST(SearchCommand, AnswersAreTheSameBytesForThreadsAndShards) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const std::string one = run_foretoken({"search", question, "--json", "--threads", "1"}).out;
+  EXPECT_EQ(run_foretoken({"search", question, "--json", "--threads", "4"}).out, one);
+  std::vector<std::string> merge = {"search", "merge", "--json"};
+  for (const std::string shard : {"2", "0", "1"}) {
+    merge.push_back(folder.file(shard + ".jsonl"));
+    const Ran ran = run_foretoken({"search", question, "--shard", shard + "/3", "--out", merge.back()});
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+  const Ran merged = run_foretoken(merge);
+  EXPECT_EQ(merged.status, 0) << merged.err;
+  EXPECT_EQ(merged.out, one);
+  merge.pop_back();
+  const Ran partial = run_foretoken(merge);
+  EXPECT_EQ(partial.status, 2);
+  EXPECT_THAT(partial.err, testing::HasSubstr("shard 1 of 3 is missing"));
+}
+
+// Starts a search, kills it once its file has grown to `bytes`, and waits for it to be gone.
+void kill_search(const std::vector<std::string>& arguments, const std::string& file, std::uintmax_t bytes) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<std::string> words = {FORETOKEN_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const int quiet = ::open("/dev/null", O_WRONLY);
+    ::dup2(quiet, STDOUT_FILENO);
+    ::dup2(quiet, STDERR_FILENO);
+    ::execv(FORETOKEN_BINARY, argv.data());
+    ::_exit(127);
+  }
+  struct stat status {};
+  while (::waitpid(child, nullptr, WNOHANG) == 0) {
+    if (::stat(file.c_str(), &status) == 0 && static_cast<std::uintmax_t>(status.st_size) > bytes)
+      ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const std::string whole = folder.file("whole.jsonl"), killed = folder.file("killed.jsonl");
+  const auto arguments = [&](const std::string& out) {  // a long list rules little out: many rounds
+    return std::vector<std::string>{"search", question, "--top", "5000", "--json", "--resume", "--out", out};
+  };
+  ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);
+  std::size_t kills = 0;
+  for (const std::uintmax_t part : {1, 40, 60, 80}) {
+    kill_search(arguments(killed), killed, std::filesystem::file_size(whole) * part / 100);
+    if (std::filesystem::file_size(killed) < std::filesystem::file_size(whole)) ++kills;
+  }
+  std::ofstream(killed, std::ios::app) << R"({"candidate": 12, "verd)";  // a line cut short by a power cut
+  const Ran resumed = run_foretoken(arguments(killed));
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(contents(killed), contents(whole));
+  EXPECT_GE(kills, 1u) << "the search was over before it could be killed";
+  std::set<std::size_t> seen;
+  const std::vector<std::string> lines = lines_of(contents(killed));
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    EXPECT_TRUE(seen.insert(json::parse(lines[i])["candidate"].get<std::size_t>()).second);
+  const Ran again = run_foretoken({"search", question, "--out", killed});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.err, testing::HasSubstr("--resume"));
+  const Ran other = run_foretoken({"search", question, "--out", killed, "--resume", "--top", "3"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, testing::HasSubstr("another search"));
+}
+
+TEST(SearchCommand, AFullDiskAndAClosedPipeEndClearly) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const Ran full = run_foretoken({"search", question, "--out", "/dev/full"});
+  EXPECT_EQ(full.status, 2);
+  EXPECT_EQ(lines_of(full.err).size(), 1u) << full.err;
+  EXPECT_THAT(full.err, testing::HasSubstr("No space left"));
+  const Ran screen = run_foretoken({"search", question}, "", "/dev/full");
+  EXPECT_EQ(screen.status, 2);
+  EXPECT_THAT(lines_of(screen.err).back(), testing::HasSubstr("No space left"));
+  const std::string piped =
+      std::string(FORETOKEN_BINARY) + " search " + question + " --json 2>&1 | head -c 1 > " + folder.file("head");
+  EXPECT_EQ(std::system(piped.c_str()), 0);
+  EXPECT_EQ(contents(folder.file("head")), "{");
+}
+
+TEST(SearchCommand, SaysWhatIsWrongAndWhenNothingFits) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const auto expect_wrong = [&](const std::vector<std::string>& more, const std::string& words) {
+    std::vector<std::string> arguments = {"search", question};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run_foretoken(arguments);
+    EXPECT_EQ(ran.status, 2) << words;
+    EXPECT_THAT(ran.err, testing::HasSubstr(words));
+  };
+  expect_wrong({"--gpus", "8:4:x2"}, "FIRST:LAST");
+  expect_wrong({"--objective", "steptime"}, "step-time");
+  expect_wrong({"--schedules", "1f1bb"}, "did you mean");
+  expect_wrong({"--shard", "3/3", "--out", "x"}, "from 0 to N - 1");
+  expect_wrong({"--shard", "0/3"}, "--out");
+  expect_wrong({"--fix", "parallelism.tensor=7"}, "7");
+  const Ran large =
+      run_foretoken({"search", question, "--set", "model.num_hidden_layers=512", "--gpus", "8", "--json"});
+  EXPECT_EQ(large.status, 1) << large.err;
+  const json answer = json::parse(large.out);
+  EXPECT_TRUE(answer["ranked"].empty());
+  EXPECT_FALSE(answer["nearest_misses"].empty());
+}
+
+}  // namespace
+}  // namespace foretoken::tools

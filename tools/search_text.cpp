@@ -1,0 +1,216 @@
+// The answer of a search for people: at most 100 columns.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/report/megatron.h"
+#include "sim/report/number.h"
+#include "sim/report/scatter.h"
+#include "sim/report/text.h"
+#include "tools/search_answer.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Ink;
+using report::Paint;
+using report::Table;
+using search::Candidate;
+using search::Objective;
+
+int data_of(const Candidate& c) { return c.gpus / (c.tensor * c.context * c.pipeline); }
+
+bool any(const SearchAnswer& answer, bool (*test)(const FoundConfiguration&)) {
+  return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
+}
+
+// Columns of the ranked table; those that say the same of every row are left out where that is no loss.
+struct Columns {
+  explicit Columns(const SearchAnswer& answer)
+      : gpus(answer.several_sizes),
+        context(any(answer, [](const auto& f) { return f.candidate.context > 1; })),
+        schedule(any(
+            answer,
+            [](const auto& f) { return f.scenario.schedule != "1f1b" && f.scenario.schedule != "interleaved-1f1b"; })),
+        fits(any(answer, [](const auto& f) { return !f.outcome.fits; })),
+        days(any(answer, [](const auto& f) { return f.metrics->run.has_value(); })),
+        cost(any(answer, [](const auto& f) { return f.metrics->run && f.metrics->run->cost; })) {}
+  bool gpus, context, schedule, fits, days, cost;
+};
+
+std::string objective_value(Objective objective, const FoundConfiguration& found) {
+  const Seconds step = des::to_seconds(found.outcome.step_time);
+  switch (objective) {
+    case Objective::kStepTime:
+      return report::time_text(step);
+    case Objective::kCost:
+      return fmt::format("{} GPU-s", report::significant(found.candidate.gpus * step.value()));
+    case Objective::kGpus:
+      return fmt::format("{} GPUs", found.candidate.gpus);
+    case Objective::kMemory:
+      return report::gib(found.outcome.peak) + " GiB";
+  }
+  return "";
+}
+
+std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
+  const Columns show(answer);
+  std::vector<Table::Column> heads{{"#"}};
+  const auto head = [&](bool shown, const char* name, Table::Align align = Table::Align::kRight) {
+    if (shown) heads.push_back({name, align});
+  };
+  head(show.gpus, "GPUs");
+  for (const char* name : {"TP", "PP", "VPP"}) head(true, name);
+  head(show.context, "CP");
+  for (const char* name : {"DP", "SP", "micro"}) head(true, name);
+  head(true, "recompute", Table::Align::kLeft);
+  head(true, "ZeRO");
+  head(show.schedule, "schedule", Table::Align::kLeft);
+  for (const char* name : {"step", "to best", "MFU", "bubble", "peak GiB"}) head(true, name);
+  head(show.fits, "fits", Table::Align::kLeft);
+  head(show.days, "days");
+  head(show.cost, "cost");
+  Table table(std::move(heads));
+  const Seconds best = answer.ranked.front().metrics->step_time;
+  for (std::size_t rank = 0; rank < answer.ranked.size(); ++rank) {
+    const FoundConfiguration& found = answer.ranked[rank];
+    const Candidate& c = found.candidate;
+    const report::Metrics& m = *found.metrics;
+    std::vector<std::string> cells{fmt::format("{}", rank + 1)};
+    const auto cell = [&](bool shown, std::string text) {
+      if (shown) cells.push_back(std::move(text));
+    };
+    cell(show.gpus, fmt::format("{}", c.gpus));
+    cell(true, fmt::format("{}", c.tensor));
+    cell(true, fmt::format("{}", c.pipeline));
+    cell(true, c.virtual_pipeline > 1 ? fmt::format("{}", c.virtual_pipeline) : "-");
+    cell(show.context, fmt::format("{}", c.context));
+    cell(true, fmt::format("{}", data_of(c)));
+    cell(true, c.sequence_parallel ? "yes" : "-");
+    cell(true, fmt::format("{}", c.micro));
+    cell(true, recompute_name(c.recompute));
+    cell(true, c.zero_stage > 0 ? fmt::format("{}", c.zero_stage) : "-");
+    cell(show.schedule, found.scenario.schedule);
+    cell(true, report::time_text(m.step_time));
+    cell(true, rank == 0 ? "best" : fmt::format("{:+.1f} %", 100 * (m.step_time / best - 1)));
+    cell(true, report::percent(m.mfu));
+    cell(true, report::percent(m.bubble_fraction));
+    cell(true, report::gib(m.memory.peak));
+    cell(show.fits, found.outcome.fits ? "yes" : "NO");
+    cell(show.days, m.run ? report::significant(m.run->days, 3) : "");
+    cell(show.cost, m.run && m.run->cost ? report::in_words(*m.run->cost) : "");
+    table.add(std::move(cells));
+  }
+  return table.text(paint);
+}
+
+double axis_value(Objective objective, const FoundConfiguration& found) {
+  const double step = des::to_seconds(found.outcome.step_time).value(), gpus = found.candidate.gpus;
+  switch (objective) {
+    case Objective::kStepTime:
+      return step;
+    case Objective::kCost:
+      return gpus * step;
+    case Objective::kGpus:
+      return gpus;
+    case Objective::kMemory:
+      return found.outcome.peak.value();
+  }
+  return 0;
+}
+
+report::ScatterAxis axis_of(Objective objective) {
+  switch (objective) {
+    case Objective::kStepTime:
+      return {"step time", [](double v) { return report::time_text(Seconds(v)); }};
+    case Objective::kCost:
+      return {"GPU-seconds a step", [](double v) { return report::significant(v); }};
+    case Objective::kGpus:
+      return {"GPUs", [](double v) { return report::whole(v); }};
+    case Objective::kMemory:
+      return {"peak memory (GiB)", [](double v) { return report::gib(Bytes(v)); }};
+  }
+  return {};
+}
+
+std::string front_text(const SearchAnswer& answer, const Paint& paint) {
+  constexpr std::size_t kShown = 10;
+  if (answer.front.size() < 2) return "";
+  std::vector<report::ScatterPoint> points;
+  for (const FoundConfiguration& found : answer.front)
+    points.push_back({axis_value(answer.axes[0], found), axis_value(answer.axes[1], found), '*'});
+  std::string text = report::title_text(
+      "Pareto front", fmt::format("{} against {}", name_of(answer.axes[0]), name_of(answer.axes[1])), paint);
+  text += report::scatter_text(points, axis_of(answer.axes[0]), axis_of(answer.axes[1]), paint);
+  Table table({{std::string(name_of(answer.axes[0]))},
+               {std::string(name_of(answer.axes[1]))},
+               {"configuration", Table::Align::kLeft}});
+  const std::size_t every = (answer.front.size() + kShown - 1) / kShown;
+  for (std::size_t at = 0; at < answer.front.size(); at += every) {
+    const FoundConfiguration& found = answer.front[at];
+    const std::string size = answer.several_sizes ? fmt::format("{} GPUs: ", found.candidate.gpus) : "";
+    table.add({objective_value(answer.axes[0], found), objective_value(answer.axes[1], found),
+               size + configuration_words(found.candidate)});
+  }
+  text += table.text(paint);
+  if (every > 1) text += fmt::format("  every {} of {} points; --json has all\n", every, answer.front.size());
+  return text;
+}
+
+std::string winner_text(const FoundConfiguration& winner, const Paint& paint) {
+  std::string text =
+      report::title_text("Megatron-LM", "the best configuration; add data, tokenizer and learning rate", paint);
+  std::string line = " ";
+  for (const std::string& flag : report::megatron_command(winner.scenario)) {
+    if (report::columns_of(line) + flag.size() + 3 > report::kPageColumns) {
+      text += line + " \\\n";
+      line = "     ";
+    }
+    line += " " + flag;
+  }
+  text += line + '\n';
+  for (const std::string& remark : report::megatron_remarks(winner.scenario)) text += report::paragraph("  ! ", remark);
+  return text;
+}
+
+std::string nothing_fits(const SearchAnswer& answer, const Paint& paint) {
+  std::string text = paint(Ink::kRed, "  No configuration fits in memory.") + '\n';
+  for (const FoundConfiguration& found : answer.smallest) {
+    const net::Gpu& gpu = found.scenario.cluster.gpu;
+    text += report::paragraph(
+        "  ", fmt::format("{} GPUs, {}: {} GiB of {} GiB", found.candidate.gpus, configuration_words(found.candidate),
+                          report::gib(found.outcome.peak), report::gib(gpu.memory)));
+  }
+  return text + "  Try more GPUs (--gpus), or --free keys that the scenario states.\n";
+}
+
+}  // namespace
+
+std::string search_text(const SearchAnswer& answer, const Paint& paint) {
+  const std::size_t valid = answer.considered - answer.invalid;
+  std::string text = paint(Ink::kBold, answer.name) + '\n';
+  text += report::paragraph(
+      "  ",
+      fmt::format("{} configurations considered, {} valid, {} too large for memory; "
+                  "objective {}.",
+                  report::whole(static_cast<double>(answer.considered)), report::whole(static_cast<double>(valid)),
+                  report::whole(static_cast<double>(answer.too_large)), name_of(answer.objective)));
+  text += answer.searched.empty()
+              ? "  Nothing was left open: the scenario states every key. Try --free all, or --free KEY.\n"
+              : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
+  if (!answer.complete) text += paint(Ink::kRed, "  Interrupted: the best so far, not the best of all.") + '\n';
+  text += '\n';
+  if (answer.ranked.empty())
+    return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
+  text += ranked_table(answer, paint);
+  text +=
+      "  TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree; SP: sequence parallel;\n"
+      "  bubble: idle time of the pipeline over the work of its busiest stage; peak: fullest stage\n";
+  if (const std::string why = why_runner_up_loses(answer); !why.empty())
+    text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);
+  text += front_text(answer, paint);
+  return text + winner_text(answer.ranked.front(), paint);
+}
+
+}  // namespace foretoken::tools
