@@ -77,6 +77,11 @@ MessageStyle message_style(const Scenario& scenario) {
                                                                            : MessageStyle::kBlocking;
 }
 
+// Without a pipeline nothing separates the passes.
+des::Duration pass_overhead(const Scenario& scenario) {
+  return scenario.parallelism.pipeline > 1 ? duration_of(scenario.runtime.pass_overhead) : des::Duration{};
+}
+
 }  // namespace
 
 schedule::Program program_of(const Scenario& scenario) {
@@ -98,7 +103,8 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
                           .style = message_style(scenario),
                           .messages = message_durations(scenario),
                           .gates = lower_parameter_gather(step.workload, scenario),
-                          .gradient_blocks = scenario.overlap.grad_reduce};
+                          .gradient_blocks = scenario.overlap.grad_reduce,
+                          .pass_overhead = pass_overhead(scenario)};
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
       fidelity == Fidelity::kStage ? stage_passes(*step.passes) : kernel_passes(*step.passes);
