@@ -180,15 +180,23 @@ Profile a100_pcie(const Measurements& data, const Profile& like, const Halves& h
   return profile;
 }
 
+/// The table's protocol is 3 runs to warm up and 6 to measure (aiconfigurator, collector/helper.py), too short for the
+/// power limit but for its longest products; cuDNN's bars were measured with pauses against it (flash-attention,
+/// hopper/benchmark_attn.py). A limited clock slows products and attention alike.
 Profile hopper(const Measurements& data, const Datasheet& gpu, const Fp8Fit& fp8, const Collectives& c,
                const cost::AttentionLaws& attention, double nt_factor) {
   Profile profile = named(gpu);
-  set_16bit(profile, table_gemm(data, gpu, "TensorRT-LLM 1.3.0rc10 bf16 table", nt_factor));
+  cost::GemmLaw gemm = table_gemm(data, gpu, "TensorRT-LLM 1.3.0rc10 bf16 table", nt_factor);
+  const double sustained = rounded(long_run_factor(data.gemm.at(gpu.name), gemm), 3);
+  tile_law(gemm).sustained_factor = sustained;
+  gemm.evidence.source += "; sustained_factor: median of its products of 16 ms and more (residuals without it)";
+  set_16bit(profile, gemm);
   profile.gemm[Precision::kFp8] = fp8_gemm(fp8, gpu, nt_factor);
   profile.misaligned_rows = rows_like_ampere(std::nullopt);  // newer than CUDA 11.7
   profile.attention = attention;
   if (&gpu != &kH100)
     profile.attention = rescaled(attention, 1, gpu, scaled_from(kH100.name, "the same multiprocessors; cuDNN on H100"));
+  profile.attention.sustained_factor = sustained;
   profile.memory_bound = memory(gpu, 0.80);
   profile.nvlink = c.hopper;
   profile.pcie = c.pcie;
@@ -212,6 +220,7 @@ Profile b200(const Measurements& data, const Collectives& c, const cost::Attenti
   profile.gemm[Precision::kFp8] = fp8_gemm(kB200Fp8, kB200, gemm.weight_gradient_factor);
   profile.misaligned_rows = rows_like_ampere(std::nullopt);
   profile.attention = attention;
+  profile.attention.sustained_factor = rounded(long_attention_factor(data.operators, system, attention), 3);
   profile.memory_bound = memory(kB200, 0.70);
   profile.nvlink = c.blackwell;
   profile.pcie = c.pcie;

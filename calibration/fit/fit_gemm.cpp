@@ -125,6 +125,18 @@ std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& oper
   return samples;
 }
 
+namespace {
+
+constexpr double kLong = 16e-3;  // seconds of one kernel: with its repetitions, long against a power limit's reaction
+
+double middle_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
 double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system, bool weight_gradients,
                     double shortest_s, const cost::GemmLaw& law) {
   const cost::Profile profile = profile_with(law);
@@ -136,9 +148,31 @@ double median_ratio(const std::vector<OperatorSample>& operators, const std::str
     ratios.push_back(sample.seconds / cost::gemm_time(sample.gemm, profile).value());
   }
   expects(!ratios.empty(), "the operator table has products of the system and pass");
-  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-  std::nth_element(ratios.begin(), middle, ratios.end());
-  return *middle;
+  return middle_of(std::move(ratios));
+}
+
+double long_attention_factor(const std::vector<OperatorSample>& operators, const std::string& system,
+                             const cost::AttentionLaws& attention) {
+  cost::Profile profile;
+  profile.attention = attention;
+  std::vector<double> ratios;
+  for (const OperatorSample& sample : operators)
+    if (sample.attention && sample.system == system && sample.shape.head_dim == 128 && sample.seconds >= kLong)
+      ratios.push_back(sample.seconds / cost::attention_time(sample.shape, profile).value());
+  expects(!ratios.empty(), "the operator table has attention that ran long");
+  return middle_of(std::move(ratios));
+}
+
+double long_run_factor(const std::vector<GemmSample>& samples, cost::GemmLaw law) {
+  constexpr std::int64_t kLarge = 1024;
+  law.corrections = {};
+  const cost::Profile profile = profile_with(law);
+  std::vector<double> ratios;
+  for (const auto& [shape, seconds] : samples)
+    if (seconds >= kLong && std::min({shape.m, shape.n, shape.k}) >= kLarge)
+      ratios.push_back(seconds / cost::gemm_time(shape, profile).value());
+  expects(!ratios.empty(), "the table has products that ran long");
+  return middle_of(std::move(ratios));
 }
 
 }  // namespace foretoken::fit

@@ -22,6 +22,14 @@ struct GemmFit {
 [[nodiscard]] std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators,
                                                        const std::string& system);
 
+/// Median of measured / law, without corrections, over products that ran 16 ms and longer, all dimensions 1024 and
+/// more: what the power limit costs a GPU that is busy for longer than the law's short benchmarks.
+[[nodiscard]] double long_run_factor(const std::vector<GemmSample>& samples, cost::GemmLaw law);
+
+/// The same over an operator table's fused attention of 16 ms and more, head dimension 128 as the laws were fitted.
+[[nodiscard]] double long_attention_factor(const std::vector<OperatorSample>& operators, const std::string& system,
+                                           const cost::AttentionLaws& attention);
+
 /// Median of measured / predicted over an operator table's products, weight gradients or all others, that last at
 /// least `shortest_s`.
 [[nodiscard]] double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system,

@@ -145,6 +145,7 @@ Json attention(const cost::AttentionLaws& laws) {
   return {{"multiprocessors", laws.multiprocessors},
           {"block_rows", laws.block_rows},
           {"launch_us", us(laws.launch)},
+          {"sustained_factor", laws.sustained_factor},
           {"laws", std::move(list)}};
 }
 

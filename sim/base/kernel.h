@@ -32,6 +32,8 @@ struct GemmShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   GemmPass pass = GemmPass::kForward;
   Precision precision = Precision::kBf16;
+  bool accumulates = false;    ///< adds to an fp32 output instead of writing a 16-bit one
+  double processor_share = 1;  ///< part of the multiprocessors it may use; a collective beside it holds the others
 
   [[nodiscard]] constexpr Flop flop() const {
     return Flop(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *

@@ -55,7 +55,7 @@ AttentionRate rate_for(const AttentionLaws& attention, const AttentionShape& sha
 
 /// Time of one fused attention kernel.
 ///
-///   t = launch + flop / peak (1 + s0 / s) (1 + c multiprocessors / blocks)
+///   t = launch + flop / peak (1 + s0 / s) (1 + c multiprocessors / blocks) sustained_factor
 ///
 /// s is kv_length; the forward pass cuts queries into thread blocks, the backward pass keys. Padding of the head
 /// dimension to a multiple of 8 is paid for.
@@ -73,7 +73,7 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
   const double blocks =
       static_cast<double>(shape.batch * shape.heads) * std::max(1.0, static_cast<double>(cut) / attention.block_rows);
-  const double slowdown = (1.0 + rate.half_length / static_cast<double>(shape.kv_length)) *
+  const double slowdown = attention.sustained_factor * (1.0 + rate.half_length / static_cast<double>(shape.kv_length)) *
                           (1.0 + rate.tail * attention.multiprocessors / blocks);
   return attention.launch + slowdown * (Flop(flop) / rate.peak);
 }

@@ -30,6 +30,13 @@ TEST(Attention, CausalForwardAndBackwardByHand) {
   EXPECT_NEAR(seconds(shape, simple_profile()), 2e-6 + 2.5 * flop / 100e12 * (1 + 600.0 / 2048), 1e-15);
 }
 
+TEST(Attention, ALimitedClockSlowsTheKernelNotItsLaunch) {
+  Profile limited = simple_profile();
+  limited.attention.sustained_factor = 1.2;
+  const AttentionShape shape{.heads = 16, .kv_heads = 16, .q_length = 2048, .kv_length = 2048, .head_dim = 128};
+  EXPECT_NEAR(seconds(shape, limited) - 2e-6, 1.2 * (seconds(shape, simple_profile()) - 2e-6), 1e-15);
+}
+
 TEST(Attention, FewThreadBlocksLeaveMultiprocessorsIdle) {
   // 8 heads x 1024 / 128 rows = 64 blocks on 108 multiprocessors, tail 2.
   const AttentionShape shape{.heads = 8, .kv_heads = 8, .q_length = 1024, .kv_length = 1024, .causal = false};

@@ -91,6 +91,23 @@ TEST(Gemm, OldLibrariesRunMisalignedBatchesWithoutTensorCores) {
   EXPECT_EQ(old(alone), seconds(alone));
 }
 
+TEST(Gemm, AddingToTheOutputRunsPartlyBesideTheProduct) {
+  const GemmShape plain{.m = 12288, .n = 12288, .k = 2048};
+  GemmShape adding = plain;
+  adding.pass = GemmPass::kWeightGradient;
+  adding.accumulates = true;
+  const double traffic = 8.0 * 12288 * 12288 / (2039e9 * 0.62);
+  EXPECT_NEAR(seconds(adding), std::pow(std::pow(seconds(plain), 1.5) + std::pow(traffic, 1.5), 2.0 / 3), 1e-12);
+  EXPECT_LT(seconds(adding), seconds(plain) + traffic);
+}
+
+TEST(Gemm, HeldMultiprocessorsCostWaves) {
+  GemmShape shape{.m = 256 * 9, .n = 128 * 12, .k = 65536};  // 108 tiles: one wave
+  const double whole = seconds(shape);
+  shape.processor_share = 107.0 / 108;  // one tile too many
+  EXPECT_GT(seconds(shape), 1.2 * whole);
+}
+
 TEST(Gemm, SustainedFactorSlowsComputeOnly) {
   Profile profile = example_a100_profile();
   std::get<TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor = 1.5;

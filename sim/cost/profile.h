@@ -32,6 +32,7 @@ struct AttentionLaws {
   int multiprocessors = 1;           ///< thread blocks that run at once, for small batch x heads
   int block_rows = 128;              ///< query rows of one thread block
   Seconds launch{};
+  double sustained_factor = 1;  ///< as of products: the clock falls for all kernels
 };
 
 /// t = launch + bytes / (bandwidth x efficiency).

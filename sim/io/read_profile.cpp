@@ -168,11 +168,12 @@ cost::AttentionRate read_rate(const Node& node) {
 }
 
 cost::AttentionLaws read_attention(const Node& node) {
-  node.allow_only({"multiprocessors", "block_rows", "launch_us", "laws"});
+  node.allow_only({"multiprocessors", "block_rows", "launch_us", "sustained_factor", "laws"});
   cost::AttentionLaws attention{.laws = {},
                                 .multiprocessors = processors(node),
                                 .block_rows = static_cast<int>(node.whole("block_rows", kProcessors)),
-                                .launch = us(node, "launch_us")};
+                                .launch = us(node, "launch_us"),
+                                .sustained_factor = node.number("sustained_factor", kFactor)};
   for (const Node& law : node.array("laws")) {
     law.allow_only({"head_dim", "causal", "forward", "backward", "evidence"});
     attention.laws.push_back({.head_dim = static_cast<int>(law.whole("head_dim", {.low = 1, .high = 65536})),

@@ -14,11 +14,13 @@ TEST(ReadRuntime, EveryKey) {
     "name": "r", "description": "d", "source": "s", "default_attention": "unfused",
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
     "scatter_gather": true, "fused_cross_entropy": true, "keeps_16bit_gradients": true, "cublas_before_11_7": true,
+    "transformer_engine": true,
     "gradient_bytes": {"fp16": 4, "bf16": 2},
     "fitted": {"gradient_accumulation_bytes": {"value": 16, "note": "a"}, "tensor_comm_factor": {"value": 2.5, "note": "b"},
                "gemm_factor": {"value": 1.08, "note": "c"}, "host_per_layer_forward_us": {"value": 900, "note": "d"},
                "host_per_layer_backward_us": {"value": 2240, "note": "e"},
                "host_growth_per_tensor_rank": {"value": 0.047, "note": "f"}, "p2p_overhead_us": {"value": 3, "note": "g"},
+               "pass_overhead_us": {"value": 700, "note": "i"},
                "step_overhead_us": {"value": 1000, "note": "h"}}})",
                           [&](const Node& root) { runtime = read_runtime(root); }),
             "");
@@ -27,6 +29,7 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_TRUE(runtime.overlap_grad_reduce && runtime.overlap_param_gather && runtime.overlap_p2p);
   EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.keeps_16bit_gradients);
   EXPECT_TRUE(runtime.cublas_before_11_7);
+  EXPECT_TRUE(runtime.transformer_engine && !runtime.fused_accumulation);
   EXPECT_EQ(runtime.fp16_gradient_bytes, 4);
   EXPECT_EQ(runtime.bf16_gradient_bytes, 2);
   EXPECT_EQ(runtime.gradient_accumulation_bytes, 16);
@@ -36,8 +39,9 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_EQ(runtime.host_per_layer_backward, microseconds(2240));
   EXPECT_EQ(runtime.host_growth_per_tensor_rank, 0.047);
   EXPECT_EQ(runtime.p2p_overhead, microseconds(3));
+  EXPECT_EQ(runtime.pass_overhead, microseconds(700));
   EXPECT_EQ(runtime.step_overhead, microseconds(1000));
-  ASSERT_EQ(runtime.notes.size(), 8u);
+  ASSERT_EQ(runtime.notes.size(), 9u);
   EXPECT_EQ(runtime.notes[2], "gemm_factor = 1.08: c");
 }
 
@@ -49,13 +53,20 @@ TEST(ReadRuntime, AbsentKeysKeepTheDefaultsOfTheStruct) {
   EXPECT_TRUE(runtime.notes.empty());
 }
 
+TEST(ReadRuntime, AFusedGemmLeavesNoTrafficToFit) {
+  EXPECT_EQ(complaints_of(R"({"name": "r", "fused_accumulation": true,
+                             "fitted": {"gradient_accumulation_bytes": {"value": 8, "note": "a"}}})",
+                          [](const Node& root) { (void)read_runtime(root); }),
+            "t.json: /fitted: expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds\n");
+}
+
 TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
   EXPECT_EQ(complaints_of(R"({"name": "r", "fitted": {"gemm_factor": {"value": 1.1}, "host_overhead": 3}})",
                           [](const Node& root) { (void)read_runtime(root); }),
             "t.json: /fitted/host_overhead: unknown key; known here: gradient_accumulation_bytes, tensor_comm_factor, "
             "data_comm_factor, "
             "gemm_factor, host_per_layer_forward_us, host_per_layer_backward_us, host_growth_per_tensor_rank, "
-            "p2p_overhead_us, step_overhead_us\n"
+            "p2p_overhead_us, pass_overhead_us, step_overhead_us\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
 }
 

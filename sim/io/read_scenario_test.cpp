@@ -54,7 +54,7 @@ TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   EXPECT_THAT(scenario.defaulted, Not(Contains("/batch/micro")));
   EXPECT_THAT(scenario.defaulted, Not(Contains(HasSubstr("tie_word"))));
   EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("18 bytes per parameter")));
-  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("runtime megatron-core: gradient_accumulation_bytes = 8")));
+  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("runtime megatron-core: pass_overhead_us = ")));
 }
 
 TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {

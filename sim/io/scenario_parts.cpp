@@ -94,14 +94,18 @@ model::SelectiveModules read_modules(const Node& recompute) {
 
 void read_parallelism(const Node& root, Scenario& scenario) {
   const Node node = root.object_or_empty("parallelism");
-  node.allow_only({"tensor", "pipeline", "virtual_pipeline", "data", "context", "expert", "sequence_parallel",
-                   "embedding_and_head_as_layers", "layers_per_stage"});
+  node.allow_only({"tensor", "pipeline", "virtual_pipeline", "data", "context", "context_exchange", "expert",
+                   "sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage"});
   lowering::Parallelism& parallelism = scenario.parallelism;
   parallelism.tensor = degree(node, "tensor");
   parallelism.pipeline = static_cast<int>(node.whole_or("pipeline", 1, kStages));
   parallelism.virtual_pipeline = static_cast<int>(node.whole_or("virtual_pipeline", 1, kStages));
   parallelism.data = static_cast<int>(node.whole_or("data", 0, kDegree));
   parallelism.context = degree(node, "context");
+  parallelism.context_exchange = node.one_of_or("context_exchange", model::ContextExchange::kRing,
+                                                {{"ring", model::ContextExchange::kRing},
+                                                 {"all-gather", model::ContextExchange::kAllGather},
+                                                 {"all-to-all", model::ContextExchange::kAllToAll}});
   parallelism.expert = degree(node, "expert");
   parallelism.sequence_parallel = node.boolean_or("sequence_parallel", false);
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);

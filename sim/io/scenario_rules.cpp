@@ -76,6 +76,13 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
   if (model.ffn_hidden % tensor != 0)
     parallelism.complain("tensor", fmt::format("expected a divisor of the model's MLP width {}, found {}; try {}",
                                                model.ffn_hidden, tensor, divisors_near(model.ffn_hidden, tensor)));
+  const std::int64_t traded = std::int64_t{tensor} * scenario.parallelism.context;
+  if (scenario.parallelism.context > 1 && scenario.parallelism.context_exchange == model::ContextExchange::kAllToAll &&
+      (model.heads % traded != 0 || model.kv_heads % traded != 0))
+    parallelism.complain("context_exchange",
+                         fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} heads and {} key-value "
+                                     "heads out to tensor {} x context {} = {} ranks",
+                                     model.heads, model.kv_heads, tensor, scenario.parallelism.context, traded));
   if (scenario.parallelism.expert > 1)
     parallelism.complain("expert", fmt::format("expected 1: model {} is dense, found {}", in_quotes(model.name),
                                                scenario.parallelism.expert));

@@ -76,8 +76,8 @@ TEST(WrongScenario, KeysAndTypes) {
        {"/optimizer/momentum: unknown key; known here: name, zero_stage"}},
       {"key of another tool",
        R"({"parallelism": {"zero": 1}})",
-       {"/parallelism/zero: unknown key; known here: tensor, pipeline, virtual_pipeline, data, context, expert, "
-        "sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
+       {"/parallelism/zero: unknown key; known here: tensor, pipeline, virtual_pipeline, data, context, "
+        "context_exchange, expert, sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
       {"string for a number",
        R"({"gpus": "1024"})",
        {"/gpus: expected a whole number from 1 to 1048576, found a string \"1024\""}},
@@ -293,6 +293,12 @@ TEST(WrongScenario, BatchAndSchedule) {
       {"sequence and sequence parallelism",
        R"({"batch": {"sequence_length": 2044}})",
        {"/batch/sequence_length: with sequence_parallel, expected a multiple of context 1 x tensor 8, found 2044"}},
+      {"too few heads to trade",
+       R"({"parallelism": {"context": 5, "data": 2, "sequence_parallel": false, "context_exchange": "all-to-all"},
+           "attention": "flash", "gpus": 640, "batch": {"global": 1536, "sequence_length": 2040}})",
+       {"/parallelism/context_exchange: expected \"ring\" or \"all-gather\": all-to-all deals 96 heads and 96 "
+        "key-value "
+        "heads out to tensor 8 x context 5 = 40 ranks"}},
       {"context without flash attention",
        R"({"parallelism": {"context": 2, "data": 8}})",
        {"/attention: expected \"flash\": context 2 is supported with it only"}},

@@ -82,6 +82,11 @@ Message message_from(const Scenario& scenario, int stage) {
                     .senders_per_node = net::pipeline_senders_per_node(degrees, domain)}};
 }
 
+// Without a pipeline nothing separates the passes.
+des::Duration pass_overhead(const Scenario& scenario) {
+  return scenario.parallelism.pipeline > 1 ? duration_of(scenario.runtime.pass_overhead) : des::Duration{};
+}
+
 schedule::Program program_of(const Scenario& scenario) {
   const auto found = schedule::find_schedule(scenario.schedule);
   expects(found.has_value(), "a checked scenario names a known schedule");
@@ -101,7 +106,8 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
                           .style = message_style(scenario),
                           .messages = message_durations(scenario),
                           .gates = lower_parameter_gather(step.workload, scenario),
-                          .gradient_blocks = scenario.overlap.grad_reduce};
+                          .gradient_blocks = scenario.overlap.grad_reduce,
+                          .pass_overhead = pass_overhead(scenario)};
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
       fidelity == Fidelity::kStage ? stage_passes(*step.passes) : kernel_passes(*step.passes);

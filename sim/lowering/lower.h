@@ -34,13 +34,14 @@ struct Message {
 /// The message from stage `stage` to the next one (wrapping around); the way back is the same.
 [[nodiscard]] Message message_from(const Scenario& scenario, int stage);
 
-// Parts of it, for whoever replays many scenarios of one shape (replay.h).
-
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const Scenario& scenario);
 
 /// Times of the messages between stages, and how passes meet them.
 [[nodiscard]] MessageDurations message_durations(const Scenario& scenario);
 [[nodiscard]] MessageStyle message_style(const Scenario& scenario);
+
+/// How long a GPU stands still before every pass.
+[[nodiscard]] des::Duration pass_overhead(const Scenario& scenario);
 
 }  // namespace foretoken::lowering

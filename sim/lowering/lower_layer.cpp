@@ -22,24 +22,41 @@ Seconds context_collective_time(const Scenario& scenario, CollectiveKind kind, B
   return cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
 }
 
+Seconds ring_message_time(const Scenario& scenario, Bytes payload) {
+  const GroupShape group = net::context_group(scenario.degrees(), scenario.cluster.links.gpus);
+  const PointToPointShape message{.payload = payload,
+                                  .crosses_nodes = group.nodes > 1,
+                                  .senders_per_node = group.groups_per_node};  // one rank of a ring in a node sends out
+  return cost::point_to_point_time(message, scenario.cluster.links, scenario.profile);
+}
+
+/// A product in one go, or piece by piece beside its collective.
+Seconds gemm_time(const Scenario& scenario, GemmShape shape, const model::Userbuffers& userbuffers) {
+  const int pieces = userbuffers.pieces;
+  shape.m = (shape.m + pieces - 1) / pieces;
+  shape.processor_share =
+      1.0 - static_cast<double>(userbuffers.held_processors) / scenario.profile.attention.multiprocessors;
+  const auto library =
+      scenario.runtime.cublas_before_11_7 ? cost::GemmLibrary::kBeforeCuda11_7 : cost::GemmLibrary::kCurrent;
+  return scenario.runtime.gemm_factor * pieces * cost::gemm_time(shape, scenario.profile, library);
+}
+
 Seconds op_time(const Scenario& scenario, const model::LayerOp& op) {
   return std::visit(
-      Overloaded{[&](const GemmShape& shape) {
-                   const auto library = scenario.runtime.cublas_before_11_7 ? cost::GemmLibrary::kBeforeCuda11_7
-                                                                            : cost::GemmLibrary::kCurrent;
-                   return scenario.runtime.gemm_factor * cost::gemm_time(shape, scenario.profile, library);
-                 },
+      Overloaded{[&](const GemmShape& shape) { return gemm_time(scenario, shape, op.userbuffers); },
                  [&](const AttentionShape& shape) { return cost::attention_time(shape, scenario.profile); },
                  [&](const MemoryBoundShape& shape) { return cost::memory_bound_time(shape, scenario.profile); },
                  [&](const model::LayerCollective& collective) {
                    return collective.group == model::CommGroup::kTensor
                               ? tensor_collective_time(scenario, collective.kind, collective.payload)
                               : context_collective_time(scenario, collective.kind, collective.payload);
-                 }},
+                 },
+                 [&](const model::RingMessage& message) { return ring_message_time(scenario, message.payload); }},
       op.work);
 }
 
 OpStream stream_of(const model::LayerOp& op) {
+  if (std::holds_alternative<model::RingMessage>(op.work)) return OpStream::kContextComm;
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
   if (collective == nullptr) return OpStream::kCompute;
   return collective->group == model::CommGroup::kTensor ? OpStream::kTensorComm : OpStream::kContextComm;
@@ -60,6 +77,8 @@ TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_
   return result;
 }
 
+bool is_norm(const model::LayerOp& op) { return op.role == model::OpRole::kNorm; }
+
 // The ops that recomputation repeats before (part of) a layer's backward pass.
 model::OpList recomputed_ops(const Scenario& scenario, const model::LayerContext& context) {
   using model::OpRole;
@@ -70,12 +89,12 @@ model::OpList recomputed_ops(const Scenario& scenario, const model::LayerContext
   const model::SelectiveModules& modules = recompute.modules;
   model::OpList ops;
   if (modules.core_attention) ops = model::attention_core_forward(scenario.model, context);
-  const auto mlp_begin =
-      std::find_if(forward.begin(), forward.end(), [](const auto& op) { return op.name == "norm 2"; });
+  // The MLP is what follows the layer's last norm.
+  const auto last_norm = std::find_if(forward.rbegin(), forward.rend(), is_norm);
   for (auto op = forward.begin(); op != forward.end(); ++op) {
-    const bool in_mlp = op > mlp_begin;
-    if ((modules.mlp && in_mlp) || (modules.layer_norm && op->role == OpRole::kNorm) ||
-        (modules.activation && !modules.mlp && op->name == "activation"))
+    const bool in_mlp = op >= last_norm.base();
+    if ((modules.mlp && in_mlp) || (modules.layer_norm && is_norm(*op)) ||
+        (modules.activation && !modules.mlp && op->role == OpRole::kActivation))
       ops.push_back(*op);
   }
   return ops;

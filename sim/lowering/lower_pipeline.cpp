@@ -125,8 +125,19 @@ class StageReplay {
       hooks.ends = &gradient_blocks_[chunk];
     }
     if (last_ != kNoTask) frontier_.push_back(last_);
+    if (options_.pass_overhead.ps > 0) stand_still(op);
     last_ = emitter_.emit(workload_, stage_, op, frontier_, hooks);
     frontier_.clear();
+  }
+
+  // On the compute stream between the pass before and the next one.
+  void stand_still(StageOp op) {
+    const des::StreamId compute = workload_.stages[static_cast<std::size_t>(stage_)].pass.compute;
+    workload_.note(workload_.graph.add_occupy(compute, options_.pass_overhead),
+                   {.stage = static_cast<std::uint16_t>(stage_),
+                    .chunk = static_cast<std::uint16_t>(op.chunk),
+                    .microbatch = static_cast<std::uint32_t>(op.microbatch),
+                    .kind = TaskMeaning::kPassOverhead});
   }
 
   Workload& workload_;

@@ -54,9 +54,10 @@ struct PipelineEnds {
 struct PipelineOptions {
   int chunks = 1;  ///< v
   MessageStyle style = MessageStyle::kBlocking;
-  MessageDurations messages;     ///< a message is in order with the others of its link
-  ForwardGates gates;            ///< empty: none
-  bool gradient_blocks = false;  ///< cut the last backward pass of every chunk into its blocks
+  MessageDurations messages;      ///< a message is in order with the others of its link
+  ForwardGates gates;             ///< empty: none
+  bool gradient_blocks = false;   ///< cut the last backward pass of every chunk into its blocks
+  des::Duration pass_overhead{};  ///< the GPU stands still so long before every pass, beside messages on their way
 };
 
 /// Adds streams for every stage to an empty workload.

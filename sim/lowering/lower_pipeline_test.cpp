@@ -71,6 +71,20 @@ TEST(LowerPipeline, WithoutCommunicationTheStepIsTheClosedFormToThePicosecond) {
     }
 }
 
+TEST(LowerPipeline, TheGpuStandsStillBeforeEveryPass) {
+  const schedule::Program program{{{schedule::Phase::kForward, 0, 0},
+                                   {schedule::Phase::kForward, 1, 0},
+                                   {schedule::Phase::kBackward, 0, 0},
+                                   {schedule::Phase::kBackward, 1, 0}}};
+  Workload workload;
+  add_stage_streams(workload, 1);
+  PipelineOptions options;
+  options.pass_overhead = des::Duration{5};
+  const auto emitter = fixed_passes({{{des::Duration{10}}}, {{des::Duration{20}}}});
+  (void)lower_pipeline(workload, program, options, *emitter);
+  EXPECT_EQ((des::run(workload.graph).makespan - des::Instant{}).ps, 2 * (10 + 20) + 4 * 5);
+}
+
 TEST(LowerPipeline, ALatencyThatBlocksNobodyIsExposedAsInTheClosedForms) {
   // docs/models/schedules.md: 1F1B pays a round trip for every window of p micro-batches, GPipe and interleaved once.
   const Duration f{10'000}, b{20'000}, c{100};

@@ -55,8 +55,7 @@ int layers_of(const Scenario& s, int stage) {
 /// Transformer Engine keeps one 16-bit placeholder for each distinct shape of weight whose gradient its GEMM adds to
 /// the main gradient (module/base.py, get_dummy_wgrad).
 double gradient_placeholders(const Scenario& s) {
-  const bool fused = s.runtime.default_attention == model::AttentionKind::kFlash &&
-                     s.runtime.gradient_accumulation_bytes <= 8 && s.optimizer.zero_stage < 2;
+  const bool fused = s.runtime.transformer_engine && s.runtime.fused_accumulation && s.optimizer.zero_stage < 2;
   if (!fused) return 0;
   const auto& m = s.model;
   const std::int64_t t = s.parallelism.tensor;

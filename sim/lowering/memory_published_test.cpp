@@ -117,7 +117,8 @@ Scenario scenario_of(const Row& row) {
   s.batch = {.micro = row.micro, .global = row.global, .sequence_length = row.sequence};
   s.optimizer.zero_stage = 1;
   s.runtime.fused_cross_entropy = row.fused_loss;
-  s.runtime.gradient_accumulation_bytes = row.fused_gradients ? 8 : 14;
+  s.runtime.transformer_engine = true;
+  s.runtime.fused_accumulation = row.fused_gradients;
   return s;
 }
 

@@ -134,14 +134,14 @@ TEST(Memory, FirstStageOf1F1bHoldsAllLayersOnce) {
 TEST(Memory, TransformerEngineKeepsOnePlaceholderForEachShapeOfWeight) {
   Scenario s = gpt(4, 1024, 16);
   const double without = static_memory(s, 0).other.value();
-  s.runtime.default_attention = model::AttentionKind::kFlash;
+  s.runtime.transformer_engine = s.runtime.fused_accumulation = true;
   const double h = 1024;
   EXPECT_EQ(static_memory(s, 0).other.value() - without, 2 * (3 + 1 + 4 + 4) * h * h);
   s.model.kv_heads = 1;
   s.model.heads = s.model.ffn_hidden / s.model.head_dim - 2;  // now qkv is as wide as fc1
   const double attention = static_cast<double>(s.model.heads * s.model.head_dim);
   EXPECT_EQ(static_memory(s, 0).other.value() - without, 2 * h * (4 * h + 4 * h + attention)) << "three shapes";
-  s.runtime.gradient_accumulation_bytes = 14;
+  s.runtime.fused_accumulation = false;
   EXPECT_EQ(static_memory(s, 0).other.value(), without) << "a separate kernel adds: no placeholder";
 }
 

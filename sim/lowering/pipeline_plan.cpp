@@ -13,7 +13,7 @@ using des::Duration;
 using des::Instant;
 using des::TaskId;
 
-// Slots: messages forward, messages backward (one a stage each), passes, blocks, gathers.
+// Slots: messages forward, messages backward (one a stage each), passes, blocks, gathers, standing still.
 struct Slots {
   explicit Slots(const PlanShape& shape)
       : stages(static_cast<std::size_t>(shape.stages)),
@@ -87,7 +87,8 @@ PipelinePlan::PipelinePlan(const PlanShape& shape) {
                           .style = shape.style,
                           .messages = {},
                           .gates = lower_gathers(workload, shape, slots),
-                          .gradient_blocks = shape.gradient_blocks};
+                          .gradient_blocks = shape.gradient_blocks,
+                          .pass_overhead = shape.stands_still ? number(slots.gather(shape.gates.size())) : Duration{}};
   for (std::size_t stage = 0; stage < slots.stages; ++stage) {
     options.messages.forward.push_back(number(stage));
     options.messages.backward.push_back(number(slots.stages + stage));
@@ -133,6 +134,7 @@ std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
   for (const auto* part :
        {&times.messages.forward, &times.messages.backward, &times.passes, &times.block_lengths, &times.gathers})
     for (const Duration duration : *part) slots.push_back(duration.ps);
+  slots.push_back(times.pass_overhead.ps);
   return slots;
 }
 

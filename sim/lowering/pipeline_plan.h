@@ -26,6 +26,7 @@ struct PlanShape {
   std::vector<int> blocks = {};
   /// Parameter gathers that hold up first forward passes: (stage, chunk, block) of each, in the order of their tasks.
   std::vector<std::array<int, 3>> gates = {};
+  bool stands_still = false;  ///< the GPU waits a while before every pass
   friend auto operator<=>(const PlanShape&, const PlanShape&) = default;
 };
 
@@ -35,6 +36,7 @@ struct PlanTimes {
   std::vector<des::Duration> block_lengths = {};  ///< of all passes in turn; empty when no pass is cut
   MessageDurations messages = {};
   std::vector<des::Duration> gathers = {};  ///< in the order of PlanShape::gates
+  des::Duration pass_overhead = {};         ///< zero unless PlanShape::stands_still
 };
 
 /// What one replay gives.

@@ -61,7 +61,8 @@ Pipeline pipeline_of(const Scenario& scenario, const Passes& passes) {
                               .group = scenario.batch.microbatch_group,
                               .style = message_style(scenario),
                               .gradient_blocks = scenario.overlap.grad_reduce},
-                    .times = {.messages = message_durations(scenario)}};
+                    .times = {.messages = message_durations(scenario), .pass_overhead = pass_overhead(scenario)}};
+  pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (scenario.overlap.param_gather) add_gathers(scenario, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
   for_each_pass(scenario, [&](int stage, int chunk, Phase phase) {

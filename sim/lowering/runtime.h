@@ -24,12 +24,14 @@ struct Runtime {
   bool overlap_param_gather = false;
   bool overlap_p2p = false;            ///< interleaved schedules only
   bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
+  bool transformer_engine = false;     ///< layers are Transformer Engine's modules
+  bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves
   bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
   double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
 
   // Fitted numbers, at most six, each explained in the file.
-  double gradient_accumulation_bytes = 8;  ///< memory traffic per weight and micro-batch
+  double gradient_accumulation_bytes = 6;  ///< memory traffic per weight and micro-batch of the kernel that adds
   double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
   double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
   double gemm_factor = 1;                  ///< time of GEMMs inside training, relative to the profile
@@ -37,6 +39,7 @@ struct Runtime {
   Seconds host_per_layer_backward;
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
   Seconds p2p_overhead;                    ///< added to each blocking pipeline message
+  Seconds pass_overhead;                   ///< between two passes of a pipeline stage
   Seconds step_overhead;                   ///< once per step: data, logging, loss
 
   std::vector<std::string> notes;  ///< one line per number with its source, shown as assumptions

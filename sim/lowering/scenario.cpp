@@ -51,9 +51,11 @@ model::LayerContext Scenario::layer_context() const {
           .tensor = parallelism.tensor,
           .context = parallelism.context,
           .sequence_parallel = parallelism.sequence_parallel,
+          .exchange = parallelism.context_exchange,
           .attention = attention,
           .precision = precision,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
+          .fused_accumulation = runtime.fused_accumulation,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
           .overlap_forward_collectives = overlap.tensor_parallel};

@@ -18,6 +18,7 @@ namespace foretoken::lowering {
 struct Parallelism {
   int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
   bool sequence_parallel = false;
+  model::ContextExchange context_exchange = model::ContextExchange::kRing;
   bool embedding_and_head_as_layers = false;  ///< they take the place of one layer each when layers are dealt out
   std::vector<int> layers_per_stage{};        ///< stated by the user; empty: dealt out evenly
 };

@@ -162,6 +162,8 @@ Spread spread_of(const Meaning& meaning) {
       if (meaning.op->stream == OpStream::kTensorComm) return {.data = true, .context = true, .tensor = false};
       if (meaning.op->stream == OpStream::kContextComm) return {.data = true, .context = false, .tensor = true};
       return kEveryRank;
+    case TaskMeaning::kPassOverhead:
+      return {.data = true, .context = false, .tensor = false};
     case TaskMeaning::kGradReduce:
     case TaskMeaning::kParamGather:
       return {.data = false, .context = false, .tensor = true};

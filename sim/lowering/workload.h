@@ -15,6 +15,7 @@ enum class TaskMeaning : std::uint8_t {
   kForward,       ///< a forward pass, or its kernels
   kBackward,      ///< a backward pass, or its kernels
   kHostIssue,     ///< the host issuing a kernel
+  kPassOverhead,  ///< the GPU standing still between two passes
   kSendForward,   ///< activations to the next virtual stage
   kSendBackward,  ///< gradients to the previous virtual stage
   kGradReduce,    ///< data-parallel all-reduce or reduce-scatter of gradients

@@ -85,10 +85,16 @@ OpList head_backward(const Transformer& model, const LayerContext& context) {
   const CollectiveKind kind = context.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   if (beside) ops.collective("reduce head gradient", kind, ends.boundary, true);
   ops.gemm("head weight gradient", OpRole::kHead,
-           {.m = ends.vocabulary, .n = ends.h, .k = ends.T, .pass = GemmPass::kWeightGradient, .precision = precision});
+           {.m = ends.vocabulary,
+            .n = ends.h,
+            .k = ends.T,
+            .pass = GemmPass::kWeightGradient,
+            .precision = precision,
+            .accumulates = context.fused_accumulation});
   if (!beside) ops.collective("reduce head gradient", kind, ends.boundary);
-  ops.memory("accumulate head gradient", OpRole::kAccumulate,
-             context.gradient_accumulation_bytes * static_cast<double>(ends.vocabulary) * ends.hidden);
+  if (!context.fused_accumulation)
+    ops.memory("accumulate head gradient", OpRole::kAccumulate,
+               context.gradient_accumulation_bytes * static_cast<double>(ends.vocabulary) * ends.hidden);
   ops.memory("final norm gradient", OpRole::kHead, 8 * ends.region * ends.hidden);
   return ops.take();
 }

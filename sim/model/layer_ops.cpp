@@ -8,58 +8,12 @@
 // re-gather beside the input gradient, the reduction of the input gradient beside the weight gradient.
 #include "sim/model/layer_ops.h"
 
-#include <algorithm>
-
+#include "sim/model/attention_ops.h"
+#include "sim/model/layer_cut.h"
 #include "sim/model/op_list.h"
 
 namespace foretoken::model {
 namespace {
-
-constexpr double kHalf = 2;  // bytes of a 16-bit element
-
-// Everything a layer's ops need, spelt once.
-struct Cut {
-  const Transformer& model;
-  const LayerContext& context;
-  double tokens;         // T
-  double region;         // R
-  double hidden;         // h
-  std::int64_t T, h;     // the same as GEMM sizes
-  std::int64_t qkv, ad;  // (a+2g)d/t and ad/t
-  std::int64_t f;        // f/t
-  std::int64_t fc1;      // (n_f - 1) f/t
-
-  Cut(const Transformer& m, const LayerContext& c)
-      : model(m),
-        context(c),
-        tokens(c.tokens()),
-        region(c.sequence_parallel ? tokens / c.tensor : tokens),
-        hidden(static_cast<double>(m.hidden)),
-        T(static_cast<std::int64_t>(tokens)),
-        h(m.hidden),
-        qkv((m.heads + 2 * m.kv_heads) * m.head_dim / c.tensor),
-        ad(m.heads * m.head_dim / c.tensor),
-        f(m.ffn_hidden / c.tensor),
-        fc1((m.mlp_matrices() - 1) * f) {}
-
-  [[nodiscard]] double boundary() const { return kHalf * tokens * hidden; }  // bytes of a [T, h] activation
-  [[nodiscard]] double score_elements() const {                              // b a/t s s_kv
-    return static_cast<double>(context.micro_batch * (model.heads / context.tensor)) *
-           static_cast<double>(context.sequence / context.context) * static_cast<double>(context.sequence);
-  }
-  [[nodiscard]] std::int64_t batched_heads() const { return context.micro_batch * (model.heads / context.tensor); }
-  [[nodiscard]] std::int64_t local_sequence() const { return context.sequence / context.context; }
-  // Attention products stay 16 bit, in fp16 where the training is.
-  [[nodiscard]] Precision core_precision() const {
-    return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
-  }
-  [[nodiscard]] bool gathers_qkv() const { return model.kv_heads < context.tensor; }
-  [[nodiscard]] double qkv_bytes() const { return kHalf * tokens * static_cast<double>(qkv); }
-  [[nodiscard]] double key_value_bytes() const {  // K and V of the local tokens
-    const double heads = static_cast<double>(std::max<std::int64_t>(1, model.kv_heads / context.tensor));
-    return 2 * kHalf * tokens * heads * static_cast<double>(model.head_dim);
-  }
-};
 
 double norm_forward_bytes(const Cut& cut) { return 4 * cut.region * cut.hidden; }
 // Kernel: reads gradient and input, writes gradient, and reads the gradient again for gamma and beta (4 x 2 bytes).
@@ -95,22 +49,52 @@ void cast_for_fp8(OpWriter& ops, const Cut& cut, double columns) {
   if (cut.context.precision == Precision::kFp8) ops.memory("fp8 cast", OpRole::kElementwise, 4 * cut.tokens * columns);
 }
 
-void forward_linear(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k) {
-  cast_for_fp8(ops, cut, static_cast<double>(k));
-  ops.gemm(name, OpRole::kLinear, {.m = cut.T, .n = n, .k = k, .precision = cut.context.precision});
+bool overlaps(const Cut& cut) {
+  return cut.context.sequence_parallel && cut.context.overlap_forward_collectives && cut.context.tensor > 1;
 }
 
-void input_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k) {
+// How userbuffers run a GEMM with its collective, as NVIDIA's recipes for 70B to 405B on Hopper state it (NVIDIA/NeMo
+// 0594a70, nemo/collections/llm/recipes/tp_overlap_configs/userbuffers.py).
+// Ring exchange: a rank computes with its own part of the tokens while the next one arrives; copies take no processors.
+Userbuffers ring_exchange(const Cut& cut) {
+  return overlaps(cut) ? Userbuffers{.pieces = cut.context.tensor} : Userbuffers{};
+}
+// Pipeline: four pieces, each reduced and scattered beside the next; num_sm 16 (fc2) and 24 (projection).
+constexpr int kReduceScatterPieces = 4;
+Userbuffers pipelined(const Cut& cut) {
+  return overlaps(cut) ? Userbuffers{.pieces = kReduceScatterPieces, .held_processors = 16} : Userbuffers{};
+}
+// Bulk: a collective of another tensor beside the whole GEMM; num_sm 2 to 4, 24 beside the weight gradient of qkv.
+Userbuffers bulk(const Cut& cut) { return overlaps(cut) ? Userbuffers{.held_processors = 4} : Userbuffers{}; }
+
+void forward_linear(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k,
+                    Userbuffers userbuffers) {
+  cast_for_fp8(ops, cut, static_cast<double>(k));
+  ops.gemm(name, OpRole::kLinear, {.m = cut.T, .n = n, .k = k, .precision = cut.context.precision}, userbuffers);
+}
+
+void input_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k,
+                    Userbuffers userbuffers) {
   cast_for_fp8(ops, cut, static_cast<double>(n));
   ops.gemm(name, OpRole::kLinear,
-           {.m = cut.T, .n = k, .k = n, .pass = GemmPass::kInputGradient, .precision = cut.context.precision});
+           {.m = cut.T, .n = k, .k = n, .pass = GemmPass::kInputGradient, .precision = cut.context.precision},
+           userbuffers);
 }
 
-void weight_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k) {
+void weight_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k,
+                     Userbuffers userbuffers = {}) {
+  const bool fused = cut.context.fused_accumulation;
   ops.gemm(name, OpRole::kLinear,
-           {.m = n, .n = k, .k = cut.T, .pass = GemmPass::kWeightGradient, .precision = cut.context.precision});
-  ops.memory("accumulate gradient", OpRole::kAccumulate,
-             cut.context.gradient_accumulation_bytes * static_cast<double>(n) * static_cast<double>(k));
+           {.m = n,
+            .n = k,
+            .k = cut.T,
+            .pass = GemmPass::kWeightGradient,
+            .precision = cut.context.precision,
+            .accumulates = fused},
+           userbuffers);
+  if (!fused)
+    ops.memory("accumulate gradient", OpRole::kAccumulate,
+               cut.context.gradient_accumulation_bytes * static_cast<double>(n) * static_cast<double>(k));
 }
 
 // Backward of a column-parallel linear: its input gradient must be summed over tensor ranks, its input (with sequence
@@ -119,93 +103,39 @@ void column_backward(OpWriter& ops, const Cut& cut, std::string_view dgrad, std:
   const bool beside = cut.context.overlap_backward_collectives;
   if (cut.context.sequence_parallel) {
     ops.collective("gather input again", CollectiveKind::kAllGather, cut.boundary(), beside);
-    input_gradient(ops, cut, dgrad, n, cut.h);
+    input_gradient(ops, cut, dgrad, n, cut.h, bulk(cut));
     ops.collective("reduce-scatter input gradient", CollectiveKind::kReduceScatter, cut.boundary(), beside);
-    weight_gradient(ops, cut, wgrad, n, cut.h);
+    weight_gradient(ops, cut, wgrad, n, cut.h, bulk(cut));
     return;
   }
-  input_gradient(ops, cut, dgrad, n, cut.h);
+  input_gradient(ops, cut, dgrad, n, cut.h, {});
   if (beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, cut.boundary(), true);
   weight_gradient(ops, cut, wgrad, n, cut.h);
   if (!beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, cut.boundary());
 }
 
-bool userbuffers(const Cut& cut) { return cut.context.sequence_parallel && cut.context.overlap_forward_collectives; }
-
-// Part of a pipelined reduce-scatter that stays behind its GEMM: Transformer Engine cuts it into four pieces
-// (Megatron-Bridge performance guide).
-constexpr double kExposedReduceScatter = 0.25;
+// The last piece of a pipelined reduce-scatter stays behind its GEMM (Megatron-Bridge performance guide).
+constexpr double kExposedReduceScatter = 1.0 / kReduceScatterPieces;
 
 void gather_forward(OpWriter& ops, const Cut& cut) {
   if (cut.context.sequence_parallel)
-    ops.collective("gather tokens", CollectiveKind::kAllGather, cut.boundary(), userbuffers(cut));
+    ops.collective("gather tokens", CollectiveKind::kAllGather, cut.boundary(), overlaps(cut));
 }
 
 // A row-parallel linear and the reduction of its output over tensor ranks.
 void row_forward(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t k, bool reduces) {
-  if (reduces && userbuffers(cut)) {
+  if (reduces && overlaps(cut)) {
     ops.collective("reduce-scatter output beside", CollectiveKind::kReduceScatter,
                    (1 - kExposedReduceScatter) * cut.boundary(), true);
   }
-  forward_linear(ops, cut, name, cut.h, k);
+  forward_linear(ops, cut, name, cut.h, k, reduces ? pipelined(cut) : Userbuffers{});
   if (!reduces) return;
-  if (userbuffers(cut))
+  if (overlaps(cut))
     ops.collective("reduce-scatter output", CollectiveKind::kReduceScatter, kExposedReduceScatter * cut.boundary());
   else if (cut.context.sequence_parallel)
     ops.collective("reduce-scatter output", CollectiveKind::kReduceScatter, cut.boundary());
   else
     ops.collective("all-reduce output", CollectiveKind::kAllReduce, cut.boundary());
-}
-
-GemmShape batched(const Cut& cut, std::int64_t m, std::int64_t n, std::int64_t k, GemmPass pass) {
-  return {.m = m, .n = n, .k = k, .batch = cut.batched_heads(), .pass = pass, .precision = cut.core_precision()};
-}
-
-AttentionShape flash_shape(const Cut& cut, bool backward) {
-  return {.batch = cut.context.micro_batch,
-          .heads = cut.model.heads / cut.context.tensor,
-          .kv_heads = std::max<std::int64_t>(1, cut.model.kv_heads / cut.context.tensor),
-          .q_length = cut.local_sequence(),
-          .kv_length = cut.context.sequence,
-          .head_dim = cut.model.head_dim,
-          .causal = true,
-          .backward = backward,
-          .precision = cut.core_precision()};
-}
-
-void core_forward(OpWriter& ops, const Cut& cut) {
-  if (cut.context.attention == AttentionKind::kFlash) {
-    ops.context_collective("exchange keys and values", cut.key_value_bytes() * cut.context.context);
-    ops.attention("flash attention", flash_shape(cut, false));
-    return;
-  }
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.model.head_dim;
-  const double context_copy = 4 * cut.tokens * static_cast<double>(cut.ad);
-  if (cut.model.kv_heads < cut.model.heads)  // keys and values are repeated for every query head
-    ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
-  ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kForward));
-  ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
-  if (cut.model.attention_dropout > 0) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
-  ops.gemm("values", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kForward));
-  ops.memory("context copy", OpRole::kAttention, context_copy);
-}
-
-void core_backward(OpWriter& ops, const Cut& cut) {
-  if (cut.context.attention == AttentionKind::kFlash) {
-    // Keys and values travel again and their gradients come back: twice the forward message.
-    ops.context_collective("exchange keys, values and gradients", 2 * cut.key_value_bytes() * cut.context.context);
-    ops.attention("flash attention backward", flash_shape(cut, true));
-    return;
-  }
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.model.head_dim;
-  ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.ad));
-  ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kInputGradient));
-  ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
-  if (cut.model.attention_dropout > 0)
-    ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
-  ops.memory("softmax gradient", OpRole::kAttention, 6 * cut.score_elements());
-  ops.gemm("query gradient", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kInputGradient));
-  ops.gemm("key gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
 }
 
 }  // namespace
@@ -222,7 +152,7 @@ OpList layer_forward(const Transformer& model, const LayerContext& context) {
   OpWriter ops(context);
   ops.memory("norm 1", OpRole::kNorm, norm_forward_bytes(cut));
   gather_forward(ops, cut);
-  forward_linear(ops, cut, "qkv", cut.qkv, cut.h);
+  forward_linear(ops, cut, "qkv", cut.qkv, cut.h, ring_exchange(cut));
   if (cut.gathers_qkv()) ops.collective("gather qkv", CollectiveKind::kAllGather, cut.qkv_bytes() * context.tensor);
   ops.memory("rotary embedding", OpRole::kElementwise, rotary_bytes(cut));
   core_forward(ops, cut);
@@ -233,8 +163,8 @@ OpList layer_forward(const Transformer& model, const LayerContext& context) {
   }
   ops.memory("norm 2", OpRole::kNorm, norm_forward_bytes(cut));
   gather_forward(ops, cut);  // also with a parallel residual: fc1 reads norm 2's output
-  forward_linear(ops, cut, "fc1", cut.fc1, cut.h);
-  ops.memory("activation", OpRole::kElementwise, activation_forward_bytes(cut));
+  forward_linear(ops, cut, "fc1", cut.fc1, cut.h, ring_exchange(cut));
+  ops.memory("activation", OpRole::kActivation, activation_forward_bytes(cut));
   row_forward(ops, cut, "fc2", cut.f, true);
   ops.memory("bias dropout add 2", OpRole::kElementwise, residual_forward_bytes(cut));
   return ops.take();
@@ -245,16 +175,17 @@ OpList layer_backward(const Transformer& model, const LayerContext& context) {
   OpWriter ops(context);
   ops.memory("bias dropout add 2 gradient", OpRole::kElementwise, residual_backward_bytes(cut));
   gather_forward(ops, cut);
-  input_gradient(ops, cut, "fc2 input gradient", cut.h, cut.f);
+  input_gradient(ops, cut, "fc2 input gradient", cut.h, cut.f, ring_exchange(cut));
   weight_gradient(ops, cut, "fc2 weight gradient", cut.h, cut.f);
-  ops.memory("activation gradient", OpRole::kElementwise, activation_backward_bytes(cut));
+  ops.memory("activation gradient", OpRole::kActivation, activation_backward_bytes(cut));
   column_backward(ops, cut, "fc1 input gradient", "fc1 weight gradient", cut.fc1);
   ops.memory("norm 2 gradient", OpRole::kNorm, norm_backward_bytes(cut));
-  if (!model.parallel_residual) {
+  const bool gathers = !model.parallel_residual;
+  if (gathers) {
     ops.memory("bias dropout add 1 gradient", OpRole::kElementwise, residual_backward_bytes(cut));
     gather_forward(ops, cut);
   }
-  input_gradient(ops, cut, "projection input gradient", cut.h, cut.ad);
+  input_gradient(ops, cut, "projection input gradient", cut.h, cut.ad, gathers ? ring_exchange(cut) : Userbuffers{});
   weight_gradient(ops, cut, "projection weight gradient", cut.h, cut.ad);
   core_backward(ops, cut);
   ops.memory("qkv gradient concat", OpRole::kAttention, 2 * cut.qkv_bytes());

@@ -13,6 +13,9 @@ namespace foretoken::model {
 
 enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
 
+/// How context-parallel ranks come by the keys and values of the other ranks' tokens.
+enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
+
 /// What the software fuses; each flag that is off adds the separate kernels.
 struct Fusions {
   bool cross_entropy = false;  ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
@@ -25,12 +28,14 @@ struct LayerContext {
   int tensor = 1;                ///< t
   int context = 1;               ///< c
   bool sequence_parallel = false;
+  ContextExchange exchange = ContextExchange::kRing;
   AttentionKind attention = AttentionKind::kFlash;
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
   Fusions fusions;
-  /// Bytes of gradient traffic per weight and micro-batch that accumulating into the main gradient costs: 8 when fused
-  /// into the weight-gradient GEMM (read and write fp32), more when a separate kernel adds.
-  double gradient_accumulation_bytes = 8;
+  /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.
+  bool fused_accumulation = true;
+  /// Otherwise: bytes of traffic per weight and micro-batch of the kernel that adds a gradient to the main gradient.
+  double gradient_accumulation_bytes = 6;
   /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
   bool overlap_backward_collectives = true;
   /// Transformer Engine's tensor-parallel overlap (userbuffers), with sequence parallelism only: gathers run beside the
@@ -56,6 +61,7 @@ enum class OpRole : std::uint8_t {
   kLinear,
   kAttention,
   kNorm,
+  kActivation,
   kElementwise,
   kEmbedding,
   kHead,
@@ -64,13 +70,25 @@ enum class OpRole : std::uint8_t {
   kComm
 };
 
+/// A message to the next rank of the context-parallel ring, while one comes from the rank before.
+struct RingMessage {
+  Bytes payload;
+};
+
+/// How Transformer Engine's userbuffers run a GEMM with its collective.
+struct Userbuffers {
+  int pieces = 1;  ///< the GEMM is cut along m into so many, one after the other, each behind its part of the data
+  int held_processors = 0;  ///< multiprocessors that the collective holds meanwhile
+};
+
 /// One kernel or collective. Kernels run in list order; a collective marked `beside_next` starts when the ops before
 /// it have ended, runs beside the next kernel, and the kernel after that waits for both.
 struct LayerOp {
   std::string_view name;
   OpRole role = OpRole::kElementwise;
-  std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective> work;
+  std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective, RingMessage> work;
   bool beside_next = false;
+  Userbuffers userbuffers{};  ///< of a GEMM
 };
 
 using OpList = std::vector<LayerOp>;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 namespace foretoken::model {
 namespace {
@@ -131,6 +133,86 @@ TEST(LayerOps, UserbuffersExposeAQuarterOfAReduceScatter) {
   for (const LayerOp& op : ops)
     if (op.name == "reduce-scatter output") exposed += std::get<LayerCollective>(op.work).payload.value();
   EXPECT_DOUBLE_EQ(exposed, reduced.payload / 4);
+}
+
+TEST(LayerOps, UserbuffersCutProductsAsTheirCollectiveArrivesOrLeaves) {
+  LayerContext context = cut(4, true, AttentionKind::kFlash);
+  std::map<std::string_view, int> pieces;
+  const auto count = [&pieces](const OpList& ops) {
+    pieces.clear();
+    for (const LayerOp& op : ops)
+      if (std::holds_alternative<GemmShape>(op.work)) pieces[op.name] = op.userbuffers.pieces;
+  };
+  using Pieces = std::map<std::string_view, int>;
+  count(layer_forward(gpt(), context));
+  EXPECT_EQ(pieces, (Pieces{{"qkv", 1}, {"projection", 1}, {"fc1", 1}, {"fc2", 1}})) << "collectives before and after";
+  context.overlap_forward_collectives = true;
+  count(layer_forward(gpt(), context));
+  EXPECT_EQ(pieces, (Pieces{{"qkv", 4}, {"projection", 4}, {"fc1", 4}, {"fc2", 4}}));
+  count(layer_backward(gpt(), context));
+  EXPECT_EQ(pieces["fc2 input gradient"], 4) << "its input arrives from four ranks";
+  EXPECT_EQ(pieces["fc1 input gradient"], 1) << "another tensor is gathered beside it";
+  EXPECT_EQ(pieces["fc1 weight gradient"], 1);
+}
+
+TEST(LayerOps, AFusedGemmAddsToTheMainGradientItself) {
+  LayerContext context = cut(1, false);
+  EXPECT_EQ(memory_bytes(layer_backward(gpt(), context), OpRole::kAccumulate), 0);
+  context.fused_accumulation = false;
+  EXPECT_EQ(memory_bytes(layer_backward(gpt(), context), OpRole::kAccumulate), 6 * layer_matmul_parameters(gpt()));
+  for (const LayerOp& op : layer_backward(gpt(), context))
+    if (const auto* gemm = std::get_if<GemmShape>(&op.work)) {
+      EXPECT_FALSE(gemm->accumulates) << op.name;
+    }
+}
+
+// Operations of fused attention, messages along the ring and bytes of all-to-all in a pass.
+struct Exchanged {
+  double flop = 0, messages = 0, traded = 0;
+  int steps = 0;
+};
+
+Exchanged exchanged(const OpList& ops) {
+  Exchanged sum;
+  for (const LayerOp& op : ops) {
+    if (const auto* attention = std::get_if<AttentionShape>(&op.work)) {
+      sum.flop += attention->flop().value();
+      ++sum.steps;
+    } else if (const auto* message = std::get_if<RingMessage>(&op.work)) {
+      sum.messages += message->payload.value();
+    } else if (const auto* collective = std::get_if<LayerCollective>(&op.work);
+               collective != nullptr && collective->kind == CollectiveKind::kAllToAll) {
+      sum.traded += collective->payload.value();
+    }
+  }
+  return sum;
+}
+
+TEST(LayerOps, ContextParallelRanksShareTheCausalSquareEvenly) {
+  LayerContext context = cut(1, false, AttentionKind::kFlash);
+  const double whole = exchanged(layer_forward(gpt(), context)).flop;
+  for (const ContextExchange exchange :
+       {ContextExchange::kRing, ContextExchange::kAllGather, ContextExchange::kAllToAll}) {
+    context.context = 4;
+    context.exchange = exchange;
+    EXPECT_DOUBLE_EQ(exchanged(layer_forward(gpt(), context)).flop, whole / 4);
+    EXPECT_DOUBLE_EQ(exchanged(layer_backward(gpt(), context)).flop, 2.5 * whole / 4);
+  }
+}
+
+TEST(LayerOps, ARingPassesKeysAndValuesOnAllToAllTradesEverything) {
+  LayerContext context = cut(2, false, AttentionKind::kFlash);
+  context.context = 4;
+  const double tokens = 64 / 4, width = 64 / 2;  // of one rank: T, and h / t of every one of q, k, v
+  const double keys_and_values = 2 * 2 * tokens * width;
+  const Exchanged forward = exchanged(layer_forward(gpt(), context));
+  EXPECT_EQ(forward.steps, 4);
+  EXPECT_DOUBLE_EQ(forward.messages, 3 * keys_and_values);
+  // Once more, twice with the gradients gathered so far, and the gradients' way home.
+  EXPECT_DOUBLE_EQ(exchanged(layer_backward(gpt(), context)).messages, (1 + 2 + 2 + 1) * keys_and_values);
+  context.exchange = ContextExchange::kAllToAll;
+  EXPECT_DOUBLE_EQ(exchanged(layer_forward(gpt(), context)).traded, 2 * 4 * tokens * width) << "q, k, v and output";
+  EXPECT_DOUBLE_EQ(exchanged(layer_backward(gpt(), context)).traded, 2 * 4 * tokens * width);
 }
 
 TEST(LayerOps, FewerKeyValueHeadsThanTensorRanksGatherTheWholeQkv) {

@@ -13,23 +13,24 @@ class OpWriter {
  public:
   explicit OpWriter(const LayerContext& context) : context_(context) {}
 
-  void gemm(std::string_view name, OpRole role, GemmShape shape) { ops_.push_back({name, role, shape, false}); }
+  void gemm(std::string_view name, OpRole role, GemmShape shape, Userbuffers userbuffers = {}) {
+    ops_.push_back({name, role, shape, false, userbuffers});
+  }
   void memory(std::string_view name, OpRole role, double bytes) {
-    if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}, false});
+    if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}});
   }
-  void attention(std::string_view name, AttentionShape shape) {
-    ops_.push_back({name, OpRole::kAttention, shape, false});
-  }
+  void attention(std::string_view name, AttentionShape shape) { ops_.push_back({name, OpRole::kAttention, shape}); }
   /// A tensor-parallel collective; nothing when one rank holds the layer.
   void collective(std::string_view name, CollectiveKind kind, double payload, bool beside_next = false) {
     if (context_.tensor > 1)
       ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kTensor}, beside_next});
   }
-  /// A context-parallel collective beside the next kernel; nothing without context parallelism.
-  void context_collective(std::string_view name, double payload) {
-    if (context_.context > 1)
-      ops_.push_back({name, OpRole::kComm,
-                      LayerCollective{CollectiveKind::kAllGather, Bytes(payload), CommGroup::kContext}, true});
+  /// A context-parallel collective that the next kernel waits for.
+  void context_collective(std::string_view name, CollectiveKind kind, double payload) {
+    ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kContext}});
+  }
+  void context_message(std::string_view name, double payload, bool beside_next) {
+    ops_.push_back({name, OpRole::kComm, RingMessage{Bytes(payload)}, beside_next});
   }
   [[nodiscard]] OpList take() { return std::move(ops_); }
 

@@ -1,8 +1,9 @@
 // What each pipeline stage did during a run.
 //
 // Inside a pass time is split as its own timing says (compute, then tensor, then context communication, then host).
-// Outside passes an instant belongs to the optimizer and other work of the stage, then to its data-parallel
-// communication, then to a pipeline message that it sends or receives; what is left is waiting for another stage.
+// Outside passes an instant belongs to what separates two passes (host), then to the optimizer and other work of the
+// stage, then to its data-parallel communication, then to a pipeline message that it sends or receives; what is left is
+// waiting for another stage.
 #include "sim/observe/stage_times.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
   // A pass that waited for parameters is longer than its work.
   split.data_comm.ps = coverage.add(std::move(passes)) - inside.ps;
 
-  std::vector<Interval> optimizer, other, tensor, data, messages;
+  std::vector<Interval> between, optimizer, other, tensor, data, messages;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
     const Interval span{run.start[task].ps, run.end[task].ps};
@@ -89,12 +90,16 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
       case TaskMeaning::kStepOverhead:
         if (meaning.stage == stage) other.push_back(span);
         break;
+      case TaskMeaning::kPassOverhead:
+        if (meaning.stage == stage) between.push_back(span);
+        break;
       case TaskMeaning::kForward:
       case TaskMeaning::kBackward:
       case TaskMeaning::kHostIssue:
         break;
     }
   }
+  split.host.ps += coverage.add(std::move(between));
   split.optimizer.ps = coverage.add(std::move(optimizer));
   split.other.ps = coverage.add(std::move(other));
   split.tensor_comm.ps += coverage.add(std::move(tensor));

@@ -18,6 +18,7 @@ void add_task(Gantt& chart, const Meaning& meaning, des::Instant begin, des::Ins
     case TaskMeaning::kForward:
     case TaskMeaning::kBackward:
     case TaskMeaning::kHostIssue:
+    case TaskMeaning::kPassOverhead:
       return;  // passes are drawn whole
     case TaskMeaning::kSendForward:
     case TaskMeaning::kSendBackward:

@@ -35,6 +35,8 @@ std::string_view name_of(TaskMeaning kind) {
       return "backward";
     case TaskMeaning::kHostIssue:
       return "launch";
+    case TaskMeaning::kPassOverhead:
+      return "between passes";
     case TaskMeaning::kSendForward:
       return "send activations";
     case TaskMeaning::kSendBackward:
