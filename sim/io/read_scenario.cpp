@@ -122,36 +122,59 @@ Scenario read_scenario(const Document& document, Findings& findings) {
   return scenario;
 }
 
-/// From a parsed document to a scenario; throws when anything was found wrong on the way.
-Scenario complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
+/// The document with its bases and the overrides merged in; throws when anything was found wrong on the way.
+Document merged(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
   if (const auto wrong = wrong_data_folder()) findings.complaints.push_back({"FORETOKEN_DATA", "", *wrong});
   if (document) document = with_bases(std::move(*document), kScenarios, findings);
   findings.throw_if_wrong();
-  document->source.notes_defaults = true;
   for (const std::string& assignment : sets) apply_set(document->value, assignment, findings);
   findings.throw_if_wrong();
-  Scenario scenario = read_scenario(*document, findings);
+  return std::move(*document);
+}
+
+/// From a merged document to a scenario; throws when anything was found wrong on the way.
+Scenario complete(Document document, Findings& findings) {
+  document.source.notes_defaults = true;
+  Scenario scenario = read_scenario(document, findings);
   findings.throw_if_wrong();
   scenario.defaulted = std::move(findings.defaulted);
   return scenario;
+}
+
+std::optional<Document> open_scenario(const fs::path& path, Findings& findings) {
+  std::error_code error;
+  if (fs::exists(path, error) || is_path(path.string())) return document_from_file(path, findings);
+  const auto named = find_data_file(kScenarios, path.string());
+  if (!named) findings.complaints.push_back({printable(path.string()), "", unknown_name(kScenarios, path.string())});
+  findings.throw_if_wrong();
+  return document_from_file(*named, findings);
+}
+
+std::string text_of(Document document) {
+  anchor_references(document.value, document.source.folder);
+  return document.value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
 
 Scenario read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
-  std::error_code error;
-  if (fs::exists(path, error) || is_path(path.string()))
-    return complete(document_from_file(path, findings), sets, findings);
-  const auto named = find_data_file(kScenarios, path.string());
-  if (!named) findings.complaints.push_back({printable(path.string()), "", unknown_name(kScenarios, path.string())});
-  findings.throw_if_wrong();
-  return complete(document_from_file(*named, findings), sets, findings);
+  return complete(merged(open_scenario(path, findings), sets, findings), findings);
 }
 
 Scenario read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
   Findings findings;
-  return complete(document_from_text(text, origin, findings), sets, findings);
+  return complete(merged(document_from_text(text, origin, findings), sets, findings), findings);
+}
+
+std::string merged_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+  Findings findings;
+  return text_of(merged(open_scenario(path, findings), sets, findings));
+}
+
+std::string merged_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
+  Findings findings;
+  return text_of(merged(document_from_text(text, origin, findings), sets, findings));
 }
 
 }  // namespace foretoken::io

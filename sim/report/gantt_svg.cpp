@@ -221,21 +221,28 @@ class Drawing {
   std::string out_;
 };
 
-}  // namespace
-
-std::string gantt_svg(const std::vector<Gantt>& charts) {
+// A page sizes and styles its drawings itself; a file stands alone.
+std::string element(const std::vector<Gantt>& charts, bool for_page) {
   des::Duration axis;
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
   Drawing drawing(charts, axis);
   const double height = drawing.height(charts);
   drawing.legend();
   for (const Gantt& chart : charts) drawing.chart(chart);
+  const std::string size =
+      for_page ? std::string("class=\"gantt\"") : fmt::format("width=\"{:.0f}\" height=\"{:.0f}\"", kWidth, height);
   return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-             "height=\"{1:.0f}\" role=\"img\">\n<title>Pipeline schedule over time</title>\n{2}"
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" {2} role=\"img\">\n"
+             "<title>Pipeline schedule over time</title>\n{3}"
              "<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-             kWidth, height, kStyle) +
+             kWidth, height, size, for_page ? "" : kStyle) +
          drawing.take() + "</svg>\n";
 }
+
+}  // namespace
+
+std::string gantt_svg(const std::vector<Gantt>& charts) { return element(charts, false); }
+
+std::string gantt_svg_for_page(const std::vector<Gantt>& charts) { return element(charts, true); }
 
 }  // namespace foretoken::report
