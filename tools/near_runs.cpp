@@ -29,7 +29,7 @@ class Difference {
   void size(std::string_view name, double here, double there, double weight) {
     const double doublings = std::abs(std::log2(there / here));
     distance_ += weight * doublings;
-    if (doublings > 0.3) words_.push_back(fmt::format("{} {}", name, report::in_words(there)));
+    if (doublings > 0.3) words_.push_back(fmt::format("{} {}", report::in_words(there), name));
   }
   void kind(std::string_view words, bool differs, double weight) {
     if (!differs) return;
@@ -54,11 +54,12 @@ Difference difference(const Scenario& here, const Scenario& there) {
   d.kind(there.cluster.gpu.architecture + " generation",
          here.cluster.gpu.architecture != there.cluster.gpu.architecture, 3);
   d.kind(there.runtime.name, here.runtime.name != there.runtime.name, 1);
-  d.size("tensor", here.parallelism.tensor, there.parallelism.tensor, 0.5);
-  d.size("pipeline", here.parallelism.pipeline, there.parallelism.pipeline, 0.5);
-  d.size("sequence", static_cast<double>(here.batch.sequence_length), static_cast<double>(there.batch.sequence_length),
-         0.5);
-  d.size("micro-batch", static_cast<double>(here.batch.micro), static_cast<double>(there.batch.micro), 0.25);
+  d.size("tensor ranks", here.parallelism.tensor, there.parallelism.tensor, 0.5);
+  d.size("stages", here.parallelism.pipeline, there.parallelism.pipeline, 0.5);
+  d.size("tokens a sequence", static_cast<double>(here.batch.sequence_length),
+         static_cast<double>(there.batch.sequence_length), 0.5);
+  d.size("sequences a micro-batch", static_cast<double>(here.batch.micro), static_cast<double>(there.batch.micro),
+         0.25);
   d.kind("other precision", bytes_per_element(here.precision) != bytes_per_element(there.precision), 1);
   d.kind("other recomputation", here.recompute.granularity != there.recompute.granularity, 0.5);
   return d;

@@ -11,7 +11,8 @@ namespace {
 std::string way(const GroupShape& shape, const lowering::Scenario& scenario) {
   const NodeLinks& links = scenario.cluster.links;
   if (shape.nodes > 1)
-    return fmt::format("network, {} nodes, {} of {} NICs each", shape.nodes, shape.ranks_per_node, links.nics);
+    return fmt::format("network, {} nodes; {} such group{} on the {} NICs of a node", shape.nodes,
+                       shape.groups_per_node, shape.groups_per_node == 1 ? "" : "s", links.nics);
   return links.nvlink_per_gpu > BytesPerSecond(0) ? "NVLink inside a node" : "PCIe inside a node";
 }
 

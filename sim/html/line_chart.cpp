@@ -51,7 +51,7 @@ class Scale {
   [[nodiscard]] std::vector<double> y_ticks() const {
     if (!chart_.logarithmic_y) return round_ticks(y_low_, y_high_, 4);
     std::vector<double> ticks;
-    const bool few = y_high_ / y_low_ < 30;
+    const bool few = y_high_ / y_low_ < 300;
     for (double ten = std::pow(10, std::floor(std::log10(y_low_))); ten <= y_high_; ten *= 10)
       for (const double digit : {1.0, 2.0, 5.0})
         if ((few || digit == 1) && ten * digit >= y_low_ && ten * digit <= y_high_) ticks.push_back(ten * digit);

@@ -12,7 +12,10 @@ namespace foretoken::html {
 /// `text` for use between tags and in attributes: & < > " escaped, control characters as spaces.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// JSON for a script element: "</" cannot end it.
+/// An amount with three digits: 1.51 million.
+[[nodiscard]] std::string in_words3(double amount);
+
+/// JSON for a script element: nothing in it ends the element, for "<", which stands in strings only, is escaped.
 [[nodiscard]] std::string script_json(std::string json);
 
 [[nodiscard]] std::string paragraph(std::string_view text, std::string_view style = "");

@@ -73,6 +73,22 @@ std::string edge(const std::vector<MemoryBin>& bins, Value y) {
   return commands;
 }
 
+// What stays through the step, in the order of kParts; the workspaces are what `other` holds beside short-lived
+// tensors.
+struct Layer {
+  const char* style;
+  double bytes;
+};
+
+std::vector<Layer> static_layers(const ReportData& data, std::size_t stage) {
+  const report::StageMemory& m = data.base.metrics.memory.per_stage[stage];
+  const double workspaces = static_bytes(data, stage) - (m.weights + m.gradients + m.optimizer).value();
+  return {{"m-weights", m.weights.value()},
+          {"m-gradients", m.gradients.value()},
+          {"m-optimizer", m.optimizer.value()},
+          {"m-other", workspaces}};
+}
+
 std::string over_time(const ReportData& data, std::size_t stage) {
   constexpr double kHeight = 250, kTop = 20, kBottom = 26;
   constexpr std::size_t kBins = 460;
@@ -82,18 +98,22 @@ std::string over_time(const ReportData& data, std::size_t stage) {
   const auto y_of = [&](double bytes) { return kHeight - kBottom - bytes / full * (kHeight - kTop - kBottom); };
   const std::vector<MemoryBin> bins = memory_bins(data, stage, kBins);
   Svg svg(kWidth, kHeight, fmt::format("Memory of stage {} over one step", stage));
-  const std::string close = fmt::format("V{:.1f}H{:.1f}Z", y_of(0), kLabel);
+  const std::string close = fmt::format("V{:.1f}H{:.1f}Z", y_of(fixed), kLabel);
   svg.path("m-other", edge(bins, [&](const MemoryBin& bin) { return y_of(fixed + bin.total); }) + close);
   svg.path("m-activations", edge(bins, [&](const MemoryBin& bin) { return y_of(fixed + bin.activations); }) + close);
-  svg.rect("m-static", kLabel, y_of(fixed), kWidth - kLabel - kRight, y_of(0) - y_of(fixed));
+  double bottom = 0;
+  for (const Layer& layer : static_layers(data, stage)) {
+    svg.rect(layer.style, kLabel, y_of(bottom + layer.bytes), kWidth - kLabel - kRight,
+             y_of(bottom) - y_of(bottom + layer.bytes));
+    bottom += layer.bytes;
+  }
   for (const double tick : round_ticks(0, full / kGib, 5)) {
     svg.line("grid over", kLabel, y_of(tick * kGib), kWidth - kRight, y_of(tick * kGib));
     svg.text("num dim", kLabel - 8, y_of(tick * kGib) + 4, "end", fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
   }
   const double length = data.base.metrics.step_time.value();
   for (const double tick : round_ticks(0, length, 8))
-    svg.text("num dim", kLabel + tick / length * (kWidth - kLabel - kRight), kHeight - 8, "middle",
-             report::time_text(Seconds(tick)));
+    svg.text("num dim", kLabel + tick / length * (kWidth - kLabel - kRight), kHeight - 8, "middle", tick_time(tick));
   svg.line("limit", kLabel, y_of(limit), kWidth - kRight, y_of(limit));
   svg.text("limit-text", kWidth - kRight, y_of(limit) - 5, "end", "capacity less what lies outside the allocator");
   return svg.take();

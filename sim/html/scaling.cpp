@@ -1,6 +1,8 @@
 // The same job on fewer and on more GPUs: throughput, days, cost.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "sim/html/line_chart.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
@@ -57,9 +59,9 @@ std::string cost_chart(const ReportData& data, const std::string& currency) {
                      .x_title = "GPUs",
                      .curves = {curve_of(
                          data, "s2", [](const Metrics& m) { return *m.run->cost; },
-                         [](const Metrics& m) { return report::in_words(*m.run->cost) + ' ' + m.run->currency; })},
+                         [](const Metrics& m) { return in_words3(*m.run->cost) + ' ' + m.run->currency; })},
                      .logarithmic_y = false,
-                     .y_label = [](double y) { return report::in_words(y); }});
+                     .y_label = in_words3});
 }
 
 std::string mfu_chart(const ReportData& data) {
@@ -69,7 +71,7 @@ std::string mfu_chart(const ReportData& data) {
                          data, "s2", [](const Metrics& m) { return m.mfu; },
                          [](const Metrics& m) { return report::percent(m.mfu); })},
                      .logarithmic_y = false,
-                     .y_label = [](double y) { return report::percent(y); }});
+                     .y_label = [](double y) { return report::plain(100 * y) + " %"; }});
 }
 
 std::string table_of(const ReportData& data, const Variant& first) {
@@ -99,7 +101,7 @@ std::string table_of(const ReportData& data, const Variant& first) {
         Table::number(m.mfu, report::percent(m.mfu)),
         Table::text(m.memory.fits ? "yes" : "no")};
     if (has_run) cells.push_back(Table::number(m.run->days, report::significant(m.run->days, 3)));
-    if (has_cost) cells.push_back(Table::number(*m.run->cost, report::in_words(*m.run->cost)));
+    if (has_cost) cells.push_back(Table::number(*m.run->cost, in_words3(*m.run->cost)));
     table.add(std::move(cells), each.is_base);
   }
   return table.html();

@@ -33,6 +33,7 @@ std::string sensitivity(const ReportData& data) {
   };
   for (const app::Sensitivity& each : data.sensitivity) {
     svg.text("", kLabel - 12, y + kBar - 4.5, "end", each.name);
+    if (each.swing().value() / base < 1e-4) svg.text("dim", kMiddle + 8, y + kBar - 4.5, "start", "no effect");
     bar(each, each.smaller, "c-less", "smaller");
     bar(each, each.larger, "c-more", "larger");
     y += kRow;

@@ -38,13 +38,19 @@ void Svg::path(std::string_view style, std::string_view commands) {
   put("<path class=\"{}\" d=\"{}\"/>\n", style, commands);
 }
 
+std::string tick_time(double seconds) {
+  if (seconds == 0) return "0";
+  const double scale = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
+  return fmt::format("{:.4g} {}", seconds * scale, scale == 1 ? "s" : scale == 1e3 ? "ms" : "us");
+}
+
 std::vector<double> round_ticks(double low, double high, int count) {
   std::vector<double> ticks;
   if (!(high > low)) return {low};
   const double raw = (high - low) / count, magnitude = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / magnitude;
   const double step = (ratio > 5 ? 10 : ratio > 2 ? 5 : ratio > 1 ? 2 : 1) * magnitude;
-  for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) ticks.push_back(k * step);
+  for (double k = std::ceil(low / step - 1e-9) + 0.0; k * step <= high + 1e-9 * step; ++k) ticks.push_back(k * step);
   return ticks;
 }
 

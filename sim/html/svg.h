@@ -34,6 +34,9 @@ class Svg {
   std::string out_;
 };
 
+/// Seconds as an axis shows them: "20 s", "2.5 ms"; 0 is "0".
+[[nodiscard]] std::string tick_time(double seconds);
+
 /// Round numbers that part [low, high] into about `count` intervals.
 [[nodiscard]] std::vector<double> round_ticks(double low, double high, int count);
 

@@ -54,7 +54,7 @@ function firstReaching(lane, time) {
 }
 
 function timeText(seconds) {
-  const [scale, unit] = seconds >= 1 || seconds === 0 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  const [scale, unit] = seconds >= 1 || seconds === 0 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : [1e6, "us"];
   return `${Number((seconds * scale).toPrecision(4))} ${unit}`;
 }
 

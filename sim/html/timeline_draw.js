@@ -1,6 +1,6 @@
-// Draws the pipeline over time on a canvas. Bars narrower than a pixel are summed up column by column, so that the work
-// of a frame is bounded by the bars of the view, and what is drawn by the pixels.
-const axisHeight = 26, labelWidth = 66, stripShare = 0.22;
+// Draws the pipeline over time on a canvas. Bars too narrow to be told apart are summed up in bins a few pixels wide,
+// whose heights show the shares of time: the rectangles of a frame are bounded by the pixels, not by the bars.
+const axisHeight = 26, labelWidth = 66, stripShare = 0.22, narrowest = 3, binPixels = 8;
 
 function colours() {
   const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
@@ -70,35 +70,40 @@ class TimelineDrawing {
   }
 
   drawLane(bars, top, height, view) {
-    const narrow = new Map();  // column -> time by activity
-    const perPixel = (view.to - view.from) / this.plotWidth;
+    const dense = new Map();  // bin -> its extent and time by activity
+    const perPixel = (view.to - view.from) / this.plotWidth, binTime = binPixels * perPixel;
     for (let i = firstReaching(bars, view.from); i < bars.count && bars.begin[i] < view.to; ++i) {
       if (bars.end[i] <= view.from) continue;
       const width = (bars.end[i] - bars.begin[i]) / perPixel;
-      if (width >= 1.5) this.drawBar(bars, i, this.x(bars.begin[i], view), width, top, height);
-      else this.addNarrow(narrow, bars, i, view, perPixel);
+      if (width >= narrowest) this.drawBar(bars, i, this.x(bars.begin[i], view), width, top, height);
+      else this.addToBins(dense, bars, i, binTime);
     }
-    for (const [column, shares] of narrow) {
+    for (const [bin, sum] of dense) {
+      // Where the neighbouring bin is empty, the first and the last bar keep their exact times.
+      const from = dense.has(bin - 1) ? bin * binTime : sum.from, to = dense.has(bin + 1) ? (bin + 1) * binTime : sum.to;
+      const x = this.x(from, view), width = Math.max(0.7, this.x(to, view) - x);
       let bottom = top + height;
-      shares.forEach((time, activity) => {
-        const part = Math.min(1, time / perPixel) * height;
-        if (part <= 0) return;
+      sum.times.forEach((time, activity) => {
+        if (time === 0) return;
+        const part = Math.max(0.7, Math.min(1, time / (to - from)) * height);
         bottom -= part;
         this.context.fillStyle = this.colour.activity[activity];
-        this.context.fillRect(labelWidth + column, Math.max(top, bottom), 1, part);
+        this.context.fillRect(x, Math.max(top, bottom), width, part);
       });
     }
   }
 
-  addNarrow(narrow, bars, i, view, perPixel) {
-    for (let from = bars.begin[i]; from < bars.end[i];) {
-      const column = Math.floor((from - view.from) / perPixel);
-      const to = Math.min(bars.end[i], view.from + (column + 1) * perPixel);
-      if (!(to > from)) break;
-      let shares = narrow.get(column);
-      if (!shares) narrow.set(column, shares = [0, 0, 0, 0, 0]);
-      shares[bars.activity[i]] += to - from;
-      from = to;
+  // Bins stand at whole multiples of their width in time, so that they keep still while the view moves.
+  addToBins(dense, bars, i, binTime) {
+    const last = Math.floor(bars.end[i] / binTime);
+    for (let bin = Math.floor(bars.begin[i] / binTime); bin <= last; ++bin) {
+      const from = Math.max(bars.begin[i], bin * binTime), to = Math.min(bars.end[i], (bin + 1) * binTime);
+      if (to <= from) continue;
+      let sum = dense.get(bin);
+      if (!sum) dense.set(bin, sum = { from, to, times: [0, 0, 0, 0, 0] });
+      sum.from = Math.min(sum.from, from);
+      sum.to = Math.max(sum.to, to);
+      sum.times[bars.activity[i]] += to - from;
     }
   }
 
@@ -118,17 +123,21 @@ class TimelineDrawing {
     if (right - left > 6.2 * number.length) pen.fillText(number, (left + right) / 2, top + height / 2 + 3.7);
   }
 
-  // A line through the middle of what has no slack, from stage to stage.
+  // A line through the middle of the stages that have no slack, from one to the next. Steps that a pixel cannot show
+  // are left out.
   drawPath(view) {
-    const pen = this.context;
+    const pen = this.context, shift = this.rowHeight * (1 - stripShare) / 2;
+    const least = 0.75 * (view.to - view.from) / this.plotWidth;
     pen.beginPath();
-    let before = null;
-    for (const [row, lane, begin, end] of this.data.path) {
-      const [top, height] = this.laneBox(row, lane), y = top + height / 2;
-      if (end < view.from || begin > view.to) { before = null; continue; }
-      if (before !== null) pen.lineTo(this.x(begin, view), y); else pen.moveTo(this.x(begin, view), y);
+    let drawn = false, row = -1;
+    for (const [at, , begin, end] of this.data.path) {
+      if (end < view.from || begin > view.to) { drawn = false; continue; }
+      if (end - begin < least && drawn && at !== row) continue;
+      const y = at * this.rowHeight + shift;
+      if (drawn) pen.lineTo(this.x(begin, view), y); else pen.moveTo(this.x(begin, view), y);
       pen.lineTo(this.x(end, view), y);
-      before = y;
+      drawn = true;
+      row = at;
     }
     pen.lineJoin = "round";
     pen.strokeStyle = this.colour.panel;
@@ -152,7 +161,7 @@ class TimelineDrawing {
     const pen = this.context, unit = this.data.unit_s, span = (view.to - view.from) * unit;
     const raw = span / Math.max(2, this.plotWidth / 120), magnitude = 10 ** Math.floor(Math.log10(raw)), ratio = raw / magnitude;
     const step = (ratio > 5 ? 10 : ratio > 2 ? 5 : ratio > 1 ? 2 : 1) * magnitude;
-    const [scale, name] = step >= 0.1 ? [1, "s"] : step >= 1e-4 ? [1e3, "ms"] : [1e6, "µs"];
+    const [scale, name] = step >= 0.1 ? [1, "s"] : step >= 1e-4 ? [1e3, "ms"] : [1e6, "us"];
     const digits = Math.max(0, -Math.floor(Math.log10(step * scale) + 1e-9)), bottom = this.height - axisHeight;
     pen.font = "12px system-ui, sans-serif";
     pen.textAlign = "center";

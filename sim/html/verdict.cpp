@@ -30,8 +30,7 @@ std::string sentence(const ReportData& data) {
   if (!m.run)
     return fmt::format("{} on {} takes {} a step, {} tokens a second.", scenario.model.name, machine,
                        report::time_text(m.step_time), report::significant(m.tokens_per_s, 3));
-  const std::string cost =
-      m.run->cost ? fmt::format(" and costs {} {}", report::in_words(*m.run->cost), m.run->currency) : "";
+  const std::string cost = m.run->cost ? fmt::format(" and costs {} {}", in_words3(*m.run->cost), m.run->currency) : "";
   return fmt::format("Training {} on {} tokens with {} takes {}{}.", scenario.model.name,
                      report::in_words(m.run->tokens), machine, report::days_text(m.run->days), cost);
 }
@@ -68,7 +67,7 @@ std::string verdict(const ReportData& data) {
     html += tile("Whole run", report::days_text(m.run->days),
                  fmt::format("{} GPU hours", report::in_words(std::round(m.run->gpu_hours))));
     if (m.run->cost)
-      html += tile("Cost", fmt::format("{} {}", report::in_words(*m.run->cost), m.run->currency),
+      html += tile("Cost", fmt::format("{} {}", in_words3(*m.run->cost), m.run->currency),
                    fmt::format("{} {} per billion tokens", report::significant(*m.run->cost / m.run->tokens * 1e9, 3),
                                m.run->currency));
   }

@@ -41,16 +41,20 @@ void add_messages(GroupTraffic& traffic, int stage, const lowering::LoweredStep&
   }
 }
 
-// Gradients out, parameters in: each of the stage's parameters once.
+// Gradients out, parameters in: each of the stage's parameters once, and the tied embedding between the ends.
 void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& scenario,
                   const lowering::LoweredStep& step, const des::RunResult& run) {
+  const int last = static_cast<int>(step.workload.stages.size()) - 1;
   bool reduces = false, gathers = false;
   for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
     const Meaning& meaning = step.workload.meaning[task];
+    const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie && (stage == 0 || stage == last);
     const bool reduce = meaning.kind == TaskMeaning::kGradReduce, gather = meaning.kind == TaskMeaning::kParamGather;
-    if ((!reduce && !gather) || meaning.stage != stage) continue;
+    if (!tie && ((!reduce && !gather) || meaning.stage != stage)) continue;
     ++traffic.operations;
     traffic.time += span_of(task, run);
+    if (tie)
+      traffic.payload += Bytes(lowering::local_token_table(scenario) * lowering::gradient_element_bytes(scenario));
     reduces = reduces || reduce;
     gathers = gathers || gather;
   }
