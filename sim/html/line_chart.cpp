@@ -14,7 +14,7 @@
 namespace foretoken::html {
 namespace {
 
-constexpr double kLeft = 64, kRight = 18, kTop = 34, kBottom = 46;
+constexpr double kLeft = 84, kRight = 18, kTop = 34, kBottom = 46;
 
 // Data to drawing units.
 class Scale {

@@ -41,7 +41,15 @@ std::string schedules(const ReportData& data) {
   return paragraph(
              "The same job under other schedules, everything else kept. Bubble: idle time of the pipeline over the "
              "work of its busiest stage; ideal: (p - 1) / (v m).") +
-         table.html() + "<figure class=\"wide\">" + report::gantt_svg_for_page(charts) + "</figure>\n";
+         table.html() +
+         legend({{"forward", "forward"},
+                 {"backward", "backward"},
+                 {"step", "optimizer, step end"},
+                 {"message", "pipeline message"},
+                 {"data", "data-parallel communication"},
+                 {"hatched", "bubble"}}) +
+         paragraph("Where passes are too many to draw, heights are shares of time.", "remark") +
+         "<figure class=\"wide\">" + report::gantt_svg_for_page(charts) + "</figure>\n";
 }
 
 }  // namespace foretoken::html

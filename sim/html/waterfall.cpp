@@ -23,7 +23,7 @@ std::vector<Part> parts_of(const report::TimeSplit& t) {
                       {"pipeline communication", "c-pipeline", t.pipeline_comm},
                       {"data-parallel communication", "c-data", t.data_parallel_comm},
                       {"optimizer", "c-step", t.optimizer},
-                      {"bubble (waiting for another stage)", "c-bubble", t.bubble},
+                      {"bubble: waits for a stage", "c-bubble", t.bubble},
                       {"host", "c-host", t.host},
                       {"other", "c-other", t.other}};
   std::vector<Part> parts;

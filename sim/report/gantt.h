@@ -42,7 +42,8 @@ struct Gantt {
 /// passes, stretches of time are drawn as one, their heights showing the shares of what happened in them.
 inline constexpr std::size_t kMostRectangles = 5000;
 [[nodiscard]] std::string gantt_svg(const std::vector<Gantt>& charts);
-/// The same as an element of a page that has the classes and the pattern "h" of gantt_svg's style itself.
+/// The same as an element of a page that has the classes and the pattern "h" of gantt_svg's style itself, and explains
+/// them.
 [[nodiscard]] std::string gantt_svg_for_page(const std::vector<Gantt>& charts);
 
 /// The same for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
