@@ -1,6 +1,9 @@
-// Draws the pipeline over time on a canvas. Bars too narrow to be told apart are summed up in bins a few pixels wide,
-// whose heights show the shares of time: the rectangles of a frame are bounded by the pixels, not by the bars.
-const axisHeight = 26, labelWidth = 66, stripShare = 0.22, narrowest = 3, binPixels = 8;
+// Draws the pipeline over time on a canvas. Where the bars of a lane are too many to be told apart, they are summed up in
+// bins a few pixels wide, whose heights show the shares of time: the rectangles of a frame are bounded by the pixels, not
+// by the bars.
+const axisHeight = 26, labelWidth = 66, stripShare = 0.22;
+const fewestPixels = 5;  // for each bar of a lane, or they are summed up
+const binPixels = 8, widestInBin = 24;
 
 function colours() {
   const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
@@ -70,13 +73,16 @@ class TimelineDrawing {
   }
 
   drawLane(bars, top, height, view) {
-    const dense = new Map();  // bin -> its extent and time by activity
     const perPixel = (view.to - view.from) / this.plotWidth, binTime = binPixels * perPixel;
-    for (let i = firstReaching(bars, view.from); i < bars.count && bars.begin[i] < view.to; ++i) {
-      if (bars.end[i] <= view.from) continue;
-      const width = (bars.end[i] - bars.begin[i]) / perPixel;
-      if (width >= narrowest) this.drawBar(bars, i, this.x(bars.begin[i], view), width, top, height);
-      else this.addToBins(dense, bars, i, binTime);
+    const first = firstReaching(bars, view.from);
+    let last = first;
+    while (last < bars.count && bars.begin[last] < view.to) ++last;
+    const narrow = last - first > this.plotWidth / fewestPixels ? widestInBin * perPixel : 0;
+    const dense = new Map();  // bin -> its extent and time by activity
+    for (let i = first; i < last; ++i) {
+      const time = bars.end[i] - bars.begin[i];
+      if (time < narrow) this.addToBins(dense, bars, i, binTime);
+      else if (bars.end[i] > view.from) this.drawBar(bars, i, this.x(bars.begin[i], view), Math.max(0.7, time / perPixel), top, height);
     }
     for (const [bin, sum] of dense) {
       // Where the neighbouring bin is empty, the first and the last bar keep their exact times.
@@ -110,9 +116,14 @@ class TimelineDrawing {
   drawBar(bars, i, x, width, top, height) {
     const pen = this.context, activity = bars.activity[i], isPass = activity < 2;
     const pale = isPass && this.data.chunks > 1 ? 0.45 * bars.chunk[i] / (this.data.chunks - 1) : 0;
-    pen.globalAlpha = 1 - pale;
+    const drawn = width - (width > 4 ? 0.75 : 0);
+    if (pale > 0) {  // the hatching of bubbles must not shine through
+      pen.fillStyle = this.colour.panel;
+      pen.fillRect(x, top, drawn, height);
+      pen.globalAlpha = 1 - pale;
+    }
     pen.fillStyle = this.colour.activity[activity];
-    pen.fillRect(x, top, width - (width > 4 ? 0.75 : 0), height);
+    pen.fillRect(x, top, drawn, height);
     pen.globalAlpha = 1;
     const number = String(bars.microbatch[i]);
     if (!isPass || height < 9 || width < 8 + 6.2 * number.length) return;
@@ -123,10 +134,9 @@ class TimelineDrawing {
     if (right - left > 6.2 * number.length) pen.fillText(number, (left + right) / 2, top + height / 2 + 3.7);
   }
 
-  // A line through the middle of the stages that have no slack, from one to the next. Steps that a pixel cannot show
-  // are left out.
+  // A line along the foot of the passes without slack, from stage to stage. Steps that a pixel cannot show are left out.
   drawPath(view) {
-    const pen = this.context, shift = this.rowHeight * (1 - stripShare) / 2;
+    const pen = this.context, shift = this.laneBox(0, 0)[1] - 2;
     const least = 0.75 * (view.to - view.from) / this.plotWidth;
     pen.beginPath();
     let drawn = false, row = -1;
