@@ -61,6 +61,8 @@ const std::vector<Wrong> kWrong = {
     {"impossible shape",
      {"schedule", "show", "interleaved-1f1b", "--stages", "4", "--microbatches", "6", "--chunks", "2"},
      "expected 6 micro-batches to fill groups of 4"},
+    {"a report on a folder", {"report", "gpt3-175b-1024-a100", "-o", "/tmp"}, "/tmp: cannot be written"},
+    {"a report without a scenario", {"report"}, "foretoken report: SCENARIO is required"},
     {"nothing to vary", {"whatif", "gpt3-175b-1024-a100"}, "expected --vary KEY=VALUE,VALUE,... or --tornado"},
     {"a varied key without values", {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.micro"}, "expected KEY=VALUE,"},
     {"a misspelt varied key",

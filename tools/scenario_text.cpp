@@ -17,4 +17,8 @@ lowering::Scenario ScenarioSource::read(std::span<const std::string> sets) const
   return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
 }
 
+std::string ScenarioSource::merged(std::span<const std::string> sets) const {
+  return text_ ? io::merged_scenario_text(*text_, file_, sets) : io::merged_scenario_file(file_, sets);
+}
+
 }  // namespace foretoken::tools

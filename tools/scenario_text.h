@@ -15,6 +15,8 @@ class ScenarioSource {
   /// A file or a name; "-" reads all of standard input.
   explicit ScenarioSource(std::string file);
   [[nodiscard]] lowering::Scenario read(std::span<const std::string> sets) const;
+  /// The question itself as JSON, overrides applied.
+  [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
 
  private:
   std::string file_;

@@ -172,7 +172,22 @@ Document scenario_document(std::string_view text, const std::string& origin, std
   return complete(document_from_text(text, origin, findings), sets, findings);
 }
 
+std::string text_of(Document document) {
+  anchor_references(document.value, document.source.folder);
+  return document.value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
+
+std::string merged_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+  Findings findings;
+  return text_of(scenario_document(path, sets, findings));
+}
+
+std::string merged_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
+  Findings findings;
+  return text_of(scenario_document(text, origin, sets, findings));
+}
 
 Scenario read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;

@@ -62,6 +62,11 @@ OpStream stream_of(const model::LayerOp& op) {
   return collective->group == model::CommGroup::kTensor ? OpStream::kTensorComm : OpStream::kContextComm;
 }
 
+Bytes payload_of(const model::LayerOp& op) {
+  const auto* collective = std::get_if<model::LayerCollective>(&op.work);
+  return collective == nullptr ? Bytes(0) : collective->payload;
+}
+
 // Host time of one layer pass is dealt out evenly over its ops (they are launched by the same Python code).
 TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_total) {
   TimedOps result;
@@ -73,7 +78,8 @@ TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_
                       .stream = stream_of(op),
                       .duration = duration_of(op_time(scenario, op)),
                       .host = duration_of(host),
-                      .beside_next = op.beside_next});
+                      .beside_next = op.beside_next,
+                      .payload = payload_of(op)});
   return result;
 }
 

@@ -21,6 +21,7 @@ struct TimedOp {
   des::Duration duration;
   des::Duration host;
   bool beside_next = false;  ///< runs beside the next kernel; the kernel after that waits for it
+  Bytes payload{};           ///< of collectives, as in CollectiveShape
 };
 using TimedOps = std::vector<TimedOp>;
 

@@ -22,7 +22,8 @@ void add_task(Gantt& chart, const Meaning& meaning, des::Instant begin, des::Ins
       return;  // passes are drawn whole
     case TaskMeaning::kSendForward:
     case TaskMeaning::kSendBackward:
-      row.communication.push_back({begin, end, Activity::kMessage});
+      row.communication.push_back(
+          {begin, end, Activity::kMessage, static_cast<int>(meaning.microbatch), meaning.chunk});
       return;
     case TaskMeaning::kEmbeddingTie:
       chart.rows.front().communication.push_back({begin, end, Activity::kDataParallel});

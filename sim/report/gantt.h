@@ -17,7 +17,7 @@ enum class Activity : std::uint8_t { kForward, kBackward, kStepEnd, kMessage, kD
 struct GanttBar {
   des::Instant begin, end;
   Activity activity = Activity::kForward;
-  int microbatch = 0, chunk = 0;  ///< of passes
+  int microbatch = 0, chunk = 0;  ///< of passes and messages
 };
 
 /// One pipeline stage: its passes and the optimizer, and below them its communication. Both in order of begin; bars of
@@ -42,6 +42,9 @@ struct Gantt {
 /// passes, stretches of time are drawn as one, their heights showing the shares of what happened in them.
 inline constexpr std::size_t kMostRectangles = 5000;
 [[nodiscard]] std::string gantt_svg(const std::vector<Gantt>& charts);
+/// The same as an element of a page that has the classes and the pattern "h" of gantt_svg's style itself, and explains
+/// them.
+[[nodiscard]] std::string gantt_svg_for_page(const std::vector<Gantt>& charts);
 
 /// The same for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
 /// they share `axis`, the length that the full width stands for.

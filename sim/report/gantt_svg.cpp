@@ -67,7 +67,7 @@ std::string escaped(std::string_view text) {
 // Draws charts into one text.
 class Drawing {
  public:
-  Drawing(const std::vector<Gantt>& charts, des::Duration axis) : axis_(axis) {
+  Drawing(const std::vector<Gantt>& charts, des::Duration axis, bool for_page) : axis_(axis), for_page_(for_page) {
     std::size_t rows = 0;
     for (const Gantt& chart : charts) rows += chart.rows.size();
     row_height_ = std::clamp(900.0 / static_cast<double>(std::max<std::size_t>(rows, 1)), 9.0, 26.0);
@@ -76,8 +76,9 @@ class Drawing {
   }
 
   [[nodiscard]] double height(const std::vector<Gantt>& charts) const {
-    double height = kLegend;
-    for (const Gantt& chart : charts) height += kTitle + row_height_ * static_cast<double>(chart.rows.size()) + kAxis;
+    double height = for_page_ ? 0 : kLegend;
+    for (const Gantt& chart : charts)
+      height += title_height(chart) + row_height_ * static_cast<double>(chart.rows.size()) + kAxis;
     return height;
   }
 
@@ -100,8 +101,9 @@ class Drawing {
   }
 
   void chart(const Gantt& chart) {
-    put("<text class=\"t\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>\n", kLeft, y_ + 17, escaped(chart.title));
-    y_ += kTitle;
+    if (!chart.title.empty())
+      put("<text class=\"t\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>\n", kLeft, y_ + 17, escaped(chart.title));
+    y_ += title_height(chart);
     const double top = y_, gap = gap_of(chart);
     const std::size_t label_every = static_cast<std::size_t>(std::ceil(12 / row_height_));
     for (std::size_t r = 0; r < chart.rows.size(); ++r) {
@@ -115,6 +117,7 @@ class Drawing {
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:
+  [[nodiscard]] static double title_height(const Gantt& chart) { return chart.title.empty() ? 4 : kTitle; }
   template <class... Args>
   void put(fmt::format_string<Args...> form, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), form, std::forward<Args>(args)...);
@@ -215,27 +218,35 @@ class Drawing {
 
   static constexpr double kLeastShare = 0.02;  // thinner parts are not drawn
   des::Duration axis_;
+  bool for_page_;  // the page explains the colours
   double row_height_ = 20, y_ = 0;
   std::size_t budget_ = kMostRectangles;  // rectangles of one chart
   bool any_condensed_ = false;
   std::string out_;
 };
 
-}  // namespace
-
-std::string gantt_svg(const std::vector<Gantt>& charts) {
+// A page sizes, styles and explains its drawings itself; a file stands alone.
+std::string element(const std::vector<Gantt>& charts, bool for_page) {
   des::Duration axis;
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
-  Drawing drawing(charts, axis);
+  Drawing drawing(charts, axis, for_page);
   const double height = drawing.height(charts);
-  drawing.legend();
+  if (!for_page) drawing.legend();
   for (const Gantt& chart : charts) drawing.chart(chart);
+  const std::string size =
+      for_page ? std::string("class=\"gantt\"") : fmt::format("width=\"{:.0f}\" height=\"{:.0f}\"", kWidth, height);
   return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-             "height=\"{1:.0f}\" role=\"img\">\n<title>Pipeline schedule over time</title>\n{2}"
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" {2} role=\"img\">\n"
+             "<title>Pipeline schedule over time</title>\n{3}"
              "<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-             kWidth, height, kStyle) +
+             kWidth, height, size, for_page ? "" : kStyle) +
          drawing.take() + "</svg>\n";
 }
+
+}  // namespace
+
+std::string gantt_svg(const std::vector<Gantt>& charts) { return element(charts, false); }
+
+std::string gantt_svg_for_page(const std::vector<Gantt>& charts) { return element(charts, true); }
 
 }  // namespace foretoken::report

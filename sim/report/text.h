@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/lowering/scenario.h"
 #include "sim/observe/stage_times.h"
@@ -17,6 +19,8 @@ namespace foretoken::report {
 // Its sections, each ending with a newline.
 [[nodiscard]] std::string headline_text(const lowering::Scenario& scenario, const Metrics& metrics, const Paint& paint);
 [[nodiscard]] std::string configuration_text(const lowering::Scenario& scenario, const Paint& paint);
+/// The configuration as labels and words; * marks a default.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> configuration_rows(const lowering::Scenario& scenario);
 [[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
 [[nodiscard]] std::string memory_text(const Memory& memory, const Paint& paint);
 

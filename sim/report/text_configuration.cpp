@@ -118,23 +118,25 @@ std::string overlap_row(const lowering::Scenario& scenario, const Resolved& reso
 
 }  // namespace
 
-std::string configuration_text(const lowering::Scenario& scenario, const Paint& paint) {
+std::vector<std::pair<std::string, std::string>> configuration_rows(const lowering::Scenario& scenario) {
   const Resolved resolved(scenario);
-  const std::pair<const char*, std::string> rows[] = {
-      {"model", model_row(scenario.model)},
-      {"cluster", cluster_row(scenario)},
-      {"costs", fmt::format("{}, {}", resolved("/profile", "profile " + scenario.profile.name),
-                            resolved("/runtime", "runtime " + scenario.runtime.name))},
-      {"parallelism", parallelism_row(scenario, resolved)},
-      {"schedule", resolved("/schedule", scenario.schedule)},
-      {"batch", batch_row(scenario, resolved)},
-      {"precision", precision_row(scenario, resolved)},
-      {"optimizer",
-       fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
-                   resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
-      {"overlap", overlap_row(scenario, resolved)}};
+  return {{"model", model_row(scenario.model)},
+          {"cluster", cluster_row(scenario)},
+          {"costs", fmt::format("{}, {}", resolved("/profile", "profile " + scenario.profile.name),
+                                resolved("/runtime", "runtime " + scenario.runtime.name))},
+          {"parallelism", parallelism_row(scenario, resolved)},
+          {"schedule", resolved("/schedule", scenario.schedule)},
+          {"batch", batch_row(scenario, resolved)},
+          {"precision", precision_row(scenario, resolved)},
+          {"optimizer",
+           fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
+                       resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
+          {"overlap", overlap_row(scenario, resolved)}};
+}
+
+std::string configuration_text(const lowering::Scenario& scenario, const Paint& paint) {
   std::string text = title_text("Configuration", "as resolved; * marks a default", paint);
-  for (const auto& [label, value] : rows) text += paragraph("  " + pad_right(label, 14), value);
+  for (const auto& [label, value] : configuration_rows(scenario)) text += paragraph("  " + pad_right(label, 14), value);
   return text;
 }
 

@@ -1,0 +1,10 @@
+// The page, its style and its scripts, as they stand in this folder; embedded at build time.
+#pragma once
+
+#include <string_view>
+
+namespace foretoken::html {
+
+extern const std::string_view kPageHtml, kReportCss, kPageJs, kTablesJs, kTimelineDataJs, kTimelineDrawJs, kTimelineJs;
+
+}  // namespace foretoken::html

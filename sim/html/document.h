@@ -1,0 +1,13 @@
+// A report as one HTML file that needs nothing else: no network, no script to be read.
+#pragma once
+
+#include <string>
+
+#include "sim/html/report_data.h"
+
+namespace foretoken::html {
+
+/// The whole file. The same data give the same bytes.
+[[nodiscard]] std::string document(const ReportData& data);
+
+}  // namespace foretoken::html

@@ -1,0 +1,80 @@
+// The page: well formed where it matters, complete, without a word to the outside, the same every time.
+#include "sim/html/document.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/html/markup.h"
+#include "sim/io/read_scenario.h"
+#include "sim/observe/critical_path.h"
+
+namespace foretoken::html {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+app::Simulation shipped(const std::string& name, const std::vector<std::string>& sets = {}) {
+  return app::simulate(
+      io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json", sets));
+}
+
+std::string page_of(const app::Simulation& base, const std::string& json = "{}") {
+  return document({.base = base,
+                   .critical_path = observe::critical_path(base.step.workload, base.run),
+                   .communication = observe::communication(base.scenario, base.step, base.run, base.observations),
+                   .schedules = {},
+                   .scaling = {},
+                   .alternatives = {},
+                   .sensitivity = app::sensitivities(base.scenario, 0.1),
+                   .near_runs = {},
+                   .command = "foretoken report x",
+                   .version = "1",
+                   .scenario_json = json});
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++found;
+  return found;
+}
+
+TEST(Document, HasItsSectionsAndNothingFromElsewhere) {
+  const app::Simulation base = shipped("gpt3-175b-1024-a100");
+  const std::string page = page_of(base);
+  for (const char* id : {"verdict", "configuration", "step", "timeline-section", "memory", "communication",
+                         "sensitivity", "assumptions", "reproduce"})
+    EXPECT_EQ(count(page, "<section id=\"" + std::string(id) + "\">"), 1U) << id;
+  EXPECT_THAT(page, Not(HasSubstr("id=\"schedules\""))) << "a section without content is left out";
+  for (const char* outside : {"src=", "http-equiv=\"refresh\"", "@import", "url(http", "<link"})
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  EXPECT_THAT(page, Not(HasSubstr("{{"))) << "every place is filled";
+  EXPECT_EQ(page, page_of(shipped("gpt3-175b-1024-a100")));
+}
+
+TEST(Document, ElementsThatOpenClose) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  for (const std::string element : {"section", "table", "svg", "script", "figure", "div", "p", "ul", "dl", "thead"})
+    EXPECT_EQ(count(page, "<" + element + ">") + count(page, "<" + element + " "), count(page, "</" + element + ">"))
+        << element;
+}
+
+TEST(Document, TextOfTheUserStaysText) {
+  const app::Simulation base = shipped("gpt-22b-8-a100-sp", {"name=\"<script>alert(1)</script> & \\\"x\\\"\""});
+  const std::string page = page_of(base, R"({"name":"</script><script>alert(2)</script><!--"})");
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt; &amp;"));
+}
+
+TEST(Document, OneGpuHasNoPipelineToSpeakOf) {
+  const app::Simulation base =
+      shipped("llama-2-7b-8-a100", {"gpus=1", "parallelism={}", "batch.micro=1", "batch.global=1"});
+  EXPECT_THAT(page_of(base), HasSubstr("nothing is exchanged"));
+}
+
+TEST(ScriptJson, CannotEndItsElement) {
+  EXPECT_EQ(script_json(R"({"a":"</script><!--"})"), R"({"a":"\u003c/script>\u003c!--"})");
+}
+
+}  // namespace
+}  // namespace foretoken::html

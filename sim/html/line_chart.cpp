@@ -1,0 +1,121 @@
+// Curves over a logarithmic axis of sizes.
+#include "sim/html/line_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/html/markup.h"
+#include "sim/html/svg.h"
+#include "sim/report/number.h"
+
+namespace foretoken::html {
+namespace {
+
+constexpr double kLeft = 84, kRight = 18, kTop = 34, kBottom = 46;
+
+// Data to drawing units.
+class Scale {
+ public:
+  explicit Scale(const LineChart& chart) : chart_(chart) {
+    bool first = true;
+    for (const Curve& curve : chart.curves)
+      for (const CurvePoint& p : curve.points) {
+        const double low = p.interval ? p.interval->first : p.y, high = p.interval ? p.interval->second : p.y;
+        x_low_ = first ? p.x : std::min(x_low_, p.x);
+        x_high_ = first ? p.x : std::max(x_high_, p.x);
+        y_low_ = first ? low : std::min(y_low_, low);
+        y_high_ = first ? high : std::max(y_high_, high);
+        first = false;
+      }
+    x_low_ /= 1.15;
+    x_high_ *= 1.15;
+    if (chart.logarithmic_y) {
+      y_low_ /= 1.25;
+      y_high_ *= 1.25;
+    } else {
+      y_low_ = 0;
+      y_high_ *= 1.08;
+    }
+  }
+  [[nodiscard]] double x(double value) const {
+    return kLeft + std::log(value / x_low_) / std::log(x_high_ / x_low_) * (chart_.width - kLeft - kRight);
+  }
+  [[nodiscard]] double y(double value) const {
+    const double part = chart_.logarithmic_y ? std::log(value / y_low_) / std::log(y_high_ / y_low_)
+                                             : (value - y_low_) / (y_high_ - y_low_);
+    return chart_.height - kBottom - part * (chart_.height - kTop - kBottom);
+  }
+  [[nodiscard]] std::vector<double> y_ticks() const {
+    if (!chart_.logarithmic_y) return round_ticks(y_low_, y_high_, 4);
+    std::vector<double> ticks;
+    const bool few = y_high_ / y_low_ < 300;
+    for (double ten = std::pow(10, std::floor(std::log10(y_low_))); ten <= y_high_; ten *= 10)
+      for (const double digit : {1.0, 2.0, 5.0})
+        if ((few || digit == 1) && ten * digit >= y_low_ && ten * digit <= y_high_) ticks.push_back(ten * digit);
+    return ticks;
+  }
+
+ private:
+  const LineChart& chart_;
+  double x_low_ = 1, x_high_ = 2, y_low_ = 0, y_high_ = 1;
+};
+
+void axes(Svg& svg, const LineChart& chart, const Scale& scale) {
+  const double bottom = chart.height - kBottom;
+  svg.text("title", 0, 16, "start", chart.title);
+  for (const double tick : scale.y_ticks()) {
+    svg.line("grid", kLeft, scale.y(tick), chart.width - kRight, scale.y(tick));
+    svg.text("num dim", kLeft - 8, scale.y(tick) + 4, "end", chart.y_label(tick));
+  }
+  std::set<double> sizes;
+  for (const Curve& curve : chart.curves)
+    for (const CurvePoint& p : curve.points) sizes.insert(p.x);
+  double last = -1e9;
+  for (const double size : sizes) {
+    svg.line("axis", scale.x(size), bottom, scale.x(size), bottom + 4);
+    if (scale.x(size) - last < 46) continue;
+    svg.text("num dim", scale.x(size), bottom + 18, "middle", report::whole(size));
+    last = scale.x(size);
+  }
+  svg.line("axis", kLeft, bottom, chart.width - kRight, bottom);
+  svg.text("dim", (kLeft + chart.width - kRight) / 2, chart.height - 8, "middle", chart.x_title);
+}
+
+std::string route(const std::vector<std::pair<double, double>>& points) {
+  std::string commands;
+  for (const auto& [x, y] : points) commands += fmt::format("{}{:.1f} {:.1f}", commands.empty() ? "M" : "L", x, y);
+  return commands;
+}
+
+void band(Svg& svg, const Curve& curve, const Scale& scale) {
+  std::vector<std::pair<double, double>> outline;
+  for (const CurvePoint& p : curve.points)
+    if (p.interval) outline.emplace_back(scale.x(p.x), scale.y(p.interval->second));
+  for (auto p = curve.points.rbegin(); p != curve.points.rend(); ++p)
+    if (p->interval) outline.emplace_back(scale.x(p->x), scale.y(p->interval->first));
+  if (outline.size() > 2) svg.path(fmt::format("band {}", curve.style), route(outline) + "Z");
+}
+
+}  // namespace
+
+std::string line_chart(const LineChart& chart) {
+  const Scale scale(chart);
+  Svg svg(chart.width, chart.height, chart.title);
+  axes(svg, chart, scale);
+  for (const Curve& curve : chart.curves) band(svg, curve, scale);
+  for (const Curve& curve : chart.curves) {
+    std::vector<std::pair<double, double>> points;
+    for (const CurvePoint& p : curve.points) points.emplace_back(scale.x(p.x), scale.y(p.y));
+    svg.path(fmt::format("line {}", curve.style), route(points));
+    if (curve.style == "ideal") continue;
+    for (const CurvePoint& p : curve.points)
+      svg.circle(fmt::format("point {}{}", curve.style, p.is_marked ? " marked" : ""), scale.x(p.x), scale.y(p.y),
+                 p.is_marked ? 6 : 4, escaped(p.hint));
+  }
+  return svg.take();
+}
+
+}  // namespace foretoken::html

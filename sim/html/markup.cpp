@@ -1,0 +1,78 @@
+// Pieces of HTML.
+#include "sim/html/markup.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/report/number.h"
+
+namespace foretoken::html {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n')
+      out += ' ';
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string in_words3(double amount) {
+  const double digit = amount > 0 ? std::pow(10, std::floor(std::log10(amount)) - 2) : 1;
+  return report::in_words(std::round(amount / digit) * digit);
+}
+
+std::string script_json(std::string json) {
+  for (std::size_t at = json.find('<'); at != json.npos; at = json.find('<', at)) json.replace(at, 1, "\\u003c");
+  return json;
+}
+
+std::string paragraph(std::string_view text, std::string_view style) {
+  return style.empty() ? fmt::format("<p>{}</p>\n", escaped(text))
+                       : fmt::format("<p class=\"{}\">{}</p>\n", style, escaped(text));
+}
+
+std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries) {
+  std::string html = "<ul class=\"legend\">";
+  for (const auto& [style, name] : entries)
+    html += fmt::format(
+        "<li><svg width=\"12\" height=\"12\" aria-hidden=\"true\"><rect class=\"{}\" width=\"12\" "
+        "height=\"12\" rx=\"2\"/></svg>{}</li>",
+        style, escaped(name));
+  return html + "</ul>\n";
+}
+
+std::string Table::html(bool sortable) const {
+  std::string html = fmt::format("<div class=\"table\"><table{}>\n<thead><tr>", sortable ? " class=\"sortable\"" : "");
+  for (const Head& head : heads_)
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", head.is_number ? " class=\"n\"" : "", escaped(head.text));
+  html += "</tr></thead>\n<tbody>\n";
+  for (const Row& row : rows_) {
+    html += row.is_marked ? "<tr class=\"marked\">" : "<tr>";
+    for (std::size_t c = 0; c < row.cells.size(); ++c) {
+      const Cell& cell = row.cells[c];
+      const std::string sort = cell.sort ? fmt::format(" data-sort=\"{:.9g}\"", *cell.sort) : "";
+      // A short row ends with a note that spans the rest.
+      const bool is_note = c + 1 == row.cells.size() && row.cells.size() < heads_.size();
+      const std::string span = is_note               ? fmt::format(" colspan=\"{}\" class=\"note\"", heads_.size() - c)
+                               : heads_[c].is_number ? std::string(" class=\"n\"")
+                                                     : std::string();
+      html += fmt::format("<td{}{}>{}</td>", span, sort, cell.html);
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+}  // namespace foretoken::html

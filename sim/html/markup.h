@@ -1,0 +1,53 @@
+// Pieces of HTML: escaped text, tables, legends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace foretoken::html {
+
+/// `text` for use between tags and in attributes: & < > " escaped, control characters as spaces.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+/// An amount with three digits: 1.51 million.
+[[nodiscard]] std::string in_words3(double amount);
+
+/// JSON for a script element: nothing in it ends the element, for "<", which stands in strings only, is escaped.
+[[nodiscard]] std::string script_json(std::string json);
+
+[[nodiscard]] std::string paragraph(std::string_view text, std::string_view style = "");
+
+/// Coloured squares with their meanings; classes as in report.css.
+[[nodiscard]] std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);
+
+/// Rows under a header. With JavaScript a sortable table sorts by a click on its header.
+class Table {
+ public:
+  struct Head {
+    std::string text;
+    bool is_number = true;  ///< right aligned
+  };
+  struct Cell {
+    std::string html;
+    std::optional<double> sort{};  ///< else it sorts by its text
+  };
+  explicit Table(std::vector<Head> heads) : heads_(std::move(heads)) {}
+  /// Text, escaped.
+  [[nodiscard]] static Cell text(std::string_view text) { return {escaped(text), std::nullopt}; }
+  [[nodiscard]] static Cell number(double value, std::string_view text) { return {escaped(text), value}; }
+  void add(std::vector<Cell> cells, bool is_marked = false) { rows_.push_back({std::move(cells), is_marked}); }
+  [[nodiscard]] std::string html(bool sortable = false) const;
+
+ private:
+  struct Row {
+    std::vector<Cell> cells;
+    bool is_marked;
+  };
+  std::vector<Head> heads_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace foretoken::html

@@ -1,0 +1,173 @@
+// Memory of every stage against the capacity, and of the fullest one over time.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/html/markup.h"
+#include "sim/html/memory_curve.h"
+#include "sim/html/sections.h"
+#include "sim/html/svg.h"
+#include "sim/report/number.h"
+
+namespace foretoken::html {
+namespace {
+
+constexpr double kWidth = 1000, kLabel = 76, kRight = 24;
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+struct Part {
+  const char* name;
+  const char* style;
+  Bytes report::StageMemory::*bytes;
+};
+constexpr Part kParts[] = {{"weights", "m-weights", &report::StageMemory::weights},
+                           {"gradients", "m-gradients", &report::StageMemory::gradients},
+                           {"optimizer state", "m-optimizer", &report::StageMemory::optimizer},
+                           {"activations", "m-activations", &report::StageMemory::activations},
+                           {"workspaces, short-lived", "m-other", &report::StageMemory::other}};
+
+std::size_t fullest_stage(const report::Memory& memory) {
+  std::size_t fullest = 0;
+  for (std::size_t s = 1; s < memory.per_stage.size(); ++s)
+    if (memory.per_stage[s].peak > memory.per_stage[fullest].peak) fullest = s;
+  return fullest;
+}
+
+std::string stage_bars(const report::Memory& memory) {
+  const auto stages = static_cast<double>(memory.per_stage.size());
+  const double row = std::clamp(640 / stages, 8.0, 26.0), bar = row * 0.76;
+  const double full = std::max(memory.capacity.value(), (memory.peak + memory.outside_allocator).value()) * 1.02;
+  const double scale = (kWidth - kLabel - kRight) / full, bottom = row * stages + 22;
+  Svg svg(kWidth, bottom + 22, "Memory of one GPU of each stage at its peak");
+  for (const double tick : round_ticks(0, full / kGib, 8)) {
+    svg.line("grid", kLabel + tick * kGib * scale, 16, kLabel + tick * kGib * scale, bottom);
+    svg.text("num dim", kLabel + tick * kGib * scale, bottom + 16, "middle",
+             fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
+  }
+  const auto label_every = static_cast<std::size_t>(13 / row) + 1;
+  for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
+    const double y = 20 + row * static_cast<double>(s);
+    double x = kLabel;
+    if (s % label_every == 0) svg.text("num", kLabel - 10, y + bar / 2 + 4, "end", fmt::format("stage {}", s));
+    const auto part = [&](const char* style, const char* name, Bytes bytes) {
+      svg.rect(style, x, y, bytes.value() * scale, bar,
+               fmt::format("stage {}: {} {}", s, name, report::binary_bytes(bytes)));
+      x += bytes.value() * scale;
+    };
+    for (const Part& each : kParts) part(each.style, each.name, memory.per_stage[s].*each.bytes);
+    part("m-outside", "outside the allocator", memory.outside_allocator);
+  }
+  const double capacity = kLabel + memory.capacity.value() * scale;
+  svg.line("limit", capacity, 14, capacity, bottom);
+  svg.text("limit-text", capacity - 6, 11, "end", fmt::format("capacity {}", report::binary_bytes(memory.capacity)));
+  return svg.take();
+}
+
+// Upper edge of an area, as a path from left to right.
+template <class Value>
+std::string edge(const std::vector<MemoryBin>& bins, Value y) {
+  const double step = (kWidth - kLabel - kRight) / static_cast<double>(bins.size());
+  std::string commands = fmt::format("M{:.1f} {:.1f}", kLabel, y(bins.front()));
+  for (std::size_t b = 0; b < bins.size(); ++b)
+    commands += fmt::format("V{:.1f}H{:.1f}", y(bins[b]), kLabel + step * static_cast<double>(b + 1));
+  return commands;
+}
+
+// What stays through the step, in the order of kParts; the workspaces are what `other` holds beside short-lived
+// tensors.
+struct Layer {
+  const char* style;
+  double bytes;
+};
+
+std::vector<Layer> static_layers(const ReportData& data, std::size_t stage) {
+  const report::StageMemory& m = data.base.metrics.memory.per_stage[stage];
+  const double workspaces = static_bytes(data, stage) - (m.weights + m.gradients + m.optimizer).value();
+  return {{"m-weights", m.weights.value()},
+          {"m-gradients", m.gradients.value()},
+          {"m-optimizer", m.optimizer.value()},
+          {"m-other", workspaces}};
+}
+
+std::string over_time(const ReportData& data, std::size_t stage) {
+  constexpr double kHeight = 250, kTop = 20, kBottom = 26;
+  constexpr std::size_t kBins = 460;
+  const report::Memory& memory = data.base.metrics.memory;
+  const double fixed = static_bytes(data, stage), limit = (memory.capacity - memory.outside_allocator).value();
+  const double full = std::max(limit, memory.per_stage[stage].peak.value()) * 1.05;
+  const auto y_of = [&](double bytes) { return kHeight - kBottom - bytes / full * (kHeight - kTop - kBottom); };
+  const std::vector<MemoryBin> bins = memory_bins(data, stage, kBins);
+  Svg svg(kWidth, kHeight, fmt::format("Memory of stage {} over one step", stage));
+  const std::string close = fmt::format("V{:.1f}H{:.1f}Z", y_of(fixed), kLabel);
+  svg.path("m-other", edge(bins, [&](const MemoryBin& bin) { return y_of(fixed + bin.total); }) + close);
+  svg.path("m-activations", edge(bins, [&](const MemoryBin& bin) { return y_of(fixed + bin.activations); }) + close);
+  double bottom = 0;
+  for (const Layer& layer : static_layers(data, stage)) {
+    svg.rect(layer.style, kLabel, y_of(bottom + layer.bytes), kWidth - kLabel - kRight,
+             y_of(bottom) - y_of(bottom + layer.bytes));
+    bottom += layer.bytes;
+  }
+  for (const double tick : round_ticks(0, full / kGib, 5)) {
+    svg.line("grid over", kLabel, y_of(tick * kGib), kWidth - kRight, y_of(tick * kGib));
+    svg.text("num dim", kLabel - 8, y_of(tick * kGib) + 4, "end", fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
+  }
+  const double length = data.base.metrics.step_time.value();
+  for (const double tick : round_ticks(0, length, 8))
+    svg.text("num dim", kLabel + tick / length * (kWidth - kLabel - kRight), kHeight - 8, "middle", tick_time(tick));
+  svg.line("limit", kLabel, y_of(limit), kWidth - kRight, y_of(limit));
+  svg.text("limit-text", kWidth - kRight, y_of(limit) - 5, "end", "capacity less what lies outside the allocator");
+  return svg.take();
+}
+
+std::string table_of(const report::Memory& memory) {
+  Table table({{"stage"},
+               {"layers"},
+               {"weights"},
+               {"gradients"},
+               {"optimizer"},
+               {"activations"},
+               {"other"},
+               {"peak"},
+               {"free"},
+               {"most micro-batches alive"}});
+  for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
+    const report::StageMemory& stage = memory.per_stage[s];
+    std::vector<Table::Cell> cells{Table::number(static_cast<double>(s), fmt::format("{}", s)),
+                                   Table::number(stage.layers, report::whole(stage.layers))};
+    for (const Part& part : kParts)
+      cells.push_back(Table::number((stage.*part.bytes).value(), report::gib(stage.*part.bytes)));
+    cells.push_back(Table::number(stage.peak.value(), report::gib(stage.peak)));
+    const Bytes free = memory.capacity - memory.outside_allocator - stage.peak;
+    cells.push_back(Table::number(free.value(), report::gib(free)));
+    cells.push_back(Table::number(stage.peak_microbatch_chunks, report::whole(stage.peak_microbatch_chunks)));
+    table.add(std::move(cells));
+  }
+  return table.html();
+}
+
+}  // namespace
+
+std::string memory(const ReportData& data) {
+  const report::Memory& memory = data.base.metrics.memory;
+  const std::size_t fullest = fullest_stage(memory);
+  std::string html = paragraph(fmt::format(
+      "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
+      "NCCL buffers). Most of the fullest stage, {}, is {}.",
+      report::binary_bytes(memory.outside_allocator), fullest, memory.dominant));
+  html += legend({{"m-weights", "weights"},
+                  {"m-gradients", "gradients"},
+                  {"m-optimizer", "optimizer state"},
+                  {"m-activations", "activations"},
+                  {"m-other", "workspaces, short-lived"},
+                  {"m-outside", "outside the allocator"}});
+  html += stage_bars(memory);
+  html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) + over_time(data, fullest);
+  const bool is_long = memory.per_stage.size() > 16;
+  if (is_long)
+    html += "<details><summary>All stages in numbers, GiB</summary>\n";
+  else
+    html += "<h3>In numbers, GiB</h3>\n";
+  return html + table_of(memory) + (is_long ? "</details>\n" : "");
+}
+
+}  // namespace foretoken::html

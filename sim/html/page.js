@@ -1,0 +1,26 @@
+// Starts what the page can do with scripts; without them everything is there to be read.
+document.documentElement.classList.add("script");
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+const themeChanged = () => document.dispatchEvent(new Event("themechange"));
+prefersDark.addEventListener("change", themeChanged);
+document.getElementById("theme").addEventListener("click", () => {
+  const root = document.documentElement, isDark = root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+  themeChanged();
+});
+
+for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);
+
+document.getElementById("download").addEventListener("click", () => {
+  const link = document.createElement("a");
+  link.href = "data:application/json;charset=utf-8," + encodeURIComponent(document.getElementById("scenario").textContent);
+  link.download = "scenario.json";
+  link.click();
+});
+
+addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
+
+startTimeline(document.getElementById("timeline"), document.getElementById("timeline-tip"),
+  document.getElementById("timeline-range"), document.getElementById("show-path"),
+  readTimeline(document.getElementById("timeline-data")));

@@ -1,0 +1,50 @@
+// Everything a report shows; sections read it and nothing else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/app/sensitivity.h"
+#include "sim/app/simulate.h"
+#include "sim/des/task_graph.h"
+#include "sim/observe/communication.h"
+#include "sim/report/gantt.h"
+#include "sim/report/metrics.h"
+
+namespace foretoken::html {
+
+/// Another configuration of the same job, or why it cannot be.
+struct Variant {
+  std::string label;
+  bool is_base = false;  ///< the scenario as it is
+  std::optional<report::Metrics> metrics;
+  std::string why_not;
+  int gpus = 0;
+  report::Gantt chart;  ///< of schedules
+};
+
+/// A published run near the scenario, predicted.
+struct NearRun {
+  std::string set, id, source;
+  int gpus = 0;
+  Seconds measured, predicted;
+  bool fitted = false;     ///< took part in fitting a number
+  double distance = 0;     ///< 0: the same model size, GPUs, GPU kind and software
+  std::string difference;  ///< what differs, in words
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
+struct ReportData {
+  const app::Simulation& base;
+  std::vector<des::TaskId> critical_path;  ///< in order of time
+  std::vector<observe::GroupTraffic> communication;
+  std::vector<Variant> schedules, scaling, alternatives;
+  double sensitivity_part = 0.1;
+  std::vector<app::Sensitivity> sensitivity;
+  std::vector<NearRun> near_runs;  ///< nearest first
+  std::string command, version;
+  std::string scenario_json;  ///< the question, overrides applied
+};
+
+}  // namespace foretoken::html

@@ -1,0 +1,83 @@
+// The answer at the top: one sentence for everybody, and the numbers that decide.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/report/number.h"
+#include "sim/report/text.h"
+
+namespace foretoken::html {
+namespace {
+
+using report::Metrics;
+
+std::string tile(std::string_view label, std::string_view value, std::string_view note, std::string_view style = "") {
+  return fmt::format("<div class=\"tile {}\"><dt>{}</dt><dd>{}</dd><dd class=\"note\">{}</dd></div>\n", style,
+                     escaped(label), escaped(value), escaped(note));
+}
+
+std::string sentence(const ReportData& data) {
+  const Metrics& m = data.base.metrics;
+  const lowering::Scenario& scenario = data.base.scenario;
+  const std::string machine = fmt::format("{} {} GPUs", report::whole(scenario.gpus), scenario.cluster.gpu.name);
+  if (!m.memory.fits)
+    return fmt::format("{} does not fit on {}: {} of {} GiB are needed on the fullest GPU.", scenario.model.name,
+                       machine, report::gib(m.memory.peak + m.memory.outside_allocator),
+                       report::gib(m.memory.capacity));
+  if (!m.run)
+    return fmt::format("{} on {} takes {} a step, {} tokens a second.", scenario.model.name, machine,
+                       report::time_text(m.step_time), report::significant(m.tokens_per_s, 3));
+  const std::string cost = m.run->cost ? fmt::format(" and costs {} {}", in_words3(*m.run->cost), m.run->currency) : "";
+  return fmt::format("Training {} on {} tokens with {} takes {}{}.", scenario.model.name,
+                     report::in_words(m.run->tokens), machine, report::days_text(m.run->days), cost);
+}
+
+// How far the nearest measured runs were missed: the reader's error bar.
+std::string trust_tile(const ReportData& data) {
+  if (data.near_runs.empty()) return tile("Nearest measured runs", "none", "no published run resembles this one");
+  double sum = 0;
+  for (const NearRun& run : data.near_runs) sum += std::abs(run.error());
+  const auto count = static_cast<double>(data.near_runs.size());
+  return tile("Error on near runs", report::percent(sum / count),
+              fmt::format("mean of the {} nearest measured steps", data.near_runs.size()));
+}
+
+}  // namespace
+
+std::string verdict(const ReportData& data) {
+  const Metrics& m = data.base.metrics;
+  const auto& batch = data.base.scenario.batch;
+  const Bytes used = m.memory.peak + m.memory.outside_allocator;
+  std::string html = fmt::format("<p class=\"lead\">{}</p>\n<dl class=\"tiles\">\n", escaped(sentence(data)));
+  html += tile("Memory", m.memory.fits ? "Fits" : "Does not fit",
+               fmt::format("{} of {} GiB on the fullest GPU", report::gib(used), report::gib(m.memory.capacity)),
+               m.memory.fits ? "good" : "bad");
+  html += tile("Step", report::time_text(m.step_time),
+               fmt::format("{} sequences of {} tokens", report::whole(static_cast<double>(batch.global)),
+                           report::whole(static_cast<double>(batch.sequence_length))));
+  html += tile("Throughput", fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
+               fmt::format("{} tokens/s per GPU", report::significant(m.tokens_per_s_per_gpu, 3)));
+  html += tile("MFU", report::percent(m.mfu),
+               fmt::format("{} of {} dense {} TFLOP/s", report::significant(m.model_tflops_per_gpu, 4),
+                           report::plain(m.mfu_peak_tflops), report::precision_name(data.base.scenario.precision)));
+  if (m.run) {
+    html += tile("Whole run", report::days_text(m.run->days),
+                 fmt::format("{} GPU hours", report::in_words(std::round(m.run->gpu_hours))));
+    if (m.run->cost)
+      html += tile("Cost", fmt::format("{} {}", in_words3(*m.run->cost), m.run->currency),
+                   fmt::format("{} {} per billion tokens", report::significant(*m.run->cost / m.run->tokens * 1e9, 3),
+                               m.run->currency));
+  }
+  html += tile("Bubble", report::percent(m.bubble_fraction_of_step),
+               fmt::format("of the pipeline's time; {} of the work, ideal {}", report::percent(m.bubble_fraction),
+                           report::percent(m.ideal_bubble_fraction)));
+  html += trust_tile(data) + "</dl>\n";
+  if (!m.memory.advice.empty()) html += paragraph("To make it fit: " + m.memory.advice + ".", "callout");
+  for (const std::string& warning : m.warnings) html += paragraph(warning, "callout");
+  return html;
+}
+
+}  // namespace foretoken::html

@@ -1,0 +1,112 @@
+// Collectives inside passes are counted block by block; messages and the collectives of the step's end task by task.
+#include "sim/observe/communication.h"
+
+#include "sim/lowering/lower_data_parallel.h"
+#include "sim/lowering/parameters.h"
+
+namespace foretoken::observe {
+namespace {
+
+using lowering::Meaning;
+using lowering::OpStream;
+using lowering::TaskMeaning;
+
+void add_passes(GroupTraffic& traffic, OpStream stream, int stage, const lowering::LoweredStep& step) {
+  for (const lowering::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
+    for (const lowering::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.phase))
+      for (const lowering::TimedOp& op : *block) {
+        if (op.stream != stream) continue;
+        ++traffic.operations;
+        traffic.payload += op.payload;
+        traffic.time += des::to_seconds(op.duration);
+      }
+}
+
+Seconds span_of(std::size_t task, const des::RunResult& run) {
+  return des::to_seconds(run.end[task] - run.start[task]);
+}
+
+// Messages that `stage` sends and receives.
+void add_messages(GroupTraffic& traffic, int stage, const lowering::LoweredStep& step, const des::RunResult& run) {
+  const int stages = static_cast<int>(step.workload.stages.size());
+  for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
+    const Meaning& meaning = step.workload.meaning[task];
+    const bool forward = meaning.kind == TaskMeaning::kSendForward;
+    if (!forward && meaning.kind != TaskMeaning::kSendBackward) continue;
+    const int receiver = (meaning.stage + (forward ? 1 : stages - 1)) % stages;
+    if (meaning.stage != stage && receiver != stage) continue;
+    ++traffic.operations;
+    traffic.payload += step.message;
+    traffic.time += span_of(task, run);
+  }
+}
+
+// Gradients out, parameters in: each of the stage's parameters once, and the tied embedding between the ends.
+void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& scenario,
+                  const lowering::LoweredStep& step, const des::RunResult& run) {
+  const int last = static_cast<int>(step.workload.stages.size()) - 1;
+  bool reduces = false, gathers = false;
+  for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
+    const Meaning& meaning = step.workload.meaning[task];
+    const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie && (stage == 0 || stage == last);
+    const bool reduce = meaning.kind == TaskMeaning::kGradReduce, gather = meaning.kind == TaskMeaning::kParamGather;
+    if (!tie && ((!reduce && !gather) || meaning.stage != stage)) continue;
+    ++traffic.operations;
+    traffic.time += span_of(task, run);
+    if (tie)
+      traffic.payload += Bytes(lowering::local_token_table(scenario) * lowering::gradient_element_bytes(scenario));
+    reduces = reduces || reduce;
+    gathers = gathers || gather;
+  }
+  const double parameters = lowering::local_stage_parameters(scenario, stage);
+  if (reduces) traffic.payload += Bytes(parameters * lowering::gradient_element_bytes(scenario));
+  if (gathers) traffic.payload += Bytes(parameters * scenario.recipe.weight_bytes);
+}
+
+}  // namespace
+
+std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
+                                        const des::RunResult& run, const Observations& seen) {
+  const net::Degrees degrees = scenario.degrees();
+  const int domain = scenario.cluster.links.gpus, stage = seen.busiest_stage;
+  const StageSplit& split = seen.busiest;
+  std::vector<GroupTraffic> all;
+  const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape,
+                         des::Duration exposed) {
+    return GroupTraffic{.group = group,
+                        .what = what,
+                        .shape = shape,
+                        .operations = 0,
+                        .payload = {},
+                        .time = {},
+                        .exposed = des::to_seconds(exposed)};
+  };
+  if (degrees.tensor > 1) {
+    all.push_back(start("tensor-parallel", "activations and their gradients inside layers",
+                        net::tensor_group(degrees, domain), split.tensor_comm));
+    add_passes(all.back(), OpStream::kTensorComm, stage, step);
+  }
+  if (degrees.context > 1) {
+    all.push_back(start("context-parallel", "keys, values and their gradients", net::context_group(degrees, domain),
+                        split.context_comm));
+    add_passes(all.back(), OpStream::kContextComm, stage, step);
+  }
+  if (degrees.pipeline > 1) {
+    const bool crosses = net::pipeline_hop_crosses_nodes(degrees, domain, stage);
+    all.push_back(start("pipeline", "activations and gradients between stages",
+                        {.ranks = degrees.pipeline,
+                         .nodes = crosses ? degrees.pipeline : 1,
+                         .ranks_per_node = crosses ? 1 : degrees.pipeline,
+                         .groups_per_node = net::pipeline_senders_per_node(degrees, domain)},
+                        split.pipeline_comm));
+    add_messages(all.back(), stage, step, run);
+  }
+  if (degrees.data * degrees.context > 1) {
+    all.push_back(start("data-parallel", scenario.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
+                        net::gradient_group(degrees, domain), split.data_comm));
+    add_replicas(all.back(), stage, scenario, step, run);
+  }
+  return all;
+}
+
+}  // namespace foretoken::observe

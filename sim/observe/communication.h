@@ -1,0 +1,31 @@
+// What each group of ranks exchanges in a step, and how much of it the pipeline waits for.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/placement.h"
+#include "sim/lowering/lower.h"
+#include "sim/observe/stage_times.h"
+
+namespace foretoken::observe {
+
+/// One kind of group, seen from one GPU of the busiest stage, over a step.
+struct GroupTraffic {
+  std::string_view group;  ///< "tensor-parallel"
+  std::string_view what;   ///< "activations inside layers"
+  GroupShape shape;
+  std::int64_t operations = 0;  ///< collectives, or messages sent and received
+  Bytes payload;                ///< their sizes added up, as nccl-tests counts sizes
+  Seconds time;                 ///< how long they take, added up
+  Seconds exposed;              ///< the part of the step in which the stage does nothing else
+  [[nodiscard]] Seconds hidden() const { return time > exposed ? time - exposed : Seconds(0); }
+};
+
+/// Groups with more than one rank, in the order tensor, context, pipeline, data.
+[[nodiscard]] std::vector<GroupTraffic> communication(const lowering::Scenario& scenario,
+                                                      const lowering::LoweredStep& step, const des::RunResult& run,
+                                                      const Observations& seen);
+
+}  // namespace foretoken::observe

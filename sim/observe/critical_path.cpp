@@ -1,0 +1,40 @@
+// Walks back from the task that ends last. Which task held another up is found in one pass over all edges.
+#include "sim/observe/critical_path.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace foretoken::observe {
+namespace {
+
+constexpr std::uint32_t kNone = ~0U;
+
+// By task, the task that it had to wait for to the last.
+std::vector<std::uint32_t> holders(const lowering::Workload& workload, const des::RunResult& run) {
+  std::vector<std::uint32_t> holder(workload.graph.tasks(), kNone);
+  for (std::uint32_t task = 0; task < holder.size(); ++task)
+    workload.graph.for_each_successor(des::TaskId{task}, [&](des::TaskId after) {
+      if (run.end[task] != run.start[after.value]) return;
+      const auto is_beside = [&](std::uint32_t other) {
+        return workload.meaning[other].stage == workload.meaning[after.value].stage;
+      };
+      std::uint32_t& held = holder[after.value];
+      if (held == kNone || (is_beside(task) && !is_beside(held))) held = task;
+    });
+  return holder;
+}
+
+}  // namespace
+
+std::vector<des::TaskId> critical_path(const lowering::Workload& workload, const des::RunResult& run) {
+  const std::vector<std::uint32_t> holder = holders(workload, run);
+  const auto last = std::max_element(run.end.begin(), run.end.end());
+  std::vector<des::TaskId> path;
+  if (last == run.end.end()) return path;
+  for (auto task = static_cast<std::uint32_t>(last - run.end.begin()); task != kNone; task = holder[task])
+    path.push_back(des::TaskId{task});
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace foretoken::observe

@@ -1,0 +1,16 @@
+// The chain of tasks that no slack separates: shorten one of them, and the step may end sooner.
+#pragma once
+
+#include <vector>
+
+#include "sim/des/engine.h"
+#include "sim/lowering/workload.h"
+
+namespace foretoken::observe {
+
+/// From time zero to the end of the step, each task starting at the instant at which the one before it ends: the last
+/// of what it waited for, a dependency or the task before it on a stream. Of several such, the one on the same stage,
+/// then the one with the lowest number. Precondition: the run got stuck nowhere.
+[[nodiscard]] std::vector<des::TaskId> critical_path(const lowering::Workload& workload, const des::RunResult& run);
+
+}  // namespace foretoken::observe

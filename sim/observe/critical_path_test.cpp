@@ -1,0 +1,64 @@
+// Critical paths of runs whose answer can be said beforehand, and what holds for every one.
+#include "sim/observe/critical_path.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/lowering/lower_pipeline.h"
+#include "sim/schedule/one_f_one_b.h"
+
+namespace foretoken::observe {
+namespace {
+
+using des::Duration;
+using lowering::Workload;
+
+// One forward and one backward duration for every stage, messages that only delay their receiver.
+struct Ran {
+  Workload workload;
+  des::RunResult run;
+};
+
+Ran one_f_one_b(int stages, int microbatches, Duration message) {
+  Ran ran;
+  lowering::add_stage_streams(ran.workload, stages);
+  const std::vector<std::vector<Duration>> forward(static_cast<std::size_t>(stages), {Duration{1000}});
+  const std::vector<std::vector<Duration>> backward(static_cast<std::size_t>(stages), {Duration{2000}});
+  const auto emitter = lowering::fixed_passes({forward, backward});
+  lowering::PipelineOptions options;
+  options.messages.forward.assign(static_cast<std::size_t>(stages), message);
+  options.messages.backward.assign(static_cast<std::size_t>(stages), message);
+  lowering::lower_pipeline(ran.workload, schedule::one_f_one_b({.stages = stages, .microbatches = microbatches}),
+                           options, *emitter);
+  ran.run = des::run(ran.workload.graph);
+  return ran;
+}
+
+TEST(CriticalPath, CoversTheStepWithoutAGap) {
+  for (const int stages : {1, 2, 4, 7})
+    for (const int microbatches : {1, 3, 9})
+      for (const int message : {0, 10, 5000}) {
+        SCOPED_TRACE(testing::Message() << stages << " stages, " << microbatches << " micro-batches, message "
+                                        << message);
+        const Ran ran = one_f_one_b(stages, microbatches, Duration{message});
+        const std::vector<des::TaskId> path = critical_path(ran.workload, ran.run);
+        ASSERT_FALSE(path.empty());
+        EXPECT_EQ(ran.run.start[path.front().value], des::Instant{});
+        EXPECT_EQ(ran.run.end[path.back().value], ran.run.makespan);
+        for (std::size_t i = 1; i < path.size(); ++i)
+          EXPECT_EQ(ran.run.start[path[i].value], ran.run.end[path[i - 1].value]);
+      }
+}
+
+TEST(CriticalPath, OfOneMicroBatchGoesDownAndUpTheStages) {
+  const Ran ran = one_f_one_b(3, 1, Duration{10});
+  std::vector<int> stages;
+  for (const des::TaskId task : critical_path(ran.workload, ran.run)) {
+    const lowering::TaskMeaning kind = ran.workload.meaning[task.value].kind;
+    if (kind == lowering::TaskMeaning::kForward || kind == lowering::TaskMeaning::kBackward)
+      stages.push_back(ran.workload.meaning[task.value].stage);
+  }
+  EXPECT_EQ(stages, (std::vector<int>{0, 1, 2, 2, 1, 0}));
+}
+
+}  // namespace
+}  // namespace foretoken::observe

@@ -1,0 +1,47 @@
+// Reports written by the program, and pages that watch what they do.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const folder = mkdtempSync(join(tmpdir(), "foretoken-browser-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes the report of a shipped scenario and returns its file:// address. */
+export function writeReport(scenario, ...more) {
+  const file = join(folder, `${scenario}.html`);
+  execFileSync(process.env.FORETOKEN, ["report", scenario, ...more, "-o", file], { cwd: new URL("../..", import.meta.url) });
+  return `file://${file}`;
+}
+
+/** Chromium without a screen; as root (containers) it has no sandbox. */
+export const startBrowser = () =>
+  chromium.launch({ executablePath: process.env.BROWSER, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+
+/** Opens a page; `page.complaints` lists errors and every request beyond the file itself. */
+export async function openPage(browser, address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on("console", (message) => { if (message.type() === "error" || message.type() === "warning") page.complaints.push(message.text()); });
+  page.on("pageerror", (error) => page.complaints.push(error.message));
+  page.on("request", (request) => { if (request.url() !== address && !request.url().startsWith("data:")) page.complaints.push(`requests ${request.url()}`); });
+  await page.goto(address);
+  return page;
+}
+
+/** Number of colours in a PNG, counted by the browser itself. */
+export async function coloursIn(browser, png) {
+  const page = await browser.newPage();
+  const colours = await page.evaluate(async (base64) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${base64}`;
+    await image.decode();
+    const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0);
+    return new Set(new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer)).size;
+  }, png.toString("base64"));
+  await page.close();
+  return colours;
+}

@@ -1,0 +1,135 @@
+// The report in a browser: it opens from a file, keeps quiet, shows every section, and does what it offers.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { coloursIn, openPage, startBrowser, writeReport } from "./pages.mjs";
+
+const sections = ["verdict", "configuration", "step", "timeline-section", "memory", "communication", "schedules", "scaling",
+  "sensitivity", "alternatives", "validation", "assumptions", "reproduce"];
+let browser, report, large;
+
+before(async () => {
+  browser = await startBrowser();
+  report = writeReport("gpt3-175b-1024-a100");
+  large = writeReport("gpt-1t-3072-a100");
+});
+after(() => browser.close());
+
+const viewOf = async (page) => {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  return page.$eval("#timeline", (canvas) => ({ from: Number(canvas.dataset.from), to: Number(canvas.dataset.to) }));
+};
+
+for (const colorScheme of ["light", "dark"])
+  test(`every section shows something, ${colorScheme}`, async () => {
+    const page = await openPage(browser, report, { colorScheme });
+    for (const id of sections) {
+      const colours = await coloursIn(browser, await page.locator(`#${id}`).screenshot());
+      assert.ok(colours > 20, `${id} has ${colours} colours`);
+    }
+    const canvas = await coloursIn(browser, await page.locator("#timeline").screenshot());
+    assert.ok(canvas > 30, `the pipeline has ${canvas} colours`);
+    assert.deepEqual(page.complaints, []);
+    await page.context().close();
+  });
+
+test("a trillion parameters on 3,072 GPUs open in under 2 s", async () => {
+  const times = [];
+  for (let i = 0; i < 3; ++i) {  // other tests run beside this one
+    const page = await openPage(browser, large);
+    times.push(await page.evaluate(() => performance.timing.loadEventEnd - performance.timing.navigationStart));
+    assert.deepEqual(page.complaints, []);
+    assert.equal((await viewOf(page)).from, 0);
+    await page.context().close();
+  }
+  assert.ok(Math.min(...times) < 2000, `took ${times} ms`);
+});
+
+test("drawing 100,000 bars keeps up with the eye", async () => {
+  const page = await openPage(browser, large);
+  const frame = await page.evaluate(async () => {
+    const canvas = document.getElementById("timeline"), times = [];
+    for (let i = 0; i < 10; ++i) {
+      const start = performance.now();
+      canvas.dispatchEvent(new KeyboardEvent("keydown", { key: i % 2 ? "-" : "+" }));
+      await new Promise(requestAnimationFrame);
+      times.push(performance.now() - start);
+    }
+    return times.sort((a, b) => a - b)[2];
+  });
+  assert.ok(frame < 150, `a frame took ${frame} ms`);
+  await page.context().close();
+});
+
+test("zoom by buttons, keys and wheel; moving; the whole step again", async () => {
+  const page = await openPage(browser, report), whole = await viewOf(page);
+  await page.click('[data-zoom="in"]');
+  const nearer = await viewOf(page);
+  assert.ok(nearer.to - nearer.from < (whole.to - whole.from) * 0.9);
+  await page.focus("#timeline");
+  await page.keyboard.press("ArrowRight");
+  const moved = await viewOf(page);
+  assert.ok(moved.from > nearer.from);
+  await page.hover("#timeline");
+  await page.mouse.wheel(0, -200);
+  await page.waitForFunction((span) => {
+    const { from, to } = document.getElementById("timeline").dataset;
+    return to - from < span * 0.95;
+  }, moved.to - moved.from);
+  await page.keyboard.press("0");
+  assert.deepEqual(await viewOf(page), whole);
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+test("hovering tells micro-batch, chunk, time and bytes", async () => {
+  const page = await openPage(browser, report);
+  await page.locator("#timeline").scrollIntoViewIfNeeded();
+  const box = await page.locator("#timeline").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 12);
+  const tip = await page.textContent("#timeline-tip");
+  assert.match(tip, /Stage 0: (forward|backward) pass\nmicro-batch \d+, chunk \d\n[\d.]+ ms, from [\d.]+ s to [\d.]+ s\n(keeps|frees) [\d.]+ [KMG]iB/);
+  await page.mouse.move(box.x + box.width * 0.97, box.y + 12);
+  assert.match(await page.textContent("#timeline-tip"), /bubble/);
+  await page.context().close();
+});
+
+test("tables sort by their heads", async () => {
+  const page = await openPage(browser, report);
+  const column = () => page.$$eval("#alternatives tbody tr", (rows) => rows.map((row) => Number(row.cells[1].dataset.sort)));
+  const head = page.locator("#alternatives th").nth(1), sorted = (values) => [...values].sort((a, b) => a - b);
+  await head.click();
+  assert.deepEqual(await column(), sorted(await column()));
+  await head.click();
+  assert.deepEqual(await column(), sorted(await column()).reverse());
+  await page.context().close();
+});
+
+test("the button turns light to dark, and the pipeline with it", async () => {
+  const page = await openPage(browser, report, { colorScheme: "light" });
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await background(), pipeline = await page.locator("#timeline").screenshot();
+  await page.click("#theme");
+  assert.notEqual(await background(), before);
+  await viewOf(page);
+  assert.notDeepEqual(await page.locator("#timeline").screenshot(), pipeline);
+  await page.context().close();
+});
+
+test("without JavaScript figures and tables are there, and nothing that needs it", async () => {
+  const page = await openPage(browser, report, { javaScriptEnabled: false });
+  for (const id of ["communication", "schedules", "scaling", "alternatives", "validation", "assumptions", "memory"])
+    assert.ok(await page.locator(`#${id} table`).first().isVisible(), `${id} has a table`);
+  for (const id of ["step", "timeline-section", "memory", "schedules", "scaling", "sensitivity"])
+    assert.ok(await page.locator(`#${id} svg.chart, #${id} svg.gantt`).first().isVisible(), `${id} has a figure`);
+  for (const part of await page.locator(".needs-script").all()) assert.equal(await part.isVisible(), false);
+  await page.context().close();
+});
+
+test("on paper the drawn pipeline stands for the one that moves", async () => {
+  const page = await openPage(browser, report);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator("#timeline").isVisible(), false);
+  assert.ok(await page.locator("#timeline-section svg.gantt").isVisible());
+  assert.ok((await page.pdf({ format: "A4" })).length > 50000);
+  await page.context().close();
+});

@@ -1,0 +1,87 @@
+// foretoken report: everything about one scenario as one HTML file.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/app/simulate.h"
+#include "sim/html/document.h"
+#include "sim/io/text.h"
+#include "sim/observe/critical_path.h"
+#include "tools/commands.h"
+#include "tools/near_runs.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/scenario_text.h"
+#include "tools/variants.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr std::size_t kNearRuns = 10;
+constexpr double kSensitivityPart = 0.1;
+
+struct Options {
+  std::string scenario, output = "report.html";
+  std::vector<std::string> sets;
+  bool require_fit = false;
+};
+
+// The command that gives the same file, each word as a shell takes it.
+std::string command_of(const Options& options) {
+  const auto word = [](const std::string& text) {
+    if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@") == text.npos)
+      return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    return quoted + "'";
+  };
+  std::string command = "foretoken report " + word(options.scenario);
+  for (const std::string& set : options.sets) command += " --set " + word(set);
+  return io::printable(command + " -o " + word(options.output), 100000);
+}
+
+int run(const Options& options) {
+  OutputFile file(options.output);
+  const ScenarioSource source(options.scenario);
+  const app::Simulation base = app::simulate(source.read(options.sets));
+  html::ReportData data{.base = base,
+                        .critical_path = observe::critical_path(base.step.workload, base.run),
+                        .communication = observe::communication(base.scenario, base.step, base.run, base.observations),
+                        .schedules = other_schedules(source, options.sets, base.scenario),
+                        .scaling = other_sizes(source, options.sets, base.scenario),
+                        .alternatives = other_decisions(source, options.sets, base),
+                        .sensitivity_part = kSensitivityPart,
+                        .sensitivity = app::sensitivities(base.scenario, kSensitivityPart),
+                        .near_runs = near_runs(base.scenario, kNearRuns),
+                        .command = command_of(options),
+                        .version = std::string(version()),
+                        .scenario_json = source.merged(options.sets)};
+  file.write(html::document(data));
+  file.commit();
+  return options.require_fit && !base.metrics.memory.fits ? 1 : 0;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
+    "  foretoken report my.json --set batch.micro=2 -o micro-2.html\n\n"
+    "The file needs no network and can be read, printed and mailed as it is.\n";
+
+}  // namespace
+
+void add_report(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("report", "Everything about one scenario as one HTML file");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  command->add_option("-o,--output", options->output, "The file to write (report.html)")->type_name("FILE");
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--require-fit", options->require_fit, "Exit with 1 when the scenario does not fit in memory");
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,27 @@
+// The same job otherwise: other schedules, other numbers of GPUs, one decision changed.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/html/report_data.h"
+#include "tools/scenario_text.h"
+
+namespace foretoken::tools {
+
+/// GPipe, 1F1B and interleaved 1F1B with two and four chunks and with the scenario's own.
+[[nodiscard]] std::vector<html::Variant> other_schedules(const ScenarioSource& source,
+                                                         std::span<const std::string> sets,
+                                                         const lowering::Scenario& base);
+
+/// An eighth to eight times the GPUs, by doublings, the batch kept: more or fewer replicas.
+[[nodiscard]] std::vector<html::Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets,
+                                                     const lowering::Scenario& base);
+
+/// One decision changed at a time, the GPUs and the batch kept; the base among them, fastest first.
+[[nodiscard]] std::vector<html::Variant> other_decisions(const ScenarioSource& source,
+                                                         std::span<const std::string> sets,
+                                                         const app::Simulation& base);
+
+}  // namespace foretoken::tools
