@@ -146,6 +146,21 @@ TEST(Cli, AnyNumberOfThreadsGivesTheSameBytes) {
   }
 }
 
+TEST(Cli, IntervalsHoldThePredictionAndGrowWithTheirLevel) {
+  double last = 0;
+  for (const char* level : {"50", "80", "90", "95"}) {
+    const json answer =
+        json::parse(run_foretoken({"simulate", "gpt3-175b-1024-a100", "--json", "--interval", level}).out);
+    const double low = answer["step_time_s_interval"][0], high = answer["step_time_s_interval"][1];
+    EXPECT_LE(low, answer["step_time_s"].get<double>());
+    EXPECT_GE(high, answer["step_time_s"].get<double>());
+    EXPECT_GT(high - low, last);
+    EXPECT_GT(answer["interval"]["cases"].get<int>(), 0);
+    last = high - low;
+  }
+  EXPECT_THAT(run_foretoken({"simulate", "gpt3-175b-1024-a100", "--interval", "91"}).err, HasSubstr("found \"91\""));
+}
+
 TEST(Cli, RequireFitSaysNoWith1) {
   const std::vector<std::string> tight = {"simulate", "gpt-22b-8-a100-full", "--json", "--set",
                                           R"(cluster.gpu={"base": "a100-sxm4-80gb", "memory_bytes": 17179869184})"};
