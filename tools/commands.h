@@ -18,6 +18,7 @@ using Action = std::function<int()>;
 void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_whatif(CLI::App& program, Action& chosen);
+void add_explain(CLI::App& program, Action& chosen);
 void add_schedule(CLI::App& program, Action& chosen);
 void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profiles, runtimes, scenarios
 void add_validate(CLI::App& program, Action& chosen);

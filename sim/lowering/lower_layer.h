@@ -21,6 +21,8 @@ struct TimedOp {
   des::Duration duration;
   des::Duration host;
   bool beside_next = false;  ///< runs beside the next kernel; the kernel after that waits for it
+  bool matrix = false;       ///< a matrix product
+  bool recomputed = false;   ///< repeats work of the forward pass
 };
 using TimedOps = std::vector<TimedOp>;
 
