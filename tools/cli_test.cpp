@@ -148,6 +148,33 @@ TEST(Cli, AnyNumberOfThreadsGivesTheSameBytes) {
   }
 }
 
+TEST(Cli, IntervalsHoldThePredictionAndGrowWithTheirLevel) {
+  double last = 0;
+  for (const char* level : {"50", "80", "90", "95"}) {
+    const json answer =
+        json::parse(run_foretoken({"simulate", "gpt3-175b-1024-a100", "--json", "--interval", level}).out);
+    const double low = answer["step_time_s_interval"][0], high = answer["step_time_s_interval"][1];
+    EXPECT_LE(low, answer["step_time_s"].get<double>());
+    EXPECT_GE(high, answer["step_time_s"].get<double>());
+    EXPECT_GT(high - low, last);
+    EXPECT_GT(answer["interval"]["cases"].get<int>(), 0);
+    last = high - low;
+  }
+  EXPECT_THAT(run_foretoken({"simulate", "gpt3-175b-1024-a100", "--interval", "91"}).err, HasSubstr("found \"91\""));
+}
+
+TEST(Cli, ExplainAddsUpAndStaysShort) {
+  const json answer = json::parse(run_foretoken({"explain", "gpt3-175b-1024-a100", "--json"}).out);
+  double sum = answer["ideal_s"];
+  for (const json& step : answer["waterfall"]) sum += step["time_s"].get<double>();
+  EXPECT_NEAR(sum, answer["step_time_s"].get<double>(), 1e-9);
+  for (const json& each : answer["hardware"])
+    if (each["property"].get<std::string>().find("rate") != std::string::npos) {
+      EXPECT_LE(each["step_change"].get<double>(), 0) << each;
+    }
+  EXPECT_LE(lines_of(run_foretoken({"explain", "gpt3-175b-1024-a100"}).out).size(), 40U);
+}
+
 TEST(Cli, RequireFitSaysNoWith1) {
   const std::vector<std::string> tight = {"simulate", "gpt-22b-8-a100-full", "--json", "--set",
                                           R"(cluster.gpu={"base": "a100-sxm4-80gb", "memory_bytes": 17179869184})"};
@@ -173,6 +200,8 @@ TEST(Cli, TextFitsTheColumns) {
            {"simulate", "gpt-1t-3072-a100"},
            {"simulate", "gpt3-175b-1024-a100"},
            {"compare", "gpt3-175b-1024-a100"},
+           {"explain", "gpt-1t-3072-a100"},
+           {"explain", "llama-3-70b-72-gb200"},
            {"schedule", "show", "interleaved-1f1b", "--stages", "64", "--microbatches", "128", "--chunks", "2"},
            {"schedule", "show", "--help"},
            {"simulate", "--help"},

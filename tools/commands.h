@@ -19,6 +19,7 @@ void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_whatif(CLI::App& program, Action& chosen);
 void add_report(CLI::App& program, Action& chosen);
+void add_explain(CLI::App& program, Action& chosen);
 void add_schedule(CLI::App& program, Action& chosen);
 void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profiles, runtimes, scenarios
 void add_search(CLI::App& program, Action& chosen);

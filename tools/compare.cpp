@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
+#include "sim/io/read_residuals.h"
 #include "sim/io/text.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
@@ -77,7 +79,8 @@ Candidate parse_candidate(const std::string& text) {
 }
 
 // The scenario's own configuration with another schedule; all rules of scenarios apply.
-Row try_candidate(const ScenarioSource& source, const Options& options, const Candidate& candidate) {
+Row try_candidate(const ScenarioSource& source, const Options& options, const trust::Evidence& evidence,
+                  const Candidate& candidate) {
   Row row{.candidate = candidate, .metrics = {}, .chart = {}, .impossible = {}};
   std::vector<std::string> sets = options.sets;
   sets.push_back(fmt::format("schedule=\"{}\"", candidate.schedule));
@@ -86,6 +89,7 @@ Row try_candidate(const ScenarioSource& source, const Options& options, const Ca
   try {
     const app::Simulation simulation = app::simulate(source.read(sets));
     row.metrics = simulation.metrics;
+    app::add_interval(*row.metrics, simulation.scenario, evidence);
     row.chart = report::gantt_of(simulation.step.workload, simulation.run, candidate.label);
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
@@ -178,7 +182,8 @@ int run(const Options& options) {
   std::optional<OutputFile> svg;
   if (!options.svg.empty()) svg.emplace(options.svg);
   std::vector<Row> rows;
-  for (const Candidate& candidate : candidates) rows.push_back(try_candidate(source, options, candidate));
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  for (const Candidate& candidate : candidates) rows.push_back(try_candidate(source, options, evidence, candidate));
   if (svg) {
     std::vector<report::Gantt> charts;
     for (const Row& row : rows)

@@ -2,11 +2,13 @@
 #include "tools/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <utility>
 
 #include "sim/io/text.h"
+#include "sim/trust/evidence.h"
 
 namespace foretoken::tools {
 namespace {
@@ -27,6 +29,15 @@ void add_colour_option(CLI::App& command, std::string& choice) {
   command.add_option("--color", choice, "Colours: auto (on a terminal, when NO_COLOR is not set), always or never")
       ->check(one_of({"auto", "always", "never"}))
       ->type_name("WHEN");
+}
+
+void add_interval_option(CLI::App& command, int& percent) {
+  percent = static_cast<int>(100 * trust::kUsualLevel);
+  std::vector<std::string> levels;
+  for (const double level : trust::kLevels) levels.push_back(fmt::format("{:.0f}", 100 * level));
+  command.add_option("--interval", percent, "Percent of runs that the interval of the step time is to hold (90)")
+      ->check(one_of(levels))
+      ->type_name(fmt::format("{}", fmt::join(levels, "|")));
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {

@@ -11,6 +11,9 @@ namespace foretoken::tools {
 /// Adds --color.
 void add_colour_option(CLI::App& command, std::string& choice);
 
+/// Adds --interval: the level of intervals in percent, one of trust::kLevels.
+void add_interval_option(CLI::App& command, int& percent);
+
 /// One of these words, or "expected stage or kernel, found ...; did you mean ...?".
 [[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
 

@@ -25,6 +25,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
     "  foretoken simulate gpt3-175b-1024-a100 --set parallelism.pipeline=16 --set parallelism.data=8\n"
+    "  foretoken explain gpt3-175b-1024-a100\n"
     "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2\n"
     "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --tornado\n"
     "  foretoken search gpt3-175b-1024-a100 --free all\n"
@@ -138,6 +139,7 @@ int run(int argc, const char* const* argv) {
   Action chosen;
   add_simulate(program, chosen);
   add_compare(program, chosen);
+  add_explain(program, chosen);
   add_whatif(program, chosen);
   add_report(program, chosen);
   add_schedule(program, chosen);

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/error_bar.h"
+#include "sim/io/read_residuals.h"
 #include "sim/io/read_scenario.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
@@ -30,7 +32,7 @@ struct Options {
   std::vector<std::string> scenarios, sets;
   std::string fidelity = "stage", collectives = "flows", trace, svg, colour;
   bool json = false, require_fit = false, unfolded = false;
-  int threads = 1;
+  int threads = 1, interval = 90;
 };
 
 // One question: a file, or a line of standard input.
@@ -111,15 +113,16 @@ class Files {
   std::optional<OutputFile> trace_, svg_;
 };
 
-Answer answer(const Options& options, const Question& question, bool colour) {
+Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence, bool colour) {
   try {
     lowering::Scenario scenario =
         question.line ? io::read_scenario_text(*question.line, fmt::format("-:{}", question.line_number), options.sets)
                       : io::read_scenario_file(question.file, options.sets);
     Files files(options);
-    const app::Simulation simulation = app::simulate(
+    app::Simulation simulation = app::simulate(
         std::move(scenario),
         app::HowToRun{.fidelity = fidelity_of(options), .unfolded = options.unfolded, .traffic = traffic_of(options)});
+    app::add_interval(simulation.metrics, simulation.scenario, evidence, options.interval / 100.0);
     files.write(simulation);
     Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
     answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
@@ -141,10 +144,11 @@ int run(const Options& options) {
     throw ConfigError({{"foretoken simulate", "",
                         fmt::format("--trace and --svg take one scenario, found {}", options.scenarios.size())}});
   const bool colour = !options.json && wants_colour(options.colour);
+  const trust::Evidence evidence = io::read_shipped_residuals();
   bool wrong = false, fits = true, first = true;
   ordered_parallel<Question>(
       options.threads, Questions(options.scenarios),
-      [&](const Question& question) { return answer(options, question, colour); },
+      [&](const Question& question) { return answer(options, question, evidence, colour); },
       [&](const Answer& answer) {
         for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
         wrong = wrong || !answer.complaints.empty();
@@ -193,6 +197,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");
+  add_interval_option(*command, options->interval);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

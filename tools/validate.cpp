@@ -52,12 +52,16 @@ int run(const Options& options) {
 void add_validate(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand("validate", "Published measurements beside predictions, and their errors");
   const auto options = std::make_shared<Options>();
-  command->add_option("--set", options->sets, "Only this set of cases, by name or file; may be repeated");
+  CLI::Option* sets =
+      command->add_option("--set", options->sets, "Only this set of cases, by name or file; may be repeated");
   command->add_option("--worst", options->worst, "Rows shown of each set, those missed most first")
       ->check(whole_number(0, 1000));
   CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
   command->add_flag("--csv", options->csv, "A line for each comparison")->excludes(json);
-  command->add_option("--write-docs", options->docs, "Write validation.md and its plots into this folder");
+  command
+      ->add_option("--write-docs", options->docs,
+                   "Write validation.md, its plots and the residuals behind intervals into this folder")
+      ->excludes(sets);
   command->footer(
       "Exit status 1: a set is worse than its bound in validate/bounds.json.\n\n"
       "Examples:\n  foretoken validate\n  foretoken validate --set bloom --worst 10\n");

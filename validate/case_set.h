@@ -34,6 +34,9 @@ struct CaseSet {
   std::string name, title, source, quality, notes;
   std::string residues;  ///< what is known about the rows that miss
   std::vector<Case> cases;
+
+  /// The source up to its first comma, "arXiv:2104.04473v5": sets that share it are not independent.
+  [[nodiscard]] std::string publication() const { return source.substr(0, source.find(',')); }
 };
 
 /// Names of all sets, sorted.

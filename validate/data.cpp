@@ -30,6 +30,12 @@ Json json_of(const CaseResult& one) {
           {"time_s", split}};
 }
 
+// Rows whose step time lies in its 90 % interval.
+Json json_of(const std::optional<Coverage>& coverage) {
+  if (!coverage) return {};
+  return {{"rows", coverage->rows}, {"without_publication", coverage->apart}, {"without_copies", coverage->within}};
+}
+
 Json json_of(const SetResult& result) {
   Json errors = Json::object();
   for (const QuantityErrors& one : result.errors)
@@ -46,6 +52,7 @@ Json json_of(const SetResult& result) {
             {"tau", ranking.tau},
             {"lowest_model", ranking.lowest_model},
             {"lowest_tau", ranking.lowest_tau}}},
+          {"coverage", json_of(result.coverage)},
           {"false_out_of_memory", result.false_out_of_memory},
           {"missed_out_of_memory", result.missed_out_of_memory},
           {"cases", cases}};
@@ -56,7 +63,12 @@ Json json_of(const SetResult& result) {
 std::string as_json(const Validation& validation) {
   Json sets = Json::array();
   for (const SetResult& result : validation.sets) sets.push_back(json_of(result));
-  return Json{{"sets", sets}, {"broken_bounds", validation.broken}}.dump(1) + "\n";
+  const std::optional<Intervals>& intervals = validation.intervals;
+  return Json{{"sets", sets},
+              {"coverage", intervals ? json_of(std::optional(intervals->all)) : Json()},
+              {"broken_bounds", validation.broken}}
+             .dump(1) +
+         "\n";
 }
 
 std::string as_csv(const Validation& validation) {

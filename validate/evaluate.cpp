@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/io/read_scenario.h"
 
@@ -18,6 +19,14 @@ std::string shape_of(const lowering::Scenario& scenario) {
   const model::Transformer& m = scenario.model;
   return fmt::format("{} layers x {}, {} heads, vocabulary {}, sequence {}", m.layers, m.hidden, m.heads, m.vocabulary,
                      scenario.batch.sequence_length);
+}
+
+std::string configuration_of(const lowering::Scenario& s) {
+  const lowering::Parallelism& p = s.parallelism;
+  return fmt::format("{} {} GPUs t{} p{} v{} d{} c{} sp{} b{} B{} {} recompute {} {} {} zero {}", shape_of(s), s.gpus,
+                     p.tensor, p.pipeline, p.virtual_pipeline, p.data, p.context, p.sequence_parallel, s.batch.micro,
+                     s.batch.global, s.schedule, static_cast<int>(s.recompute.granularity), s.recompute.block,
+                     s.recompute.layers, s.optimizer.zero_stage);
 }
 
 void compare(CaseResult& result, const report::Metrics& metrics) {
@@ -80,6 +89,8 @@ CaseResult evaluate(Case row) {
   CaseResult result;
   result.row = std::move(row);
   result.model = shape_of(run.scenario);
+  result.configuration = configuration_of(run.scenario);
+  result.place = app::place_of(run.scenario);
   result.gpus = run.scenario.gpus;
   result.tokens = static_cast<double>(run.scenario.batch.global * run.scenario.batch.sequence_length);
   result.step_time = metrics.step_time;

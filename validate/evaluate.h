@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/report/metrics.h"
+#include "sim/trust/evidence.h"
 #include "validate/case_set.h"
 #include "validate/statistics.h"
 
@@ -29,7 +31,9 @@ struct Comparison {
 
 struct CaseResult {
   Case row;
-  std::string model;  ///< the shape: layers x hidden, heads, vocabulary, sequence
+  std::string model;          ///< the shape: layers x hidden, heads, vocabulary, sequence
+  std::string configuration;  ///< shape, degrees, batch and recomputation: equal in copies of one run
+  trust::Place place;
   int gpus = 1;
   double tokens = 0;  ///< a step
   std::vector<Comparison> comparisons;
@@ -47,6 +51,13 @@ struct QuantityErrors {
   Spread untouched;  ///< rows that took no part in a fit
 };
 
+/// How many of a set's step times lie in their 90 % interval.
+struct Coverage {
+  std::size_t rows = 0;
+  std::size_t apart = 0;   ///< without the row's publication, and without copies of it
+  std::size_t within = 0;  ///< without copies of the row only
+};
+
 struct SetResult {
   CaseSet set;  ///< without its cases, which moved into `cases`
   std::vector<CaseResult> cases;
@@ -54,6 +65,7 @@ struct SetResult {
   Ranking ranking;
   int false_out_of_memory = 0;   ///< ran, and is said not to fit
   int missed_out_of_memory = 0;  ///< failed for want of memory, and is said to fit
+  std::optional<Coverage> coverage;
 };
 
 /// Predicts one case. Throws ConfigError when its scenario is wrong.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/check.h"
 #include "validate/plot.h"
 #include "validate/split_text.h"
 #include "validate/validate.h"
@@ -25,24 +26,42 @@ constexpr std::string_view kIntroduction =
     "not\n"
     "to fit.\n\n";
 
+std::string intervals_text(const Intervals& intervals) {
+  const auto percent = [&](std::size_t covered) {
+    return 100 * static_cast<double>(covered) / static_cast<double>(intervals.all.rows);
+  };
+  return fmt::format(
+      "*In interval* counts the step times inside the 90 % interval that `foretoken simulate` would have printed\n"
+      "([how](models/intervals.md)) had it never seen the row's publication, nor the same configuration elsewhere: "
+      "{:.1f} % of\n"
+      "all {} rows. Without copies of the row only, the rest of its publication known, it is {:.1f} %. The two numbers "
+      "that decide\n"
+      "how wide intervals are were calibrated on all rows; when they, too, come from the other publications only, it "
+      "is "
+      "{:.1f} %.\n\n",
+      percent(intervals.all.apart), intervals.all.rows, percent(intervals.all.within),
+      100 * intervals.new_publications);
+}
+
 std::string summary_of(const Validation& validation) {
   std::string text =
-      "| set | quantity | rows | mean | median | p90 | worst | bias | untouched | tau | false OOM |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| set | quantity | rows | mean | median | p90 | worst | bias | untouched | tau | in interval | false OOM |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const SetResult& result : validation.sets)
     for (const QuantityErrors& errors : result.errors) {
       const Spread& all = errors.all;
       const bool step = errors.quantity == Quantity::kStepTime;
-      text += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} |\n",
+      text += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} | {} |\n",
                           result.set.name, words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median,
                           100 * all.p90, 100 * all.worst, 100 * all.bias,
                           errors.untouched.count == 0
                               ? "none"
                               : fmt::format("{:.1f} ({})", 100 * errors.untouched.mean, errors.untouched.count),
                           step && result.ranking.pairs > 0 ? fmt::format("{:.2f}", result.ranking.tau) : "",
+                          step ? fmt::format("{} of {}", result.coverage->apart, result.coverage->rows) : "",
                           step ? fmt::format("{}", result.false_out_of_memory) : "");
     }
-  return text + "\n";
+  return text + "\n" + intervals_text(*validation.intervals);
 }
 
 std::string section_of(const SetResult& result) {
@@ -116,6 +135,7 @@ std::string errors_plot(const Validation& validation) {
 }  // namespace
 
 std::map<std::string, std::string> as_pages(const Validation& validation) {
+  expects(validation.intervals.has_value(), "the pages are of every row");
   std::string page{kIntroduction};
   page += summary_of(validation);
   page +=
@@ -125,6 +145,7 @@ std::map<std::string, std::string> as_pages(const Validation& validation) {
   while (page.ends_with("\n\n")) page.pop_back();
   return {{"validation.md", page},
           {"validation/errors.svg", errors_plot(validation)},
+          {"validation/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
           {"validation/steps.svg", steps_plot(validation)}};
 }
 

@@ -7,7 +7,12 @@
 namespace foretoken::validate {
 namespace {
 
-constexpr std::string_view kHeader = "{:<17} {:<14} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>5} {:>5}\n";
+constexpr std::string_view kHeader = "{:<17} {:<14} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>5} {:>4} {:>5}\n";
+
+std::string covered_text(const std::optional<Coverage>& coverage) {
+  if (!coverage) return "-";
+  return fmt::format("{:.0f}", 100 * static_cast<double>(coverage->apart) / static_cast<double>(coverage->rows));
+}
 
 std::string lines_of(const SetResult& result) {
   std::string text;
@@ -21,6 +26,7 @@ std::string lines_of(const SetResult& result) {
                         fmt::format("{:+.1f}", 100 * all.bias),
                         errors.untouched.count == 0 ? "-" : fmt::format("{:.1f}", 100 * errors.untouched.mean),
                         ranked ? fmt::format("{:.2f}", result.ranking.tau) : "-",
+                        errors.quantity == Quantity::kStepTime ? covered_text(result.coverage) : "-",
                         first ? fmt::format("{}", result.false_out_of_memory) : "");
     first = false;
   }
@@ -43,11 +49,11 @@ std::string as_text(const Validation& validation, std::size_t worst_rows) {
   std::string text =
       "Absolute errors in %, predicted against measured. untouched: mean over rows without part in a fit.\n\n";
   text += fmt::format(kHeader, "set", "quantity", "rows", "mean", "median", "p90", "worst", "bias", "untouched", "tau",
-                      "OOM");
+                      "in", "OOM");
   for (const SetResult& result : validation.sets) text += lines_of(result);
   text +=
-      "\ntau: Kendall's, of configurations of one model by GPU seconds a token. OOM: rows that ran and are\n"
-      "said not to fit.\n";
+      "\ntau: Kendall's, of configurations of one model by GPU seconds a token. in: percent of rows inside\n"
+      "their 90 % interval, made without their publication. OOM: rows that ran and are said not to fit.\n";
   if (worst_rows > 0) {
     text += "\nRows missed most, and where the predicted step goes, in percent:\n";
     for (const SetResult& result : validation.sets) text += worst_of(result, worst_rows);

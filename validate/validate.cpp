@@ -26,6 +26,7 @@ Validation run_validation(const std::vector<std::string>& sets, std::size_t stri
     for (std::string& sentence : broken_bounds(validation.sets.back(), bounds))
       validation.broken.push_back(std::move(sentence));
   }
+  if (sets.empty() && stride == 1) validation.intervals = check_intervals(validation.sets);
   return validation;
 }
 

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "validate/bounds.h"
 #include "validate/evaluate.h"
+#include "validate/intervals.h"
 
 namespace foretoken::validate {
 
 struct Validation {
   std::vector<SetResult> sets;
-  std::vector<std::string> broken;  ///< one sentence for each bound that does not hold
+  std::vector<std::string> broken;     ///< one sentence for each bound that does not hold
+  std::optional<Intervals> intervals;  ///< when every row of every set was run
 };
 
 /// Runs the named sets (none named: all) on one core, in order. `stride` > 1 takes every n-th row and checks no bounds.
@@ -24,7 +27,8 @@ struct Validation {
 [[nodiscard]] std::string as_json(const Validation& validation);
 [[nodiscard]] std::string as_csv(const Validation& validation);  ///< a line for each comparison
 
-/// The generated pages, by path under docs/: validation.md and the plots it shows.
+/// The generated files, by path under docs/: validation.md, the plots it shows, and the residuals behind intervals.
+/// Precondition: every row of every set was run.
 [[nodiscard]] std::map<std::string, std::string> as_pages(const Validation& validation);
 
 }  // namespace foretoken::validate

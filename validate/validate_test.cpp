@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/base/error.h"
+#include "sim/io/read_residuals.h"
 #include "validate/plot.h"
 
 namespace foretoken::validate {
@@ -44,6 +45,28 @@ TEST(Validation, ThePageSaysWhatTheProgramSays) {
   if (kStride > 1) GTEST_SKIP() << "the page is of all rows";
   for (const auto& [file, text] : as_pages(everything()))
     EXPECT_EQ(shipped("docs/" + file), text) << "run: foretoken validate --write-docs";
+}
+
+TEST(Validation, NineInTenRowsLieInIntervalsMadeWithoutThem) {
+  if (kStride > 1) GTEST_SKIP() << "calibrated on all rows";
+  ASSERT_TRUE(everything().intervals.has_value());
+  const Coverage& all = everything().intervals->all;
+  EXPECT_GE(all.rows, 700U);
+  EXPECT_GE(static_cast<double>(all.apart), 0.85 * static_cast<double>(all.rows));
+  EXPECT_LE(static_cast<double>(all.apart), 0.95 * static_cast<double>(all.rows));
+  EXPECT_GE(static_cast<double>(all.within), 0.85 * static_cast<double>(all.rows));
+}
+
+TEST(Validation, SimulateReadsTheResidualsThatWereWritten) {
+  if (kStride > 1) GTEST_SKIP() << "calibrated on all rows";
+  const trust::Evidence read = io::read_shipped_residuals(), made = everything().intervals->evidence;
+  ASSERT_EQ(read.cases.size(), made.cases.size());
+  EXPECT_THAT(read.widening, DoubleNear(made.widening, 1e-4));
+  for (std::size_t c = 0; c < made.cases.size(); ++c) {
+    EXPECT_THAT(read.cases[c].log_ratio, DoubleNear(made.cases[c].log_ratio, 1e-4));
+    EXPECT_EQ(read.cases[c].place.runtime, made.cases[c].place.runtime);
+    EXPECT_EQ(read.cases[c].place.gpus, made.cases[c].place.gpus);
+  }
 }
 
 TEST(Validation, TwoRunsWriteTheSame) {

@@ -79,7 +79,8 @@ TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_
                       .duration = duration_of(op_time(scenario, op)),
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
-                      .payload = payload_of(op)});
+                      .payload = payload_of(op),
+                      .matrix = std::holds_alternative<GemmShape>(op.work)});
   return result;
 }
 
@@ -136,6 +137,7 @@ LayerBlocks time_blocks(const Scenario& scenario) {
   const bool full = scenario.recompute.granularity == model::RecomputeGranularity::kFull;
   blocks.layer_backward_recompute =
       timed(scenario, recomputed_ops(scenario, context), full ? host_forward : Seconds(0));
+  for (TimedOp& op : blocks.layer_backward_recompute) op.recomputed = true;
   blocks.layer_backward_recompute.insert(blocks.layer_backward_recompute.end(), blocks.layer_backward.begin(),
                                          blocks.layer_backward.end());
   blocks.embedding_forward = timed(scenario, model::embedding_forward(scenario.model, context), Seconds(0));

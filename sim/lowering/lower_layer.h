@@ -22,6 +22,8 @@ struct TimedOp {
   des::Duration host;
   bool beside_next = false;  ///< runs beside the next kernel; the kernel after that waits for it
   Bytes payload{};           ///< of collectives, as in CollectiveShape
+  bool matrix = false;       ///< a matrix product
+  bool recomputed = false;   ///< repeats work of the forward pass
 };
 using TimedOps = std::vector<TimedOp>;
 

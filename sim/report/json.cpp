@@ -20,6 +20,19 @@ double finite(Seconds time) { return finite(time.value()); }
 // Whole bytes, so that they print as such.
 std::int64_t finite(Bytes bytes) { return std::llround(finite(bytes.value())); }
 
+Json ends_of(const std::optional<trust::Interval>& interval) {
+  if (!interval) return {};
+  return Json::array({finite(interval->low), finite(interval->high)});
+}
+
+Json interval_of(const std::optional<trust::Interval>& interval) {
+  if (!interval) return {};
+  return {{"level", interval->level},
+          {"cases", interval->cases},
+          {"outside_validated", interval->outside},
+          {"words", interval->words}};
+}
+
 Json time_of(const TimeSplit& time) {
   return {{"compute", finite(time.compute)},
           {"tensor_parallel_comm", finite(time.tensor_parallel_comm)},
@@ -71,6 +84,8 @@ Json run_of(const RunCost& run) {
 std::string to_json(const Metrics& m) {
   Json json = {{"name", m.name},
                {"step_time_s", finite(m.step_time)},
+               {"step_time_s_interval", ends_of(m.interval)},
+               {"interval", interval_of(m.interval)},
                {"tokens_per_s", finite(m.tokens_per_s)},
                {"tokens_per_s_per_gpu", finite(m.tokens_per_s_per_gpu)},
                {"model_tflops_per_gpu", finite(m.model_tflops_per_gpu)},

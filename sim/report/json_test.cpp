@@ -24,11 +24,11 @@ std::vector<std::string> keys_of(const ordered_json& json) {
 
 TEST(Json, HasTheDocumentedKeysInOrder) {
   const auto json = ordered_json::parse(to_json(example_metrics()));
-  EXPECT_THAT(keys_of(json),
-              ElementsAre("name", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu",
-                          "hardware_tflops_per_gpu", "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops",
-                          "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer", "time_s",
-                          "p2p_bytes_per_step", "memory", "run", "assumptions", "warnings"));
+  EXPECT_THAT(keys_of(json), ElementsAre("name", "step_time_s", "step_time_s_interval", "interval", "tokens_per_s",
+                                         "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu",
+                                         "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops",
+                                         "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer",
+                                         "time_s", "p2p_bytes_per_step", "memory", "run", "assumptions", "warnings"));
   EXPECT_THAT(keys_of(json["layer"]), ElementsAre("forward_s", "backward_s"));
   EXPECT_THAT(keys_of(json["time_s"]),
               ElementsAre("compute", "tensor_parallel_comm", "context_parallel_comm", "pipeline_comm",
@@ -52,6 +52,17 @@ TEST(Json, NumbersReadBackExactly) {
   EXPECT_EQ(json["mfu"].get<double>(), 0.1 + 0.2);
   EXPECT_EQ(json["memory"]["peak_bytes"].get<std::int64_t>(), static_cast<std::int64_t>(metrics.memory.peak.value()));
   EXPECT_EQ(json["run"]["cost"].get<double>(), 508626.0);
+}
+
+TEST(Json, AnIntervalHasItsEndsAndItsWords) {
+  Metrics metrics = example_metrics();
+  EXPECT_TRUE(ordered_json::parse(to_json(metrics))["step_time_s_interval"].is_null());
+  metrics.interval = {
+      .level = 0.8, .low = Seconds(9.5), .high = Seconds(11), .cases = 3, .outside = true, .words = "3 cases"};
+  const auto json = ordered_json::parse(to_json(metrics));
+  EXPECT_EQ(json["step_time_s_interval"], (ordered_json{9.5, 11.0}));
+  EXPECT_EQ(json["interval"],
+            (ordered_json{{"level", 0.8}, {"cases", 3}, {"outside_validated", true}, {"words", "3 cases"}}));
 }
 
 TEST(Json, WhatIsAbsentIsNull) {

@@ -10,6 +10,7 @@
 #include "sim/lowering/scenario.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/observe/stage_times.h"
+#include "sim/trust/interval.h"
 
 namespace foretoken::report {
 
@@ -52,6 +53,7 @@ struct RunCost {
 struct Metrics {
   std::string name;
   Seconds step_time;
+  std::optional<trust::Interval> interval;  ///< where the measured step time lies; measure() leaves it empty
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, megatron_log_tflops_per_gpu = 0;
   double mfu = 0, hfu = 0, mfu_peak_tflops = 0;

@@ -79,6 +79,9 @@ std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, 
                     fmt::format("{} sequences of {} tokens", whole(static_cast<double>(batch.global)),
                                 whole(static_cast<double>(batch.sequence_length))),
                     paint);
+  if (m.interval)
+    text += head_line("interval", time_text(m.interval->low) + " to " + time_text(m.interval->high),
+                      fmt::format("{:.0f} %: {}", 100 * m.interval->level, m.interval->words), paint);
   text += head_line("throughput", significant(m.tokens_per_s) + " tokens/s",
                     significant(m.tokens_per_s_per_gpu) + " tokens/s per GPU", paint);
   text += head_line("MFU", percent(m.mfu),

@@ -56,6 +56,16 @@ TEST(Text, HeadlineSaysTheDenominator) {
   EXPECT_EQ(headline_text(example_scenario(), example_metrics(), Paint(false)), kHeadline);
 }
 
+TEST(Text, AnIntervalStandsBelowTheStep) {
+  Metrics metrics = example_metrics();
+  metrics.interval = {
+      .level = 0.9, .low = Seconds(9.5), .high = Seconds(11), .cases = 3, .outside = false, .words = "3 cases: error"};
+  EXPECT_THAT(headline_text(example_scenario(), metrics, Paint(false)),
+              HasSubstr("32 sequences of 2,048 tokens\n"
+                        "  interval      9.500 s to 11.00 s      90 %: 3 cases: error\n"
+                        "  throughput"));
+}
+
 TEST(Text, ConfigurationMarksDefaults) {
   EXPECT_EQ(configuration_text(example_scenario(), Paint(false)),
             "\nConfiguration  as resolved; * marks a default\n"

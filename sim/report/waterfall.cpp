@@ -1,0 +1,116 @@
+// The busiest stage's time, from ideal arithmetic downwards.
+#include "sim/report/waterfall.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.h"
+#include "sim/report/number.h"
+#include "sim/report/text.h"
+
+namespace foretoken::report {
+namespace {
+
+using des::Duration;
+using lowering::Scenario;
+using schedule::Phase;
+
+// Computing of all stages together.
+struct Kernels {
+  Duration matrix, attention, memory_bound, recomputed;
+
+  void add(const lowering::TimedOp& op, std::int64_t times) {
+    if (op.stream != lowering::OpStream::kCompute) return;
+    Duration& kind = op.recomputed                          ? recomputed
+                     : op.role == model::OpRole::kAttention ? attention
+                     : op.matrix                            ? matrix
+                                                            : memory_bound;
+    kind.ps += op.duration.ps * times;
+  }
+};
+
+Kernels kernels_of_all_stages(const Scenario& scenario, const lowering::LoweredStep& step) {
+  Kernels kernels;
+  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
+    for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
+      for (const Phase phase : {Phase::kForward, Phase::kBackward})
+        for (const lowering::TimedOps* block : step.passes->blocks(stage, chunk, phase))
+          for (const lowering::TimedOp& op : *block) kernels.add(op, scenario.microbatches());
+  return kernels;
+}
+
+// Time of the model's operations at peak, dealt out evenly over all GPUs.
+Duration at_peak(const Scenario& scenario, Flop per_sequence) {
+  const auto peak = scenario.cluster.gpu.peak_of(scenario.precision);
+  expects(peak.has_value(), "a checked scenario uses a precision of its GPU");
+  return lowering::duration_of(per_sequence * static_cast<double>(scenario.batch.global) /
+                               static_cast<double>(scenario.gpus) / *peak);
+}
+
+}  // namespace
+
+Waterfall waterfall_of(const Scenario& scenario, const lowering::LoweredStep& step, const observe::Observations& seen) {
+  const std::int64_t s = scenario.batch.sequence_length;
+  const Flop all = model::model_flop_per_sequence(scenario.model, s);
+  // Causal counting leaves half of attention out.
+  const Flop attention = 2.0 * (all - model::causal_model_flop_per_sequence(scenario.model, s));
+  Waterfall fall;
+  fall.stage = seen.busiest_stage;
+  fall.ideal = at_peak(scenario, all);
+  fall.step = seen.makespan;
+  const Duration ideal_attention = at_peak(scenario, attention), ideal_matrix = fall.ideal - ideal_attention;
+  const Kernels kernels = kernels_of_all_stages(scenario, step);
+  const auto mean = [&](Duration all_stages) { return Duration{all_stages.ps / scenario.parallelism.pipeline}; };
+  const observe::StageSplit& split = seen.busiest;
+  const Duration computing =
+      mean(kernels.matrix) + mean(kernels.attention) + mean(kernels.memory_bound) + mean(kernels.recomputed);
+  fall.steps = {{"matrix_products", "matrix products below peak", mean(kernels.matrix) - ideal_matrix},
+                {"attention", "attention, against all scores at peak", mean(kernels.attention) - ideal_attention},
+                {"memory_bound", "memory-bound kernels", mean(kernels.memory_bound)},
+                {"recompute", "recomputation", mean(kernels.recomputed)},
+                {"uneven_stages", "busiest stage beyond the mean", split.compute - computing},
+                {"tensor_parallel_comm", "tensor-parallel communication", split.tensor_comm},
+                {"context_parallel_comm", "context-parallel communication", split.context_comm},
+                {"bubble", "bubble (waiting for another stage)", split.bubble},
+                {"pipeline_comm", "pipeline communication", split.pipeline_comm},
+                {"data_parallel_comm", "data-parallel communication", split.data_comm},
+                {"optimizer", "optimizer", split.optimizer},
+                {"host", "host (waiting for launches)", split.host},
+                {"other", "other, once a step", split.other}};
+  return fall;
+}
+
+std::string waterfall_text(const Waterfall& fall, const Scenario& scenario, const Paint& paint) {
+  constexpr std::size_t kBar = 38;
+  const double whole = static_cast<double>(fall.step.ps);
+  double widest = std::max(whole, static_cast<double>(fall.ideal.ps)), at = static_cast<double>(fall.ideal.ps);
+  for (const WaterfallStep& each : fall.steps) widest = std::max(widest, at += static_cast<double>(each.time.ps));
+  const auto column = [&](double time) {
+    return static_cast<std::size_t>(std::lround(std::max(0.0, time) / widest * kBar));
+  };
+  const auto line = [&](std::string_view words, std::string_view time, double share, double from, double to, Ink ink) {
+    const std::size_t first = column(std::min(from, to)), last = column(std::max(from, to));
+    std::string text = "  " + pad_right(words, 38) + pad_left(time, 11) + pad_left(percent(share), 9);
+    if (last > first) text += "  " + std::string(first, ' ') + paint(ink, repeat("█", last - first));
+    return text + '\n';
+  };
+  std::string text = title_text("From the ideal step to the predicted one",
+                                fmt::format("stage {}, the busiest; what nothing hides", fall.stage), paint);
+  at = static_cast<double>(fall.ideal.ps);
+  text += line(fmt::format("the model's operations at {} TFLOP/s",
+                           plain(scenario.cluster.gpu.peak_of(scenario.precision)->value() / 1e12)),
+               time_text(des::to_seconds(fall.ideal)), at / whole, 0, at, Ink::kGreen);
+  for (const WaterfallStep& each : fall.steps) {
+    if (each.time.ps == 0) continue;
+    const auto time = static_cast<double>(each.time.ps);
+    const std::string sign = each.time.ps < 0 ? "-" : "+";
+    text += line(each.words, sign + time_text(Seconds(std::abs(des::to_seconds(each.time).value()))), time / whole, at,
+                 at + time, each.time.ps < 0 ? Ink::kGreen : Ink::kOrange);
+    at += time;
+  }
+  return text + line("step", time_text(des::to_seconds(fall.step)), 1, 0, at, Ink::kBlue);
+}
+
+}  // namespace foretoken::report

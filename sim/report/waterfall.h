@@ -1,0 +1,40 @@
+// From the ideal step to the predicted one: what each shortcoming of a real run adds.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/des/time.h"
+#include "sim/lowering/lower.h"
+#include "sim/lowering/scenario.h"
+#include "sim/observe/stage_times.h"
+#include "sim/report/layout.h"
+
+namespace foretoken::report {
+
+/// One step of the fall: time added to what stands above it, in whole picoseconds; negative when it saves time.
+struct WaterfallStep {
+  std::string_view key;  ///< "tensor_parallel_comm"
+  std::string words;     ///< "tensor-parallel communication"
+  des::Duration time;
+};
+
+struct Waterfall {
+  int stage = 0;                     ///< the busiest, whose timeline this is
+  des::Duration ideal;               ///< the model's operations at the GPU's dense peak, dealt out evenly
+  std::vector<WaterfallStep> steps;  ///< those that are zero included
+  des::Duration step;                ///< predicted: ideal and all steps, added
+};
+
+/// The timeline of the busiest stage, its computing told apart. Kernels count with the mean over stages of what they
+/// take; what the busiest stage computes beyond the mean is a step of its own. Communication, bubble and the rest are
+/// what observe::StageSplit says: what nothing hides.
+[[nodiscard]] Waterfall waterfall_of(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
+                                     const observe::Observations& seen);
+
+/// A line and a bar for the ideal and for every step that is not zero.
+[[nodiscard]] std::string waterfall_text(const Waterfall& waterfall, const lowering::Scenario& scenario,
+                                         const Paint& paint);
+
+}  // namespace foretoken::report

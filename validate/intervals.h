@@ -1,0 +1,24 @@
+// Intervals made from the rows, and checked on them: each row without what it shares with others.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/trust/calibrate.h"
+#include "validate/evaluate.h"
+
+namespace foretoken::validate {
+
+struct Intervals {
+  trust::Evidence evidence;  ///< all step times of all sets, calibrated
+  Coverage all;
+  double new_publications = 0;  ///< part covered when widening and widths, too, come from the other publications
+};
+
+/// Calibrates on the step times of all sets and fills the coverage of each.
+[[nodiscard]] Intervals check_intervals(std::vector<SetResult>& sets);
+
+/// docs/validation/residuals.json, which predictions read for their intervals (sim/io/read_residuals.h).
+[[nodiscard]] std::string residuals_json(const std::vector<SetResult>& sets, const trust::Evidence& evidence);
+
+}  // namespace foretoken::validate
