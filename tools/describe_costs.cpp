@@ -27,6 +27,8 @@ std::string_view collective_name(CollectiveKind kind) {
       return "all-to-all";
     case CollectiveKind::kBroadcast:
       return "broadcast";
+    case CollectiveKind::kReduce:
+      return "reduce";
   }
   return "";
 }

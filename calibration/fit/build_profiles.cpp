@@ -89,10 +89,9 @@ cost::MemoryBoundLaw memory(const Datasheet& gpu, double efficiency) {
 }
 
 cost::PointToPointLaw messages(double network_efficiency, cost::Evidence evidence) {
-  return {.nvlink = {microseconds(10), 0.5},  // A100 150 GB/s at activation sizes; 195 of 300 above 128 MiB
-          .pcie = {microseconds(10), 0.6},    // 38.6 of 64 GB/s between two cards
-          .network = {microseconds(15), network_efficiency},
-          .evidence = std::move(evidence)};
+  cost::PointToPointLaw law = published_messages(network_efficiency);
+  law.evidence = std::move(evidence);
+  return law;
 }
 
 // Inner loops of products whose rows are 8, 2 or 4, and an odd number of 16-bit elements; from products of 8192 tokens,
@@ -176,7 +175,10 @@ Profile a100_pcie(const Measurements& data, const Profile& like, const Halves& h
       rescaled(like.attention, slower, kA100Pcie, scaled_from(like.name, "SimuMax a100_pcie operators"));
   profile.memory_bound = memory(kA100Pcie, 0.80);
   profile.nvlink = relabelled(like.nvlink, kA100Pcie.nvlink_gb_per_s, scaled_from(like.name, "the same NVLink rate"));
-  for (cost::AcrossNodesCurve& curve : profile.network.curves) curve.evidence = scaled_from(like.name, "the same NICs");
+  for (cost::AcrossNodesCurve& curve : profile.network.curves) {
+    curve.evidence = scaled_from(like.name, "the same NICs");
+    curve.measured.clear();
+  }
   return profile;
 }
 
@@ -280,7 +282,7 @@ Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
 }  // namespace
 
 std::vector<Profile> build_profiles(const Measurements& data) {
-  const Collectives c = fit_collectives(data);
+  const Collectives c = fit_collectives(data.collectives);
   const Halves halves = ampere_halves(data);
   const Profile a100 = a100_80(data, c, halves);
   const double nt_factor = a100.gemm.at(Precision::kBf16).weight_gradient_factor;

@@ -1,4 +1,4 @@
-// Curves fitted on one measured table each: two-rank groups, where NCCL's own model errs most, and NVSwitch with NVLS.
+// Curves fitted on one measured table each, asked for the rows that they saw and for rows that they did not.
 #include "calibration/fit/fit_collective.h"
 
 #include <gtest/gtest.h>
@@ -6,86 +6,100 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/fit/check_collectives.h"
+#include "calibration/fit/measured_machine.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::fit {
 namespace {
 
-constexpr double kSmallestScored = 64 << 10;
-constexpr double kReference = 450;  // cancels: the curve is fitted and asked with the same links
-
-cost::Profile profile_of(const CollectiveTable& table) {
-  using enum CollectiveKind;
-  const cost::CollectiveCurve curve =
-      fit_tables({.tables = {table}, .source = "one table", .reference_gb_per_s = kReference});
-  cost::InsideNodeLaw law{.reference = gigabytes_per_second(kReference)};
-  law.curves.push_back(curve);
-  return {.nvlink = std::move(law)};
+const std::vector<CollectiveTable>& tables() {
+  static const auto all = read_collective_tables(FORETOKEN_SOURCE_DIR "/calibration/measurements/collectives.json");
+  return all;
 }
 
-double error(const CollectiveTable& table, const CollectiveTable::Row& row, const cost::Profile& profile) {
-  const GroupShape group{.ranks = table.ranks, .nodes = 1, .ranks_per_node = table.ranks};
-  const Seconds time =
-      cost::collective_time({table.kind, Bytes(row.bytes), group}, links_of(table, kReference), profile);
-  return std::abs(time.value() / row.seconds - 1);
+const Collectives& general() {
+  static const Collectives laws = fit_collectives(tables());
+  return laws;
 }
 
-struct Quantiles {
-  double median, p90, worst;
-};
+/// The profile of a machine of which only this table is known.
+cost::Profile profile_from(const CollectiveTable& table) {
+  const cost::Profile laws = general_profile(architecture_of(table.gpu), general());
+  return cost::with_measured(laws, measure({.name = table.system,
+                                            .architecture = "",
+                                            .source = "one table",
+                                            .tables = {table},
+                                            .over_pcie = over_pcie(table),
+                                            .link_gb_per_s = link_gb_per_s(table)},
+                                           laws));
+}
 
-Quantiles quantiles(std::vector<double> errors) {
+/// Two ranks, where NCCL's own model errs most, and NVSwitch with NVLS.
+constexpr const char* kCasesOfTheirOwn[] = {"vtrain_a100_ar2",
+                                            "vtrain_v100_ar2",
+                                            "aic_a100_sxm_all_gather2",
+                                            "aic_h100_sxm_all_gather2",
+                                            "aic_h200_sxm_all_reduce2",
+                                            "aic_b200_sxm_all_reduce2_2.27.5",
+                                            "aic_gb200_all_reduce2",
+                                            "nv_dgxc_h100_1n",
+                                            "stas_h200_1n",
+                                            "stas_b200_1n",
+                                            "i290_h100_1n"};
+
+TEST(MeasuredTable, TwoRanksAndNvlsMeetTheirBounds) {
+  for (const char* id : kCasesOfTheirOwn) {
+    const auto table = std::find_if(tables().begin(), tables().end(), [&](const auto& t) { return t.id == id; });
+    ASSERT_NE(table, tables().end()) << id;
+    EXPECT_TRUE(errors_on(*table, profile_from(*table)).within_bounds()) << id;
+  }
+}
+
+/// The table's rows, and the same table without its i-th.
+CollectiveTable without_row(CollectiveTable table, std::size_t i) {
+  table.rows.erase(table.rows.begin() + static_cast<std::ptrdiff_t>(i));
+  return table;
+}
+
+TEST(MeasuredTable, RowsThatAFitNeverSawAreMet) {
+  std::vector<double> errors;
+  for (const CollectiveTable& table : tables()) {
+    if (table.rows.size() < 10) continue;
+    for (std::size_t i = 1; i + 1 < table.rows.size(); ++i) {
+      if (table.rows[i].bytes < 64 << 10) continue;
+      CollectiveTable one = table;
+      one.rows = {table.rows[i]};
+      errors.push_back(errors_on(one, profile_from(without_row(table, i))).worst);
+    }
+  }
   std::sort(errors.begin(), errors.end());
-  return {errors[errors.size() / 2], errors[errors.size() * 9 / 10], errors.back()};
+  const double median = errors[errors.size() / 2], p90 = errors[errors.size() * 9 / 10];
+  std::printf("%zu rows left out: median %.1f %%, p90 %.1f %%\n", errors.size(), 100 * median, 100 * p90);
+  EXPECT_GE(errors.size(), 1500u);
+  EXPECT_LE(median, 0.05);
+  EXPECT_LE(p90, 0.15);
 }
 
-std::vector<CollectiveTable> tables() {
-  return read_collective_tables(FORETOKEN_SOURCE_DIR "/calibration/fit/testdata/two_ranks_and_nvls.json");
-}
-
-TEST(FitTables, MeetsTheTableThatItSaw) {
-  ASSERT_EQ(tables().size(), 5u);
-  for (const CollectiveTable& table : tables()) {
-    const cost::Profile profile = profile_of(table);
-    std::vector<double> errors;
-    for (const auto& row : table.rows)
-      if (row.bytes >= kSmallestScored) errors.push_back(error(table, row, profile));
-    const Quantiles q = quantiles(errors);
-    EXPECT_LE(q.median, 0.05) << table.id;
-    EXPECT_LE(q.p90, 0.15) << table.id;
-    EXPECT_LE(q.worst, 0.40) << table.id;
-  }
-}
-
-TEST(FitTables, MeetsEachRowWithoutIt) {
-  for (const CollectiveTable& table : tables()) {
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      if (table.rows[i].bytes < kSmallestScored) continue;
-      CollectiveTable others = table;
-      others.rows.erase(others.rows.begin() + static_cast<std::ptrdiff_t>(i));
-      errors.push_back(error(table, table.rows[i], profile_of(others)));
-    }
-    const Quantiles q = quantiles(errors);
-    std::printf("%s: left-out rows median %.1f %%, p90 %.1f %%, worst %.1f %%\n", table.id.c_str(), 100 * q.median,
-                100 * q.p90, 100 * q.worst);
-    EXPECT_LE(q.median, 0.05) << table.id;
-    EXPECT_LE(q.p90, 0.20) << table.id;  // a row at a protocol's change may fall between its neighbours
-    EXPECT_LE(q.worst, 0.40) << table.id;
-  }
-}
-
-TEST(FitTables, TimeNeverFallsWithSize) {
-  for (const CollectiveTable& table : tables()) {
-    const cost::Profile profile = profile_of(table);
-    const GroupShape group{.ranks = table.ranks, .nodes = 1, .ranks_per_node = table.ranks};
-    double before = 0;
-    for (double bytes = 1024; bytes < 3e10; bytes *= 1.1) {
-      const double time =
-          cost::collective_time({table.kind, Bytes(bytes), group}, links_of(table, kReference), profile).value();
-      EXPECT_GE(time, 0.999 * before) << table.id << " " << bytes;
-      before = time;
-    }
+TEST(MeasuredTable, ArchitecturesTimesNeverFallWithSize) {
+  for (const char* architecture : {"volta", "ampere", "hopper", "blackwell"}) {
+    const cost::Profile laws = general_profile(architecture, general());
+    for (const CollectiveKind kind : kEveryKind)
+      for (const GroupShape group :
+           {GroupShape{2, 1, 2}, GroupShape{3, 1, 3}, GroupShape{4, 1, 4}, GroupShape{6, 1, 6}, GroupShape{8, 1, 8},
+            GroupShape{16, 1, 16}, GroupShape{16, 2, 8}, GroupShape{24, 3, 8}, GroupShape{48, 6, 8},
+            GroupShape{256, 32, 8}, GroupShape{16, 16, 1, 8}}) {
+        CollectiveTable links_only;
+        links_only.nic_gb_per_s = 400;
+        double before = 0;
+        for (double bytes = 1024; bytes < 3e10; bytes *= 1.1) {
+          const double time =
+              cost::collective_time({kind, Bytes(bytes), group}, links_of(links_only, 450), laws).value();
+          EXPECT_GE(time, 0.995 * before) << architecture << " " << static_cast<int>(kind) << " " << group.ranks
+                                          << " on " << group.nodes << " nodes, " << bytes << " bytes";
+          before = time;
+        }
+      }
   }
 }
 

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "calibration/fit/collective_profiles.h"
-#include "calibration/fit/fit_collective.h"
 #include "calibration/fit/fit_gemm.h"
 #include "calibration/fit/fit_kernels.h"
+#include "calibration/fit/measured_machine.h"
 #include "calibration/fit/own_samples.h"
 #include "calibration/fit/profile_notes.h"
 #include "calibration/fit/residuals.h"
@@ -17,7 +17,7 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr std::size_t kLeastProducts = 100, kLeastKernels = 10, kLeastRows = 8;
+constexpr std::size_t kLeastProducts = 100, kLeastKernels = 10, kLeastRows = 2;
 
 /// Evidence of a part that `base` lends.
 void lend(cost::Evidence& evidence, const FitRequest& request) {
@@ -68,45 +68,33 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
   }
 }
 
-void put(cost::InsideNodeLaw& law, const cost::CollectiveCurve& curve) {
-  const auto same = [&](const cost::CollectiveCurve& c) { return c.kind == curve.kind && c.ranks == curve.ranks; };
-  law.curves.erase(std::remove_if(law.curves.begin(), law.curves.end(), same), law.curves.end());
-  const auto after = std::find_if(law.curves.begin(), law.curves.end(), [&](const cost::CollectiveCurve& c) {
-    return c.kind != curve.kind ? c.kind > curve.kind : c.ranks > curve.ranks;
-  });
-  law.curves.insert(after, curve);
-}
-
-void fit_collectives_inside(cost::Profile& profile, const measured::Samples& samples,
-                            const std::vector<CollectiveTable>& tables, const FitRequest& request) {
-  cost::InsideNodeLaw& law = request.over_pcie ? profile.pcie : profile.nvlink;
-  if (request.link_gb_per_s > 0) law.reference = gigabytes_per_second(request.link_gb_per_s);
-  for (const CollectiveTable& table : tables) {
-    if (table.nodes > 1 || table.rows.size() < kLeastRows || table.rows.front().bytes > 64 << 10) continue;
-    cost::CollectiveCurve curve = fit_tables({.tables = {table},
-                                              .source = source_of(samples, samples.collectives),
-                                              .reference_gb_per_s = law.reference.value() / 1e9});
-    curve.evidence.provenance = provenance_of(samples.collectives);
-    put(law, curve);
-  }
-}
-
-void fit_collectives_across(cost::Profile& profile, const measured::Samples& samples,
-                            std::vector<CollectiveTable> tables, const FitRequest& request) {
-  TablePool pool{.tables = {},
-                 .source = source_of(samples, samples.collectives),
-                 .reference_gb_per_s = profile.nvlink.reference.value() / 1e9};
-  for (CollectiveTable& table : tables) {
+/// Curves that follow the samples' own tables, in the place of the base's.
+void fit_collectives(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request) {
+  Machine machine{.name = request.gpu,
+                  .architecture = "",
+                  .source = source_of(samples, samples.collectives),
+                  .tables = {},
+                  .over_pcie = request.over_pcie};
+  machine.link_gb_per_s = (request.over_pcie ? profile.pcie : profile.nvlink).reference.value() / 1e9;
+  for (CollectiveTable& table : collective_tables(samples)) {
+    table.source = machine.source;
     table.nic_gb_per_s = request.nic_gb_per_s;
-    if (table.nodes > 1 && table.rows.size() >= kLeastRows) pool.tables.push_back(std::move(table));
+    if (table.rows.size() < kLeastRows || (table.nodes > 1 && request.nic_gb_per_s <= 0)) continue;
+    machine.tables.push_back(std::move(table));
   }
-  const bool reduced = std::any_of(pool.tables.begin(), pool.tables.end(),
-                                   [](const auto& table) { return table.kind == CollectiveKind::kAllReduce; });
-  if (request.nic_gb_per_s <= 0 || !reduced) return;
-  profile.network = fit_across(pool, profile.nvlink);
-  for (cost::AcrossNodesCurve& curve : profile.network.curves)
-    if (curve.evidence.provenance == cost::Provenance::kFitted)
-      curve.evidence.provenance = provenance_of(samples.collectives);
+  cost::MeasuredCollectives measured = measure(machine, profile);
+  const auto stamp = [&](cost::Evidence& evidence) {
+    if (evidence.provenance == cost::Provenance::kFitted) evidence.provenance = provenance_of(samples.collectives);
+  };
+  for (auto* law : {&measured.nvlink, &measured.pcie})
+    if (*law)
+      for (cost::CollectiveCurve& curve : (*law)->curves) stamp(curve.evidence);
+  if (measured.network)
+    for (cost::AcrossNodesCurve& curve : measured.network->curves) {
+      stamp(curve.evidence);
+      for (cost::MeasuredShape& shape : curve.measured) stamp(shape.evidence);
+    }
+  profile = cost::with_measured(std::move(profile), measured);
 }
 
 /// Curves of links with another rate, when `base` has other links.
@@ -126,9 +114,7 @@ cost::Profile fit_profile(const measured::Samples& samples, const FitRequest& re
   fit_products(profile, samples, request);
   fit_attention_kernels(profile, samples);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
-  const std::vector<CollectiveTable> tables = collective_tables(samples);
-  fit_collectives_inside(profile, samples, tables, request);
-  fit_collectives_across(profile, samples, tables, request);
+  fit_collectives(profile, samples, request);
   profile.notes = notes_of(profile);
   return profile;
 }

@@ -25,11 +25,11 @@ void write_profile(const cost::Profile& profile, const std::filesystem::path& fo
 int run(int argc, char** argv) {
   CLI::App app{"Fits hardware profiles on published measurements and writes them as JSON."};
   std::vector<std::string> gemm, attention;
-  std::string operators, collectives, out = "calibration/profiles";
+  std::string operators, collectives = "calibration/measurements/collectives.json", out = "calibration/profiles";
   app.add_option("--gemm", gemm, "GPU=TABLE.csv with columns m,n,k,time_us; once for each GPU")->required();
   app.add_option("--attention", attention, "series of TFLOP/s over sequence length, JSON")->required();
   app.add_option("--operators", operators, "operator efficiencies, CSV")->required();
-  app.add_option("--collectives", collectives, "nccl-tests tables, JSON")->required();
+  app.add_option("--collectives", collectives, "nccl-tests tables, JSON");
   app.add_option("--out", out, "folder of the profiles");
   CLI11_PARSE(app, argc, argv);
 

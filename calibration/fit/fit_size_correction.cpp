@@ -11,9 +11,15 @@ namespace foretoken::fit {
 namespace {
 
 constexpr double kOctavesPerCell = 1;  // NCCL's tuning table changes by octaves; tables have one or two rows in each
-constexpr double kLeastSpan = 4;
-constexpr double kSmoothing = 2, kShrinking = 0.5;  // against samples' 1 / |residual|
-constexpr double kLeastResidual = 0.02;             // repeated nccl-tests differ by about as much
+constexpr double kLeastSpan = 4, kLeastSpanFollowed = 1;
+
+/// Against the pulls of the samples.
+struct Stiffness {
+  double bending, shrinking;
+};
+constexpr Stiffness kTrend{2, 0.5};         // beside samples' 1 / |residual|
+constexpr Stiffness kFollowed{0.01, 1e-3};  // beside samples' 1: only octaves without a row feel it
+constexpr double kLeastResidual = 0.02;     // repeated nccl-tests differ by about as much
 constexpr int kReweightings = 8;
 
 struct Place {
@@ -28,21 +34,23 @@ Place place_of(const cost::SizeCorrection& line, double bytes) {
   return {cell, at - static_cast<double>(cell)};
 }
 
-std::vector<double> solve_once(const cost::SizeCorrection& line, const std::vector<SizePull>& pulls) {
+template <class Strength>
+std::vector<double> solve_once(const cost::SizeCorrection& line, const std::vector<SizePull>& pulls,
+                               const Stiffness& stiff, Strength strength_of) {
   const std::size_t knots = line.log_ratio.size();
   Matrix normal(knots);
   std::vector<double> right(knots, 0.0);
-  for (std::size_t i = 0; i < knots; ++i) normal.at(i, i) += kShrinking;
+  for (std::size_t i = 0; i < knots; ++i) normal.at(i, i) += stiff.shrinking;
   for (std::size_t i = 1; i + 1 < knots; ++i) {
     constexpr double kBend[] = {1, -2, 1};
     for (std::size_t a = 0; a < 3; ++a)
-      for (std::size_t b = 0; b < 3; ++b) normal.at(i + a - 1, i + b - 1) += kSmoothing * kBend[a] * kBend[b];
+      for (std::size_t b = 0; b < 3; ++b) normal.at(i + a - 1, i + b - 1) += stiff.bending * kBend[a] * kBend[b];
   }
   for (const SizePull& pull : pulls) {
     const Place place = place_of(line, pull.bytes);
     const double weights[] = {1 - place.beyond, place.beyond};
     const double value = weights[0] * line.log_ratio[place.cell] + weights[1] * line.log_ratio[place.cell + 1];
-    const double strength = 1 / std::max(std::abs(pull.log_ratio - value), kLeastResidual);
+    const double strength = strength_of(pull.log_ratio - value);
     for (std::size_t a = 0; a < 2; ++a) {
       right[place.cell + a] += strength * weights[a] * pull.log_ratio;
       for (std::size_t b = 0; b < 2; ++b)
@@ -64,21 +72,41 @@ std::vector<double> least_rises(const cost::SizeCorrection& line, const std::fun
   return rises;
 }
 
-}  // namespace
-
-cost::SizeCorrection fit_size_correction(const std::vector<SizePull>& pulls,
-                                         const std::function<double(double)>& law_seconds) {
+/// Knots at whole octaves around the sizes, all at 0; without knots when they span less than `least`.
+cost::SizeCorrection level_line(const std::vector<SizePull>& pulls, double least_span) {
   if (pulls.empty()) return {};
   const auto [least, most] = std::minmax_element(
       pulls.begin(), pulls.end(), [](const SizePull& a, const SizePull& b) { return a.bytes < b.bytes; });
   cost::SizeCorrection line{.first_log2 = std::floor(std::log2(least->bytes)),
                             .last_log2 = std::ceil(std::log2(most->bytes))};
   const double span = line.last_log2 - line.first_log2;
-  if (span < kLeastSpan) return {};
+  if (span < least_span) return {};
   line.log_ratio.assign(static_cast<std::size_t>(span / kOctavesPerCell) + 1, 0.0);
-  for (int round = 0; round < kReweightings; ++round) line.log_ratio = solve_once(line, pulls);
-  line.log_ratio = with_rises(std::move(line.log_ratio), least_rises(line, law_seconds));
+  return line;
+}
+
+void round_ratios(cost::SizeCorrection& line) {
   for (double& value : line.log_ratio) value = std::round(1e4 * value) / 1e4;
+}
+
+}  // namespace
+
+cost::SizeCorrection fit_size_trend(const std::vector<SizePull>& pulls,
+                                    const std::function<double(double)>& law_seconds) {
+  cost::SizeCorrection line = level_line(pulls, kLeastSpan);
+  if (line.log_ratio.empty()) return {};
+  const auto robust = [](double residual) { return 1 / std::max(std::abs(residual), kLeastResidual); };
+  for (int round = 0; round < kReweightings; ++round) line.log_ratio = solve_once(line, pulls, kTrend, robust);
+  line.log_ratio = with_rises(std::move(line.log_ratio), least_rises(line, law_seconds));
+  round_ratios(line);
+  return line;
+}
+
+cost::SizeCorrection follow_sizes(const std::vector<SizePull>& pulls) {
+  cost::SizeCorrection line = level_line(pulls, kLeastSpanFollowed);
+  if (line.log_ratio.empty()) return {};
+  line.log_ratio = solve_once(line, pulls, kFollowed, [](double) { return 1.0; });
+  round_ratios(line);
   return line;
 }
 

@@ -22,6 +22,8 @@ std::optional<CollectiveKind> kind_of(measured::Collective kind) {
       return CollectiveKind::kAllToAll;
     case measured::Collective::kBroadcast:
       return CollectiveKind::kBroadcast;
+    case measured::Collective::kReduce:
+      return CollectiveKind::kReduce;
     default:
       return std::nullopt;
   }
@@ -44,29 +46,33 @@ std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Sample
 }
 
 std::vector<CollectiveTable> collective_tables(const measured::Samples& samples) {
-  using Key = std::tuple<CollectiveKind, int, int, int, bool>;
+  using Key = std::tuple<CollectiveKind, bool, int, int, int, bool>;
   std::map<Key, std::vector<CollectiveTable::Row>> rows;
   for (const auto& sample : samples.collectives) {
     const auto kind = kind_of(sample.kind);
-    if (!kind || sample.group.ranks < 2 || sample.bytes.value() <= 0) continue;
-    const double seconds = sample.time.median.value();
-    const double bus = sample.bytes.value() / seconds * measured::bus_factor(sample.kind, sample.group.ranks) / 1e9;
-    rows[{*kind, sample.group.ranks, sample.group.nodes, sample.group.ranks_per_node, sample.in_place}].push_back(
-        {sample.bytes.value(), seconds, bus});
+    const bool message = sample.kind == measured::Collective::kSendRecv;
+    if ((!kind && !message) || sample.group.ranks < 2 || sample.bytes.value() <= 0) continue;
+    rows[{kind.value_or(CollectiveKind::kAllReduce), message, sample.group.ranks, sample.group.nodes,
+          sample.group.ranks_per_node, sample.in_place}]
+        .push_back({sample.bytes.value(), sample.time.median.value()});
   }
   std::vector<CollectiveTable> tables;
   for (auto& [key, list] : rows) {
-    const auto [kind, ranks, nodes, ranks_per_node, in_place] = key;
-    if (in_place && rows.count({kind, ranks, nodes, ranks_per_node, false}) > 0) continue;
+    const auto [kind, message, ranks, nodes, ranks_per_node, in_place] = key;
+    if (in_place && rows.count({kind, message, ranks, nodes, ranks_per_node, false}) > 0) continue;
     std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-    tables.push_back({.id = fmt::format("{} {} {} {}", static_cast<int>(kind), ranks, nodes, ranks_per_node),
-                      .gpu = "",
-                      .network = "",
-                      .kind = kind,
-                      .ranks = ranks,
-                      .nodes = nodes,
-                      .ranks_per_node = ranks_per_node,
-                      .rows = list});
+    tables.push_back(
+        {.id = fmt::format("{} {} {} {} {}", static_cast<int>(kind), message, ranks, nodes, ranks_per_node),
+         .system = "",
+         .gpu = "",
+         .network = "",
+         .source = "",
+         .kind = kind,
+         .message = message,
+         .ranks = ranks,
+         .nodes = nodes,
+         .ranks_per_node = ranks_per_node,
+         .rows = list});
   }
   return tables;
 }

@@ -4,16 +4,17 @@
 #include <map>
 #include <vector>
 
-#include "calibration/fit/fit_collective.h"
 #include "calibration/fit/samples.h"
 #include "calibration/import/samples.h"
+#include "sim/cost/evidence.h"
 
 namespace foretoken::fit {
 
 /// By precision; weight gradients only with fp32 accumulation where both were measured.
 [[nodiscard]] std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Samples& samples);
 
-/// One table for every kind that the model knows and every group, out of place where both were measured, ascending.
+/// One table for every kind that the model knows, and for messages, and every group, out of place where both were
+/// measured, ascending.
 [[nodiscard]] std::vector<CollectiveTable> collective_tables(const measured::Samples& samples);
 
 /// The origins of the samples of one kind, in a few words.

@@ -137,6 +137,7 @@ std::optional<CollectiveKind> kind_of(const std::string& name) {
   if (name == "reduce_scatter") return CollectiveKind::kReduceScatter;
   if (name == "alltoall") return CollectiveKind::kAllToAll;
   if (name == "broadcast") return CollectiveKind::kBroadcast;
+  if (name == "reduce") return CollectiveKind::kReduce;
   return std::nullopt;
 }
 
@@ -195,19 +196,23 @@ std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path&
   std::vector<CollectiveTable> tables;
   const Json file = parsed(path);
   for (const Json& json : file.at("tables")) {
-    const auto kind = kind_of(json.at("collective").get<std::string>());
-    if (!kind || !json.at("healthy").get<bool>()) continue;
+    const auto collective = json.at("collective").get<std::string>();
+    const auto kind = kind_of(collective);
+    if (!kind && collective != "sendrecv")
+      throw std::runtime_error(fmt::format("{}: unknown collective {}", path.string(), collective));
     CollectiveTable table{.id = json.at("id"),
+                          .system = json.at("system"),
                           .gpu = json.at("gpu"),
                           .network = json.at("network"),
-                          .kind = *kind,
+                          .source = json.at("source"),
+                          .kind = kind.value_or(CollectiveKind::kAllReduce),
+                          .message = !kind,
                           .ranks = json.at("ranks"),
                           .nodes = json.at("nodes"),
-                          .ranks_per_node = json.at("ranks_per_node")};
-    const Json& rate = json.at("line_rate_GBps_per_node");
-    table.nic_gb_per_s = rate.is_null() ? 0 : rate.get<double>();
+                          .ranks_per_node = json.at("ranks_per_node"),
+                          .nic_gb_per_s = json.value("nic_gb_per_s_per_node", 0.0)};
     for (const Json& row : json.at("rows"))
-      table.rows.push_back({row.at(0).get<double>(), row.at(1).get<double>() * 1e-6, row.at(2).get<double>()});
+      table.rows.push_back({row.at(0).get<double>(), row.at(1).get<double>() * 1e-6});
     tables.push_back(std::move(table));
   }
   return tables;

@@ -47,17 +47,18 @@ struct AttentionSeries {
 
 /// One nccl-tests table.
 struct CollectiveTable {
-  std::string id, gpu, network;
+  std::string id, system, gpu, network, source;
   CollectiveKind kind = CollectiveKind::kAllReduce;
+  bool message = false;  ///< sendrecv: `kind` says nothing, `bytes` is one message
   int ranks = 1, nodes = 1, ranks_per_node = 1;
   double nic_gb_per_s = 0;  ///< line rate of one node, 0 when unknown
   struct Row {
-    double bytes, seconds, bus_gb_per_s;
+    double bytes, seconds;
   };
   std::vector<Row> rows{};
 };
 
-/// The healthy tables of kinds that the model knows.
+/// All tables of calibration/measurements/collectives.json or a file like it, messages among them.
 [[nodiscard]] std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path& path);
 
 }  // namespace foretoken::fit

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "calibration/fit/fit_collective.h"
 #include "calibration/fit/profile_json.h"
 #include "calibration/fit/samples.h"
 #include "sim/cost/costs.h"
@@ -215,28 +213,6 @@ TEST(ShippedProfiles, DeeperProductsTakeLonger) {
       deeper.k = 4 * shape.k;
       EXPECT_GE(cost::gemm_time(deeper, profile), 0.999 * cost::gemm_time(shape, profile)) << name;
     }
-  }
-}
-
-TEST(ShippedProfiles, CollectiveMediansOnTables) {
-  std::ifstream in(kSource / "sim/cost/testdata/collectives.json");
-  const auto json = nlohmann::json::parse(in);
-  const auto tables = read_collective_tables(kSource / "sim/cost/testdata/collectives.json");
-  std::map<std::string, std::vector<double>> errors;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const std::string name = json.at("tables").at(i).at("profile");
-    const cost::Profile profile = shipped(name);
-    NodeLinks links = links_of(tables[i], profile.nvlink.reference.value() / 1e9);
-    const GroupShape group{
-        .ranks = tables[i].ranks, .nodes = tables[i].nodes, .ranks_per_node = tables[i].ranks_per_node};
-    for (const auto& row : tables[i].rows) {
-      const Seconds time = cost::collective_time({tables[i].kind, Bytes(row.bytes), group}, links, profile);
-      errors[name].push_back(std::abs(time.value() / row.seconds - 1));
-    }
-  }
-  for (const auto& [name, list] : errors) {
-    EXPECT_LT(median(list), 0.12) << name;
-    std::printf("collectives %s: median %.1f %% of %zu rows\n", name.c_str(), 100 * median(list), list.size());
   }
 }
 

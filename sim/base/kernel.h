@@ -68,10 +68,10 @@ struct MemoryBoundShape {
   friend bool operator==(const MemoryBoundShape&, const MemoryBoundShape&) = default;
 };
 
-enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast };
+enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce };
 
-/// A collective over a group. `payload` follows nccl-tests' size column: the buffer of one rank for all-reduce and
-/// broadcast, the total over ranks for all-gather, reduce-scatter and all-to-all.
+/// A collective over a group. `payload` follows nccl-tests' size column: the buffer of one rank for all-reduce,
+/// broadcast and reduce, the total over ranks for all-gather, reduce-scatter and all-to-all.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;

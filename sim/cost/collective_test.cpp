@@ -6,13 +6,14 @@
 
 #include "sim/cost/costs.h"
 #include "sim/cost/example_profile.h"
+#include "sim/cost/measured_collectives.h"
 #include "sim/cost/test_clusters.h"
 
 namespace foretoken::cost {
 namespace {
 
 using enum CollectiveKind;
-constexpr CollectiveKind kKinds[] = {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast};
+constexpr CollectiveKind kKinds[] = {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce};
 
 const Profile& profile() {
   static const Profile a100 = example_a100_profile();
@@ -109,6 +110,55 @@ TEST(Collective, AllReduceIsAboutAReduceScatterAndAnAllGather) {
       const double both = seconds(kReduceScatter, bytes, group) + seconds(kAllGather, bytes, group);
       EXPECT_NEAR(seconds(kAllReduce, bytes, group) / both, 1, 0.15);
     }
+}
+
+SizeCorrection factor(double ratio) {
+  return {.first_log2 = 10, .last_log2 = 40, .log_ratio = {std::log(ratio), std::log(ratio)}};
+}
+
+TEST(Collective, MeasuredNumbersOfNodesReplaceTheLaw) {
+  Profile measured = example_a100_profile();
+  measured.network.curves.front().measured = {{.nodes = 4, .ranks_per_node = 8, .correction = factor(1.5)},
+                                              {.nodes = 16, .ranks_per_node = 8, .correction = factor(2)}};
+  const auto law = [&](int nodes, int local = 8) { return seconds(kAllReduce, 1e9, across(nodes, local)); };
+  const auto with = [&](int nodes, int local = 8) {
+    return collective_time({kAllReduce, Bytes(1e9), across(nodes, local)}, dgx_a100(), measured).value();
+  };
+  EXPECT_NEAR(with(4), 1.5 * law(4), 1e-12);
+  EXPECT_NEAR(with(16), 2 * law(16), 1e-12);
+  EXPECT_NEAR(with(8), 0.5 * (1.5 * law(4) + 2 * law(16)), 1e-12);  // half way in log2(nodes)
+  EXPECT_NEAR(with(64), 2 * law(16) + law(64) - law(16), 1e-12);    // what the law adds
+  EXPECT_DOUBLE_EQ(with(2), law(2));                                // nothing is known of fewer
+  EXPECT_DOUBLE_EQ(with(4, 4), law(4, 4));                          // nor of another number of ranks per node
+}
+
+TEST(Collective, BetweenMeasuredGroupSizesByStepsAndShares) {
+  // Four and eight ranks are measured: six lie half way in steps, 2/3 in what a rank's peers share.
+  const double V = 2 * 5.0 / 6 * 1e9, four = V / 233e9, eight = V / 229e9;
+  const double sending = four + 4.3e-3 * std::sqrt(four), more = eight + 4.3e-3 * std::sqrt(eight);
+  EXPECT_NEAR(seconds(kAllReduce, 1e9, in_node(6)), 16.5e-6 + sending + 2.0 / 3 * (more - sending), 1e-10);
+}
+
+TEST(Collective, WhatASystemMeasuredStandsInForTheProfile) {
+  MeasuredCollectives system{.name = "twice as slow"};
+  CollectiveCurve curve{.kind = kAllReduce,
+                        .ranks = 8,
+                        .latency = microseconds(40),
+                        .bandwidth = gigabytes_per_second(100),
+                        .plateau = gigabytes_per_second(100)};
+  system.nvlink = InsideNodeLaw{gigabytes_per_second(300), {curve}};
+  curve.ranks = 3;
+  system.nvlink->curves.push_back(curve);
+  system.network_message = PointToPointLaw::Path{.latency = microseconds(7), .efficiency = 0.5};
+  const Profile both = with_measured(example_a100_profile(), system);
+  const auto time = [&](CollectiveKind kind, int ranks) {
+    return collective_time({kind, Bytes(1e9), in_node(ranks)}, dgx_a100(), both).value();
+  };
+  EXPECT_NEAR(time(kAllReduce, 8), 40e-6 + 2 * 7.0 / 8 / 100, 1e-12);
+  EXPECT_NEAR(time(kAllReduce, 3), 40e-6 + 2 * 2.0 / 3 / 100, 1e-12);
+  EXPECT_EQ(time(kAllReduce, 4), seconds(kAllReduce, 1e9, in_node(4)));  // the profile's own curve
+  EXPECT_EQ(time(kAllGather, 8), seconds(kAllGather, 1e9, in_node(8)));
+  EXPECT_NEAR(point_to_point_time({Bytes(1e9), true, 1}, dgx_a100(), both).value(), 7e-6 + 1 / 12.5, 1e-9);
 }
 
 GroupShape any_group() {

@@ -46,7 +46,7 @@ InsideNodeLaw example_nvlink() {
   };
   using enum CollectiveKind;
   InsideNodeLaw law{.reference = gigabytes_per_second(300)};
-  for (const CollectiveKind kind : {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast}) {
+  for (const CollectiveKind kind : {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce}) {
     const double part = kind == kAllReduce ? 1 : 14.0 / 21.0;
     law.curves.push_back(curve(kind, 2, part * 9, 190, 2.2e-3));
     law.curves.push_back(curve(kind, 4, part * 12, 233, 4.3e-3));
@@ -59,7 +59,7 @@ InsideNodeLaw example_nvlink() {
 InsideNodeLaw example_pcie() {
   using enum CollectiveKind;
   InsideNodeLaw law{.reference = gigabytes_per_second(64)};
-  for (const CollectiveKind kind : {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast}) {
+  for (const CollectiveKind kind : {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce}) {
     for (const int ranks : {2, 4, 8}) {
       const BytesPerSecond rate = gigabytes_per_second(ranks == 2 ? 38.6 : 25);
       law.curves.push_back({.kind = kind,
@@ -76,7 +76,7 @@ InsideNodeLaw example_pcie() {
 AcrossNodesLaw example_network() {
   using enum CollectiveKind;
   AcrossNodesLaw law{.lone_rank_factor = 0.85 / 0.92};
-  for (const CollectiveKind kind : {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast}) {
+  for (const CollectiveKind kind : {kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce}) {
     const double part = kind == kAllReduce ? 1 : 0.6;
     law.curves.push_back({.kind = kind,
                           .latency = microseconds(part * 47),

@@ -4,12 +4,13 @@
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/network_share.h"
+#include "sim/cost/smooth_law.h"
 
 namespace foretoken::cost {
 
 /// Time of one send and its receive.
 ///
-///   t = latency + payload / (efficiency x rate)
+///   t = correction(payload) (latency + x + spread sqrt(x)),   x = payload / (efficiency x rate)
 ///   rate inside a node: the GPU's NVLink, or PCIe; across nodes: the sender's share of the NICs
 ///
 /// Source: nccl-tests sendrecv tables; see the profile.
@@ -26,7 +27,9 @@ Seconds point_to_point_time(const PointToPointShape& shape, const NodeLinks& lin
                               : nvlink            ? links.nvlink_per_gpu
                                                   : links.pcie_per_gpu;
   expects(rate.value() > 0, "the link that a message takes has a rate");
-  return path.latency + shape.payload / (path.efficiency * rate);
+  const BytesPerSecond reached = path.efficiency * rate;
+  return size_factor(path.correction, shape.payload) *
+         (path.latency + volume_time(shape.payload, reached, path.spread, reached));
 }
 
 }  // namespace foretoken::cost

@@ -68,6 +68,13 @@ struct InsideNodeLaw {
   std::vector<CollectiveCurve> curves{};  ///< sorted by kind, then ranks; at least one for each kind
 };
 
+/// What the law across nodes misses for groups of one measured shape.
+struct MeasuredShape {
+  int nodes = 2, ranks_per_node = 8;
+  SizeCorrection correction{};
+  Evidence evidence{};
+};
+
 /// The same law across nodes: latency + latency_per_doubling log2(nodes), bandwidth = efficiency x NIC rate of the
 /// group.
 struct AcrossNodesCurve {
@@ -79,6 +86,7 @@ struct AcrossNodesCurve {
   double plateau_efficiency = 1;  ///< highest part of the NIC rate allowed
   double two_node_gain = 1;       ///< trees between exactly two nodes move less over the NICs than rings
   Evidence evidence{};
+  std::vector<MeasuredShape> measured{};  ///< sorted by nodes
 };
 
 struct AcrossNodesLaw {
@@ -86,11 +94,13 @@ struct AcrossNodesLaw {
   double lone_rank_factor = 1;             ///< NIC efficiency of a group with one rank per node, relative to many
 };
 
-/// t = latency + payload / (efficiency x link rate).
+/// t = correction (latency + x + spread sqrt(x)) with x = payload / (efficiency x link rate).
 struct PointToPointLaw {
   struct Path {
     Seconds latency{};
     double efficiency = 1;
+    double spread = 0;  ///< sqrt(seconds)
+    SizeCorrection correction{};
   };
   Path nvlink{}, pcie{}, network{};
   Evidence evidence{};

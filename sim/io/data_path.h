@@ -19,6 +19,7 @@ inline constexpr DataKind kClusters{"cluster", "topologies"};
 inline constexpr DataKind kGpus{"GPU", "topologies/gpus"};
 inline constexpr DataKind kProfiles{"profile", "calibration/profiles"};
 inline constexpr DataKind kRuntimes{"runtime", "calibration/runtimes"};
+inline constexpr DataKind kMeasuredCollectives{"set of measured collectives", "calibration/collectives"};
 inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 
 /// $FORETOKEN_DATA (if set), the current folder, the source folder and the installed folder compiled in, in this order.

@@ -93,7 +93,7 @@ net::Gpu read_gpu(const Node& node) {
 }
 
 net::Cluster read_cluster(const Node& node) {
-  node.allow_only({"name", "gpu", "node", "fabric", "price_per_gpu_hour", "source", "notes"});
+  node.allow_only({"name", "gpu", "node", "fabric", "measured_collectives", "price_per_gpu_hour", "source", "notes"});
   net::Cluster cluster;
   cluster.name = node.text_or("name", "unnamed cluster");
   if (const auto gpu = open_reference(node.child("gpu"), kGpus)) cluster.gpu = read_gpu(gpu->root(node.findings()));

@@ -9,63 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include "sim/io/profile_fields.h"
+#include "sim/io/read_collectives.h"
+
 namespace foretoken::io {
 namespace {
 
-constexpr Range kMicroseconds{.low = 0, .high = 1e9};
-constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};  // TFLOP/s or GB/s
-constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
 constexpr Range kSlowdown{.low = 1, .high = 100};
-constexpr Range kSpread{.low = 0, .high = 1e3};
+constexpr Range kTail{.low = 0, .high = 1e3};
 constexpr Range kTokens{.low = 0, .high = 1e9};
-constexpr Range kLogRatio{.low = -30000, .high = 30000};  // ten-thousandths: factors up to e^3
-constexpr Range kOctaves{.low = 0, .high = 40};           // log2 of a dimension
-constexpr WholeRange kCount{.low = 0, .high = 1'000'000'000};
 constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
-constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kKinds{
-    {{"all_reduce", CollectiveKind::kAllReduce},
-     {"all_gather", CollectiveKind::kAllGather},
-     {"reduce_scatter", CollectiveKind::kReduceScatter},
-     {"all_to_all", CollectiveKind::kAllToAll},
-     {"broadcast", CollectiveKind::kBroadcast}}};
-
-Seconds us(const Node& node, std::string_view key) { return microseconds(node.number(key, kMicroseconds)); }
-BytesPerSecond gb(const Node& node, std::string_view key) { return gigabytes_per_second(node.number(key, kRate)); }
 FlopPerSecond tflops(const Node& node, std::string_view key) { return teraflops(node.number(key, kRate)); }
 int processors(const Node& node) { return static_cast<int>(node.whole("multiprocessors", kProcessors)); }
-
-/// The kinds of collectives that one curve is for.
-std::vector<CollectiveKind> read_kinds(const Node& curve) {
-  std::vector<CollectiveKind> kinds;
-  for (const Node& kind : curve.array("kinds"))
-    kinds.push_back(kind.as_one_of<CollectiveKind>({{kKinds[0].first, kKinds[0].second},
-                                                    {kKinds[1].first, kKinds[1].second},
-                                                    {kKinds[2].first, kKinds[2].second},
-                                                    {kKinds[3].first, kKinds[3].second},
-                                                    {kKinds[4].first, kKinds[4].second}}));
-  return kinds;
-}
-
-cost::Evidence read_evidence(const Node& parent) {
-  const Node node = parent.object("evidence");
-  node.allow_only(
-      {"provenance", "scaled_from", "source", "samples", "held_out", "median_error", "p90_error", "worst_error"});
-  using enum cost::Provenance;
-  const auto provenance = node.one_of<cost::Provenance>(
-      "provenance", {{"measured", kMeasured}, {"fitted", kFitted}, {"scaled", kScaled}, {"assumed", kAssumed}});
-  if (node.has("scaled_from") != (provenance == kScaled))
-    node.complain("scaled_from", "expected the name of a GPU exactly when \"provenance\" is \"scaled\"");
-  return {.provenance = provenance,
-          .scaled_from = node.find_text("scaled_from").value_or(""),
-          .source = node.text("source"),
-          .samples = static_cast<int>(node.find_whole("samples", kCount).value_or(0)),
-          .held_out = static_cast<int>(node.find_whole("held_out", kCount).value_or(0)),
-          .median_error = node.find_number("median_error", kNonNegative).value_or(0),
-          .p90_error = node.find_number("p90_error", kNonNegative).value_or(0),
-          .worst_error = node.find_number("worst_error", kNonNegative).value_or(0)};
-}
 
 /// {"first_log2": 0, "last_log2": 15, "knots": 7}
 cost::GemmCorrection::Axis read_axis(const Node& node) {
@@ -164,7 +121,7 @@ cost::AttentionRate read_rate(const Node& node) {
   node.allow_only({"peak_tflops", "half_length", "tail"});
   return {.peak = tflops(node, "peak_tflops"),
           .half_length = node.number("half_length", kTokens),
-          .tail = node.number("tail", kSpread)};
+          .tail = node.number("tail", kTail)};
 }
 
 cost::AttentionLaws read_attention(const Node& node) {
@@ -193,86 +150,6 @@ cost::MemoryBoundLaw read_memory_bound(const Node& node) {
   return {.bandwidth = gb(node, "gb_per_s"),
           .efficiency = node.number("efficiency", kEfficiency),
           .launch = us(node, "launch_us"),
-          .evidence = read_evidence(node)};
-}
-
-/// Complains about kinds of collectives that `curves` lack.
-template <class Curves>
-void want_every_kind(const Node& node, const Curves& curves) {
-  for (const auto& known : kKinds)
-    if (std::none_of(curves.begin(), curves.end(), [&](const auto& curve) { return curve.kind == known.second; }))
-      node.complain("curves", fmt::format("expected at least one curve of kind {}, found none", known.first));
-}
-
-cost::SizeCorrection read_size_correction(const Node& node) {
-  node.allow_only({"first_log2", "last_log2", "log_ratio_1e4"});
-  cost::SizeCorrection correction{.first_log2 = node.number("first_log2", kOctaves),
-                                  .last_log2 = node.number("last_log2", kOctaves),
-                                  .log_ratio = node.numbers("log_ratio_1e4", kLogRatio)};
-  if (correction.last_log2 <= correction.first_log2) node.complain("last_log2", "expected more than first_log2");
-  if (correction.log_ratio.size() < 2) node.complain("log_ratio_1e4", "expected at least two values");
-  for (double& value : correction.log_ratio) value *= 1e-4;
-  return correction;
-}
-
-cost::InsideNodeLaw read_inside_node(const Node& node) {
-  node.allow_only({"reference_gb_per_s", "curves"});
-  cost::InsideNodeLaw law{.reference = gb(node, "reference_gb_per_s"), .curves = {}};
-  for (const Node& curve : node.array("curves")) {
-    curve.allow_only(
-        {"kinds", "ranks", "latency_us", "gb_per_s", "spread_sqrt_s", "plateau_gb_per_s", "correction", "evidence"});
-    cost::CollectiveCurve one;
-    one.ranks = static_cast<int>(curve.whole("ranks", {.low = 2, .high = 1'000'000}));
-    one.latency = us(curve, "latency_us");
-    one.bandwidth = gb(curve, "gb_per_s");
-    one.spread = curve.number("spread_sqrt_s", kSpread);
-    one.plateau = gb(curve, "plateau_gb_per_s");
-    if (const auto correction = curve.find_object("correction")) one.correction = read_size_correction(*correction);
-    one.evidence = read_evidence(curve);
-    for (const CollectiveKind kind : read_kinds(curve)) {
-      one.kind = kind;
-      law.curves.push_back(one);
-    }
-  }
-  std::stable_sort(law.curves.begin(), law.curves.end(),
-                   [](const auto& a, const auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; });
-  want_every_kind(node, law.curves);
-  return law;
-}
-
-cost::AcrossNodesLaw read_across_nodes(const Node& node) {
-  node.allow_only({"lone_rank_factor", "curves"});
-  cost::AcrossNodesLaw law{.curves = {}, .lone_rank_factor = node.number("lone_rank_factor", kEfficiency)};
-  for (const Node& curve : node.array("curves")) {
-    curve.allow_only({"kinds", "latency_us", "latency_per_doubling_us", "efficiency", "spread_sqrt_s",
-                      "plateau_efficiency", "two_node_gain", "evidence"});
-    cost::AcrossNodesCurve one{.latency = us(curve, "latency_us"),
-                               .latency_per_doubling = us(curve, "latency_per_doubling_us"),
-                               .efficiency = curve.number("efficiency", kEfficiency),
-                               .spread = curve.number("spread_sqrt_s", kSpread),
-                               .plateau_efficiency = curve.number("plateau_efficiency", kEfficiency),
-                               .two_node_gain = curve.number("two_node_gain", {.low = 1, .high = 2}),
-                               .evidence = read_evidence(curve)};
-    for (const CollectiveKind kind : read_kinds(curve)) {
-      one.kind = kind;
-      law.curves.push_back(one);
-    }
-  }
-  std::stable_sort(law.curves.begin(), law.curves.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
-  want_every_kind(node, law.curves);
-  return law;
-}
-
-cost::PointToPointLaw::Path read_path(const Node& node) {
-  node.allow_only({"latency_us", "efficiency"});
-  return {.latency = us(node, "latency_us"), .efficiency = node.number("efficiency", kEfficiency)};
-}
-
-cost::PointToPointLaw read_messages(const Node& node) {
-  node.allow_only({"nvlink", "pcie", "network", "evidence"});
-  return {.nvlink = read_path(node.object("nvlink")),
-          .pcie = read_path(node.object("pcie")),
-          .network = read_path(node.object("network")),
           .evidence = read_evidence(node)};
 }
 

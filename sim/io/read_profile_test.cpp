@@ -40,7 +40,7 @@ TEST(ReadProfile, KeepsUnitsAndKinds) {
   EXPECT_DOUBLE_EQ(std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).peak.value(), 989e12);
   EXPECT_TRUE(std::holds_alternative<cost::RooflineLaw>(profile.gemm.at(Precision::kFp8).law));
   EXPECT_DOUBLE_EQ(profile.nvlink.reference.value(), 450e9);
-  EXPECT_EQ(profile.network.curves.size(), 5u);
+  EXPECT_EQ(profile.network.curves.size(), 6u);
   EXPECT_TRUE(std::is_sorted(profile.nvlink.curves.begin(), profile.nvlink.curves.end(),
                              [](auto& a, auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; }));
 }
@@ -78,7 +78,7 @@ TEST(ReadProfile, OneLineForEachMistake) {
 TEST(ReadProfile, EveryKindOfCollectiveAndBothMasksMustBeThere) {
   nlohmann::json value = shipped();
   value["nvlink"]["curves"] = nlohmann::json::array();
-  EXPECT_EQ(complaints_about(value).size(), 5u);
+  EXPECT_EQ(complaints_about(value).size(), 6u);
   value = shipped();
   for (auto& law : value["attention"]["laws"]) law["causal"] = true;
   EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("expected at least one law with \"causal\": false")));

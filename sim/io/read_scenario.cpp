@@ -10,6 +10,7 @@
 #include "sim/io/data_path.h"
 #include "sim/io/document.h"
 #include "sim/io/read_cluster.h"
+#include "sim/io/read_collectives.h"
 #include "sim/io/read_imperfections.h"
 #include "sim/io/read_model.h"
 #include "sim/io/read_profile.h"
@@ -40,9 +41,26 @@ void read_model_part(const Node& root, Scenario& scenario) {
   if (document) scenario.model = read_model(document->root(root.findings()), document->name);
 }
 
-void read_cluster_part(const Node& root, Scenario& scenario) {
-  const auto document = open_reference(root.child("cluster"), kClusters);
+/// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's.
+void read_measured_part(const Node& cluster, Scenario& scenario) {
+  if (!cluster.has("measured_collectives")) return;
+  const auto document = open_reference(cluster.child("measured_collectives"), kMeasuredCollectives);
+  if (!document) return;
+  const cost::MeasuredCollectives measured = read_measured_collectives(document->root(cluster.findings()));
+  const std::string& architecture = scenario.cluster.gpu.architecture;
+  if (measured.architecture != architecture) {  // a cluster with another GPU than the file that it is based on
+    scenario.assumptions.push_back(fmt::format("collectives measured on {} are not used: its GPUs are {}, these {}",
+                                               measured.name, measured.architecture, architecture));
+    return;
+  }
+  scenario.profile = cost::with_measured(std::move(scenario.profile), measured);
+  scenario.assumptions.push_back(fmt::format("collectives measured on {}: {}", measured.name, measured.source));
+}
+
+std::optional<Document> read_cluster_part(const Node& root, Scenario& scenario) {
+  auto document = open_reference(root.child("cluster"), kClusters);
   if (document) scenario.cluster = read_cluster(document->root(root.findings()));
+  return document;
 }
 
 /// The profile stated, or that of the cluster's GPU; never silently another GPU's.
@@ -107,9 +125,11 @@ Scenario read_parts(const Node& root, const std::string& document_name, Sound& s
   Scenario scenario;
   scenario.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
   sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
-  sound.cluster = is_sound(findings, [&] { read_cluster_part(root, scenario); });
+  std::optional<Document> cluster;
+  sound.cluster = is_sound(findings, [&] { cluster = read_cluster_part(root, scenario); });
   sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
   sound.profile = is_sound(findings, [&] { read_profile_part(root, sound.cluster, scenario); }) && sound.cluster;
+  if (cluster && sound.profile) read_measured_part(cluster->root(findings), scenario);
   read_runtime_part(root, scenario);
   sound.parallelism = is_sound(findings, [&] { read_parallelism(root, scenario); });
   sound.batch = is_sound(findings, [&] { read_batch(root, scenario); });

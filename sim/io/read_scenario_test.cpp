@@ -133,6 +133,23 @@ TEST(ReadScenario, ProfilesAreNeverTakenFromAnotherGpu) {
                         "one: a100-"));
 }
 
+TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {
+  const auto of = [](const char* cluster) {
+    return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
+                    "cluster": )" +
+                std::string(cluster) + "}");
+  };
+  const Scenario plain = of(R"({"base": "aws-p5", "measured_collectives": null})"), measured = of(R"("aws-p5")");
+  EXPECT_TRUE(plain.profile.network.curves.front().measured.empty() ||
+              plain.profile.network.curves.front().latency != measured.profile.network.curves.front().latency);
+  EXPECT_EQ(measured.profile.network.curves.front().measured.size(), 1u);
+  EXPECT_THAT(measured.assumptions, Contains(HasSubstr("collectives measured on aws-p5: awslabs")));
+  EXPECT_THAT(plain.assumptions, Not(Contains(HasSubstr("collectives measured on"))));
+  const Scenario other = of(R"({"base": "aws-p5", "gpu": "a100-sxm4-80gb"})");
+  EXPECT_THAT(other.assumptions,
+              Contains("collectives measured on aws-p5 are not used: its GPUs are hopper, these ampere"));
+}
+
 TEST(ReadScenario, RecipesOfThePublishedRuntimes) {
   struct Row {
     const char *runtime, *precision;

@@ -6,6 +6,7 @@
 
 #include "sim/io/data_path.h"
 #include "sim/io/read_cluster.h"
+#include "sim/io/read_collectives.h"
 #include "sim/io/read_model.h"
 #include "sim/io/read_profile.h"
 #include "sim/io/read_runtime.h"
@@ -48,6 +49,10 @@ TEST(ShippedFiles, Clusters) {
 
 TEST(ShippedFiles, Profiles) {
   read_all(kProfiles, 6, [](const Node& root) { return read_profile(root).name; });
+}
+
+TEST(ShippedFiles, MeasuredCollectives) {
+  read_all(kMeasuredCollectives, 40, [](const Node& root) { return read_measured_collectives(root).name; });
 }
 
 TEST(ShippedFiles, Runtimes) {

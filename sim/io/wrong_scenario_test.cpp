@@ -180,6 +180,10 @@ TEST(WrongScenario, Names) {
       {"schedule without a likeness",
        R"({"schedule": "xyz"})",
        {"/schedule: unknown schedule \"xyz\"; there are " + schedules()}},
+      {"measured collectives",
+       R"({"cluster": {"base": "dgx-a100-80gb-hdr", "measured_collectives": "dgx-a100-hdrr"}})",
+       {"/cluster/measured_collectives: unknown set of measured collectives \"dgx-a100-hdrr\"; did you mean "
+        "\"dgx-a100-hdr\"?"}},
       {"GPU of an inline cluster",
        R"({"cluster": {"base": "dgx-a100-80gb-hdr", "gpu": "a100-sxm4-80gbb"}})",
        {"/cluster/gpu: unknown GPU \"a100-sxm4-80gbb\"; did you mean \"a100-sxm4-80gb\"?"}},

@@ -1,0 +1,52 @@
+// foretoken-fit-collectives: curves of measured systems, and how well all curves meet the tables
+// (docs/calibration-collectives.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "calibration/fit/check_collectives.h"
+
+namespace foretoken::fit {
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path temporary = path.string() + ".part";
+  std::ofstream out(temporary);
+  out << text;
+  if (!out.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  out.close();
+  std::filesystem::rename(temporary, path);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Fits a curve to every measured table of collectives, and prints how well curves meet tables."};
+  std::string collectives = "calibration/measurements/collectives.json", out;
+  bool check = false;
+  app.add_option("--collectives", collectives, "nccl-tests tables, JSON");
+  app.add_option("--out", out, "write NAME.json of every measured system to this folder");
+  app.add_flag("--check", check, "print the errors of every table as Markdown (minutes: one fit without each table)");
+  CLI11_PARSE(app, argc, argv);
+
+  const auto tables = read_collective_tables(collectives);
+  if (!out.empty())
+    for (const auto& system : measured_systems(tables, fit_collectives(tables)))
+      write(std::filesystem::path(out) / (system.name + ".json"), to_json_text(system));
+  if (check) fmt::print("{}", to_markdown(check_tables(tables)));
+  return 0;
+}
+
+}  // namespace
+}  // namespace foretoken::fit
+
+int main(int argc, char** argv) {
+  try {
+    return foretoken::fit::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
