@@ -81,7 +81,7 @@ Json misaligned_rows(const cost::MisalignedRows& rows) {
   Json json{
       {"rows_16_bytes", rows.rows_16_bytes}, {"rows_4_bytes", rows.rows_4_bytes}, {"rows_2_bytes", rows.rows_2_bytes}};
   if (rows.batched_before_cuda_11_7) json["batched_before_cuda_11_7_tflops"] = tflops(*rows.batched_before_cuda_11_7);
-  json["evidence"] = evidence(rows.evidence);
+  json["evidence"] = json_of(rows.evidence);
   return json;
 }
 

@@ -354,7 +354,8 @@ TEST(WrongScenario, ManyAtOnce) {
        R"({"model": "gpt", "gpus": "many", "parallelism": {"tensor": -1}, "batch": {"global": 1.5}, "precision": "int8",
            "colour": "blue"})",
        {"/colour: unknown key; known here: name, model, cluster, gpus, profile, runtime, parallelism, schedule, batch, "
-        "precision, precision_recipe, recompute, attention, dropout, optimizer, overlap, run, imperfections, source, notes",
+        "precision, precision_recipe, recompute, attention, dropout, optimizer, overlap, run, imperfections, source, "
+        "notes",
         "/model: unknown model \"gpt\"; did you mean \"gpt2\"?",
         "/gpus: expected a whole number from 1 to 1048576, found a string \"many\"",
         "/parallelism/tensor: expected a whole number from 1 to 1048576, found -1",

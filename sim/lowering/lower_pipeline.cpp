@@ -130,14 +130,16 @@ class StageReplay {
     frontier_.clear();
   }
 
-  // On the compute stream between the pass before and the next one.
+  // Between the pass before, which may end with a collective, and the next one, none of whose streams starts sooner.
   void stand_still(StageOp op) {
     const des::StreamId compute = workload_.stages[static_cast<std::size_t>(stage_)].pass.compute;
-    workload_.note(workload_.graph.add_occupy(compute, options_.pass_overhead),
-                   {.stage = static_cast<std::uint16_t>(stage_),
-                    .chunk = static_cast<std::uint16_t>(op.chunk),
-                    .microbatch = static_cast<std::uint32_t>(op.microbatch),
-                    .kind = TaskMeaning::kPassOverhead});
+    const TaskId still = workload_.graph.add_occupy(compute, options_.pass_overhead);
+    if (last_ != kNoTask) workload_.graph.add_dependency(last_, still);
+    frontier_.push_back(still);
+    workload_.note(still, {.stage = static_cast<std::uint16_t>(stage_),
+                           .chunk = static_cast<std::uint16_t>(op.chunk),
+                           .microbatch = static_cast<std::uint32_t>(op.microbatch),
+                           .kind = TaskMeaning::kPassOverhead});
   }
 
   Workload& workload_;
