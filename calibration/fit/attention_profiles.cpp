@@ -57,6 +57,7 @@ cost::AttentionLaws a100_attention(const Measurements& data, const Halves& halve
           fit_series(series, halves.givens,
                      "flash-attention repository 0251105, A100 FlashAttention-2 forward + backward; halves "
                      "and tails from SimuMax a100_pcie operators"));
+  laws.flash2 = laws.laws;
   return laws;
 }
 
@@ -91,6 +92,11 @@ cost::AttentionLaws hopper_attention(const Measurements& data, const Halves& amp
   const cost::AttentionRate causal_back128 = laws.laws.back().backward;
   add(256, true, causal256.forward, scaled(causal_back128, causal256.forward, causal128.forward), causal256.evidence,
       "; backward scaled as forward");
+  for (const int dim : {64, 128})
+    for (const bool causal : {true, false})
+      laws.flash2.push_back(fitted("H100_FA2_fwd_bwd", causal, dim,
+                                   "flash-attention repository 0251105, H100 FlashAttention-2 forward + backward; "
+                                   "halves and tails as on A100"));
   return laws;
 }
 
@@ -121,11 +127,12 @@ cost::AttentionLaws blackwell_attention(const Measurements& data, const cost::At
 cost::AttentionLaws rescaled(cost::AttentionLaws laws, double factor, const Datasheet& gpu,
                              const cost::Evidence& evidence) {
   laws.multiprocessors = gpu.multiprocessors;
-  for (cost::AttentionLaw& law : laws.laws) {
-    law.forward.peak = FlopPerSecond(rounded(factor * law.forward.peak.value()));
-    law.backward.peak = FlopPerSecond(rounded(factor * law.backward.peak.value()));
-    law.evidence = evidence;
-  }
+  for (std::vector<cost::AttentionLaw>* kernel : {&laws.laws, &laws.flash2})
+    for (cost::AttentionLaw& law : *kernel) {
+      law.forward.peak = FlopPerSecond(rounded(factor * law.forward.peak.value()));
+      law.backward.peak = FlopPerSecond(rounded(factor * law.backward.peak.value()));
+      law.evidence = evidence;
+    }
   return laws;
 }
 

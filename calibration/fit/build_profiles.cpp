@@ -269,6 +269,7 @@ Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
   profile.attention = rescaled(like.attention, gpu.tflops_16bit / kA100_80.tflops_16bit, gpu,
                                scaled_from(like.name, source + "; FlashAttention-2 does not support Volta, so this is "
                                                                "an optimistic guess"));
+  profile.attention.flash2.clear();
   profile.memory_bound = memory(gpu, 0.80);
   profile.point_to_point.evidence = scaled_from(like.name, "the same parts of the NVLink and NIC rates");
   const bool cube_mesh = &gpu == &kV100Sxm2;

@@ -89,19 +89,27 @@ Json rate(const cost::AttentionRate& r) {
   return {{"peak_tflops", tflops(r.peak)}, {"half_length", rounded(r.half_length)}, {"tail", rounded(r.tail)}};
 }
 
-Json attention(const cost::AttentionLaws& laws) {
+Json attention_laws(const std::vector<cost::AttentionLaw>& laws) {
   Json list = Json::array();
-  for (const cost::AttentionLaw& l : laws.laws)
+  for (const cost::AttentionLaw& l : laws)
     list.push_back({{"head_dim", l.head_dim},
                     {"causal", l.causal},
                     {"forward", rate(l.forward)},
                     {"backward", rate(l.backward)},
                     {"evidence", json_of(l.evidence)}});
-  return {{"multiprocessors", laws.multiprocessors},
-          {"block_rows", laws.block_rows},
-          {"launch_us", us(laws.launch)},
-          {"sustained_factor", laws.sustained_factor},
-          {"laws", std::move(list)}};
+  return list;
+}
+
+Json attention(const cost::AttentionLaws& laws) {
+  Json json{{"multiprocessors", laws.multiprocessors},
+            {"block_rows", laws.block_rows},
+            {"launch_us", us(laws.launch)},
+            {"sustained_factor", laws.sustained_factor},
+            {"laws", attention_laws(laws.laws)}};
+  if (laws.flash2.empty()) return json;
+  Json flash2 = attention_laws(laws.flash2);
+  json["flash_2"] = flash2 == json["laws"] ? Json("laws") : std::move(flash2);
+  return json;
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ struct GemmShape {
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 
+/// Implementations of fused attention; the fastest is the one that the GPU's profile was fitted on.
+enum class FlashKernel : std::uint8_t { kFastest, kFlash2, kFlash1, kTriton };
+
 /// Fused attention (FlashAttention) of one GPU: `heads` query heads and `kv_heads` key/value heads after sharding.
 /// `share` is the part of the q_length x kv_length square this GPU computes beyond causal halving (1 without context
 /// parallelism; with it, q_length is the local sequence and kv_length the whole one).
@@ -50,6 +53,7 @@ struct AttentionShape {
   bool causal = true;
   bool backward = false;
   Precision precision = Precision::kBf16;
+  FlashKernel kernel = FlashKernel::kFastest;
 
   /// Operations the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores); half when causal.
   /// Source: flash-attention benchmarks' convention, arXiv:2307.08691 section 4.1.

@@ -19,9 +19,9 @@ struct Neighbours {
   const AttentionLaw* above = nullptr;
 };
 
-Neighbours neighbours(const AttentionLaws& attention, bool causal, int head_dim) {
+Neighbours neighbours(const std::vector<AttentionLaw>& laws, bool causal, int head_dim) {
   Neighbours found;
-  for (const AttentionLaw& law : attention.laws) {
+  for (const AttentionLaw& law : laws) {
     if (law.causal != causal) continue;
     if (law.head_dim <= head_dim && (!found.below || law.head_dim > found.below->head_dim)) found.below = &law;
     if (law.head_dim >= head_dim && (!found.above || law.head_dim < found.above->head_dim)) found.above = &law;
@@ -30,11 +30,27 @@ Neighbours neighbours(const AttentionLaws& attention, bool causal, int head_dim)
   return found;
 }
 
+/// How much longer an older kernel takes than FlashAttention-2. Source: arXiv:2307.08691 section 4.1, A100: "around 2x
+/// faster than FlashAttention", "around 1.3-1.5x faster than FlashAttention in Triton in the forward pass and around 2x
+/// faster in the backward pass".
+double times_slower(FlashKernel kernel, bool backward) {
+  switch (kernel) {
+    case FlashKernel::kFastest:
+    case FlashKernel::kFlash2:
+      return 1.0;
+    case FlashKernel::kFlash1:
+      return 2.0;
+    case FlashKernel::kTriton:
+      return backward ? 2.0 : 1.4;
+  }
+  return 1.0;
+}
+
 /// Constants for any head dimension: interpolated over log2(d) between measured ones; below the smallest the rate falls
 /// in proportion to d (the softmax per score stays, the products shrink); above the largest they stay.
-AttentionRate rate_for(const AttentionLaws& attention, const AttentionShape& shape) {
+AttentionRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
   const int dim = (static_cast<int>(shape.head_dim) + kPad - 1) / kPad * kPad;
-  const auto [below, above] = neighbours(attention, shape.causal, dim);
+  const auto [below, above] = neighbours(laws, shape.causal, dim);
   if (!above) return half_of(*below, shape.backward);
   if (!below) {
     AttentionRate rate = half_of(*above, shape.backward);
@@ -55,7 +71,7 @@ AttentionRate rate_for(const AttentionLaws& attention, const AttentionShape& sha
 
 /// Time of one fused attention kernel.
 ///
-///   t = launch + flop / peak (1 + s0 / s) (1 + c multiprocessors / blocks) sustained_factor
+///   t = launch + flop / peak (1 + s0 / s) (1 + c multiprocessors / blocks) sustained_factor slower
 ///
 /// s is kv_length; the forward pass cuts queries into thread blocks, the backward pass keys. Padding of the head
 /// dimension to a multiple of 8 is paid for.
@@ -67,7 +83,9 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   expects(shape.batch >= 1 && shape.heads >= 1 && shape.q_length >= 1 && shape.kv_length >= 1 && shape.head_dim >= 1,
           "attention has positive dimensions");
   const AttentionLaws& attention = profile.attention;
-  const AttentionRate rate = rate_for(attention, shape);
+  const bool fastest = shape.kernel == FlashKernel::kFastest;
+  expects(fastest || !attention.flash2.empty(), "the profile has laws of FlashAttention-2");
+  const AttentionRate rate = rate_for(fastest ? attention.laws : attention.flash2, shape);
   const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
   const double flop = shape.flop().value() * padded / static_cast<double>(shape.head_dim);
   const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
@@ -75,7 +93,7 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
       static_cast<double>(shape.batch * shape.heads) * std::max(1.0, static_cast<double>(cut) / attention.block_rows);
   const double slowdown = attention.sustained_factor * (1.0 + rate.half_length / static_cast<double>(shape.kv_length)) *
                           (1.0 + rate.tail * attention.multiprocessors / blocks);
-  return attention.launch + slowdown * (Flop(flop) / rate.peak);
+  return attention.launch + times_slower(shape.kernel, shape.backward) * slowdown * (Flop(flop) / rate.peak);
 }
 
 }  // namespace foretoken::cost

@@ -37,6 +37,26 @@ TEST(Attention, ALimitedClockSlowsTheKernelNotItsLaunch) {
   EXPECT_NEAR(seconds(shape, limited) - 2e-6, 1.2 * (seconds(shape, simple_profile()) - 2e-6), 1e-15);
 }
 
+TEST(Attention, OlderKernelsTakeMultiplesOfFlashAttention2) {
+  Profile profile = simple_profile();
+  profile.attention.flash2 = profile.attention.laws;
+  profile.attention.laws = {{128, true, simple(400, 400, 0), simple(300, 400, 0), {}}};
+  AttentionShape shape{.batch = 2, .heads = 16, .kv_heads = 16, .q_length = 2048, .kv_length = 2048, .head_dim = 128};
+  const double launch = 2e-6, flop = 0.5 * 4.0 * 2 * 16 * 2048 * 2048 * 128;
+  for (const bool backward : {false, true}) {
+    shape.backward = backward;
+    const double flash2 = (backward ? 2.5 * flop / 100e12 : flop / 200e12) * (1 + 600.0 / 2048);
+    const auto time = [&](FlashKernel kernel) {
+      shape.kernel = kernel;
+      return seconds(shape, profile);
+    };
+    EXPECT_NEAR(time(FlashKernel::kFlash2), launch + flash2, 1e-12);
+    EXPECT_NEAR(time(FlashKernel::kFlash1), launch + 2 * flash2, 1e-12);
+    EXPECT_NEAR(time(FlashKernel::kTriton), launch + (backward ? 2 : 1.4) * flash2, 1e-12);
+    EXPECT_LT(time(FlashKernel::kFastest), time(FlashKernel::kFlash2));
+  }
+}
+
 TEST(Attention, FewThreadBlocksLeaveMultiprocessorsIdle) {
   // 8 heads x 1024 / 128 rows = 64 blocks on 108 multiprocessors, tail 2.
   const AttentionShape shape{.heads = 8, .kv_heads = 8, .q_length = 1024, .kv_length = 1024, .causal = false};

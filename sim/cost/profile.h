@@ -28,9 +28,11 @@ struct AttentionLaw {
 };
 
 struct AttentionLaws {
-  std::vector<AttentionLaw> laws{};  ///< at least one causal and one full
-  int multiprocessors = 1;           ///< thread blocks that run at once, for small batch x heads
-  int block_rows = 128;              ///< query rows of one thread block
+  std::vector<AttentionLaw> laws{};  ///< of the fastest kernel; at least one causal and one full
+  /// Of FlashAttention-2, which older kernels are measured against; empty: none is known for this GPU.
+  std::vector<AttentionLaw> flash2{};
+  int multiprocessors = 1;  ///< thread blocks that run at once, for small batch x heads
+  int block_rows = 128;     ///< query rows of one thread block
   Seconds launch{};
   double sustained_factor = 1;  ///< as of products: the clock falls for all kernels
 };

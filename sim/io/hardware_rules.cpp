@@ -139,6 +139,11 @@ void check_hardware(const Node& root, const Sound& sound, Scenario& scenario) {
     scenario.parallelism.sequence_parallel = false;
     scenario.warnings.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
   }
+  if (sound.profile && scenario.flash_kernel != FlashKernel::kFastest && scenario.profile.attention.flash2.empty())
+    root.complain("attention", fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
+                                           "\"unfused\", found {}",
+                                           in_quotes(scenario.profile.name),
+                                           in_quotes(model::name_of(scenario.attention, scenario.flash_kernel))));
   if (scenario.parallelism.context > 1 && scenario.attention != model::AttentionKind::kFlash)
     root.complain("attention", fmt::format("expected \"flash\": context {} is supported with it only",
                                            scenario.parallelism.context));

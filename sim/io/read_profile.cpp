@@ -124,20 +124,32 @@ cost::AttentionRate read_rate(const Node& node) {
           .tail = node.number("tail", kTail)};
 }
 
+std::vector<cost::AttentionLaw> read_attention_laws(const std::vector<Node>& nodes) {
+  std::vector<cost::AttentionLaw> laws;
+  for (const Node& law : nodes) {
+    law.allow_only({"head_dim", "causal", "forward", "backward", "evidence"});
+    laws.push_back({.head_dim = static_cast<int>(law.whole("head_dim", {.low = 1, .high = 65536})),
+                    .causal = law.boolean("causal"),
+                    .forward = read_rate(law.object("forward")),
+                    .backward = read_rate(law.object("backward")),
+                    .evidence = read_evidence(law)});
+  }
+  return laws;
+}
+
+/// `flash_2` is a list like `laws`, or the word "laws" where those are FlashAttention-2's.
 cost::AttentionLaws read_attention(const Node& node) {
-  node.allow_only({"multiprocessors", "block_rows", "launch_us", "sustained_factor", "laws"});
-  cost::AttentionLaws attention{.laws = {},
+  node.allow_only({"multiprocessors", "block_rows", "launch_us", "sustained_factor", "laws", "flash_2"});
+  cost::AttentionLaws attention{.laws = read_attention_laws(node.array("laws")),
                                 .multiprocessors = processors(node),
                                 .block_rows = static_cast<int>(node.whole("block_rows", kProcessors)),
                                 .launch = us(node, "launch_us"),
                                 .sustained_factor = node.number("sustained_factor", kFactor)};
-  for (const Node& law : node.array("laws")) {
-    law.allow_only({"head_dim", "causal", "forward", "backward", "evidence"});
-    attention.laws.push_back({.head_dim = static_cast<int>(law.whole("head_dim", {.low = 1, .high = 65536})),
-                              .causal = law.boolean("causal"),
-                              .forward = read_rate(law.object("forward")),
-                              .backward = read_rate(law.object("backward")),
-                              .evidence = read_evidence(law)});
+  if (node.child("flash_2").is_text()) {
+    (void)node.one_of<int>("flash_2", {{"laws", 0}});
+    attention.flash2 = attention.laws;
+  } else if (const auto flash2 = node.find_array("flash_2")) {
+    attention.flash2 = read_attention_laws(*flash2);
   }
   for (const bool causal : {true, false})
     if (std::none_of(attention.laws.begin(), attention.laws.end(), [&](const auto& l) { return l.causal == causal; }))

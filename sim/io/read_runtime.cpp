@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "sim/io/attention_choice.h"
+
 namespace foretoken::io {
 namespace {
 
@@ -13,9 +15,12 @@ constexpr Range kMicroseconds{.low = 0, .high = 1e9};
 constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
 
 void read_switches(const Node& node, lowering::Runtime& runtime) {
-  runtime.default_attention =
-      node.one_of_or("default_attention", runtime.default_attention,
-                     {{"unfused", model::AttentionKind::kUnfused}, {"flash", model::AttentionKind::kFlash}});
+  const AttentionChoice attention =
+      attention_or(node, "default_attention", {runtime.default_attention, runtime.default_flash_kernel});
+  runtime.default_attention = attention.kind;
+  runtime.default_flash_kernel = attention.kernel;
+  runtime.default_zero_stage = static_cast<int>(node.whole_or("default_zero_stage", 0, {.low = 0, .high = 3}));
+  runtime.fully_sharded = node.boolean_or("fully_sharded", runtime.fully_sharded);
   const Node overlap = node.object_or_empty("overlap");
   overlap.allow_only({"backward_collectives", "grad_reduce", "param_gather", "p2p"});
   runtime.overlap_backward_collectives =
@@ -50,7 +55,8 @@ std::optional<double> read_fitted(const Node& fitted, std::string_view key, Rang
 void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
                      "host_per_layer_forward_us", "host_per_layer_backward_us", "host_growth_per_tensor_rank",
-                     "p2p_overhead_us", "pass_overhead_us", "step_overhead_us"});
+                     "p2p_overhead_us", "pass_overhead_us", "step_overhead_us", "collective_per_rank_us",
+                     "optimizer_bytes"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -61,6 +67,8 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   number("tensor_comm_factor", kFactor, runtime.tensor_comm_factor);
   number("data_comm_factor", kFactor, runtime.data_comm_factor);
   number("gemm_factor", kFactor, runtime.gemm_factor);
+  number("optimizer_bytes", {.low = 0, .high = 1000}, runtime.optimizer_bytes);
+  time("collective_per_rank_us", runtime.collective_per_rank);
   time("host_per_layer_forward_us", runtime.host_per_layer_forward);
   time("host_per_layer_backward_us", runtime.host_per_layer_backward);
   number("host_growth_per_tensor_rank", {.low = 0, .high = 100}, runtime.host_growth_per_tensor_rank);
@@ -72,9 +80,9 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
 }  // namespace
 
 lowering::Runtime read_runtime(const Node& node) {
-  node.allow_only({"name", "description", "source", "notes", "default_attention", "overlap", "scatter_gather",
-                   "fused_cross_entropy", "cublas_before_11_7", "transformer_engine", "fused_accumulation",
-                   "keeps_16bit_gradients", "gradient_bytes", "fitted"});
+  node.allow_only({"name", "description", "source", "notes", "default_attention", "default_zero_stage", "fully_sharded",
+                   "overlap", "scatter_gather", "fused_cross_entropy", "cublas_before_11_7", "transformer_engine",
+                   "fused_accumulation", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
   lowering::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");

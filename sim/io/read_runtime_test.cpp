@@ -11,7 +11,8 @@ namespace {
 TEST(ReadRuntime, EveryKey) {
   lowering::Runtime runtime;
   EXPECT_EQ(complaints_of(R"({
-    "name": "r", "description": "d", "source": "s", "default_attention": "unfused",
+    "name": "r", "description": "d", "source": "s", "default_attention": "unfused", "default_zero_stage": 3,
+    "fully_sharded": true,
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
     "scatter_gather": true, "fused_cross_entropy": true, "keeps_16bit_gradients": true, "cublas_before_11_7": true,
     "transformer_engine": true,
@@ -21,7 +22,8 @@ TEST(ReadRuntime, EveryKey) {
                "host_per_layer_backward_us": {"value": 2240, "note": "e"},
                "host_growth_per_tensor_rank": {"value": 0.047, "note": "f"}, "p2p_overhead_us": {"value": 3, "note": "g"},
                "pass_overhead_us": {"value": 700, "note": "i"},
-               "step_overhead_us": {"value": 1000, "note": "h"}}})",
+               "step_overhead_us": {"value": 1000, "note": "h"}, "optimizer_bytes": {"value": 92, "note": "k"},
+               "collective_per_rank_us": {"value": 14, "note": "j"}}})",
                           [&](const Node& root) { runtime = read_runtime(root); }),
             "");
   EXPECT_EQ(runtime.default_attention, model::AttentionKind::kUnfused);
@@ -41,7 +43,11 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_EQ(runtime.p2p_overhead, microseconds(3));
   EXPECT_EQ(runtime.pass_overhead, microseconds(700));
   EXPECT_EQ(runtime.step_overhead, microseconds(1000));
-  ASSERT_EQ(runtime.notes.size(), 9u);
+  EXPECT_EQ(runtime.default_zero_stage, 3);
+  EXPECT_TRUE(runtime.fully_sharded);
+  EXPECT_EQ(runtime.optimizer_bytes, 92);
+  EXPECT_EQ(runtime.collective_per_rank, microseconds(14));
+  ASSERT_EQ(runtime.notes.size(), 11u);
   EXPECT_EQ(runtime.notes[2], "gemm_factor = 1.08: c");
 }
 
@@ -66,7 +72,7 @@ TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
             "t.json: /fitted/host_overhead: unknown key; known here: gradient_accumulation_bytes, tensor_comm_factor, "
             "data_comm_factor, "
             "gemm_factor, host_per_layer_forward_us, host_per_layer_backward_us, host_growth_per_tensor_rank, "
-            "p2p_overhead_us, pass_overhead_us, step_overhead_us\n"
+            "p2p_overhead_us, pass_overhead_us, step_overhead_us, collective_per_rank_us, optimizer_bytes\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
 }
 

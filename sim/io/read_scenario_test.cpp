@@ -57,6 +57,19 @@ TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("runtime megatron-core: pass_overhead_us = ")));
 }
 
+TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
+  const Scenario fsdp = read(kLeast, {"runtime=pytorch-fsdp"});
+  EXPECT_EQ(fsdp.optimizer.zero_stage, 3);
+  EXPECT_TRUE(fsdp.overlap.grad_reduce && fsdp.overlap.param_gather);
+  EXPECT_EQ(fsdp.flash_kernel, FlashKernel::kTriton);
+  EXPECT_THAT(fsdp.assumptions, Contains(HasSubstr("the fp32 shards are the master weights")));
+  EXPECT_EQ(read(kLeast, {"attention=flash-1"}).flash_kernel, FlashKernel::kFlash1);
+  EXPECT_EQ(read(kLeast, {"attention=flash"}).flash_kernel, FlashKernel::kFastest);
+  EXPECT_THAT(complaints(kLeast, {"attention=flash-2", "cluster=dgx-b200-ndr"}),
+              HasSubstr("t.json: /attention: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
+                        "\"flash\" or \"unfused\", found \"flash-2\""));
+}
+
 TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
   const Scenario scenario = read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json");
   EXPECT_EQ(scenario.name, "gpt3-175b on 1024 A100");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/attention_choice.h"
 #include "sim/io/precision_recipe.h"
 
 namespace foretoken::io {
@@ -52,7 +53,10 @@ void read_recipe(const Node& root, Scenario& scenario) {
   scenario.assumptions.push_back(fmt::format(
       "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
       bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
-      stated ? " (as stated)" : " (Megatron-LM's mixed-precision recipes)"));
+      stated ? " (as stated)"
+      : scenario.runtime.fully_sharded
+          ? " (FSDP: 16-bit weights exist while gathered, the fp32 shards are the master weights)"
+          : " (Megatron-LM's mixed-precision recipes)"));
 }
 
 RecomputeGranularity read_granularity(const Node& node) {
@@ -147,11 +151,8 @@ void read_optimizer(const Node& root, Scenario& scenario) {
   const Node node = root.object_or_empty("optimizer");
   node.allow_only({"name", "zero_stage"});
   scenario.optimizer.name = node.one_of_or<std::string>("name", "adam", {{"adam", "adam"}, {"adamw", "adam"}});
-  scenario.optimizer.zero_stage = static_cast<int>(node.whole_or("zero_stage", 0, {.low = 0, .high = 3}));
-  if (scenario.optimizer.zero_stage > 1)
-    node.complain("zero_stage", fmt::format("stage {} is not supported yet; supported are 0 (replicated) and 1 "
-                                            "(Megatron's distributed optimizer)",
-                                            scenario.optimizer.zero_stage));
+  scenario.optimizer.zero_stage =
+      static_cast<int>(node.whole_or("zero_stage", scenario.runtime.default_zero_stage, {.low = 0, .high = 3}));
 }
 
 void read_run(const Node& root, Scenario& scenario) {
@@ -178,9 +179,11 @@ void read_precision(const Node& root, Scenario& scenario) {
 }
 
 void read_attention(const Node& root, Scenario& scenario) {
-  using model::AttentionKind;
-  scenario.attention = root.one_of_or("attention", scenario.runtime.default_attention,
-                                      {{"unfused", AttentionKind::kUnfused}, {"flash", AttentionKind::kFlash}});
+  const lowering::Runtime& runtime = scenario.runtime;
+  const AttentionChoice attention =
+      attention_or(root, "attention", {runtime.default_attention, runtime.default_flash_kernel});
+  scenario.attention = attention.kind;
+  scenario.flash_kernel = attention.kernel;
   if (const auto dropout = root.find_number("dropout", kFraction))
     scenario.model.hidden_dropout = scenario.model.attention_dropout = *dropout;
 }
@@ -196,7 +199,7 @@ void read_overlap(const Node& root, Scenario& scenario) {
   scenario.overlap.p2p = node.boolean_or("p2p", runtime.overlap_p2p && interleaves);
   scenario.overlap.tensor_parallel = node.boolean_or("tensor_parallel", false);
   if (scenario.overlap.param_gather && !sharded)
-    node.complain("param_gather", "expected false: parameters are gathered only with optimizer.zero_stage 1");
+    node.complain("param_gather", "expected false: parameters are gathered only with optimizer.zero_stage 1 to 3");
   if (scenario.overlap.p2p && !interleaves) {
     scenario.overlap.p2p = false;
     scenario.warnings.push_back("overlap.p2p is ignored: only interleaved schedules (virtual_pipeline > 1) overlap it");

@@ -172,6 +172,17 @@ void check_sequence(const Node& root, const Scenario& scenario) {
   }
 }
 
+/// ZeRO-2 and 3 reduce every micro-batch's gradients at once, which a pipeline in flight cannot wait for: DeepSpeed
+/// refuses the combination (deepspeed/runtime/pipe/engine.py), and FSDP has no pipeline of its own.
+void check_sharding(const Node& root, const Scenario& scenario) {
+  const int stage = scenario.optimizer.zero_stage, pipeline = scenario.parallelism.pipeline;
+  if (scenario.optimizer.shards_gradients() && pipeline > 1)
+    root.child("optimizer")
+        .complain("zero_stage", fmt::format("expected 0 or 1 with pipeline {}, found {}: gradients and parameters are "
+                                            "sharded without a pipeline only; try pipeline 1",
+                                            pipeline, stage));
+}
+
 void check_recomputed_layers(const Node& root, const Scenario& scenario) {
   int largest = 0;
   const auto dealt = lowering::deal_layers(scenario.model.layers, scenario.parallelism);
@@ -205,6 +216,7 @@ void apply_scenario_rules(const Node& root, const Sound& sound, Scenario& scenar
   if (sound.model && sound.batch) check_positions(root, scenario);
   if (sound.batch && fits && batch_divides(root, scenario) && known) check_schedule(root, scenario);
   if (split) check_recomputed_layers(root, scenario);
+  if (sound.parallelism) check_sharding(root, scenario);
   check_hardware(root, sound, scenario);
 }
 

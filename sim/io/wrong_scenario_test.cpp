@@ -108,7 +108,8 @@ TEST(WrongScenario, KeysAndTypes) {
        {"/precision: expected \"fp16\", \"bf16\" or \"fp8\", found \"bf15\"; did you mean \"bf16\"?"}},
       {"unknown attention",
        R"({"attention": "flsh"})",
-       {"/attention: expected \"unfused\" or \"flash\", found \"flsh\"; did you mean \"flash\"?"}},
+       {"/attention: expected \"unfused\", \"flash\", \"flash-2\", \"flash-1\" or \"flash-triton\", found \"flsh\"; "
+        "did you mean \"flash\"?"}},
       {"unknown recompute",
        R"({"recompute": "ful"})",
        {"/recompute: expected \"none\", \"selective\" or \"full\", found \"ful\"; did you mean \"full\"?"}},
@@ -321,13 +322,13 @@ TEST(WrongScenario, BatchAndSchedule) {
       {"method without full recomputation",
        R"({"recompute": {"granularity": "selective", "method": "block"}})",
        {"/recompute/method: expected only with granularity \"full\""}},
-      {"ZeRO 3",
+      {"ZeRO 3 with a pipeline",
        R"({"optimizer": {"zero_stage": 3}})",
-       {"/optimizer/zero_stage: stage 3 is not supported yet; supported are 0 (replicated) and 1 (Megatron's "
-        "distributed optimizer)"}},
+       {"/optimizer/zero_stage: expected 0 or 1 with pipeline 8, found 3: gradients and parameters are sharded without "
+        "a pipeline only; try pipeline 1"}},
       {"parameter gather without a sharded optimizer",
        R"({"overlap": {"param_gather": true}})",
-       {"/overlap/param_gather: expected false: parameters are gathered only with optimizer.zero_stage 1"}},
+       {"/overlap/param_gather: expected false: parameters are gathered only with optimizer.zero_stage 1 to 3"}},
       {"fp8 recipe without fp8",
        R"({"precision_recipe": {"fp8_recipe": "delayed"}})",
        {"/precision_recipe/fp8_recipe: expected only with precision \"fp8\""}},

@@ -5,6 +5,7 @@
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/lowering/lower_data_parallel.h"
+#include "sim/lowering/lower_sharded.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::lowering {
@@ -111,7 +112,9 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
       fidelity == Fidelity::kStage ? stage_passes(*step.passes) : kernel_passes(*step.passes);
-  const PipelineEnds ends = lower_pipeline(step.workload, step.program, options, *emitter);
+  const PipelineEnds ends = scenario.optimizer.shards_gradients()
+                                ? lower_sharded(step.workload, scenario, step.program, *emitter)
+                                : lower_pipeline(step.workload, step.program, options, *emitter);
   lower_step_end(step.workload, scenario, ends);
   step.most_sends = ends.most_sends;
   expect_a_real_length(step.workload.graph);

@@ -11,7 +11,9 @@
 #include <algorithm>
 
 #include "sim/cost/costs.h"
+#include "sim/lowering/lower_sharded.h"
 #include "sim/lowering/parameters.h"
+#include "sim/lowering/replicas.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -25,28 +27,19 @@ class StepEnd {
       : workload_(workload),
         scenario_(scenario),
         stages_(scenario.parallelism.pipeline),
-        group_(net::gradient_group(scenario.degrees(), scenario.cluster.links.gpus)) {}
+        group_(replica_group(scenario)) {}
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return scenario_.optimizer.zero_stage >= 1; }
+  // Sharded parameters are gathered where they are used, others after the optimizer, or beside the next forward pass.
+  [[nodiscard]] bool gathers_at_the_end() const {
+    if (scenario_.optimizer.shards_gradients()) return !sharding_plan(scenario_).gathers_forward;
+    return shards_optimizer() && !scenario_.overlap.param_gather;
+  }
 
   [[nodiscard]] Duration collective(CollectiveKind kind, double bytes, const GroupShape& group) const {
     return duration_of(cost::collective_time({kind, Bytes(bytes), group}, scenario_.cluster.links, scenario_.profile));
   }
-  // Replicas on several nodes share the fabric with one another; measured steps show more than nccl-tests alone.
-  [[nodiscard]] Duration over_replicas(CollectiveKind kind, double bytes) const {
-    const Seconds time =
-        cost::collective_time({kind, Bytes(bytes), group_}, scenario_.cluster.links, scenario_.profile);
-    return duration_of((group_.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0) * time);
-  }
-  [[nodiscard]] Duration reduce(double parameters) const {
-    return over_replicas(shards_optimizer() ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                         parameters * gradient_element_bytes(scenario_));
-  }
-  [[nodiscard]] Duration gather(double parameters) const {
-    return over_replicas(CollectiveKind::kAllGather, parameters * scenario_.recipe.weight_bytes);
-  }
-
   // A task on the data-parallel stream of a stage.
   TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, const std::vector<TaskId>& after) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
@@ -64,12 +57,11 @@ class StepEnd {
     return workload_.stages[static_cast<std::size_t>(stage)];
   }
 
-  /// Parameters of the blocks of a chunk in forward order: embedding, layers, head.
-  [[nodiscard]] std::vector<double> block_parameters(int stage, int chunk) const;
-  /// Parameters of one bucket: 40 million, or 1 million per data-parallel rank (Megatron-Core's default).
-  [[nodiscard]] double bucket() const { return std::max(40e6, 1e6 * group_.ranks); }
+  /// Parameters of one bucket.
+  [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
   void reduce_gradients(const PipelineEnds& ends);
+  void reduce_norm_gradients();
   void tie_embedding();
   void norm_and_optimizer();
 
@@ -85,20 +77,6 @@ class StepEnd {
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
-std::vector<double> StepEnd::block_parameters(int stage, int chunk) const {
-  const Parallelism& parallel = scenario_.parallelism;
-  const int layers = scenario_.layers_in(stage, chunk);
-  const double layer = local_layer_parameters(scenario_);
-  const double ends = local_chunk_parameters(scenario_, stage, chunk) - layers * layer;
-  std::vector<double> blocks(static_cast<std::size_t>(layers), layer);
-  const bool first = stage == 0 && chunk == 0;
-  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
-  const double table = first ? local_token_table(scenario_) : 0;
-  if (last) blocks.push_back(first ? ends - table : ends);
-  if (first) blocks.insert(blocks.begin(), last ? table : ends);
-  return blocks;
-}
-
 // Buckets fill in the order in which gradients become ready; a full one is reduced beside the rest of the pass.
 void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
                                 const std::vector<TaskId>& finished) {
@@ -107,22 +85,28 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
     const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
     if (stage > 0 || chunk > 0) {
       const double parameters = local_chunk_parameters(scenario_, stage, chunk);
-      reduced.push_back(on_data_stream(stage, chunk, reduce(parameters), TaskMeaning::kGradReduce, {ready.back()}));
+      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(scenario_, parameters),
+                                       TaskMeaning::kGradReduce, {ready.back()}));
       continue;
     }
-    std::vector<double> parameters = block_parameters(stage, chunk);
+    std::vector<double> parameters = block_parameters(scenario_, stage, chunk);
     std::reverse(parameters.begin(), parameters.end());
     double filled = 0;
     for (std::size_t b = 0; b < parameters.size(); ++b) {
       filled += parameters[b];
       if (filled < bucket() && b + 1 < parameters.size()) continue;
-      reduced.push_back(on_data_stream(stage, chunk, reduce(filled), TaskMeaning::kGradReduce, {ready[b]}));
+      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(scenario_, filled),
+                                       TaskMeaning::kGradReduce, {ready[b]}));
       filled = 0;
     }
   }
 }
 
 void StepEnd::reduce_gradients(const PipelineEnds& ends) {
+  if (scenario_.optimizer.shards_gradients()) {  // they were reduced in every micro-batch
+    before_norm_ = ends.finished;
+    return;
+  }
   for (int stage = 0; stage < stages_; ++stage) {
     const auto at = static_cast<std::size_t>(stage);
     if (!has_data_parallel()) {
@@ -131,12 +115,16 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
       const double parameters = local_stage_parameters(scenario_, stage);
-      before_norm_.push_back(
-          {on_data_stream(stage, 0, reduce(parameters), TaskMeaning::kGradReduce, ends.finished[at])});
+      before_norm_.push_back({on_data_stream(stage, 0, lowering::reduce_gradients(scenario_, parameters),
+                                             TaskMeaning::kGradReduce, ends.finished[at])});
     }
   }
+}
+
+// Norm weights saw only their rank's tokens.
+void StepEnd::reduce_norm_gradients() {
   if (!scenario_.parallelism.sequence_parallel || scenario_.parallelism.tensor == 1) return;
-  for (int stage = 0; stage < stages_; ++stage) {  // norm weights saw only their rank's tokens
+  for (int stage = 0; stage < stages_; ++stage) {
     int layers = 0;
     for (int chunk = 0; chunk < scenario_.parallelism.virtual_pipeline; ++chunk)
       layers += scenario_.layers_in(stage, chunk);
@@ -181,9 +169,9 @@ void StepEnd::norm_and_optimizer() {
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (scenario_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(scenario_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-    if (has_data_parallel() && shards_optimizer() && !scenario_.overlap.param_gather)
-      on_data_stream(stage, 0, gather(local_stage_parameters(scenario_, stage)), TaskMeaning::kParamGather,
-                     {optimizer});
+    if (has_data_parallel() && gathers_at_the_end())
+      on_data_stream(stage, 0, gather_parameters(scenario_, local_stage_parameters(scenario_, stage)),
+                     TaskMeaning::kParamGather, {optimizer});
   }
 }
 
@@ -199,31 +187,28 @@ GroupShape tied_pair(const Scenario& scenario) {
           .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
 }
 
-double gradient_element_bytes(const Scenario& scenario) {
-  return scenario.precision == Precision::kFp16 ? scenario.runtime.fp16_gradient_bytes
-                                                : scenario.runtime.bf16_gradient_bytes;
-}
-
 // Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
 // read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
 // share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/models/step.md).
+// Sharded gradients are zeroed, scaled and measured on the share alone.
 Bytes optimizer_traffic(const Scenario& scenario, int stage) {
   const double parameters = local_stage_parameters(scenario, stage);
-  const double ranks = scenario.optimizer.zero_stage >= 1
-                           ? scenario.parallelism.data * static_cast<double>(scenario.parallelism.context)
-                           : 1.0;
-  return Bytes(parameters * (12 + 48 / ranks));
+  const int zero = scenario.optimizer.zero_stage;
+  const double ranks = replica_group(scenario).ranks;
+  return Bytes(parameters *
+               (12 / (zero >= 2 ? ranks : 1) + scenario.runtime.optimizer_bytes / (zero >= 1 ? ranks : 1)));
 }
 
 ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario) {
   StepEnd step(workload, scenario);
-  if (!scenario.overlap.param_gather || !step.has_data_parallel() || !step.shards_optimizer()) return {};
+  const bool overlaps = scenario.overlap.param_gather && scenario.optimizer.zero_stage == 1;
+  if (!overlaps || !step.has_data_parallel()) return {};
   ForwardGates gates;
   for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage) {
     auto& chunks = gates.emplace_back();
     for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk) {
       auto& blocks = chunks.emplace_back();
-      const std::vector<double> parameters = step.block_parameters(stage, chunk);
+      const std::vector<double> parameters = block_parameters(scenario, stage, chunk);
       const bool buckets = stage == 0 && chunk == 0;
       double filled = 0;
       std::size_t from = 0;
@@ -231,7 +216,8 @@ ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario
         blocks.emplace_back();
         filled += parameters[b];
         if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
-        blocks[from].push_back(step.on_data_stream(stage, chunk, step.gather(filled), TaskMeaning::kParamGather, {}));
+        blocks[from].push_back(
+            step.on_data_stream(stage, chunk, gather_parameters(scenario, filled), TaskMeaning::kParamGather, {}));
         from = b + 1;
         filled = 0;
       }
@@ -243,6 +229,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario
 void lower_step_end(Workload& workload, const Scenario& scenario, const PipelineEnds& ends) {
   StepEnd step(workload, scenario);
   step.reduce_gradients(ends);
+  step.reduce_norm_gradients();
   step.tie_embedding();
   step.norm_and_optimizer();
 }

@@ -18,9 +18,6 @@ void lower_step_end(Workload& workload, const Scenario& scenario, const Pipeline
 /// First and last stage's ranks that share a tied embedding, in pairs.
 [[nodiscard]] GroupShape tied_pair(const Scenario& scenario);
 
-/// Element size of the reduced gradients.
-[[nodiscard]] double gradient_element_bytes(const Scenario& scenario);
-
 /// Memory traffic of the optimizer step of one stage's GPU.
 [[nodiscard]] Bytes optimizer_traffic(const Scenario& scenario, int stage);
 

@@ -127,7 +127,9 @@ des::Duration duration_of(Seconds time) {
 LayerBlocks time_blocks(const Scenario& scenario) {
   const model::LayerContext context = scenario.layer_context();
   const Runtime& runtime = scenario.runtime;
-  const double ranks = 1 + runtime.host_growth_per_tensor_rank * (scenario.parallelism.tensor - 1);
+  // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
+  const bool by_unit = scenario.optimizer.shards_gradients();
+  const double ranks = by_unit ? 0 : 1 + runtime.host_growth_per_tensor_rank * (scenario.parallelism.tensor - 1);
   const Seconds host_forward = ranks * runtime.host_per_layer_forward;
   const Seconds host_backward = ranks * runtime.host_per_layer_backward;
 

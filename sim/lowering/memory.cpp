@@ -12,6 +12,7 @@
 
 #include "sim/base/check.h"
 #include "sim/lowering/parameters.h"
+#include "sim/lowering/replicas.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -33,10 +34,6 @@ constexpr double kSmallBuffers = 68e6;
 /// Source: stas00/ml-engineering@744d01e, training/performance/README.
 constexpr double kContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
-
-/// Gradient bucket of ZeRO-2: 40 M elements, or 1 M for each rank if that is more; Megatron-LM@d98e8a6,
-/// megatron/core/distributed/distributed_data_parallel.py.
-constexpr double kBucketElements = 40e6;
 
 double real(std::int64_t count) { return static_cast<double>(count); }
 
@@ -101,6 +98,40 @@ Recomputed layers_memory(const Scenario& s, double layers) {
   return {groups * input, transient(RecomputeGranularity::kFull) + (group - 1) * whole};
 }
 
+/// Bytes that sharding needs beyond the shards: what is gathered, and gradients that wait for their reduction.
+struct Working {
+  double weights = 0, gradients = 0;
+};
+
+/// Elements of the largest matrix of a layer on one tensor rank.
+double largest_matrix(const Scenario& s) {
+  const auto& m = s.model;
+  const std::int64_t rows = std::max((m.heads + 2 * m.kv_heads) * m.head_dim, (m.mlp_matrices() - 1) * m.ffn_hidden);
+  return real(rows) * real(m.hidden) / s.parallelism.tensor;
+}
+
+Working working_set(const Scenario& s, int stage) {
+  const auto& recipe = s.recipe;
+  const double parameters = local_stage_parameters(s, stage), layer = local_layer_parameters(s);
+  const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
+  const int zero = s.optimizer.zero_stage;
+  if (zero < 2) return {};
+  if (s.runtime.fully_sharded) {
+    // Two layers are gathered beside the root, which stays (all of them with ZeRO-2). Gradients are 16 bit until their
+    // unit is complete, and cast when they are reduced in 32 bit.
+    const double root = parameters - layer * layers_of(s, stage);
+    const double gathered = zero == 3 ? std::min(root + 2 * layer, parameters) : parameters;
+    const double element = gradient_element_bytes(s);
+    return {recipe.weight_bytes * gathered, 2 * root + (2 + (element > 2 ? element : 0)) * layer};
+  }
+  // DeepSpeed: gathered weights up to stage3_max_live_parameters, a billion, or a matrix if that is larger, but no more
+  // than two layers; 16-bit gradients of one matrix. ZeRO-2: one bucket of gradients.
+  constexpr double kMaxLive = 1e9;
+  const double matrix = largest_matrix(s);
+  if (zero == 2) return {0, gradient * std::min(gradient_bucket_parameters(replica_group(s).ranks), parameters)};
+  return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * matrix};
+}
+
 }  // namespace
 
 StaticMemory static_memory(const Scenario& scenario, int stage) {
@@ -111,12 +142,12 @@ StaticMemory static_memory(const Scenario& scenario, int stage) {
   const auto share = [&](int from_stage) { return zero >= from_stage ? parameters / ranks : parameters; };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
 
-  // A full shard works on two layers gathered at a time, weights and gradients; ZeRO-2 on one bucket of gradients.
-  const double gathered = zero >= 3 ? std::min(2 * local_layer_parameters(scenario), parameters) : 0;
-  const double bucket = zero == 2 ? std::min(std::max(kBucketElements, 1e6 * ranks), parameters) : gathered;
+  const Working working = working_set(scenario, stage);
   const double placeholders = layers_of(scenario, stage) > 0 ? gradient_placeholders(scenario) : 0;
-  return {.weights = Bytes(recipe.weight_bytes * (share(3) + gathered)),
-          .gradients = Bytes(gradient * (share(2) + bucket)),
+  const double resident =
+      scenario.runtime.fully_sharded && zero >= 2 ? 0 : share(3);  // FSDP: the masters are the shards
+  return {.weights = Bytes(recipe.weight_bytes * resident + working.weights),
+          .gradients = Bytes(gradient * share(2) + working.gradients),
           .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1)),
           .other = Bytes(placeholders + workspace(scenario) + kSmallBuffers)};
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/lowering/parameters.h"
@@ -75,10 +76,23 @@ TEST(Memory, BytesPerParameterFollowRecipeAndZeroStage) {
   s.optimizer.zero_stage = 1;
   EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), (6 + 12 / ranks) * n);
   s.optimizer.zero_stage = 2;
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), (2 + 16 / ranks) * n + 4 * 40e6);
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), (2 + 16 / ranks) * n + 4 * std::min(40e6, n));
   s.optimizer.zero_stage = 3;
   const double layer = model::layer_parameters(s.model);
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 18 / ranks * n + 6 * 2 * layer);
+  const double matrix = 4 * 1024 * 1024;
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 18 / ranks * n + 2 * 2 * layer + 2 * matrix);
+}
+
+TEST(Memory, FsdpKeepsFp32ShardsAndGathersTwoLayersBesideTheRoot) {
+  Scenario s = gpt(4, 1024, 16);
+  s.parallelism.data = 8;
+  s.runtime.fully_sharded = true;
+  s.optimizer.zero_stage = 3;
+  const double n = local_stage_parameters(s, 0), layer = model::layer_parameters(s.model), root = n - 4 * layer;
+  const double gradients = 2 * root + (2 + 4) * layer;  // 16 bit until complete, cast to be reduced in 32 bit
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 16 * n / 8 + 2 * (root + 2 * layer) + gradients);
+  s.optimizer.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 16 * n / 8 + 2 * n + gradients) << "parameters stay gathered";
 }
 
 TEST(Memory, FullRecomputationKeepsInputsAndBuildsOneGroupAgain) {

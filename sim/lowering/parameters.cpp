@@ -1,6 +1,8 @@
 // Parameters that one GPU holds.
 #include "sim/lowering/parameters.h"
 
+#include <algorithm>
+
 namespace foretoken::lowering {
 
 double local_layer_parameters(const Scenario& scenario) {
@@ -29,6 +31,22 @@ double local_chunk_parameters(const Scenario& scenario, int stage, int chunk) {
   }
   return parameters;
 }
+
+std::vector<double> block_parameters(const Scenario& scenario, int stage, int chunk) {
+  const Parallelism& parallel = scenario.parallelism;
+  const int layers = scenario.layers_in(stage, chunk);
+  const double layer = local_layer_parameters(scenario);
+  const double ends = local_chunk_parameters(scenario, stage, chunk) - layers * layer;
+  std::vector<double> blocks(static_cast<std::size_t>(layers), layer);
+  const bool first = stage == 0 && chunk == 0;
+  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
+  const double table = first ? local_token_table(scenario) : 0;
+  if (last) blocks.push_back(first ? ends - table : ends);
+  if (first) blocks.insert(blocks.begin(), last ? table : ends);
+  return blocks;
+}
+
+double gradient_bucket_parameters(int ranks) { return std::max(40e6, 1e6 * ranks); }
 
 double local_stage_parameters(const Scenario& scenario, int stage) {
   double parameters = 0;

@@ -1,6 +1,8 @@
 // Parameters that one GPU holds: its stage's share, split over tensor ranks where the weights are split.
 #pragma once
 
+#include <vector>
+
 #include "sim/lowering/scenario.h"
 
 namespace foretoken::lowering {
@@ -15,6 +17,13 @@ namespace foretoken::lowering {
 
 /// All chunks of `stage`.
 [[nodiscard]] double local_stage_parameters(const Scenario& scenario, int stage);
+
+/// The same for each block of a chunk in forward order: embedding, layers, head.
+[[nodiscard]] std::vector<double> block_parameters(const Scenario& scenario, int stage, int chunk);
+
+/// Parameters of one gradient bucket over `ranks` replicas: 40 million, or 1 million per rank if that is more
+/// (Megatron-LM@d98e8a6, megatron/core/distributed/distributed_data_parallel.py).
+[[nodiscard]] double gradient_bucket_parameters(int ranks);
 
 /// Rows of the token table on one tensor rank, times hidden: the tied weights that two stages share.
 [[nodiscard]] double local_token_table(const Scenario& scenario);

@@ -8,6 +8,7 @@
 #include "sim/des/engine.h"
 #include "sim/lowering/lower.h"
 #include "sim/lowering/lower_data_parallel.h"
+#include "sim/lowering/lower_sharded.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -79,6 +80,17 @@ Pipeline pipeline_of(const Scenario& scenario, const Passes& passes) {
   return pipeline;
 }
 
+// Passes that wait for gathers have no plan of their own: they are lowered and run as in lower().
+Duration sharded_step_time(const Scenario& scenario, const Passes& passes) {
+  Workload workload;
+  add_stage_streams(workload, scenario.parallelism.pipeline);
+  const auto emitter = stage_passes(passes);
+  lower_step_end(workload, scenario, lower_sharded(workload, scenario, program_of(scenario), *emitter));
+  const des::RunResult run = des::run(workload.graph);
+  expects(run.stuck.empty(), "a sharded step does not deadlock");
+  return run.makespan - Instant{};
+}
+
 }  // namespace
 
 Duration finish_step(const Scenario& scenario, const PlanRun& pipeline) {
@@ -112,6 +124,7 @@ Replayer::LayerKey Replayer::layer_key(const Scenario& scenario) {
           scenario.batch.micro,
           scenario.parallelism.sequence_parallel,
           scenario.recompute.granularity,
+          scenario.optimizer.shards_gradients(),
           group_key(net::tensor_group(scenario.degrees(), domain)),
           group_key(net::context_group(scenario.degrees(), domain))};
 }
@@ -123,6 +136,7 @@ Passes Replayer::passes(const Scenario& scenario) {
 }
 
 Duration Replayer::step_time(const Scenario& scenario, const Passes& passes, std::vector<std::int64_t>& scratch) {
+  if (scenario.optimizer.shards_gradients()) return sharded_step_time(scenario, passes);
   constexpr double kLongest = 9e18;  // picoseconds, of all tasks together, as in lower()
   const Pipeline pipeline = pipeline_of(scenario, passes);
   const PipelinePlan& plan = plans_.get(pipeline.shape, [&] {

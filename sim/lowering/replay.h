@@ -38,7 +38,7 @@ class Replayer {
 
  private:
   using GroupKey = std::tuple<int, int, int, int>;
-  using LayerKey = std::tuple<int, int, std::int64_t, bool, model::RecomputeGranularity, GroupKey, GroupKey>;
+  using LayerKey = std::tuple<int, int, std::int64_t, bool, model::RecomputeGranularity, bool, GroupKey, GroupKey>;
   [[nodiscard]] static LayerKey layer_key(const Scenario& scenario);
 
   Memo<LayerKey, std::unique_ptr<PassLibrary>> libraries_;

@@ -17,6 +17,10 @@ struct Runtime {
 
   // What it does.
   model::AttentionKind default_attention = model::AttentionKind::kFlash;
+  FlashKernel default_flash_kernel = FlashKernel::kFastest;
+  int default_zero_stage = 0;
+  /// PyTorch FSDP: a layer is a unit, its fp32 shard is the master copy, and ZeRO-2 gathers in every forward pass.
+  bool fully_sharded = false;
   bool overlap_backward_collectives = true;  ///< tensor-parallel collectives beside weight-gradient GEMMs
   bool scatter_gather = false;  ///< pipeline messages cut over tensor ranks, gathered in the receiving node
   bool fused_cross_entropy = false;
@@ -35,6 +39,8 @@ struct Runtime {
   double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
   double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
   double gemm_factor = 1;                  ///< time of GEMMs inside training, relative to the profile
+  Seconds collective_per_rank;             ///< of each gathered or reduced tensor of sharded layers, per replica
+  double optimizer_bytes = 48;             ///< memory traffic of the optimizer step per parameter of its share
   Seconds host_per_layer_forward;          ///< host time to issue one layer, tensor degree 1
   Seconds host_per_layer_backward;
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank

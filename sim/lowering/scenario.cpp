@@ -53,6 +53,7 @@ model::LayerContext Scenario::layer_context() const {
           .sequence_parallel = parallelism.sequence_parallel,
           .exchange = parallelism.context_exchange,
           .attention = attention,
+          .flash_kernel = flash_kernel,
           .precision = precision,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
           .fused_accumulation = runtime.fused_accumulation,

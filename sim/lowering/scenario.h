@@ -46,7 +46,9 @@ struct PrecisionRecipe {
 
 struct Optimizer {
   std::string name = "adam";
-  int zero_stage = 0;  ///< 0, or 1: Megatron's distributed optimizer
+  /// What data-parallel ranks share out: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
+  int zero_stage = 0;
+  [[nodiscard]] bool shards_gradients() const { return zero_stage >= 2; }
 };
 
 struct Overlap {
@@ -75,6 +77,7 @@ struct Scenario {
   PrecisionRecipe recipe;
   Recompute recompute;
   model::AttentionKind attention = model::AttentionKind::kFlash;
+  FlashKernel flash_kernel = FlashKernel::kFastest;
   Optimizer optimizer;
   Overlap overlap;
   Imperfections imperfections;

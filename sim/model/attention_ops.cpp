@@ -26,7 +26,8 @@ AttentionShape flash_shape(const Cut& cut, bool backward) {
           .head_dim = cut.model.head_dim,
           .causal = true,
           .backward = backward,
-          .precision = cut.core_precision()};
+          .precision = cut.core_precision(),
+          .kernel = cut.context.flash_kernel};
 }
 
 double output_elements(const Cut& cut) { return cut.tokens * static_cast<double>(cut.ad); }

@@ -140,6 +140,21 @@ void row_forward(OpWriter& ops, const Cut& cut, std::string_view name, std::int6
 
 }  // namespace
 
+std::string_view name_of(AttentionKind kind, FlashKernel kernel) {
+  if (kind == AttentionKind::kUnfused) return "unfused";
+  switch (kernel) {
+    case FlashKernel::kFastest:
+      return "flash";
+    case FlashKernel::kFlash2:
+      return "flash-2";
+    case FlashKernel::kFlash1:
+      return "flash-1";
+    case FlashKernel::kTriton:
+      return "flash-triton";
+  }
+  return "flash";
+}
+
 OpList attention_core_forward(const Transformer& model, const LayerContext& context) {
   const Cut cut(model, context);
   OpWriter ops(context);

@@ -15,6 +15,8 @@ enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
 
 /// How context-parallel ranks come by the keys and values of the other ranks' tokens.
 enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
+/// "unfused", "flash" (the fastest kernel), "flash-2", "flash-1", "flash-triton".
+[[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
 
 /// What the software fuses; each flag that is off adds the separate kernels.
 struct Fusions {
@@ -30,6 +32,7 @@ struct LayerContext {
   bool sequence_parallel = false;
   ContextExchange exchange = ContextExchange::kRing;
   AttentionKind attention = AttentionKind::kFlash;
+  FlashKernel flash_kernel = FlashKernel::kFastest;
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
   Fusions fusions;
   /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.

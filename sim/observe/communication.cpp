@@ -1,8 +1,9 @@
 // Collectives inside passes are counted block by block; messages and the collectives of the step's end task by task.
 #include "sim/observe/communication.h"
 
-#include "sim/lowering/lower_data_parallel.h"
+#include "sim/lowering/lower_sharded.h"
 #include "sim/lowering/parameters.h"
+#include "sim/lowering/replicas.h"
 
 namespace foretoken::observe {
 namespace {
@@ -41,7 +42,8 @@ void add_messages(GroupTraffic& traffic, int stage, const lowering::LoweredStep&
   }
 }
 
-// Gradients out, parameters in: each of the stage's parameters once, and the tied embedding between the ends.
+// Gradients out, parameters in: each of the stage's parameters once, and the tied embedding between the ends; where
+// they are sharded, as often as they are gathered and reduced.
 void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& scenario,
                   const lowering::LoweredStep& step, const des::RunResult& run) {
   const int last = static_cast<int>(step.workload.stages.size()) - 1;
@@ -59,6 +61,12 @@ void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& sc
     gathers = gathers || gather;
   }
   const double parameters = lowering::local_stage_parameters(scenario, stage);
+  if (scenario.optimizer.shards_gradients()) {  // in every micro-batch
+    const double gathered = lowering::gathered_parameters(scenario), batches = scenario.microbatches();
+    traffic.payload += batches * Bytes(parameters * lowering::gradient_element_bytes(scenario));
+    traffic.payload += Bytes((gathered > 0 ? batches * gathered : parameters) * scenario.recipe.weight_bytes);
+    return;
+  }
   if (reduces) traffic.payload += Bytes(parameters * lowering::gradient_element_bytes(scenario));
   if (gathers) traffic.payload += Bytes(parameters * scenario.recipe.weight_bytes);
 }

@@ -59,10 +59,10 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
     inside += timing.total;
     passes.push_back(interval_of(pass.first, pass.last, run));
   }
-  // A pass that waited for parameters is longer than its work.
-  split.data_comm.ps = coverage.add(std::move(passes)) - inside.ps;
+  // A pass that waited, for parameters or for the host to issue a unit, is longer than its work.
+  const std::int64_t waited = coverage.add(std::move(passes)) - inside.ps;
 
-  std::vector<Interval> between, optimizer, other, tensor, data, messages;
+  std::vector<Interval> between, optimizer, other, tensor, data, messages, work;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
     const Interval span{run.start[task].ps, run.end[task].ps};
@@ -95,15 +95,23 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
         break;
       case TaskMeaning::kForward:
       case TaskMeaning::kBackward:
+        if (meaning.stage == stage && waited > 0) work.push_back(span);
+        break;
       case TaskMeaning::kHostIssue:
         break;
     }
   }
+  Coverage beside;
+  (void)beside.add(std::move(work));
+  const std::int64_t exposed = beside.add(data);
   split.host.ps += coverage.add(std::move(between));
   split.optimizer.ps = coverage.add(std::move(optimizer));
   split.other.ps = coverage.add(std::move(other));
   split.tensor_comm.ps += coverage.add(std::move(tensor));
-  split.data_comm.ps += coverage.add(std::move(data));
+  const std::int64_t outside = coverage.add(std::move(data));
+  const std::int64_t for_data = std::clamp<std::int64_t>(exposed - outside, 0, waited);
+  split.data_comm.ps = outside + for_data;
+  split.host.ps += waited - for_data;
   split.pipeline_comm.ps = coverage.add(std::move(messages));
   split.bubble.ps = run.makespan.ps - coverage.covered();
   return split;

@@ -111,6 +111,8 @@ void Space::add_group(Candidate candidate) {
   const io::OpenKeys& open = question_->open();
   const bool splits = candidate.tensor > 1;
   const int replicas = candidate.gpus / (candidate.tensor * candidate.pipeline);  // data x context
+  // What a runtime does not shard by itself, nobody expects it to shard; only a pipeline of one stage can.
+  const int most_sharding = replicas == 1 ? 0 : base.runtime.default_zero_stage >= 2 ? 3 : 1;
   const std::size_t begin = candidates_.size();
   for (const bool sequence_parallel : {false, true}) {
     if (open.sequence_parallel ? sequence_parallel && !splits : sequence_parallel != base.parallelism.sequence_parallel)
@@ -119,7 +121,8 @@ void Space::add_group(Candidate candidate) {
          {RecomputeGranularity::kNone, RecomputeGranularity::kSelective, RecomputeGranularity::kFull}) {
       if (!open.recompute && recompute != base.recompute.granularity) continue;
       for (const int zero_stage : {0, 1, 2, 3}) {
-        if (open.zero_stage ? zero_stage > (replicas > 1 ? 1 : 0) : zero_stage != base.optimizer.zero_stage) continue;
+        if (open.zero_stage ? zero_stage > most_sharding : zero_stage != base.optimizer.zero_stage) continue;
+        if (zero_stage >= 2 && candidate.pipeline > 1) continue;
         candidate.sequence_parallel = sequence_parallel;
         candidate.recompute = recompute;
         candidate.zero_stage = zero_stage;
