@@ -17,4 +17,8 @@ lowering::Scenario ScenarioSource::read(std::span<const std::string> sets) const
   return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
 }
 
+io::OpenScenario ScenarioSource::read_open(std::span<const std::string> sets) const {
+  return text_ ? io::read_open_scenario_text(*text_, file_, sets) : io::read_open_scenario_file(file_, sets);
+}
+
 }  // namespace foretoken::tools

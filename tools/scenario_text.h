@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "sim/io/open_scenario.h"
 #include "sim/lowering/scenario.h"
 
 namespace foretoken::tools {
@@ -15,6 +16,8 @@ class ScenarioSource {
   /// A file or a name; "-" reads all of standard input.
   explicit ScenarioSource(std::string file);
   [[nodiscard]] lowering::Scenario read(std::span<const std::string> sets) const;
+  /// With keys left open, to be searched.
+  [[nodiscard]] io::OpenScenario read_open(std::span<const std::string> sets) const;
 
  private:
   std::string file_;
