@@ -23,6 +23,7 @@ void add_explain(CLI::App& program, Action& chosen);
 void add_schedule(CLI::App& program, Action& chosen);
 void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profiles, runtimes, scenarios
 void add_search(CLI::App& program, Action& chosen);
+void add_plan(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
 

@@ -30,6 +30,7 @@ constexpr const char* kExamples =
     "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --tornado\n"
     "  foretoken search gpt3-175b-1024-a100 --free all\n"
     "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
+    "  foretoken plan gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --deadline 30d\n"
     "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
     "  foretoken models list\n\n"
     "Exit status: 0 done; 1 the answer is no (--require-fit and it does not fit, an invalid schedule);\n"
@@ -144,6 +145,7 @@ int run(int argc, const char* const* argv) {
   add_report(program, chosen);
   add_schedule(program, chosen);
   add_search(program, chosen);
+  add_plan(program, chosen);
   add_lists(program, chosen);
   add_validate(program, chosen);
   add_completion(program, chosen);

@@ -21,4 +21,8 @@ std::string ScenarioSource::merged(std::span<const std::string> sets) const {
   return text_ ? io::merged_scenario_text(*text_, file_, sets) : io::merged_scenario_file(file_, sets);
 }
 
+io::OpenScenario ScenarioSource::read_open(std::span<const std::string> sets) const {
+  return text_ ? io::read_open_scenario_text(*text_, file_, sets) : io::read_open_scenario_file(file_, sets);
+}
+
 }  // namespace foretoken::tools

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "sim/io/open_scenario.h"
 #include "sim/lowering/scenario.h"
 
 namespace foretoken::tools {
@@ -17,6 +18,8 @@ class ScenarioSource {
   [[nodiscard]] lowering::Scenario read(std::span<const std::string> sets) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
+  /// With keys left open, to be searched.
+  [[nodiscard]] io::OpenScenario read_open(std::span<const std::string> sets) const;
 
  private:
   std::string file_;

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +13,11 @@
 #include "sim/io/text.h"
 #include "sim/search/searcher.h"
 #include "tools/commands.h"
+#include "tools/open_options.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
+#include "tools/scenario_text.h"
 #include "tools/search_answer.h"
 #include "tools/search_log.h"
 #include "tools/search_request.h"
@@ -30,10 +30,11 @@ using search::Objective;
 constexpr int kMostThreads = 256, kMostTop = 10'000, kInterrupted = 130;
 
 struct Options {
-  std::string scenario, gpus, objective = "step-time", pareto = "step-time,memory", out, shard, write, colour;
-  std::vector<std::string> sets, fixes, frees, schedules, files;
+  OpenOptions open;
+  std::string scenario, objective = "step-time", pareto = "step-time,memory", out, shard, write, colour;
+  std::vector<std::string> files;
   int top = 10, threads = 0;
-  bool json = false, require_fit = true, cross_node_tensor = false, resume = false;
+  bool json = false, require_fit = true, resume = false;
 };
 
 // Set by Ctrl-C, and only then: a signal handler can reach nothing else.
@@ -57,37 +58,8 @@ class CatchInterrupt {
   struct sigaction before_ {};
 };
 
-constexpr const char* kFreeKeys[] = {"parallelism.tensor",
-                                     "parallelism.pipeline",
-                                     "parallelism.virtual_pipeline",
-                                     "parallelism.data",
-                                     "parallelism.context",
-                                     "parallelism.sequence_parallel",
-                                     "parallelism.layers_per_stage",
-                                     "schedule",
-                                     "batch.micro",
-                                     "batch.microbatch_group",
-                                     "recompute",
-                                     "optimizer.zero_stage"};
-
-// Overrides in their order: keys given free first, then what is set or fixed.
-std::vector<std::string> overrides(const Options& options) {
-  std::vector<std::string> sets;
-  for (const std::string& key : options.frees) {
-    if (key == "all")
-      for (const char* each : kFreeKeys) sets.push_back(fmt::format("{}=null", each));
-    else
-      sets.push_back(key + "=null");
-  }
-  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
-  sets.insert(sets.end(), options.fixes.begin(), options.fixes.end());
-  return sets;
-}
-
 io::OpenScenario read_question(const Options& options) {
-  const std::vector<std::string> sets = overrides(options);
-  if (options.scenario != "-") return io::read_open_scenario_file(options.scenario, sets);
-  return io::read_open_scenario_text(std::string(std::istreambuf_iterator<char>(std::cin), {}), "-", sets);
+  return ScenarioSource(options.scenario).read_open(overrides(options.open));
 }
 
 Shard parse_shard(const std::string& text) {
@@ -102,16 +74,12 @@ Shard parse_shard(const std::string& text) {
 }
 
 SearchRequest request_of(const Options& options, const io::OpenScenario& question) {
-  SearchRequest request{.question = question.question(),
-                        .space = {.gpus = {},
-                                  .schedules = parse_schedules(options.schedules),
-                                  .cross_node_tensor = options.cross_node_tensor},
-                        .objective = parse_objective(options.objective),
-                        .axes = parse_axes(options.pareto),
-                        .top = static_cast<std::size_t>(options.top),
-                        .require_fit = options.require_fit};
-  if (!options.gpus.empty()) request.space.gpus = parse_gpus(options.gpus);
-  return request;
+  return {.question = question.question(),
+          .space = space_of(options.open),
+          .objective = parse_objective(options.objective),
+          .axes = parse_axes(options.pareto),
+          .top = static_cast<std::size_t>(options.top),
+          .require_fit = options.require_fit};
 }
 
 // The first rule that stands in the way, when no candidate is valid at all.
@@ -253,23 +221,6 @@ void add_output_options(CLI::App& command, Options& options) {
   add_colour_option(command, options.colour);
 }
 
-void add_question_options(CLI::App& command, Options& options) {
-  const auto keys = [&](const char* name, std::vector<std::string>& values, const char* about, const char* type) {
-    command.add_option(name, values, about)->allow_extra_args(false)->type_name(type);
-  };
-  keys("--free", options.frees, "Search this key although the scenario states it; all: every key that can be searched",
-       "KEY|all");
-  keys("--fix", options.fixes, "Keep this key at a value; may be repeated", "KEY=VALUE");
-  keys("--set", options.sets, "Override a key of the scenario; may be repeated", "KEY=VALUE");
-  command.add_option("--gpus", options.gpus, "Cluster sizes: 512, or 512,1024, or 256:4096:x2")->type_name("SIZES");
-  command.add_option("--schedules", options.schedules, "Schedules to choose from (1f1b,interleaved), or all")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME,...");
-  command.add_flag("--cross-node-tensor", options.cross_node_tensor,
-                   "Also tensor degrees that do not divide the GPUs of a node");
-}
-
 }  // namespace
 
 void add_search(CLI::App& program, Action& chosen) {
@@ -277,7 +228,7 @@ void add_search(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand("search", "The best configurations for a model, a cluster and a batch");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input");
-  add_question_options(*command, *options);
+  add_open_options(*command, options->open);
   command->add_option("--objective", options->objective, "What shall be small: step-time, cost, gpus or memory")
       ->type_name("NAME");
   command->add_option("--pareto", options->pareto, "Axes of the Pareto front (step-time,memory)")->type_name("X,Y");

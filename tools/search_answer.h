@@ -1,6 +1,7 @@
 // The answer of a search: the best configurations simulated in full, the front, and what was left out.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct SearchAnswer {
 
 /// Why the second loses to the first, from where their time goes; nothing with fewer than two.
 [[nodiscard]] std::string why_runner_up_loses(const SearchAnswer& answer);
+
+/// The configuration, its memory and its step time, with the keys of docs/search.md.
+[[nodiscard]] nlohmann::ordered_json configuration_json(const FoundConfiguration& found);
 
 [[nodiscard]] std::string search_text(const SearchAnswer& answer, const report::Paint& paint);
 [[nodiscard]] std::string search_json(const SearchAnswer& answer);

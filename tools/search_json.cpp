@@ -10,7 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json configuration_json(const FoundConfiguration& found) {
+}  // namespace
+
+nlohmann::ordered_json configuration_json(const FoundConfiguration& found) {
   const lowering::Scenario& s = found.scenario;
   return {{"gpus", s.gpus},
           {"tensor", s.parallelism.tensor},
@@ -27,8 +29,6 @@ Json configuration_json(const FoundConfiguration& found) {
           {"peak_bytes", found.outcome.peak.value()},
           {"step_time_s", des::to_seconds(found.outcome.step_time).value()}};
 }
-
-}  // namespace
 
 std::string search_json(const SearchAnswer& answer) {
   Json json = {{"name", answer.name},

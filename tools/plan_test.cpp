@@ -1,0 +1,85 @@
+// foretoken plan from outside, and the numbers that people write.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/base/error.h"
+#include "tools/quantity.h"
+#include "tools/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+
+TEST(Quantity, CountsAndTimesHaveLetters) {
+  EXPECT_EQ(parse_count("--tokens", "300B"), 300e9);
+  EXPECT_EQ(parse_count("--tokens", "2T"), 2e12);
+  EXPECT_EQ(parse_count("--budget", "1.5M"), 1.5e6);
+  EXPECT_EQ(parse_count("--tokens", "3e11"), 3e11);
+  EXPECT_EQ(parse_seconds("--deadline", "30d"), 30 * 86400);
+  EXPECT_EQ(parse_seconds("--restart", "10m"), 600);
+  for (const char* wrong : {"", "B", "-3B", "3X", "0", "nan", "inf", "3 B"})
+    EXPECT_THROW((void)parse_count("--tokens", wrong), ConfigError) << wrong;
+  for (const char* wrong : {"30", "d", "0d", "-1h", "1y"})
+    EXPECT_THROW((void)parse_seconds("--deadline", wrong), ConfigError) << wrong;
+}
+
+json plan(std::vector<std::string> arguments, int status) {
+  arguments.insert(arguments.begin(), "plan");
+  arguments.emplace_back("--json");
+  const Ran ran = run_foretoken(arguments);
+  EXPECT_EQ(ran.status, status) << ran.err;
+  return ran.out.empty() ? json() : json::parse(ran.out);
+}
+
+// The published estimate of GPT-3 (arXiv:2205.05198's software): 24 days, here with the configuration of its authors.
+TEST(PlanCommand, Gpt3TakesTwentyFourDays) {
+  const json answer = plan({"gpt3-175b-1024-a100", "--tokens", "300B"}, 0);
+  ASSERT_EQ(answer["options"].size(), 1u);
+  const json& row = answer["options"][0];
+  EXPECT_NEAR(row["training_days"].get<double>(), 24, 3);
+  EXPECT_GT(row["p50_days"], row["training_days"]);
+  EXPECT_GT(row["p90_days"], row["p50_days"]);
+  EXPECT_NEAR(row["goodput"].get<double>(), row["training_days"].get<double>() / row["expected_days"].get<double>(),
+              1e-12);
+  EXPECT_NEAR(row["cost"].get<double>(), row["expected_days"].get<double>() * 24 * 1024 * 2.5, 1);
+  EXPECT_NEAR(row["energy_mwh"].get<double>(), row["gpu_hours"].get<double>() * 400 * 1.1 / 1e6, 1e-6);
+}
+
+TEST(PlanCommand, TheSmallestThatMeetsTheDeadlineAndTheCheapestWithinIt) {
+  const std::vector<std::string> sizes = {"llama-3-8b-8-h200",     "--free", "all",    "--tokens", "100B", "--fix",
+                                          "parallelism.context=1", "--gpus", "8:64:x2"};
+  const json all = plan(sizes, 0);
+  ASSERT_EQ(all["options"].size(), 4u);
+  EXPECT_EQ(all["smallest"], 0);
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_LT(all["options"][i]["p90_days"], all["options"][i - 1]["p90_days"]);
+    EXPECT_LE(all["options"][i]["scaling_efficiency"].get<double>(), 1.02);
+  }
+  const double deadline = all["options"][2]["p90_days"].get<double>() * 1.001;
+  std::vector<std::string> asked = sizes;
+  asked.insert(asked.end(), {"--deadline", std::to_string(deadline) + "d", "--price", "3"});
+  const json timely = plan(asked, 0);
+  EXPECT_EQ(timely["smallest"], 2);
+  EXPECT_FALSE(timely["options"][1]["meets_deadline"]);
+  EXPECT_TRUE(timely["options"][3]["meets_deadline"]);
+  const double least = std::min(timely["options"][2]["cost"].get<double>(), timely["options"][3]["cost"].get<double>());
+  EXPECT_EQ(timely["options"][timely["cheapest"].get<std::size_t>()]["cost"], least);
+  asked.insert(asked.end(), {"--budget", "1"});
+  EXPECT_TRUE(plan(asked, 1)["smallest"].is_null());
+}
+
+TEST(PlanCommand, RowsThatCannotBeSayWhy) {
+  const json answer = plan({"gpt3-175b-1024-a100", "--free", "all", "--tokens", "300B", "--gpus", "8,1000",
+                            "--clusters", "dgx-a100-80gb-hdr"},
+                           1);
+  for (const json& row : answer["options"]) EXPECT_FALSE(row["impossible"].get<std::string>().empty());
+  const Ran text = run_foretoken({"plan", "gpt3-175b-1024-a100", "--tokens", "300X"});
+  EXPECT_EQ(text.status, 2);
+  EXPECT_THAT(text.err, testing::HasSubstr("300B"));
+}
+
+}  // namespace
+}  // namespace foretoken::tools

@@ -1,0 +1,108 @@
+// Published results that a search must give: recomputation, training times, and which configuration is best.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "sim/app/simulate.h"
+#include "sim/io/read_scenario.h"
+#include "sim/search/searcher.h"
+#include "validate/case_set.h"
+
+namespace foretoken::validate {
+namespace {
+
+using search::Candidate;
+using search::Outcome;
+using search::SearchResult;
+using search::Space;
+
+// The best step of a question, as search finds it.
+struct Found {
+  Candidate candidate;
+  double step_s = 0, days = 0;
+};
+
+Found best_of(const char* scenario, std::vector<std::string> sets) {
+  const io::OpenScenario question = io::read_open_scenario_file(scenario, sets);
+  const Space space(question, {});
+  const SearchResult result = search::run_search(space, {.top = 1});
+  if (result.ranking.top().empty()) throw std::runtime_error("nothing fits");
+  const Outcome& best = result.ranking.top().front();
+  lowering::Scenario chosen = question.base();
+  space.apply(space.candidates()[best.candidate], chosen);
+  (void)question.complete(chosen);
+  const double step = des::to_seconds(best.step_time).value();
+  const double tokens = static_cast<double>(chosen.batch.global * chosen.batch.sequence_length);
+  return {space.candidates()[best.candidate], step, question.base().run->tokens / tokens * step / 86400};
+}
+
+constexpr const char* k175b = "gpt3-175b-1024-a100";
+
+// arXiv:2205.05198, section 6: sequence parallelism with selective recomputation against full recomputation without.
+TEST(Headlines, SelectiveRecomputationSavesAThirdOfFull) {
+  const Found selective = best_of(k175b, {"parallelism.sequence_parallel=true", "recompute=selective"});
+  const Found full = best_of(k175b, {"parallelism.sequence_parallel=false", "recompute=full"});
+  EXPECT_GT(full.step_s / selective.step_s - 1, 0.25);
+  EXPECT_LT(full.step_s / selective.step_s - 1, 0.35);
+}
+
+// GPT-3 175B, 300 billion tokens, 1024 A100, batch 1536. With full recomputation and the software of 2021 the estimate
+// is 34 days (arXiv:2104.04473, section 5.1); 24 days with that of 2022.
+TEST(Headlines, DaysOfGpt3) {
+  EXPECT_NEAR(best_of(k175b, {}).days, 24, 3);
+  const Found of_2021 =
+      best_of(k175b, {"runtime=megatron-2021", "recompute=full", "parallelism.sequence_parallel=false",
+                      "parallelism.virtual_pipeline=null", "schedule=null", "optimizer.zero_stage=0"});
+  EXPECT_NEAR(of_2021.days, 34, 4);
+}
+
+// A trillion parameters, 450 billion tokens, 3072 A100: 84 days (arXiv:2104.04473, section 5.1).
+TEST(Headlines, DaysOfATrillionParameters) {
+  const Found found = best_of("gpt-1t-3072-a100", {"optimizer.zero_stage=0"});
+  EXPECT_EQ(found.candidate.tensor, 8);
+  EXPECT_EQ(found.candidate.pipeline, 64);
+  EXPECT_NEAR(found.days, 84, 9);
+}
+
+// Of the configurations that were measured for one model and number of GPUs, the one predicted to be fastest is at most
+// 3 % slower than the one measured to be fastest. One model misses: two of its 22 rows, with tensor degree 4 and
+// pipeline 8, were measured 19 and 25 % slower than others of the same degrees let expect (docs/validation.md, set
+// vtrain-multi), and one of them is predicted to be the best.
+TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
+  const std::map<std::string, double> known_misses = {{"gpt-39b (modified)", 0.09}};
+  const CaseSet set = read_case_set("vtrain-multi");
+  struct Best {
+    double predicted_s = 1e300, measured_of_predicted_s = 0, least_measured_s = 1e300;
+    int rows = 0;
+  };
+  std::map<std::pair<std::string, int>, Best> models;
+  for (const Case& row : set.cases) {
+    if (!row.measured.step_time) continue;
+    const lowering::Scenario scenario = io::read_scenario_text(row.scenario, row.id);
+    const double tokens = static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
+    const double predicted = app::predict(scenario).step_time.value() / tokens;
+    const double measured = row.measured.step_time->value() / tokens;
+    Best& best = models[{scenario.model.name, scenario.gpus}];
+    ++best.rows;
+    if (predicted < best.predicted_s) {
+      best.predicted_s = predicted;
+      best.measured_of_predicted_s = measured;
+    }
+    best.least_measured_s = std::min(best.least_measured_s, measured);
+  }
+  int models_compared = 0;
+  for (const auto& [model, best] : models) {
+    if (best.rows < 3) continue;
+    ++models_compared;
+    const auto known = known_misses.find(model.first);
+    EXPECT_LE(best.measured_of_predicted_s / best.least_measured_s - 1,
+              known == known_misses.end() ? 0.03 : known->second)
+        << model.first << " on " << model.second << " GPUs, " << best.rows << " rows";
+  }
+  EXPECT_GE(models_compared, 4);
+}
+
+}  // namespace
+}  // namespace foretoken::validate
