@@ -95,6 +95,12 @@ std::pair<std::vector<GemmSample>, std::vector<GemmSample>> divided(const std::v
 
 }  // namespace
 
+std::size_t steady_count(const std::vector<GemmSample>& samples) {
+  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const GemmSample& sample) {
+    return like_training(sample.shape) && !held_out(sample.key());
+  }));
+}
+
 cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
   std::vector<GemmSample> steady;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
@@ -113,6 +119,33 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
   }
   law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
   return law;
+}
+
+int likely_multiprocessors(const std::vector<GemmSample>& samples, const cost::TileWaveLaw& start) {
+  // Datasheets: L4, A30 (56), H20, V100, A40, A100, H100 PCIe, H100 and H200, L40S, B200, B300.
+  constexpr int kKnown[] = {56, 58, 78, 80, 84, 108, 114, 132, 142, 148, 160};
+  constexpr std::size_t kEnough = 1500;
+  std::vector<GemmSample> steady, some;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
+               [](const GemmSample& sample) { return like_training(sample.shape) && !held_out(sample.key()); });
+  const std::size_t step = 1 + steady.size() / kEnough;
+  for (std::size_t i = 0; i < steady.size(); i += step) some.push_back(steady[i]);
+  const auto error_with = [&](int count) {
+    GemmFit fit{.start = start};
+    fit.start.multiprocessors = count;
+    const Objective objective = [&](const Arguments& at) {
+      return mean_log_error(outcomes(some, {.law = law_of(fit, at)}));
+    };
+    return objective(minimise(objective, arguments_of(fit), 0.1, 400));
+  };
+  int best = start.multiprocessors;
+  double least = error_with(best);
+  for (const int count : kKnown)
+    if (const double error = error_with(count); error < least) {
+      least = error;
+      best = count;
+    }
+  return best;
 }
 
 std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators, const std::string& system) {

@@ -80,20 +80,6 @@ Json corrections(const cost::GemmLaw& gemm) {
   return json;
 }
 
-const char* name_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  contract_broken("every precision has a name", __FILE__, __LINE__);
-}
-
 const char* name_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::kAllReduce:
@@ -117,7 +103,7 @@ Json gemm(const cost::Profile& profile) {
     if (const Json grids = corrections(gemm_law); !grids.empty()) json["corrections"] = grids;
     json["weight_gradient_factor"] = gemm_law.weight_gradient_factor;
     json["evidence"] = evidence(gemm_law.evidence);
-    all[name_of(precision)] = std::move(json);
+    all[std::string(foretoken::name_of(precision))] = std::move(json);
   }
   return all;
 }
@@ -131,7 +117,10 @@ Json misaligned_rows(const cost::MisalignedRows& rows) {
 }
 
 Json rate(const cost::AttentionRate& r) {
-  return {{"peak_tflops", tflops(r.peak)}, {"half_length", rounded(r.half_length)}, {"tail", rounded(r.tail)}};
+  return {{"peak_tflops", tflops(r.peak)},
+          {"half_length", rounded(r.half_length)},
+          {"tail", rounded(r.tail)},
+          {"sharpness", rounded(r.sharpness)}};
 }
 
 Json attention(const cost::AttentionLaws& laws) {
@@ -204,7 +193,7 @@ Json network(const cost::AcrossNodesLaw& l) {
 }
 
 Json path(const cost::PointToPointLaw::Path& p) {
-  return {{"latency_us", us(p.latency)}, {"efficiency", p.efficiency}};
+  return {{"latency_us", us(p.latency)}, {"efficiency", p.efficiency}, {"evidence", evidence(p.evidence)}};
 }
 
 }  // namespace
@@ -212,25 +201,24 @@ Json path(const cost::PointToPointLaw::Path& p) {
 std::string to_json_text(const cost::Profile& profile) {
   const cost::MemoryBoundLaw& memory = profile.memory_bound;
   const cost::PointToPointLaw& message = profile.point_to_point;
-  const Json json{{"name", profile.name},
-                  {"gpu", profile.gpu},
-                  {"notes", profile.notes},
-                  {"gemm", gemm(profile)},
-                  {"misaligned_rows", misaligned_rows(profile.misaligned_rows)},
-                  {"attention", attention(profile.attention)},
-                  {"memory_bound",
-                   {{"gb_per_s", gb(memory.bandwidth)},
-                    {"efficiency", memory.efficiency},
-                    {"launch_us", us(memory.launch)},
-                    {"evidence", evidence(memory.evidence)}}},
-                  {"nvlink", inside(profile.nvlink)},
-                  {"pcie", inside(profile.pcie)},
-                  {"network", network(profile.network)},
-                  {"point_to_point",
-                   {{"nvlink", path(message.nvlink)},
-                    {"pcie", path(message.pcie)},
-                    {"network", path(message.network)},
-                    {"evidence", evidence(message.evidence)}}}};
+  Json json{{"name", profile.name},
+            {"gpu", profile.gpu},
+            {"notes", profile.notes},
+            {"gemm", gemm(profile)},
+            {"misaligned_rows", misaligned_rows(profile.misaligned_rows)},
+            {"attention", attention(profile.attention)},
+            {"memory_bound",
+             {{"gb_per_s", gb(memory.bandwidth)},
+              {"efficiency", memory.efficiency},
+              {"launch_us", us(memory.launch)},
+              {"evidence", evidence(memory.evidence)}}},
+            {"nvlink", inside(profile.nvlink)},
+            {"pcie", inside(profile.pcie)},
+            {"network", network(profile.network)},
+            {"point_to_point",
+             {{"nvlink", path(message.nvlink)}, {"pcie", path(message.pcie)}, {"network", path(message.network)}}}};
+  if (profile.host)
+    json["host"] = {{"launch_us", us(profile.host->launch)}, {"evidence", evidence(profile.host->evidence)}};
   return json.dump(1) + "\n";
 }
 

@@ -103,7 +103,7 @@ std::string batch_row(const lowering::Scenario& scenario, const Resolved& resolv
 
 std::string precision_row(const lowering::Scenario& scenario, const Resolved& resolved) {
   return fmt::format(
-      "{}, {}, {}", resolved("/precision", std::string(precision_name(scenario.precision))),
+      "{}, {}, {}", resolved("/precision", std::string(name_of(scenario.precision))),
       resolved("/attention",
                std::string("attention ") + (scenario.attention == model::AttentionKind::kFlash ? "flash" : "unfused")),
       resolved("/recompute", recompute_text(scenario.recompute)));
