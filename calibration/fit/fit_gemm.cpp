@@ -8,7 +8,6 @@
 
 #include "calibration/fit/fit_correction.h"
 #include "calibration/fit/minimise.h"
-#include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
 
@@ -99,6 +98,15 @@ std::size_t steady_count(const std::vector<GemmSample>& samples) {
   return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const GemmSample& sample) {
     return like_training(sample.shape) && !held_out(sample.key());
   }));
+}
+
+std::vector<Outcome> held_out_outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law,
+                                       std::int64_t least) {
+  std::vector<GemmSample> apart;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(apart), [&](const GemmSample& sample) {
+    return held_out(sample.key()) && std::min({sample.shape.m, sample.shape.n, sample.shape.k}) >= least;
+  });
+  return outcomes(apart, law);
 }
 
 cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {

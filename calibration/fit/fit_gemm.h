@@ -1,6 +1,7 @@
 // Fits the tile-and-wave law on measured matrix products.
 #pragma once
 
+#include "calibration/fit/residuals.h"
 #include "calibration/fit/samples.h"
 #include "sim/cost/profile.h"
 
@@ -15,6 +16,10 @@ struct GemmFit {
 
 /// How many of the products would enter the fit of the constants: those that training runs, less the held-out ones.
 [[nodiscard]] std::size_t steady_count(const std::vector<GemmSample>& samples);
+
+/// What was held out of a fit, beside the law's predictions: products with m, n, k >= `least`.
+[[nodiscard]] std::vector<Outcome> held_out_outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law,
+                                                     std::int64_t least);
 
 /// Robust fit (mean absolute log error). The constants come from products that training runs, m >= 128 and a multiple
 /// of 64, n, k >= 64; the factor of weight gradients and the

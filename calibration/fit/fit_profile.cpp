@@ -85,14 +85,28 @@ double distance_of(const std::vector<GemmSample>& products, const cost::Profile&
   return sum / static_cast<double>(logs.size());
 }
 
-/// A datasheet that is exceeded is that of another GPU.
-void check_peak(const cost::GemmLaw& law, Precision precision, const FitRequest& request) {
-  const auto& tiles = std::get<cost::TileWaveLaw>(law.law);
+/// A datasheet that is exceeded is that of another GPU; a guessed peak that is exceeded was only a scale.
+void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& request) {
+  auto& tiles = std::get<cost::TileWaveLaw>(law.law);
   if (tiles.efficiency <= 1) return;
+  if (!request.datasheet) {
+    tiles.peak = FlopPerSecond(rounded(tiles.efficiency * tiles.peak.value()));
+    tiles.efficiency = 1;
+    return;
+  }
   throw ConfigError({{"--gpu " + request.gpu, "/peak_tflops/" + std::string(name_of(precision)),
                       fmt::format("the products reach {:.2f} times the dense rate of {:g} TFLOP/s: expected the "
                                   "datasheet of the GPU that was measured",
                                   tiles.efficiency, tiles.peak.value() / 1e12)}});
+}
+
+/// Most of a step is large products: their errors apart from those of all.
+std::string large_errors(const std::vector<GemmSample>& products, const cost::GemmLaw& law) {
+  constexpr std::int64_t kLarge = 1024;
+  const cost::Evidence large = evidence("", 0, held_out_outcomes(products, law, kLarge));
+  if (large.held_out == 0) return "";
+  return fmt::format("; of {} held out with m, n, k >= {}: median {:.1f} %, p90 {:.1f} %", large.held_out, kLarge,
+                     100 * large.median_error, 100 * large.p90_error);
 }
 
 /// What long runs say, else what the base knew of the same GPU beside published tables.
@@ -114,6 +128,7 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     cost::GemmLaw law = fit_gemm(products, {.start = *start}, source_of(samples, samples.gemms));
     check_peak(law, precision, request);
     law.evidence.provenance = provenance_of(samples.gemms);
+    law.evidence.source += large_errors(products, law);
     std::get<cost::TileWaveLaw>(law.law).sustained_factor = sustained_factor_of(samples, request, precision, law);
     const bool weights = std::any_of(products.begin(), products.end(), [](const GemmSample& product) {
       return product.shape.pass == GemmPass::kWeightGradient;

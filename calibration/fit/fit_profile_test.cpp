@@ -127,7 +127,10 @@ TEST(FitProfile, SixteenBitTypesShareTheirProducts) {
 }
 
 net::Gpu datasheet(double tflops, int multiprocessors, double memory) {
-  net::Gpu gpu{.name = "a GPU", .architecture = "ampere", .peak = {}, .streaming_multiprocessors = multiprocessors};
+  net::Gpu gpu;
+  gpu.name = "a GPU";
+  gpu.architecture = "ampere";
+  gpu.streaming_multiprocessors = multiprocessors;
   gpu.peak[Precision::kFp16] = gpu.peak[Precision::kBf16] = teraflops(tflops);
   gpu.memory_bandwidth = gigabytes_per_second(memory);
   return gpu;
@@ -172,9 +175,13 @@ TEST(FitProfile, ALongRunSaysHowMuchSlowerABusyGpuIs) {
   brief.shape = {.m = 8192, .n = 8192, .k = 8192};
   brief.time = timing(Seconds(brief.shape.flop().value() / 250e12));
   samples.add(brief);
-  for (int i = 1; i <= 50; ++i)  // falls from 250 to 200 TFLOP/s in the first second of five
-    samples.add(measured::ClockSample{
-        .work = "bf16 product of 8192", .at = Seconds(0.1 * i), .rate = teraflops(i < 10 ? 250 : 200)});
+  for (int i = 1; i <= 50; ++i) {  // falls from 250 to 200 TFLOP/s in the first second of five
+    measured::ClockSample instant;
+    instant.work = "bf16 product of 8192";
+    instant.at = Seconds(0.1 * i);
+    instant.rate = teraflops(i < 10 ? 250 : 200);
+    samples.add(instant);
+  }
   const cost::Profile profile = fit_profile(samples, {.gpu = "mine", .base = base});
   EXPECT_NEAR(std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor, 1.25, 0.01);
 }

@@ -26,10 +26,11 @@ struct Lender {
   const FitRequest& request;
   const Ratios& ratios;
 
-  void mark(cost::Evidence& evidence) const {
+  void mark(cost::Evidence& evidence, const std::string& how) const {
     if (evidence.provenance == cost::Provenance::kAssumed) return;
-    evidence = scaled_from(request.base.gpu, fmt::format("{}; {}", ratios.source, evidence.source));
+    evidence = scaled_from(request.base.gpu, fmt::format("{}; {}", how, evidence.source));
   }
+  void take_over(cost::Evidence& evidence) const { mark(evidence, "taken over"); }
   void lend(cost::GemmLaw& gemm) const {
     if (auto* tiles = std::get_if<cost::TileWaveLaw>(&gemm.law)) {
       const int before = tiles->multiprocessors;
@@ -42,19 +43,19 @@ struct Lender {
       roofline.compute_rate = times(ratios.compute, roofline.compute_rate);
       roofline.memory_bandwidth = times(ratios.memory, roofline.memory_bandwidth);
     }
-    mark(gemm.evidence);
+    mark(gemm.evidence, ratios.source);
   }
   void lend(cost::AttentionLaws& attention) const {
     attention.multiprocessors = ratios.multiprocessors.value_or(attention.multiprocessors);
     for (cost::AttentionLaw& law : attention.laws) {
       law.forward.peak = times(ratios.compute, law.forward.peak);
       law.backward.peak = times(ratios.compute, law.backward.peak);
-      mark(law.evidence);
+      mark(law.evidence, ratios.source);
     }
   }
   void lend(cost::InsideNodeLaw& law, bool of_the_links) const {
     const double before = law.reference.value() / 1e9, rate = request.link_gb_per_s;
-    for (cost::CollectiveCurve& curve : law.curves) mark(curve.evidence);
+    for (cost::CollectiveCurve& curve : law.curves) take_over(curve.evidence);
     if (!of_the_links || rate <= 0 || rate == before) return;
     law = relabelled(law, rate, scaled_from(request.base.gpu, fmt::format("link rate {} / {}", rate, before)));
   }
@@ -114,10 +115,13 @@ cost::Profile lent(const FitRequest& request, const Ratios& ratios) {
     lender.lend(profile.attention);
     profile.memory_bound.bandwidth =
         request.datasheet ? request.datasheet->memory_bandwidth : times(ratios.memory, profile.memory_bound.bandwidth);
-    lender.mark(profile.memory_bound.evidence);
-    for (cost::AcrossNodesCurve& curve : profile.network.curves) lender.mark(curve.evidence);
+    if (request.datasheet)
+      lender.mark(profile.memory_bound.evidence, ratios.source);
+    else
+      profile.memory_bound.evidence = scaled_from(request.base.gpu, ratios.source);
+    for (cost::AcrossNodesCurve& curve : profile.network.curves) lender.take_over(curve.evidence);
     for (auto* path : {&profile.point_to_point.nvlink, &profile.point_to_point.pcie, &profile.point_to_point.network})
-      lender.mark(path->evidence);
+      lender.take_over(path->evidence);
     lender.lend(profile.nvlink, !request.over_pcie);
     lender.lend(profile.pcie, request.over_pcie);
   }
