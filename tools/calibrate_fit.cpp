@@ -122,10 +122,10 @@ void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("fit", "A profile from samples");
   command->footer(
-      "What the samples do not cover is lent by the profile of the most similar GPU, and marked as scaled from it.\n\n"
+      "What the samples do not cover is lent by the profile of the most similar GPU and marked as scaled.\n\n"
       "Examples:\n"
       "  foretoken calibrate fit --gpu h200-sxm5-141gb samples/my-node -o h200-mine.json\n"
-      "  foretoken calibrate fit --gpu my-gpu.json products.csv all_reduce.log --link 450 -o my-gpu-profile.json\n");
+      "  foretoken calibrate fit --gpu my-gpu.json products.csv reduce.log --link 450 -o profile.json\n");
   command
       ->add_option("SAMPLES", options->samples,
                    "Folders or files of samples, *.csv tables of products, or nccl-tests' output")

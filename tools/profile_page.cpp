@@ -70,9 +70,9 @@ std::vector<Row> rows_of(const cost::Profile& profile) {
   for (const cost::AttentionLaw& law : profile.attention.laws)
     rows.push_back({fmt::format("attention, head {}, {}", law.head_dim, law.causal ? "causal" : "full"), law.evidence});
   rows.push_back({"memory-bound kernels", profile.memory_bound.evidence});
-  const auto by_ranks = [](const cost::CollectiveCurve& curve) { return fmt::format("{} ranks: ", curve.ranks); };
-  add_curves(rows, "collectives over NVLink", profile.nvlink.curves, by_ranks);
-  add_curves(rows, "collectives over PCIe", profile.pcie.curves, by_ranks);
+  const auto by_ranks = [](const cost::CollectiveCurve& curve) { return fmt::format("{}: ", curve.ranks); };
+  add_curves(rows, "collectives over NVLink, by ranks", profile.nvlink.curves, by_ranks);
+  add_curves(rows, "collectives over PCIe, by ranks", profile.pcie.curves, by_ranks);
   add_curves(rows, "collectives across nodes", profile.network.curves,
              [](const cost::AcrossNodesCurve&) { return std::string(); });
   const cost::PointToPointLaw& messages = profile.point_to_point;
@@ -81,6 +81,16 @@ std::vector<Row> rows_of(const cost::Profile& profile) {
   rows.push_back({"messages across nodes", messages.network.evidence});
   if (profile.host) rows.push_back({"launches by the host", profile.host->evidence});
   return rows;
+}
+
+// The front of a label that is too long becomes a line of its own.
+std::string last_line(const std::string& label, Table& table) {
+  constexpr std::size_t kColumns = 42;
+  if (label.size() <= kColumns) return label;
+  const std::size_t comma = label.rfind(", ", kColumns - 1);
+  if (comma == label.npos) return label;
+  table.add_note({label.substr(0, comma + 1)}, "");
+  return last_line("    " + label.substr(comma + 2), table);
 }
 
 std::string origin_of(const cost::Evidence& e) {
@@ -100,7 +110,7 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
                {"samples"},
                {"held out"},
                {"median / p90 / worst"},
-               {"source"}});
+               {"from"}});
   std::vector<std::string> sources;
   for (const Row& row : rows_of(profile)) {
     if (row.heads_group) {
@@ -112,7 +122,7 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
     const auto known = std::find(sources.begin(), sources.end(), origin);
     const auto number = known - sources.begin() + 1;
     if (known == sources.end()) sources.push_back(origin);
-    table.add({row.label, std::string(cost::name_of(e.provenance)), fmt::format("{}", e.samples),
+    table.add({last_line(row.label, table), std::string(cost::name_of(e.provenance)), fmt::format("{}", e.samples),
                fmt::format("{}", e.held_out), errors_of(e), fmt::format("[{}]", number)});
   }
   std::string text = paint(report::Ink::kBold, profile.name) + fmt::format("  costs of the GPU {}\n\n", profile.gpu) +

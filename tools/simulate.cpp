@@ -133,6 +133,8 @@ class Files {
 
 Answer answer(const Options& options, const Question& question, bool colour) {
   try {
+    if (question.line && question.line->empty())
+      throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
     lowering::Scenario scenario = question.line
                                       ? io::read_scenario_text(*question.line, name_of(question), options.sets)
                                       : io::read_scenario_file(question.file, options.sets);

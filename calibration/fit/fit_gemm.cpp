@@ -41,6 +41,13 @@ cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
   return law;
 }
 
+/// Of bandwidth and launch from where they started, in factors of e.
+double distance(const Arguments& at, const GemmFit& fit) {
+  if (!fit.memory_and_launch) return 0;
+  return std::abs(at[3] - std::log(fit.start.memory_bandwidth.value())) +
+         std::abs(at[4] - std::log(fit.start.launch.value()));
+}
+
 /// Efficiency, prologue and small-tile loss trade against each other, so descents start from several corners.
 Arguments best_of_starts(const Objective& objective, const GemmFit& fit) {
   Arguments best = arguments_of(fit);
@@ -116,7 +123,7 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
   auto [fitted, apart] = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
   const Objective objective = [&](const Arguments& at) {
-    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)}));
+    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);
   };
   cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
   std::tie(fitted, apart) = divided(fit.correct ? samples : steady);

@@ -125,7 +125,9 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
   for (const auto& [precision, products] : by_precision) {
     const auto start = start_of(request, ratios, precision);
     if (!start || products.size() < kLeastProducts || steady_count(products) < kLeastSteady) continue;
-    cost::GemmLaw law = fit_gemm(products, {.start = *start}, source_of(samples, samples.gemms));
+    // Few products bound by memory or launches say little about either: the start counts like twenty products.
+    const double loyalty = 20.0 / static_cast<double>(steady_count(products));
+    cost::GemmLaw law = fit_gemm(products, {.start = *start, .loyalty = loyalty}, source_of(samples, samples.gemms));
     check_peak(law, precision, request);
     law.evidence.provenance = provenance_of(samples.gemms);
     law.evidence.source += large_errors(products, law);

@@ -144,9 +144,9 @@ TEST(FitProfile, WhatIsLentIsScaledByDatasheets) {
                                                  .base_datasheet = datasheet(312, 108, 2039)});
   const auto& law = std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law);
   const auto& before = std::get<cost::TileWaveLaw>(base.gemm.at(Precision::kBf16).law);
-  EXPECT_DOUBLE_EQ(law.peak / before.peak, 2);
-  EXPECT_DOUBLE_EQ(law.memory_bandwidth / before.memory_bandwidth, 2);
-  EXPECT_DOUBLE_EQ(profile.attention.laws[0].forward.peak / base.attention.laws[0].forward.peak, 2);
+  EXPECT_NEAR(law.peak / before.peak, 2, 1e-3);
+  EXPECT_NEAR(law.memory_bandwidth / before.memory_bandwidth, 2, 1e-3);
+  EXPECT_NEAR(profile.attention.laws[0].forward.peak / base.attention.laws[0].forward.peak, 2, 1e-3);
   EXPECT_DOUBLE_EQ(profile.memory_bound.bandwidth.value(), 4078e9);
 }
 
@@ -249,7 +249,8 @@ TEST(FitProfile, TooFewSamplesLeaveTheBase) {
   samples.kernels.resize(5);
   const cost::Profile profile = fit_profile(samples, {.gpu = "mine", .base = base});
   const GemmShape product{.m = 4096, .n = 4096, .k = 4096};
-  EXPECT_EQ(cost::gemm_time(product, profile), cost::gemm_time(product, base));
+  EXPECT_NEAR(cost::gemm_time(product, profile) / cost::gemm_time(product, base), 1.1, 0.01) << "at their speed";
+  EXPECT_EQ(profile.gemm.at(Precision::kBf16).evidence.samples, 0);
   EXPECT_EQ(profile.memory_bound.efficiency, base.memory_bound.efficiency);
 }
 
