@@ -100,7 +100,8 @@ TEST(FitProfile, MeetsWhatWasMeasuredAndSaysSo) {
   EXPECT_NEAR(cost::attention_time(attention, profile) / cost::attention_time(attention, base), 1.1, 0.03);
   EXPECT_EQ(profile.gemm.at(Precision::kBf16).evidence.provenance, cost::Provenance::kMeasured);
   EXPECT_EQ(profile.memory_bound.evidence.provenance, cost::Provenance::kMeasured);
-  EXPECT_EQ(profile.gemm.at(Precision::kBf16).evidence.source, "run on Example");
+  EXPECT_THAT(profile.gemm.at(Precision::kBf16).evidence.source,
+              ::testing::StartsWith("run on Example; of 12 held out with m, n, k >= 1024: median "));
 }
 
 TEST(FitProfile, WhatWasNotMeasuredIsLentAndCounted) {
