@@ -72,6 +72,10 @@ const std::vector<Wrong> kWrong = {
      {"whatif", "gpt3-175b-1024-a100", "--vary", "gpus=8", "--vary", "gpus=16"},
      "--vary names gpus twice"},
     {"unknown model", {"models", "show", "gpt3"}, "unknown model \"gpt3\"; did you mean \"gpt3-175b\"?"},
+    {"no scenario on standard input", {"simulate", "-"}, "-: standard input has no scenario; expected one a line"},
+    {"passes longer than the clock",
+     {"schedule", "show", "1f1b", "--stages", "8", "--microbatches", "100", "--forward", "1e9"},
+     "expected at most 100 days of passes and messages in all, found 9.26e+03"},
     {"unknown shell", {"completion", "tcsh"}, "expected bash, zsh or fish, found \"tcsh\""},
 };
 
@@ -128,6 +132,18 @@ TEST(Cli, JsonLinesInOrderAndAWrongOneOnItsLine) {
   const json wrong = json::parse(lines[1]);
   EXPECT_THAT(wrong["error"].get<std::string>(), HasSubstr("-:3: /model: missing"));
   EXPECT_THAT(ran.err, HasSubstr("-:3: /model: missing"));
+}
+
+TEST(Cli, FilesAreWrittenForOneLineOnly) {
+  const TemporaryFolder folder;
+  const std::string line = json::parse(contents(FORETOKEN_SOURCE_DIR "/scenarios/gpt-22b-8-a100-full.json")).dump();
+  const std::string trace = folder.file("trace.json");
+  const Ran two = run_foretoken({"simulate", "-", "--trace", trace}, line + "\n" + line + "\n");
+  EXPECT_EQ(two.status, 2);
+  EXPECT_EQ(two.err, "foretoken simulate: --trace and --svg take one scenario, found 2\n");
+  EXPECT_THAT(folder.names(), IsEmpty());
+  EXPECT_EQ(run_foretoken({"simulate", "-", "--trace", trace}, "\n" + line + "\n").status, 0);
+  EXPECT_EQ(folder.names().size(), 1U);
 }
 
 TEST(Cli, AnyNumberOfThreadsGivesTheSameBytes) {
@@ -215,6 +231,9 @@ TEST(Cli, TextFitsTheColumns) {
            {"clusters", "show", "links"},
            {"profiles", "show", "h100-sxm5-80gb"},
            {"runtimes", "show", "megatron-core"},
+           {"calibrate", "show", "b200-sxm-180gb"},
+           {"calibrate", "diff", "h200-sxm5-141gb", "v100-sxm2-32gb"},
+           {"calibrate", "fit", "--help"},
            {"scenarios", "show", "gpt3-175b-1024-a100"}}) {
     SCOPED_TRACE(arguments[0] + " " + arguments[1]);
     const Ran ran = run_foretoken(arguments);

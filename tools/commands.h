@@ -25,6 +25,7 @@ void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profi
 void add_search(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
+void add_calibrate(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
 
 /// "0.1.0".

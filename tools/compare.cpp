@@ -23,6 +23,7 @@
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/scenario_text.h"
+#include "tools/strict.h"
 
 namespace foretoken::tools {
 namespace {
@@ -34,7 +35,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string scenario, svg, colour;
   std::vector<std::string> schedules, sets;
-  bool json = false, no_gantt = false;
+  bool json = false, no_gantt = false, strict = false;
 };
 
 // "interleaved:4": a schedule and its chunks a stage.
@@ -178,7 +179,12 @@ int run(const Options& options) {
   std::vector<Candidate> candidates;
   for (const std::string& text : options.schedules) candidates.push_back(parse_candidate(text));
   const ScenarioSource source(options.scenario);
-  const std::string name = source.read(options.sets).name;  // what is wrong whatever the schedule is said once
+  const lowering::Scenario scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
+  if (options.strict)
+    if (const auto refusal = why_not_strict(scenario, options.scenario)) {
+      print_error(refusal->line());
+      return kRefused;
+    }
   std::optional<OutputFile> svg;
   if (!options.svg.empty()) svg.emplace(options.svg);
   std::vector<Row> rows;
@@ -192,7 +198,7 @@ int run(const Options& options) {
     svg->commit();
   }
   const Paint paint(!options.json && wants_colour(options.colour));
-  print(options.json ? json_of(name, rows) : text_of(name, rows, options, paint));
+  print(options.json ? json_of(scenario.name, rows) : text_of(scenario.name, rows, options, paint));
   return fastest(rows) == nullptr ? 1 : 0;
 }
 
@@ -225,6 +231,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->add_flag("--json", options->json, "JSON instead of text");
   command->add_option("--svg", options->svg, "Write the Gantt charts, one below the other")->type_name("FILE");
   command->add_flag("--no-gantt", options->no_gantt, "Only the table");
+  add_strict_option(*command, options->strict);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

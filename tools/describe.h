@@ -28,6 +28,10 @@ struct Described {
 [[nodiscard]] Described described_runtimes();
 [[nodiscard]] Described described_scenarios();
 
+/// The file of NAME or a path, its bases merged in. Throws ConfigError when there is none or it cannot be read; `asker`
+/// is the command that complaints name.
+[[nodiscard]] io::Document open_data_file(const io::DataKind& kind, const std::string& name, const std::string& asker);
+
 /// topologies/links/links.json: what one link carries, both ways and each way.
 [[nodiscard]] std::string links_page(const report::Paint& paint);
 

@@ -16,8 +16,7 @@ std::string gb(BytesPerSecond rate) { return plain(rate.value() / 1e9) + " GB/s"
 std::string peaks(const net::Gpu& gpu) {
   std::string text;
   for (const auto& [precision, rate] : gpu.peak)
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : ", ", report::precision_name(precision), plain(rate.value() / 1e12));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(precision), plain(rate.value() / 1e12));
   return text;
 }
 

@@ -1,13 +1,13 @@
 // Profiles (hardware) and runtimes (software) in words.
 #include <fmt/format.h>
 
-#include <set>
-
+#include "sim/cost/parts.h"
 #include "sim/io/read_profile.h"
 #include "sim/io/read_runtime.h"
 #include "sim/report/number.h"
 #include "sim/report/text.h"
 #include "tools/describe.h"
+#include "tools/profile_page.h"
 
 namespace foretoken::tools {
 namespace {
@@ -15,82 +15,15 @@ namespace {
 using report::percent;
 using report::Table;
 
-std::string_view collective_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all-reduce";
-    case CollectiveKind::kAllGather:
-      return "all-gather";
-    case CollectiveKind::kReduceScatter:
-      return "reduce-scatter";
-    case CollectiveKind::kAllToAll:
-      return "all-to-all";
-    case CollectiveKind::kBroadcast:
-      return "broadcast";
-    case CollectiveKind::kReduce:
-      return "reduce";
-  }
-  return "";
-}
-
-// A part of a profile with what it rests on.
-struct Part {
-  std::string name;
-  cost::Evidence evidence;
-};
-
-std::vector<Part> parts_of(const cost::Profile& profile) {
-  std::vector<Part> parts;
-  for (const auto& [precision, gemm] : profile.gemm)
-    parts.push_back({fmt::format("GEMM {}", report::precision_name(precision)), gemm.evidence});
-  for (const cost::AttentionLaw& law : profile.attention.laws)
-    parts.push_back(
-        {fmt::format("attention, head {}, {}", law.head_dim, law.causal ? "causal" : "full"), law.evidence});
-  parts.push_back({"memory-bound kernels", profile.memory_bound.evidence});
-  for (const auto& [where, law] : {std::pair("NVLink", &profile.nvlink), std::pair("PCIe", &profile.pcie)})
-    for (const cost::CollectiveCurve& curve : law->curves)
-      parts.push_back(
-          {fmt::format("{} on {} ranks, {}", collective_name(curve.kind), curve.ranks, where), curve.evidence});
-  for (const cost::AcrossNodesCurve& curve : profile.network.curves)
-    parts.push_back({fmt::format("{} across nodes", collective_name(curve.kind)), curve.evidence});
-  parts.push_back({"messages between two GPUs", profile.point_to_point.evidence});
-  return parts;
-}
-
-std::string evidence_table(const std::vector<Part>& parts, const report::Paint& paint) {
-  Table table({{"part", Table::Align::kLeft}, {"fitted on"}, {"checked on"}, {"median error"}, {"90 %"}, {"worst"}});
-  for (const Part& part : parts) {
-    const cost::Evidence& e = part.evidence;
-    const auto error = [&](double value) { return e.held_out > 0 ? percent(value) : std::string("-"); };
-    table.add({part.name, fmt::format("{}", e.samples), fmt::format("{}", e.held_out), error(e.median_error),
-               error(e.p90_error), error(e.worst_error)});
-  }
-  return table.text(paint);
-}
-
-std::string profile_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
-  const cost::Profile profile = io::read_profile(document.root(findings));
-  std::string text =
-      paint(report::Ink::kBold, profile.name) + fmt::format("  fitted costs of the GPU {}\n\n", profile.gpu);
-  const std::vector<Part> parts = parts_of(profile);
-  text += evidence_table(parts, paint);
-  text += report::paragraph("  ",
-                            "Errors: |predicted / measured - 1| on measurements that the fit never saw; - where none "
-                            "were kept apart.") +
-          '\n';
-  std::set<std::string> said;  // many parts rest on the same measurements
-  for (const Part& part : parts)
-    if (!part.evidence.source.empty() && said.insert(part.evidence.source).second)
-      text += report::paragraph("  " + part.name + ": ", part.evidence.source);
-  if (!profile.notes.empty()) text += '\n';
-  for (const std::string& note : profile.notes) text += report::paragraph("  - ", note);
-  return text;
+std::string page_of_profile(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
+  return profile_page(io::read_profile(document.root(findings)), paint);
 }
 
 std::vector<std::string> profile_row(const io::Document& document, io::Findings& findings) {
   const cost::Profile profile = io::read_profile(document.root(findings));
   int samples = 0;
-  for (const Part& part : parts_of(profile)) samples += part.evidence.samples;
+  for (const cost::Part& part : cost::parts_of(profile))
+    for (const cost::Evidence& evidence : part.evidence) samples += evidence.samples;
   const auto gemm = profile.gemm.find(Precision::kBf16);
   const bool measured = gemm != profile.gemm.end() && gemm->second.evidence.held_out > 0;
   return {document.name, profile.gpu, report::whole(samples),
@@ -143,7 +76,7 @@ Described described_profiles() {
       .kind = io::kProfiles,
       .columns = {{"name", Table::Align::kLeft}, {"GPU", Table::Align::kLeft}, {"measurements"}, {"GEMM bf16 error"}},
       .row = profile_row,
-      .page = profile_page};
+      .page = page_of_profile};
 }
 
 Described described_runtimes() {

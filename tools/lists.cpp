@@ -15,25 +15,6 @@
 namespace foretoken::tools {
 namespace {
 
-// NAME or a path; throws when there is none or it cannot be read.
-io::Document open(const Described& described, const std::string& name) {
-  io::Findings findings;
-  std::optional<std::filesystem::path> path;
-  if (io::is_path(name)) {
-    path = name;
-  } else {
-    path = io::find_data_file(described.kind, name);
-    if (!path)
-      findings.complaints.push_back(
-          {fmt::format("foretoken {} show", described.command), "", io::unknown_name(described.kind, name)});
-  }
-  findings.throw_if_wrong();
-  auto document = io::document_from_file(*path, findings);
-  if (document) document = io::with_bases(std::move(*document), described.kind, findings);
-  findings.throw_if_wrong();
-  return std::move(*document);
-}
-
 // A file that cannot be read is complained about; the others are listed all the same.
 int list(const Described& described, bool names_only) {
   const std::vector<std::string> names = io::list_names(described.kind);
@@ -44,7 +25,8 @@ int list(const Described& described, bool names_only) {
     plain += name + '\n';
     if (names_only) continue;
     try {
-      const io::Document document = open(described, name);
+      const io::Document document =
+          open_data_file(described.kind, name, fmt::format("foretoken {} show", described.command));
       io::Findings findings;
       std::vector<std::string> row = described.row(document, findings);
       findings.throw_if_wrong();
@@ -64,7 +46,8 @@ int show(const Described& described, const std::string& name, bool json, const s
     print(links_page(report::Paint(wants_colour(colour))));
     return 0;
   }
-  const io::Document document = open(described, name);
+  const io::Document document =
+      open_data_file(described.kind, name, fmt::format("foretoken {} show", described.command));
   io::Findings findings;
   const std::string page = described.page(document, findings, report::Paint(!json && wants_colour(colour)));
   findings.throw_if_wrong();
@@ -100,6 +83,22 @@ void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
 }
 
 }  // namespace
+
+io::Document open_data_file(const io::DataKind& kind, const std::string& name, const std::string& asker) {
+  io::Findings findings;
+  std::optional<std::filesystem::path> path;
+  if (io::is_path(name)) {
+    path = name;
+  } else {
+    path = io::find_data_file(kind, name);
+    if (!path) findings.complaints.push_back({asker, "", io::unknown_name(kind, name)});
+  }
+  findings.throw_if_wrong();
+  auto document = io::document_from_file(*path, findings);
+  if (document) document = io::with_bases(std::move(*document), kind, findings);
+  findings.throw_if_wrong();
+  return std::move(*document);
+}
 
 std::string entry(std::string_view label, std::string_view text) {
   constexpr std::size_t kLabel = 16;

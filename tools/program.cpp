@@ -148,6 +148,7 @@ int run(int argc, const char* const* argv) {
   add_plan(program, chosen);
   add_lists(program, chosen);
   add_validate(program, chosen);
+  add_calibrate(program, chosen);
   add_completion(program, chosen);
   collect_unknown_words(program);
   try {

@@ -58,6 +58,22 @@ std::vector<des::Duration> durations(const char* option, const std::vector<doubl
   return result;
 }
 
+// Whatever order the schedule has, it ends before all passes and messages in a row would: that must fit the clock.
+void check_length(const Options& options) {
+  constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
+  double passes_ms = 0;
+  for (const auto* ms : {&options.forward_ms, &options.backward_ms})
+    for (int chunk = 0; chunk < options.shape.chunks; ++chunk)
+      passes_ms += ms->size() == 1 ? ms->front() : (*ms)[static_cast<std::size_t>(chunk)];
+  const double ops = static_cast<double>(options.shape.stages) * options.shape.microbatches;
+  const double days = ops * (passes_ms + 2.0 * options.shape.chunks * options.message_ms) / kMsPerDay;
+  if (days > kMostDays)
+    throw wrong(
+        fmt::format("expected at most {} days of passes and messages in all, found {:.3g}; check --forward, "
+                    "--backward and --comm, in milliseconds",
+                    kMostDays, days));
+}
+
 // A schedule for a shape, and its replay.
 struct Shown {
   schedule::Program program;
@@ -71,9 +87,12 @@ Shown build(const Options& options) {
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
+  const auto forward = durations("--forward", options.forward_ms, options.shape.chunks),
+             backward = durations("--backward", options.backward_ms, options.shape.chunks);
+  check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
-  shown.replay = replay(shown.program, {.forward = durations("--forward", options.forward_ms, options.shape.chunks),
-                                        .backward = durations("--backward", options.backward_ms, options.shape.chunks),
+  shown.replay = replay(shown.program, {.forward = forward,
+                                        .backward = backward,
                                         .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
                                         .blocking = options.blocking});
   if (!shown.replay.run.stuck.empty())

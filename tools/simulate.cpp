@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/app/error_bar.h"
@@ -22,16 +23,17 @@
 #include "tools/options.h"
 #include "tools/ordered_parallel.h"
 #include "tools/output.h"
+#include "tools/strict.h"
 
 namespace foretoken::tools {
 namespace {
 
-constexpr int kMostThreads = 256;
+constexpr int kMostThreads = 256, kWrongInput = 2;
 
 struct Options {
   std::vector<std::string> scenarios, sets;
   std::string fidelity = "stage", collectives = "flows", trace, svg, colour;
-  bool json = false, require_fit = false, unfolded = false;
+  bool json = false, require_fit = false, strict = false, unfolded = false;
   int threads = 1, interval = 90;
 };
 
@@ -42,13 +44,20 @@ struct Question {
   std::size_t line_number = 0;
 };
 
+// What complaints call it.
+std::string name_of(const Question& question) {
+  return question.line_number > 0 ? fmt::format("-:{}", question.line_number) : question.file;
+}
+
 struct Answer {
   std::string output;
   std::vector<Complaint> complaints;
   bool fits = true;
+  bool refused = false;  // by --strict: the complaint says why
 };
 
-// The questions in order; "-" stands for every line of standard input that is not blank.
+// The questions in order; "-" stands for every line of standard input that is not blank, and is a question without text
+// when there is none.
 class Questions {
  public:
   explicit Questions(const std::vector<std::string>& files) : files_(files) {}
@@ -57,8 +66,11 @@ class Questions {
       if (files_[at_] != "-") return Question{files_[at_++], std::nullopt, 0};
       for (std::string line; std::getline(std::cin, line);) {
         ++line_;
-        if (line.find_first_not_of(" \t\r") != std::string::npos) return Question{"-", std::move(line), line_};
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        read_ = true;
+        return Question{"-", std::move(line), line_};
       }
+      if (!std::exchange(read_, true)) return Question{"-", "", 0};
     }
     return std::nullopt;
   }
@@ -66,7 +78,19 @@ class Questions {
  private:
   const std::vector<std::string>& files_;
   std::size_t at_ = 0, line_ = 0;
+  bool read_ = false;
 };
+
+// The only question that there is: files are written for one.
+Question only_question(Questions& questions) {
+  const std::optional<Question> first = questions();
+  std::size_t count = first ? 1 : 0;
+  while (questions()) ++count;
+  if (count != 1)
+    throw ConfigError(
+        {{"foretoken simulate", "", fmt::format("--trace and --svg take one scenario, found {}", count)}});
+  return *first;
+}
 
 lowering::Fidelity fidelity_of(const Options& options) {
   return options.fidelity == "kernel" ? lowering::Fidelity::kKernel : lowering::Fidelity::kStage;
@@ -115,9 +139,16 @@ class Files {
 
 Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence, bool colour) {
   try {
-    lowering::Scenario scenario =
-        question.line ? io::read_scenario_text(*question.line, fmt::format("-:{}", question.line_number), options.sets)
-                      : io::read_scenario_file(question.file, options.sets);
+    if (question.line && question.line->empty())
+      throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
+    lowering::Scenario scenario = question.line
+                                      ? io::read_scenario_text(*question.line, name_of(question), options.sets)
+                                      : io::read_scenario_file(question.file, options.sets);
+    if (options.strict)
+      if (const auto refusal = why_not_strict(scenario, name_of(question)))
+        return {.output = options.json ? error_json(ConfigError({*refusal})) : "",
+                .complaints = {*refusal},
+                .refused = true};
     Files files(options);
     app::Simulation simulation = app::simulate(
         std::move(scenario),
@@ -132,32 +163,34 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = error.complaints();
     for (Complaint& complaint : complaints)  // found after reading: lowering knows no files
-      if (complaint.file.empty()) complaint.file = question.file;
-    return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints, .fits = true};
+      if (complaint.file.empty()) complaint.file = name_of(question);
+    return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
   }
 }
 
 int run(const Options& options) {
   if (!options.trace.empty() && options.trace == options.svg)
     throw ConfigError({{"foretoken simulate", "", "--trace and --svg name the same file; expected two"}});
-  if (options.scenarios.size() > 1 && !(options.trace.empty() && options.svg.empty()))
-    throw ConfigError({{"foretoken simulate", "",
-                        fmt::format("--trace and --svg take one scenario, found {}", options.scenarios.size())}});
   const bool colour = !options.json && wants_colour(options.colour);
   const trust::Evidence evidence = io::read_shipped_residuals();
-  bool wrong = false, fits = true, first = true;
+  bool wrong = false, refused = false, fits = true, first = true;
+  const bool writes_files = !(options.trace.empty() && options.svg.empty());
+  Questions questions(options.scenarios);
+  std::optional<Question> only;
+  if (writes_files) only = only_question(questions);
   ordered_parallel<Question>(
-      options.threads, Questions(options.scenarios),
+      options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
       [&](const Question& question) { return answer(options, question, evidence, colour); },
       [&](const Answer& answer) {
         for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
-        wrong = wrong || !answer.complaints.empty();
+        wrong = wrong || (!answer.complaints.empty() && !answer.refused);
+        refused = refused || answer.refused;
         fits = fits && answer.fits;
         if (!options.json && !first && !answer.output.empty()) print("\n" + std::string(100, '=') + "\n\n");
         print(answer.output);
         first = first && answer.output.empty();
       });
-  return wrong ? 2 : options.require_fit && !fits ? 1 : 0;
+  return wrong ? kWrongInput : refused || (options.require_fit && !fits) ? kRefused : 0;
 }
 
 constexpr const char* kExamples =
@@ -198,6 +231,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->type_name("N");
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");
   add_interval_option(*command, options->interval);
+  add_strict_option(*command, options->strict);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

@@ -2,6 +2,7 @@
 #include "calibration/fit/attention_profiles.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
@@ -23,11 +24,12 @@ const AttentionSeries& series_of(const Measurements& data, const std::string& na
 
 constexpr double kLeastHalfLength = 50;
 
-/// `rate` changed as `from` is to `to`: the peak by their ratio, the half length by their difference (both are
-/// overheads in tokens: of a tile, and of the diagonal).
+/// `rate` changed as `from` is to `to`: the peak and the sharpness by their ratio, the half length by their difference
+/// (both are overheads in tokens: of a tile, and of the diagonal).
 cost::AttentionRate scaled(cost::AttentionRate rate, const cost::AttentionRate& to, const cost::AttentionRate& from) {
   rate.peak = FlopPerSecond(rounded(rate.peak.value() * (to.peak / from.peak)));
   rate.half_length = rounded(std::max(kLeastHalfLength, rate.half_length + to.half_length - from.half_length));
+  rate.sharpness = sharpness_at(std::log(rate.sharpness * to.sharpness / from.sharpness));
   return rate;
 }
 
@@ -61,42 +63,40 @@ cost::AttentionLaws a100_attention(const Measurements& data, const Halves& halve
   return laws;
 }
 
-/// Hopper: cuDNN, which Transformer Engine runs there. What cuDNN's series lack comes from ratios: causal to full
-/// backward as FlashAttention-2's both halves, causal to full forward at 64 as at 128.
+/// Hopper: cuDNN, which Transformer Engine runs there. Series that cuDNN lacks are guessed point by point: causal to
+/// full backward as FlashAttention-2's both halves, causal to full forward at 64 as at 128.
 cost::AttentionLaws hopper_attention(const Measurements& data, const Halves& ampere) {
   AttentionGivens givens = ampere.givens;
   givens.multiprocessors = kH100.multiprocessors;
-  const auto fitted = [&](const char* name, bool causal, int dim, const char* source) {
-    return fit_series(series_of(data, name, causal, dim), givens, source);
+  const auto forward = [&](bool causal, int dim) { return series_of(data, "H100_cuDNN_fwd", causal, dim); };
+  const auto backward = [&](int dim) { return series_of(data, "H100_cuDNN_bwd", false, dim); };
+  const auto causal_backward = [&](int dim) {
+    return in_proportion(backward(dim), series_of(data, "H100_FA2_fwd_bwd", true, dim),
+                         series_of(data, "H100_FA2_fwd_bwd", false, dim));
   };
-  const char* paper = "arXiv:2407.08608 Figures 5 and 6, cuDNN on H100";
-  const auto full64 = fitted("H100_cuDNN_fwd", false, 64, paper), full128 = fitted("H100_cuDNN_fwd", false, 128, paper);
-  const auto causal128 = fitted("H100_cuDNN_fwd", true, 128, paper),
-             causal256 = fitted("H100_cuDNN_fwd", true, 256, paper);
-  const auto back64 = fitted("H100_cuDNN_bwd", false, 64, paper), back128 = fitted("H100_cuDNN_bwd", false, 128, paper);
-  const auto fa2 = [&](bool causal, int dim) { return fitted("H100_FA2_fwd_bwd", causal, dim, paper).backward; };
-
+  const std::string paper = "arXiv:2407.08608 Figures 5 and 6, cuDNN on H100";
   cost::AttentionLaws laws = attention_frame(kH100);
-  const auto add = [&](int dim, bool causal, cost::AttentionRate forward, cost::AttentionRate backward,
-                       cost::Evidence proof, const char* more) {
-    proof.source += more;
-    laws.laws.push_back({dim, causal, forward, backward, std::move(proof)});
+  const auto add = [&](bool causal, int dim, const AttentionSeries& forwards, const AttentionSeries& backwards,
+                       const char* more, bool measured = true) {
+    cost::AttentionLaw law = fit_series(forwards, givens, paper + more);
+    law.head_dim = dim;
+    law.causal = causal;
+    law.backward = fit_series(backwards, givens, paper).backward;
+    if (!measured) law.evidence = assumed(law.evidence.source);
+    laws.laws.push_back(std::move(law));
   };
-  add(64, false, full64.forward, back64.backward, full64.evidence, "");
-  add(128, false, full128.forward, back128.backward, full128.evidence, "");
-  add(64, true, scaled(full64.forward, causal128.forward, full128.forward),
-      scaled(back64.backward, fa2(true, 64), fa2(false, 64)), assumed(paper),
-      "; causal forward scaled as at 128, causal backward as FlashAttention-2");
-  add(128, true, causal128.forward, scaled(back128.backward, fa2(true, 128), fa2(false, 128)), causal128.evidence,
-      "; causal backward scaled as FlashAttention-2");
-  const cost::AttentionRate causal_back128 = laws.laws.back().backward;
-  add(256, true, causal256.forward, scaled(causal_back128, causal256.forward, causal128.forward), causal256.evidence,
-      "; backward scaled as forward");
+  add(false, 64, forward(false, 64), backward(64), "");
+  add(false, 128, forward(false, 128), backward(128), "");
+  add(true, 64, in_proportion(forward(false, 64), forward(true, 128), forward(false, 128)), causal_backward(64),
+      "; causal forward as at 128, causal backward as FlashAttention-2", /*measured=*/false);
+  add(true, 128, forward(true, 128), causal_backward(128), "; causal backward as FlashAttention-2");
+  add(true, 256, forward(true, 256), in_proportion(causal_backward(128), forward(true, 256), forward(true, 128)),
+      "; backward as forward");
   for (const int dim : {64, 128})
     for (const bool causal : {true, false})
-      laws.flash2.push_back(fitted("H100_FA2_fwd_bwd", causal, dim,
-                                   "flash-attention repository 0251105, H100 FlashAttention-2 forward + backward; "
-                                   "halves and tails as on A100"));
+      laws.flash2.push_back(fit_series(series_of(data, "H100_FA2_fwd_bwd", causal, dim), givens,
+                                       "flash-attention repository 0251105, H100 FlashAttention-2 forward + backward; "
+                                       "halves and tails as on A100"));
   return laws;
 }
 

@@ -88,10 +88,35 @@ cost::MemoryBoundLaw memory(const Datasheet& gpu, double efficiency) {
           .evidence = assumed("part of the datasheet bandwidth; memory-bound GEMMs of the same GPU agree")};
 }
 
-cost::PointToPointLaw messages(double network_efficiency, cost::Evidence evidence) {
+/// nccl-tests sendrecv: A100 NVLink reaches 150 of 300 GB/s at the sizes of activations (195 above 128 MiB), two RTX
+/// PRO 6000 cards 38.6 of 64 GB/s, two nodes of 8 B200 with NDR 35.9 of 50 GB/s a NIC. Latencies are assumed.
+cost::PointToPointLaw messages(cost::Evidence nvlink, double network_efficiency, cost::Evidence network) {
   cost::PointToPointLaw law = published_messages(network_efficiency);
-  law.evidence = std::move(evidence);
+  law.nvlink.evidence = std::move(nvlink);
+  law.pcie.evidence =
+      scaled_from("rtx-pro-6000", "nccl-tests sendrecv between two cards, in the same part of the PCIe rate");
+  law.network.evidence = std::move(network);
   return law;
+}
+
+cost::PointToPointLaw ampere_messages() {
+  return messages({.provenance = cost::Provenance::kFitted, .source = "nccl-tests sendrecv on A100 NVLink"}, 0.8,
+                  assumed("20 of 25 GB/s on HDR"));
+}
+
+/// Hopper and Blackwell.
+cost::PointToPointLaw later_messages(const Datasheet& gpu) {
+  cost::Evidence network{.provenance = cost::Provenance::kFitted,
+                         .source = "nccl-tests sendrecv on 2 nodes of 8 B200, NDR"};
+  if (&gpu != &kB200) network = scaled_from(kB200.name, network.source);
+  return messages(scaled_from(kA100_80.name, "in the same part of the NVLink rate"), 0.72, std::move(network));
+}
+
+/// Paths that `gpu` measured, now in the hands of another.
+void lend_messages(cost::PointToPointLaw& law, const std::string& gpu) {
+  for (cost::PointToPointLaw::Path* path : {&law.nvlink, &law.pcie, &law.network})
+    if (path->evidence.provenance == cost::Provenance::kFitted)
+      path->evidence = scaled_from(gpu, "in the same part of the link's rate");
 }
 
 // Inner loops of products whose rows are 8, 2 or 4, and an odd number of 16-bit elements; from products of 8192 tokens,
@@ -136,9 +161,7 @@ Profile a100_80(const Measurements& data, const Collectives& c, const Halves& ha
   profile.nvlink = c.ampere;
   profile.pcie = c.pcie;
   profile.network = c.ampere_network;
-  profile.point_to_point =
-      messages(0.8, {.provenance = cost::Provenance::kFitted,
-                     .source = "nccl-tests sendrecv on A100 NVLink; 20 of 25 GB/s on HDR assumed"});
+  profile.point_to_point = ampere_messages();
   return profile;
 }
 
@@ -203,9 +226,7 @@ Profile hopper(const Measurements& data, const Datasheet& gpu, const Fp8Fit& fp8
   profile.nvlink = c.hopper;
   profile.pcie = c.pcie;
   profile.network = c.hopper_network;
-  profile.point_to_point = messages(0.72, scaled_from(kA100_80.name,
-                                                      "inside a node in the same part of the NVLink rate; across nodes "
-                                                      "nccl-tests sendrecv on 2 nodes of 8 B200, NDR"));
+  profile.point_to_point = later_messages(gpu);
   return profile;
 }
 
@@ -227,9 +248,7 @@ Profile b200(const Measurements& data, const Collectives& c, const cost::Attenti
   profile.nvlink = c.blackwell;
   profile.pcie = c.pcie;
   profile.network = c.blackwell_network;
-  profile.point_to_point = messages(0.72, scaled_from(kA100_80.name,
-                                                      "inside a node in the same part of the NVLink rate; across nodes "
-                                                      "nccl-tests sendrecv on 2 nodes of 8 B200, NDR"));
+  profile.point_to_point = later_messages(kB200);
   return profile;
 }
 
@@ -246,6 +265,7 @@ Profile gb200(const Measurements& data, const Profile& like) {
                                scaled_from(kB200.name, "dense peak 2500 / 2250"));
   for (cost::AcrossNodesCurve& curve : profile.network.curves)
     curve.evidence = scaled_from(kB200.name, "the same NICs");
+  profile.point_to_point = later_messages(kGb200);
   return profile;
 }
 
@@ -271,7 +291,7 @@ Profile v100(const Datasheet& gpu, const Profile& like, const Collectives& c) {
                                                                "an optimistic guess"));
   profile.attention.flash2.clear();
   profile.memory_bound = memory(gpu, 0.80);
-  profile.point_to_point.evidence = scaled_from(like.name, "the same parts of the NVLink and NIC rates");
+  lend_messages(profile.point_to_point, like.name);
   const bool cube_mesh = &gpu == &kV100Sxm2;
   profile.nvlink = cube_mesh ? c.volta
                              : relabelled(c.ampere, gpu.nvlink_gb_per_s,

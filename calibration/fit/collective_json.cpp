@@ -122,14 +122,12 @@ Json json_of(const cost::PointToPointLaw::Path& path) {
   Json json{{"latency_us", us(path.latency)}, {"efficiency", path.efficiency}};
   if (path.spread > 0) json["spread_sqrt_s"] = path.spread;
   if (!path.correction.log_ratio.empty()) json["correction"] = line_of(path.correction);
+  if (!path.evidence.source.empty()) json["evidence"] = json_of(path.evidence);
   return json;
 }
 
 Json json_of(const cost::PointToPointLaw& law) {
-  return {{"nvlink", json_of(law.nvlink)},
-          {"pcie", json_of(law.pcie)},
-          {"network", json_of(law.network)},
-          {"evidence", json_of(law.evidence)}};
+  return {{"nvlink", json_of(law.nvlink)}, {"pcie", json_of(law.pcie)}, {"network", json_of(law.network)}};
 }
 
 }  // namespace foretoken::fit

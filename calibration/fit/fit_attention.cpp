@@ -2,6 +2,7 @@
 // length.
 #include "calibration/fit/fit_attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "calibration/fit/minimise.h"
@@ -53,6 +54,16 @@ double operations_of(AttentionHalf half) {
 
 }  // namespace
 
+double sharpness_at(double log_sharpness) {
+  return rounded(std::clamp(std::exp(log_sharpness), 1 / kMostSharpness, kMostSharpness));
+}
+
+AttentionSeries in_proportion(AttentionSeries series, const AttentionSeries& over, const AttentionSeries& under) {
+  for (std::size_t i = 0; i < series.tflops.size(); ++i)
+    series.tflops[i] *= under.tflops.at(i) > 0 ? over.tflops.at(i) / under.tflops.at(i) : 0;
+  return series;
+}
+
 cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, const std::string& system,
                                   bool backward, int multiprocessors, double half_length, cost::Evidence& proof) {
   std::vector<OperatorSample> fitted, apart;
@@ -82,39 +93,49 @@ cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, 
   return rate_of(best);
 }
 
-cost::AttentionLaw fit_series(const AttentionSeries& series, const AttentionGivens& givens, std::string source) {
-  struct Point {
-    AttentionShape shape;
-    double seconds;
-  };
-  std::vector<Point> fitted, apart;
+std::vector<AttentionPoint> points_of(const AttentionSeries& series) {
+  std::vector<AttentionPoint> points;
   for (std::size_t i = 0; i < series.tflops.size(); ++i) {
     if (series.tflops[i] <= 0) continue;
     const AttentionShape shape = series_shape(series, series.sequences[i]);
-    const Point point{shape, (operations_of(series.half) * shape.flop() / teraflops(series.tflops[i])).value()};
-    const std::string key = series.name + std::to_string(series.head_dim) + std::to_string(i);
-    (held_out(key) ? apart : fitted).push_back(point);
+    points.push_back({shape, (operations_of(series.half) * shape.flop() / teraflops(series.tflops[i])).value()});
   }
+  return points;
+}
+
+cost::AttentionLaw fit_series(const AttentionSeries& series, const AttentionGivens& givens, std::string source) {
+  const std::vector<AttentionPoint> points = points_of(series);
+  const double fastest = *std::max_element(series.tflops.begin(), series.tflops.end());
   const auto law_of = [&](const Arguments& at) {
     cost::AttentionLaw law{.head_dim = series.head_dim, .causal = series.causal};
     const double forward = std::exp(at[0]), half_length = rounded(std::exp(at[1]));
+    const double sharpness = sharpness_at(at[2]);
     const double backward = series.half == AttentionHalf::kBoth ? forward / givens.forward_over_backward : forward;
     if (series.half != AttentionHalf::kBackward)
-      law.forward = {FlopPerSecond(rounded(forward)), half_length, givens.forward_tail};
+      law.forward = {FlopPerSecond(rounded(forward)), half_length, givens.forward_tail, sharpness};
     if (series.half != AttentionHalf::kForward)
-      law.backward = {FlopPerSecond(rounded(backward)), half_length, givens.backward_tail};
+      law.backward = {FlopPerSecond(rounded(backward)), half_length, givens.backward_tail, sharpness};
     return law;
   };
-  const auto outcomes = [&](const std::vector<Point>& points, const cost::AttentionLaw& law) {
-    std::vector<Outcome> all;
-    for (const Point& point : points)
-      all.push_back({series_seconds(point.shape, law, givens.multiprocessors), point.seconds});
-    return all;
+  const auto outcome = [&](const AttentionPoint& point, const cost::AttentionLaw& law) {
+    return Outcome{series_seconds(point.shape, law, givens.multiprocessors), point.seconds};
   };
-  const Arguments best = minimise([&](const Arguments& at) { return mean_log_error(outcomes(fitted, law_of(at))); },
-                                  {std::log(series.tflops.back() * 1e12), std::log(300.0)}, 0.2);
-  cost::AttentionLaw law = law_of(best);
-  law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
+  const auto fitted_on = [&](const std::vector<AttentionPoint>& some) {
+    const Objective objective = [&](const Arguments& at) {
+      std::vector<Outcome> outcomes;
+      for (const AttentionPoint& point : some) outcomes.push_back(outcome(point, law_of(at)));
+      return mean_log_error(outcomes) + kSharpnessPrice * std::abs(at[2]);
+    };
+    return law_of(minimise(objective, {std::log(1e12 * fastest), std::log(300.0), 0.0}, 0.2));
+  };
+  std::vector<Outcome> left_out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::vector<AttentionPoint> others = points;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    left_out.push_back(outcome(points[i], fitted_on(others)));
+  }
+  cost::AttentionLaw law = fitted_on(points);
+  law.evidence = evidence(std::move(source), points.size(), left_out);
   return law;
 }
 

@@ -8,7 +8,6 @@
 
 #include "calibration/fit/fit_correction.h"
 #include "calibration/fit/minimise.h"
-#include "calibration/fit/residuals.h"
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
 
@@ -40,6 +39,13 @@ cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
     law.launch = Seconds(rounded(std::exp(at[4])));
   }
   return law;
+}
+
+/// Of bandwidth and launch from where they started, in factors of e.
+double distance(const Arguments& at, const GemmFit& fit) {
+  if (!fit.memory_and_launch) return 0;
+  return std::abs(at[3] - std::log(fit.start.memory_bandwidth.value())) +
+         std::abs(at[4] - std::log(fit.start.launch.value()));
 }
 
 /// Efficiency, prologue and small-tile loss trade against each other, so descents start from several corners.
@@ -95,6 +101,21 @@ std::pair<std::vector<GemmSample>, std::vector<GemmSample>> divided(const std::v
 
 }  // namespace
 
+std::size_t steady_count(const std::vector<GemmSample>& samples) {
+  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const GemmSample& sample) {
+    return like_training(sample.shape) && !held_out(sample.key());
+  }));
+}
+
+std::vector<Outcome> held_out_outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law,
+                                       std::int64_t least) {
+  std::vector<GemmSample> apart;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(apart), [&](const GemmSample& sample) {
+    return held_out(sample.key()) && std::min({sample.shape.m, sample.shape.n, sample.shape.k}) >= least;
+  });
+  return outcomes(apart, law);
+}
+
 cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
   std::vector<GemmSample> steady;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
@@ -102,7 +123,7 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
   auto [fitted, apart] = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
   const Objective objective = [&](const Arguments& at) {
-    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)}));
+    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);
   };
   cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
   std::tie(fitted, apart) = divided(fit.correct ? samples : steady);
@@ -113,6 +134,33 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
   }
   law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
   return law;
+}
+
+int likely_multiprocessors(const std::vector<GemmSample>& samples, const cost::TileWaveLaw& start) {
+  // Datasheets: L4, A30 (56), H20, V100, A40, A100, H100 PCIe, H100 and H200, L40S, B200, B300.
+  constexpr int kKnown[] = {56, 58, 78, 80, 84, 108, 114, 132, 142, 148, 160};
+  constexpr std::size_t kEnough = 1500;
+  std::vector<GemmSample> steady, some;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
+               [](const GemmSample& sample) { return like_training(sample.shape) && !held_out(sample.key()); });
+  const std::size_t step = 1 + steady.size() / kEnough;
+  for (std::size_t i = 0; i < steady.size(); i += step) some.push_back(steady[i]);
+  const auto error_with = [&](int count) {
+    GemmFit fit{.start = start};
+    fit.start.multiprocessors = count;
+    const Objective objective = [&](const Arguments& at) {
+      return mean_log_error(outcomes(some, {.law = law_of(fit, at)}));
+    };
+    return objective(minimise(objective, arguments_of(fit), 0.1, 400));
+  };
+  int best = start.multiprocessors;
+  double least = error_with(best);
+  for (const int count : kKnown)
+    if (const double error = error_with(count); error < least) {
+      least = error;
+      best = count;
+    }
+  return best;
 }
 
 std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators, const std::string& system) {

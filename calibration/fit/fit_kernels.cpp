@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/fit/fit_attention.h"
 #include "calibration/fit/minimise.h"
 #include "calibration/fit/own_samples.h"
 #include "calibration/fit/residuals.h"
@@ -35,7 +36,8 @@ std::vector<Outcome> outcomes(const std::vector<Kernel>& kernels, const cost::Pr
 }
 
 cost::AttentionRate rate_of(const Arguments& at) {
-  return {FlopPerSecond(rounded(std::exp(at[0]))), rounded(std::exp(at[1])), rounded(std::exp(at[2]))};
+  return {FlopPerSecond(rounded(std::exp(at[0]))), rounded(std::exp(at[1])), rounded(std::exp(at[2])),
+          sharpness_at(at[3])};
 }
 
 /// The law of one head dimension and mask, alone in a profile.
@@ -59,9 +61,9 @@ cost::AttentionLaw fit_law(cost::AttentionLaw law, const cost::AttentionLaws& fr
     };
     const Objective objective = [&](const Arguments& at) {
       for (cost::AttentionLaw& l : alone.attention.laws) rate(l) = rate_of(at);
-      return mean_log_error(outcomes(fitted, alone));
+      return mean_log_error(outcomes(fitted, alone)) + kSharpnessPrice * std::abs(at[3]);
     };
-    const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0}, 0.3);
+    const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0, 0.0}, 0.3);
     for (cost::AttentionLaw& l : alone.attention.laws) rate(l) = rate_of(best);
   }
   law = alone.attention.laws.front();
@@ -120,6 +122,22 @@ void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) 
   profile.memory_bound.evidence =
       evidence(source_of(samples, samples.kernels), fitted.size(), outcomes_of(apart, best));
   profile.memory_bound.evidence.provenance = provenance_of(samples.kernels);
+}
+
+void fit_host(cost::Profile& profile, const measured::Samples& samples) {
+  std::vector<measured::From<measured::HostSample>> launches;
+  std::vector<double> seconds;
+  for (const auto& sample : samples.host) {
+    if (sample.what != "launch") continue;
+    launches.push_back(sample);
+    seconds.push_back(sample.time.median.value());
+  }
+  if (seconds.empty()) return;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  profile.host = cost::HostLaw{.launch = Seconds(rounded(*middle)),
+                               .evidence = evidence(source_of(samples, launches), seconds.size(), {})};
+  profile.host->evidence.provenance = provenance_of(launches);
 }
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// Attention and memory-bound laws from one machine's own measurements.
+// Attention, memory-bound kernels and the host from one machine's own measurements.
 #pragma once
 
 #include "calibration/import/samples.h"
@@ -11,5 +11,8 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
 
 /// Efficiency and launch over all kernels whose data were not in the cache.
 void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples);
+
+/// What a launch costs the host, when that was measured.
+void fit_host(cost::Profile& profile, const measured::Samples& samples);
 
 }  // namespace foretoken::fit

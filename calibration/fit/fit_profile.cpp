@@ -5,66 +5,148 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <set>
 
 #include "calibration/fit/collective_profiles.h"
 #include "calibration/fit/fit_gemm.h"
 #include "calibration/fit/fit_kernels.h"
+#include "calibration/fit/lend.h"
 #include "calibration/fit/measured_machine.h"
 #include "calibration/fit/own_samples.h"
 #include "calibration/fit/profile_notes.h"
 #include "calibration/fit/residuals.h"
+#include "calibration/import/sample_json.h"
+#include "sim/base/error.h"
+#include "sim/cost/costs.h"
 
 namespace foretoken::fit {
 namespace {
 
-constexpr std::size_t kLeastProducts = 100, kLeastKernels = 10, kLeastRows = 2;
+constexpr std::size_t kLeastProducts = 100, kLeastSteady = 50, kLeastKernels = 10, kLeastRows = 2;
 
-/// Evidence of a part that `base` lends.
-void lend(cost::Evidence& evidence, const FitRequest& request) {
-  if (request.base.gpu == request.gpu || evidence.provenance == cost::Provenance::kAssumed) return;
-  evidence = scaled_from(request.base.gpu, "taken over: " + evidence.source);
+/// Samples in an order that their files do not decide: by what was measured, then by the result.
+template <class T>
+void sort_samples(std::vector<measured::From<T>>& samples) {
+  std::vector<std::pair<std::string, std::size_t>> lines;
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    lines.emplace_back(measured::line_of(measured::Sample(static_cast<const T&>(samples[i]))), i);
+  std::sort(lines.begin(), lines.end());
+  std::vector<measured::From<T>> sorted;
+  for (const auto& [line, index] : lines) sorted.push_back(samples[index]);
+  samples = std::move(sorted);
 }
 
-cost::Profile lent(const FitRequest& request) {
-  cost::Profile profile = request.base;
-  profile.name = profile.gpu = request.gpu;
-  for (auto& [precision, law] : profile.gemm) lend(law.evidence, request);
-  for (auto& law : profile.attention.laws) lend(law.evidence, request);
-  lend(profile.memory_bound.evidence, request);
-  for (cost::InsideNodeLaw* inside : {&profile.nvlink, &profile.pcie})
-    for (auto& curve : inside->curves) lend(curve.evidence, request);
-  for (auto& curve : profile.network.curves) lend(curve.evidence, request);
-  lend(profile.point_to_point.evidence, request);
-  return profile;
+std::vector<GemmSample> all_products(const std::map<Precision, std::vector<GemmSample>>& by_precision) {
+  std::vector<GemmSample> all;
+  for (const auto& [precision, products] : by_precision) all.insert(all.end(), products.begin(), products.end());
+  return all;
 }
 
-/// Where a precision's fit starts: the base's own tile law, or that of 16 bit at the datasheet's ratio of peaks.
-std::optional<cost::TileWaveLaw> start_of(const cost::Profile& base, Precision precision) {
-  const auto own = base.gemm.find(precision);
-  if (own != base.gemm.end())
-    if (const auto* law = std::get_if<cost::TileWaveLaw>(&own->second.law)) return *law;
-  for (const Precision other : {Precision::kBf16, Precision::kFp16}) {
-    const auto found = base.gemm.find(other);
-    if (found == base.gemm.end()) continue;
-    auto law = std::get<cost::TileWaveLaw>(found->second.law);
-    law.peak = FlopPerSecond(law.peak.value() * 2 / bytes_per_element(precision));  // tensor cores: rate x bytes
-    return law;
+/// The datasheets', else the products', with the multiprocessors that the measuring program counted or that they
+/// suggest.
+Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
+                 const std::map<Precision, std::vector<GemmSample>>& products) {
+  if (request.base.gpu == request.gpu) return {};
+  if (const auto ratios = datasheet_ratios(request)) return *ratios;
+  Ratios ratios = measured_ratios(request.base, all_products(products)).value_or(Ratios{});
+  ratios.multiprocessors =
+      request.datasheet ? request.datasheet->streaming_multiprocessors : counted_multiprocessors(samples);
+  for (const auto& [precision, some] : products) {
+    const auto start = start_of(request, ratios, precision);
+    if (!ratios.multiprocessors && start && steady_count(some) >= kLeastSteady)
+      ratios.multiprocessors = likely_multiprocessors(some, *start);
   }
-  return std::nullopt;
+  return ratios;
 }
 
-void fit_products(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request) {
-  for (const auto& [precision, products] : gemm_samples(samples)) {
-    const auto start = start_of(request.base, precision);
-    if (!start || products.size() < kLeastProducts) continue;
-    cost::GemmLaw law = fit_gemm(products, {.start = *start}, source_of(samples, samples.gemms));
+/// Octaves between two peaks; another architecture is further than any peak.
+double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
+  if (!other) return std::numeric_limits<double>::infinity();
+  double octaves = 100;  // no rate in common
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16})
+    if (own.peak_of(precision) && other->peak_of(precision))
+      octaves = std::abs(std::log2(*own.peak_of(precision) / *other->peak_of(precision)));
+  return octaves + (own.architecture == other->architecture ? 0 : 1000);
+}
+
+/// Mean distance of the products' times, in logarithms, from their common shift.
+double distance_of(const std::vector<GemmSample>& products, const cost::Profile& profile) {
+  std::vector<double> logs;
+  for (const GemmSample& product : products)
+    if (profile.gemm.count(product.shape.precision) > 0)
+      logs.push_back(std::log(product.seconds / cost::gemm_time(product.shape, profile).value()));
+  if (logs.empty()) return std::numeric_limits<double>::infinity();
+  std::sort(logs.begin(), logs.end());
+  const double middle = logs[logs.size() / 2];
+  double sum = 0;
+  for (const double value : logs) sum += std::abs(value - middle);
+  return sum / static_cast<double>(logs.size());
+}
+
+/// A datasheet that is exceeded is that of another GPU; a guessed peak that is exceeded was only a scale.
+void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& request) {
+  auto& tiles = std::get<cost::TileWaveLaw>(law.law);
+  if (tiles.efficiency <= 1) return;
+  if (!request.datasheet) {
+    tiles.peak = FlopPerSecond(rounded(tiles.efficiency * tiles.peak.value()));
+    tiles.efficiency = 1;
+    return;
+  }
+  throw ConfigError({{"--gpu " + request.gpu, "/peak_tflops/" + std::string(name_of(precision)),
+                      fmt::format("the products reach {:.2f} times the dense rate of {:g} TFLOP/s: expected the "
+                                  "datasheet of the GPU that was measured",
+                                  tiles.efficiency, tiles.peak.value() / 1e12)}});
+}
+
+/// Most of a step is large products: their errors apart from those of all.
+std::string large_errors(const std::vector<GemmSample>& products, const cost::GemmLaw& law) {
+  constexpr std::int64_t kLarge = 1024;
+  const cost::Evidence large = evidence("", 0, held_out_outcomes(products, law, kLarge));
+  if (large.held_out == 0) return "";
+  return fmt::format("; of {} held out with m, n, k >= {}: median {:.1f} %, p90 {:.1f} %", large.held_out, kLarge,
+                     100 * large.median_error, 100 * large.p90_error);
+}
+
+/// What long runs say, else what the base knew of the same GPU beside published tables.
+double sustained_factor_of(const measured::Samples& samples, const FitRequest& request, Precision precision,
+                           const cost::GemmLaw& law) {
+  if (const auto factor = sustained_factor(samples, precision, law)) return *factor;
+  const auto known = request.base.gemm.find(precision);
+  const bool published = law.evidence.provenance == cost::Provenance::kFitted;
+  if (request.base.gpu != request.gpu || !published || known == request.base.gemm.end()) return 1;
+  return std::visit([](const auto& l) { return l.sustained_factor; }, known->second.law);
+}
+
+void fit_products(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request,
+                  const Ratios& ratios, const std::map<Precision, std::vector<GemmSample>>& by_precision) {
+  std::set<Precision> done;
+  for (const auto& [precision, products] : by_precision) {
+    const auto start = start_of(request, ratios, precision);
+    if (!start || products.size() < kLeastProducts || steady_count(products) < kLeastSteady) continue;
+    // Few products bound by memory or launches say little about either: the start counts like twenty products.
+    const double loyalty = 20.0 / static_cast<double>(steady_count(products));
+    cost::GemmLaw law = fit_gemm(products, {.start = *start, .loyalty = loyalty}, source_of(samples, samples.gemms));
+    check_peak(law, precision, request);
     law.evidence.provenance = provenance_of(samples.gemms);
+    law.evidence.source += large_errors(products, law);
+    std::get<cost::TileWaveLaw>(law.law).sustained_factor = sustained_factor_of(samples, request, precision, law);
     const bool weights = std::any_of(products.begin(), products.end(), [](const GemmSample& product) {
       return product.shape.pass == GemmPass::kWeightGradient;
     });
     const auto own = request.base.gemm.find(precision);
     if (!weights && own != request.base.gemm.end()) law.weight_gradient_factor = own->second.weight_gradient_factor;
     profile.gemm[precision] = law;
+    done.insert(precision);
+  }
+  // Both 16-bit types run at one tensor-core rate (one BLOOM pair, fp16 against bf16, differs by 1 %).
+  for (const auto& [own, twin] :
+       {std::pair(Precision::kBf16, Precision::kFp16), {Precision::kFp16, Precision::kBf16}}) {
+    const bool has_twin = !request.datasheet || request.datasheet->peak_of(twin);
+    if (!done.contains(own) || done.contains(twin) || !has_twin) continue;
+    profile.gemm[twin] = profile.gemm.at(own);
+    profile.gemm[twin].evidence.source += fmt::format(" (products in {})", name_of(own));
   }
 }
 
@@ -95,28 +177,47 @@ void fit_collectives(cost::Profile& profile, const measured::Samples& samples, c
       for (cost::MeasuredShape& shape : curve.measured) stamp(shape.evidence);
     }
   profile = cost::with_measured(std::move(profile), measured);
-}
-
-/// Curves of links with another rate, when `base` has other links.
-void relink(cost::Profile& profile, const FitRequest& request) {
-  cost::InsideNodeLaw& law = request.over_pcie ? profile.pcie : profile.nvlink;
-  const double before = law.reference.value() / 1e9;
-  if (request.link_gb_per_s <= 0 || request.link_gb_per_s == before) return;
-  law = relabelled(law, request.link_gb_per_s,
-                   scaled_from(request.base.gpu, fmt::format("link rate {} / {}", request.link_gb_per_s, before)));
+  if (measured.nvlink_message) stamp(profile.point_to_point.nvlink.evidence);
+  if (measured.network_message) stamp(profile.point_to_point.network.evidence);
 }
 
 }  // namespace
 
-cost::Profile fit_profile(const measured::Samples& samples, const FitRequest& request) {
-  cost::Profile profile = lent(request);
-  relink(profile, request);
-  fit_products(profile, samples, request);
+cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) {
+  sort_samples(samples.gemms);
+  sort_samples(samples.kernels);
+  sort_samples(samples.attention);
+  sort_samples(samples.collectives);
+  sort_samples(samples.host);
+  sort_samples(samples.clocks);
+  const auto products = gemm_samples(samples);
+  const Ratios ratios = ratios_of(request, samples, products);
+  cost::Profile profile = lent(request, ratios);
+  fit_products(profile, samples, request, ratios, products);
   fit_attention_kernels(profile, samples);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
   fit_collectives(profile, samples, request);
+  fit_host(profile, samples);
   profile.notes = notes_of(profile);
   return profile;
+}
+
+std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
+                                   const std::optional<net::Gpu>& datasheet, const measured::Samples& samples) {
+  std::vector<GemmSample> products;
+  if (!datasheet) products = all_products(gemm_samples(samples));
+  std::optional<std::size_t> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double distance = candidates[i].profile.gpu == gpu ? -1
+                            : datasheet                      ? distance_of(*datasheet, candidates[i].datasheet)
+                                                             : distance_of(products, candidates[i].profile);
+    if (distance < least) {
+      least = distance;
+      best = i;
+    }
+  }
+  return best;
 }
 
 }  // namespace foretoken::fit

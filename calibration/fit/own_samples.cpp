@@ -4,8 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <set>
 #include <tuple>
+
+#include "calibration/fit/residuals.h"
+#include "sim/cost/costs.h"
 
 namespace foretoken::fit {
 namespace {
@@ -75,6 +80,41 @@ std::vector<CollectiveTable> collective_tables(const measured::Samples& samples)
          .rows = list});
   }
   return tables;
+}
+
+std::optional<int> counted_multiprocessors(const measured::Samples& samples) {
+  std::set<std::string> counts;
+  for (const measured::Provenance& origin : samples.origins)
+    for (const auto& [key, text] : origin.facts)
+      if (key == "multiprocessors") counts.insert(text);
+  int count = 0;
+  if (counts.size() != 1) return std::nullopt;
+  const std::string& text = *counts.begin();
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return error == std::errc() && end == text.data() + text.size() && count > 0 ? std::optional(count) : std::nullopt;
+}
+
+std::optional<double> sustained_factor(const measured::Samples& samples, Precision precision,
+                                       const cost::GemmLaw& law) {
+  const std::string prefix = measured::product_work(precision);
+  std::vector<double> rates;  // of the run's second half: clocks have settled
+  std::int64_t side = 0;
+  double length = 0;
+  for (const auto& sample : samples.clocks)
+    if (sample.work.starts_with(prefix)) length = std::max(length, sample.at.value());
+  for (const auto& sample : samples.clocks) {
+    if (!sample.work.starts_with(prefix) || sample.at.value() < length / 2) continue;
+    rates.push_back(sample.rate.value());
+    side = std::atoll(sample.work.c_str() + prefix.size());
+  }
+  if (rates.empty() || side < 1) return std::nullopt;
+  const GemmShape shape{.m = side, .n = side, .k = side, .precision = precision};
+  Seconds brief = cost::gemm_time(shape, {.gemm = {{precision, law}}});
+  for (const auto& sample : samples.gemms)
+    if (sample.shape == shape) brief = sample.time.median;
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), middle, rates.end());
+  return std::max(1.0, rounded(shape.flop() / FlopPerSecond(*middle) / brief, 3));
 }
 
 }  // namespace foretoken::fit

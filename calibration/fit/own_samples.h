@@ -2,11 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "calibration/fit/samples.h"
 #include "calibration/import/samples.h"
-#include "sim/cost/evidence.h"
+#include "sim/cost/profile.h"
 
 namespace foretoken::fit {
 
@@ -20,15 +23,13 @@ namespace foretoken::fit {
 /// The origins of the samples of one kind, in a few words.
 template <class T>
 [[nodiscard]] std::string source_of(const measured::Samples& samples, const std::vector<measured::From<T>>& part) {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const auto& sample : part) {
     const measured::Provenance& origin = samples.origins.at(sample.origin);
-    const std::string name = origin.gpu.empty() ? origin.source : origin.source + " on " + origin.gpu;
-    if (names.empty() || names.back() != name) names.push_back(name);
+    names.insert(origin.gpu.empty() ? origin.source : origin.source + " on " + origin.gpu);
   }
-  std::string text = names.empty() ? "" : names.front();
-  if (names.size() > 1) text += " and " + std::to_string(names.size() - 1) + " more";
-  return text;
+  if (names.empty()) return "";
+  return *names.begin() + (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "");
 }
 
 /// Published tables state a time but no runs; what `foretoken-calibrate` measured counts them.
@@ -38,5 +39,13 @@ template <class T>
     if (sample.time.runs == 0) return cost::Provenance::kFitted;
   return cost::Provenance::kMeasured;
 }
+
+/// Multiprocessors as the measuring program counted them; nothing when it did not, or files disagree.
+[[nodiscard]] std::optional<int> counted_multiprocessors(const measured::Samples& samples);
+
+/// How much longer a product takes in a run of seconds than measured briefly, at least 1: the brief time is that of the
+/// same product among the samples, else the law's. Nothing without a long run of the precision.
+[[nodiscard]] std::optional<double> sustained_factor(const measured::Samples& samples, Precision precision,
+                                                     const cost::GemmLaw& law);
 
 }  // namespace foretoken::fit

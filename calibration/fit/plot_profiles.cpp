@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "calibration/fit/show_profile.h"
+#include "calibration/fit/diff_profiles.h"
 #include "calibration/fit/typical_work.h"
 #include "sim/cost/costs.h"
 

@@ -51,20 +51,6 @@ Json corrections(const cost::GemmLaw& gemm) {
   return json;
 }
 
-const char* name_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  contract_broken("every precision has a name", __FILE__, __LINE__);
-}
-
 Json gemm(const cost::Profile& profile) {
   Json all;
   for (const auto& [precision, gemm_law] : profile.gemm) {
@@ -72,7 +58,7 @@ Json gemm(const cost::Profile& profile) {
     if (const Json grids = corrections(gemm_law); !grids.empty()) json["corrections"] = grids;
     json["weight_gradient_factor"] = gemm_law.weight_gradient_factor;
     json["evidence"] = json_of(gemm_law.evidence);
-    all[name_of(precision)] = std::move(json);
+    all[std::string(foretoken::name_of(precision))] = std::move(json);
   }
   return all;
 }
@@ -86,7 +72,10 @@ Json misaligned_rows(const cost::MisalignedRows& rows) {
 }
 
 Json rate(const cost::AttentionRate& r) {
-  return {{"peak_tflops", tflops(r.peak)}, {"half_length", rounded(r.half_length)}, {"tail", rounded(r.tail)}};
+  return {{"peak_tflops", tflops(r.peak)},
+          {"half_length", rounded(r.half_length)},
+          {"tail", rounded(r.tail)},
+          {"sharpness", rounded(r.sharpness)}};
 }
 
 Json attention_laws(const std::vector<cost::AttentionLaw>& laws) {
@@ -116,21 +105,23 @@ Json attention(const cost::AttentionLaws& laws) {
 
 std::string to_json_text(const cost::Profile& profile) {
   const cost::MemoryBoundLaw& memory = profile.memory_bound;
-  const Json json{{"name", profile.name},
-                  {"gpu", profile.gpu},
-                  {"notes", profile.notes},
-                  {"gemm", gemm(profile)},
-                  {"misaligned_rows", misaligned_rows(profile.misaligned_rows)},
-                  {"attention", attention(profile.attention)},
-                  {"memory_bound",
-                   {{"gb_per_s", gb(memory.bandwidth)},
-                    {"efficiency", memory.efficiency},
-                    {"launch_us", us(memory.launch)},
-                    {"evidence", json_of(memory.evidence)}}},
-                  {"nvlink", json_of(profile.nvlink)},
-                  {"pcie", json_of(profile.pcie)},
-                  {"network", json_of(profile.network)},
-                  {"point_to_point", json_of(profile.point_to_point)}};
+  Json json{{"name", profile.name},
+            {"gpu", profile.gpu},
+            {"notes", profile.notes},
+            {"gemm", gemm(profile)},
+            {"misaligned_rows", misaligned_rows(profile.misaligned_rows)},
+            {"attention", attention(profile.attention)},
+            {"memory_bound",
+             {{"gb_per_s", gb(memory.bandwidth)},
+              {"efficiency", memory.efficiency},
+              {"launch_us", us(memory.launch)},
+              {"evidence", json_of(memory.evidence)}}},
+            {"nvlink", json_of(profile.nvlink)},
+            {"pcie", json_of(profile.pcie)},
+            {"network", json_of(profile.network)},
+            {"point_to_point", json_of(profile.point_to_point)}};
+  if (profile.host)
+    json["host"] = {{"launch_us", us(profile.host->launch)}, {"evidence", json_of(profile.host->evidence)}};
   return json.dump(1) + "\n";
 }
 

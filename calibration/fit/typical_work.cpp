@@ -12,12 +12,10 @@ void add_products(std::vector<TypicalWork>& all) {
   constexpr GemmShape kShapes[] = {{.m = 16, .n = 8192, .k = 8192},    {.m = 512, .n = 512, .k = 512},
                                    {.m = 1024, .n = 1024, .k = 1024},  {.m = 4096, .n = 10240, .k = 8192},
                                    {.m = 4096, .n = 8192, .k = 28672}, {.m = 8192, .n = 8192, .k = 8192}};
-  constexpr std::pair<Precision, const char*> kPrecisions[] = {
-      {Precision::kFp16, "fp16"}, {Precision::kBf16, "bf16"}, {Precision::kFp8, "fp8"}};
-  for (const auto& [precision, name] : kPrecisions)
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16, Precision::kFp8})
     for (GemmShape shape : kShapes) {
       shape.precision = precision;
-      all.push_back({fmt::format("product {} {} x {} x {}", name, shape.m, shape.n, shape.k),
+      all.push_back({fmt::format("product {} {} x {} x {}", name_of(precision), shape.m, shape.n, shape.k),
                      [shape](const cost::Profile& profile) -> std::optional<Seconds> {
                        if (profile.gemm.count(shape.precision) == 0) return std::nullopt;
                        return cost::gemm_time(shape, profile);

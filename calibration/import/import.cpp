@@ -86,6 +86,16 @@ Samples import_samples(const fs::path& folder_or_file) {
   return all;
 }
 
+Samples import_any(const fs::path& folder_or_file) {
+  std::error_code missing;
+  if (fs::is_directory(folder_or_file, missing)) return import_samples(folder_or_file);
+  if (folder_or_file.extension() == ".csv") return import_gemm_csv(folder_or_file);
+  const std::string text = text_of(folder_or_file);
+  const std::string first = text.substr(0, text.find('\n'));
+  const bool samples = folder_or_file.extension() == ".jsonl" || first.starts_with("{\"header\"");
+  return samples ? read_lines(text, folder_or_file.string()) : import_nccl_tests({folder_or_file});
+}
+
 void write_samples(const Samples& samples, const fs::path& file) {
   const fs::path partial = file.string() + ".partial";
   {

@@ -15,9 +15,6 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-constexpr std::array kPrecisions{
-    std::pair{Precision::kFp32, std::string_view("fp32")}, std::pair{Precision::kFp16, std::string_view("fp16")},
-    std::pair{Precision::kBf16, std::string_view("bf16")}, std::pair{Precision::kFp8, std::string_view("fp8")}};
 constexpr std::array kPasses{std::pair{GemmPass::kForward, std::string_view("forward")},
                              std::pair{GemmPass::kInputGradient, std::string_view("input_gradient")},
                              std::pair{GemmPass::kWeightGradient, std::string_view("weight_gradient")}};
@@ -34,7 +31,7 @@ struct Front {
   void operator()(const GemmSample& s) {
     for (const auto& [pass, name] : kPasses)
       if (pass == s.shape.pass) json["gemm"] = name;
-    json["type"] = name_of(s.shape.precision);
+    json["type"] = foretoken::name_of(s.shape.precision);
     if (s.adds_to_fp32) json["adds_to"] = "fp32";
     json["m"] = s.shape.m;
     json["n"] = s.shape.n;
@@ -51,7 +48,7 @@ struct Front {
   void operator()(const AttentionSample& s) {
     json["attention"] = s.shape.backward ? "backward" : "forward";
     json["by"] = s.implementation;
-    json["type"] = name_of(s.shape.precision);
+    json["type"] = foretoken::name_of(s.shape.precision);
     json["batch"] = s.shape.batch;
     json["heads"] = s.shape.heads;
     json["kv_heads"] = s.shape.kv_heads;
@@ -113,8 +110,8 @@ struct Back {
 GemmSample read_gemm(Fields& fields) {
   GemmSample s;
   s.shape.pass = fields.one_of("gemm", kPasses);
-  s.shape.precision = fields.one_of("type", kPrecisions);
-  if (fields.has("adds_to")) s.adds_to_fp32 = fields.one_of("adds_to", kPrecisions) == Precision::kFp32;
+  s.shape.precision = fields.one_of("type", kPrecisionNames);
+  if (fields.has("adds_to")) s.adds_to_fp32 = fields.one_of("adds_to", kPrecisionNames) == Precision::kFp32;
   s.shape.m = fields.whole("m");
   s.shape.n = fields.whole("n");
   s.shape.k = fields.whole("k");
@@ -140,7 +137,7 @@ AttentionSample read_attention(Fields& fields) {
   AttentionSample s;
   s.shape.backward = fields.one_of("attention", kHalves);
   s.implementation = fields.text("by");
-  s.shape.precision = fields.one_of("type", kPrecisions);
+  s.shape.precision = fields.one_of("type", kPrecisionNames);
   s.shape.batch = fields.whole("batch");
   s.shape.heads = fields.whole("heads");
   s.shape.kv_heads = fields.whole("kv_heads");
@@ -237,18 +234,6 @@ std::variant<Provenance, Sample> read_record(const nlohmann::json& json) {
   auto record = read_any(fields);
   fields.expect_all_read();
   return record;
-}
-
-std::string_view name_of(Precision precision) {
-  for (const auto& [known, name] : kPrecisions)
-    if (known == precision) return name;
-  return "";
-}
-
-std::optional<Precision> precision_named(std::string_view name) {
-  for (const auto& [known, text] : kPrecisions)
-    if (text == name) return known;
-  return std::nullopt;
 }
 
 }  // namespace foretoken::measured

@@ -21,8 +21,4 @@ namespace foretoken::measured {
 /// Reads what line_of() wrote. Throws std::invalid_argument saying what is wrong with the value.
 [[nodiscard]] std::variant<Provenance, Sample> read_record(const nlohmann::json& json);
 
-/// "bf16", "fp8", ...
-[[nodiscard]] std::string_view name_of(Precision precision);
-[[nodiscard]] std::optional<Precision> precision_named(std::string_view name);
-
 }  // namespace foretoken::measured

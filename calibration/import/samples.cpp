@@ -77,6 +77,8 @@ std::optional<Collective> collective_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string product_work(Precision precision) { return std::string(name_of(precision)) + " product of "; }
+
 double bus_factor(Collective kind, int ranks) {
   expects(ranks >= 1, "a group has at least one rank");
   const double n = ranks;

@@ -124,6 +124,10 @@ struct Samples {
 [[nodiscard]] std::string_view name_of(Collective kind);
 [[nodiscard]] std::optional<Collective> collective_named(std::string_view name);
 
+/// The front of ClockSample::work of a long run of products with three equal sides, before the side: "bf16 product of
+/// ".
+[[nodiscard]] std::string product_work(Precision precision);
+
 /// Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md; its sources for gather, scatter, hypercube).
 [[nodiscard]] double bus_factor(Collective kind, int ranks);
 

@@ -116,7 +116,7 @@ Plan with_precision(const Plan& from, Precision precision, std::size_t most) {
     sample.shape.precision = precision;
     if (precision != Precision::kFp8 || (fits_fp8(sample.shape) && sample.shape.batch == 1)) plan.push_back(sample);
   }
-  spread(plan, most, measured::name_of(precision));
+  spread(plan, most, name_of(precision));
   return plan;
 }
 

@@ -62,8 +62,8 @@ TEST(GemmPlan, CoversKindsInEveryBeginningAndStaysSmall) {
   std::map<std::string, double> whole, beginning;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const auto& shape = plan[i].shape;
-    const std::string kind = std::string(measured::name_of(shape.precision)) + std::to_string(int(shape.pass)) +
-                             (shape.batch > 1 ? "b" : "");
+    const std::string kind =
+        std::string(name_of(shape.precision)) + std::to_string(int(shape.pass)) + (shape.batch > 1 ? "b" : "");
     whole[kind] += 0.1;
     if (i < tenth) beginning[kind] += 1;
   }

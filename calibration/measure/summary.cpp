@@ -34,7 +34,7 @@ std::string share(double value, double peak) {
 }
 
 double peak_tflops(const std::optional<net::Gpu>& gpu, const std::string& precision) {
-  const auto known = measured::precision_named(precision);
+  const auto known = precision_named(precision);
   const auto peak = gpu && known ? gpu->peak_of(*known) : std::nullopt;
   return peak ? peak->value() * 1e-12 : 0;
 }
@@ -42,7 +42,7 @@ double peak_tflops(const std::optional<net::Gpu>& gpu, const std::string& precis
 void add_products(const Samples& samples, const std::optional<net::Gpu>& gpu, std::string& text) {
   Best best;
   for (const auto& s : samples.gemms)
-    best.offer(std::string(measured::name_of(s.shape.precision)), (s.shape.flop() / s.time.median).value() * 1e-12,
+    best.offer(std::string(name_of(s.shape.precision)), (s.shape.flop() / s.time.median).value() * 1e-12,
                fmt::format("{} x {} x {}", s.shape.m, s.shape.n, s.shape.k));
   for (const auto& [precision, found] : best.all())
     text += fmt::format("  products   {:<18} best {:.0f} TFLOP/s{} at {}\n", precision, found.first,

@@ -1,7 +1,11 @@
 // The shapes of GPU work: what a kernel or a collective is asked to do, without saying how long it takes.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "sim/base/placement.h"
 #include "sim/base/units.h"
@@ -9,6 +13,23 @@
 namespace foretoken {
 
 enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8 };
+
+/// As files and reports spell them.
+inline constexpr std::array kPrecisionNames{
+    std::pair{Precision::kFp32, std::string_view("fp32")}, std::pair{Precision::kFp16, std::string_view("fp16")},
+    std::pair{Precision::kBf16, std::string_view("bf16")}, std::pair{Precision::kFp8, std::string_view("fp8")}};
+
+constexpr std::string_view name_of(Precision precision) {
+  for (const auto& [known, name] : kPrecisionNames)
+    if (known == precision) return name;
+  return {};
+}
+
+constexpr std::optional<Precision> precision_named(std::string_view name) {
+  for (const auto& [precision, known] : kPrecisionNames)
+    if (known == name) return precision;
+  return std::nullopt;
+}
 
 /// Bytes of one element.
 constexpr double bytes_per_element(Precision precision) {

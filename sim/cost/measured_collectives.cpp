@@ -42,10 +42,13 @@ Profile with_measured(Profile profile, const MeasuredCollectives& measured) {
     profile.network.lone_rank_factor = measured.network->lone_rank_factor;
     for (const AcrossNodesCurve& curve : measured.network->curves) put(profile.network.curves, curve);
   }
-  if (measured.nvlink_message) profile.point_to_point.nvlink = *measured.nvlink_message;
-  if (measured.network_message) profile.point_to_point.network = *measured.network_message;
-  if (measured.nvlink_message || measured.network_message)
-    profile.point_to_point.evidence.source += "; " + measured.source;
+  const auto put_path = [&](PointToPointLaw::Path& path, const std::optional<PointToPointLaw::Path>& own) {
+    if (!own) return;
+    path = *own;
+    path.evidence = {.provenance = Provenance::kFitted, .source = measured.source};
+  };
+  put_path(profile.point_to_point.nvlink, measured.nvlink_message);
+  put_path(profile.point_to_point.network, measured.network_message);
   return profile;
 }
 

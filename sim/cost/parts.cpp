@@ -6,29 +6,25 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
+#include "sim/cost/attention.h"
 
 namespace foretoken::cost {
 namespace {
 
-const char* gemm_name(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "gemm fp32";
-    case Precision::kFp16:
-      return "gemm fp16";
-    case Precision::kBf16:
-      return "gemm bf16";
-    case Precision::kFp8:
-      return "gemm fp8";
-  }
-  contract_broken("every precision has a name", __FILE__, __LINE__);
-}
-
 template <class Laws>
-Part part(const char* name, const Laws& laws) {
-  Part result{.name = name, .evidence = {}};
+Part part(const char* name, const Laws& laws, std::string_view measured_by) {
+  Part result{.name = name, .evidence = {}, .measured_by = measured_by};
   for (const auto& law : laws) result.evidence.push_back(law.evidence);
   return result;
+}
+
+Part attention_part(const AttentionLaws& attention, int head_dim) {
+  if (head_dim == 0) return part("attention", attention.laws, "attention");
+  const auto [below, above] = nearest_laws(attention.laws, /*causal=*/true, head_dim);
+  std::vector<AttentionLaw> read;
+  for (const AttentionLaw* law : {below, above})
+    if (law != nullptr && (read.empty() || below != above)) read.push_back(*law);
+  return part("attention", read, "attention");
 }
 
 }  // namespace
@@ -54,30 +50,33 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
            std::find(uses.precisions.begin(), uses.precisions.end(), precision) != uses.precisions.end();
   };
   for (const auto& [precision, law] : profile.gemm)
-    if (wanted(precision)) parts.push_back({gemm_name(precision), {law.evidence}});
+    if (wanted(precision))
+      parts.push_back({fmt::format("gemm {}", foretoken::name_of(precision)), {law.evidence}, "gemm"});
   if (!profile.misaligned_rows.evidence.source.empty())
-    parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}});
-  if (uses.fused_attention) parts.push_back(part("attention", profile.attention.laws));
-  parts.push_back({"memory-bound", {profile.memory_bound.evidence}});
-  if (uses.nvlink) parts.push_back(part("collectives over NVLink", profile.nvlink.curves));
-  if (uses.pcie) parts.push_back(part("collectives over PCIe", profile.pcie.curves));
-  if (uses.network) parts.push_back(part("collectives across nodes", profile.network.curves));
-  if (uses.messages) parts.push_back({"messages", {profile.point_to_point.evidence}});
+    parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}, "gemm"});
+  if (uses.fused_attention) parts.push_back(attention_part(profile.attention, uses.head_dim));
+  parts.push_back({"memory-bound", {profile.memory_bound.evidence}, "kernels"});
+  if (uses.nvlink) parts.push_back(part("collectives over NVLink", profile.nvlink.curves, "collectives"));
+  if (uses.pcie) parts.push_back(part("collectives over PCIe", profile.pcie.curves, "collectives"));
+  if (uses.network) parts.push_back(part("collectives across nodes", profile.network.curves, "collectives"));
+  const PointToPointLaw& messages = profile.point_to_point;
+  if (uses.messages_inside && uses.nvlink)
+    parts.push_back({"messages over NVLink", {messages.nvlink.evidence}, "collectives"});
+  if (uses.messages_inside && uses.pcie)
+    parts.push_back({"messages over PCIe", {messages.pcie.evidence}, "collectives"});
+  if (uses.messages_across) parts.push_back({"messages across nodes", {messages.network.evidence}, "collectives"});
+  if (profile.host) parts.push_back({"host", {profile.host->evidence}, "host"});
   return parts;
 }
 
-std::vector<std::string> scaled_parts(const Profile& profile, const Uses& uses) {
-  std::vector<std::string> lines;
+std::vector<ScaledPart> scaled_parts(const Profile& profile, const Uses& uses) {
+  std::vector<ScaledPart> scaled;
   for (const Part& part : parts_of(profile, uses)) {
-    const auto is_scaled = [](const Evidence& e) { return e.provenance == Provenance::kScaled; };
-    const auto first = std::find_if(part.evidence.begin(), part.evidence.end(), is_scaled);
-    if (first == part.evidence.end()) continue;
-    const auto scaled = std::count_if(part.evidence.begin(), part.evidence.end(), is_scaled);
-    const std::string share =
-        part.evidence.size() > 1 ? fmt::format(" ({} of {} laws)", scaled, part.evidence.size()) : "";
-    lines.push_back(fmt::format("{}: scaled from {}{}: {}", part.name, first->scaled_from, share, first->source));
+    const auto first = std::find_if(part.evidence.begin(), part.evidence.end(),
+                                    [](const Evidence& e) { return e.provenance == Provenance::kScaled; });
+    if (first != part.evidence.end()) scaled.push_back({part.name, first->scaled_from, part.measured_by});
   }
-  return lines;
+  return scaled;
 }
 
 }  // namespace foretoken::cost

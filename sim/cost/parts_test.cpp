@@ -21,7 +21,8 @@ std::vector<std::string> names(const Profile& profile, const Uses& uses = {}) {
 TEST(Parts, EveryPartHasAName) {
   EXPECT_THAT(names(example_a100_profile()),
               ElementsAre("gemm fp16", "gemm bf16", "attention", "memory-bound", "collectives over NVLink",
-                          "collectives over PCIe", "collectives across nodes", "messages"));
+                          "collectives over PCIe", "collectives across nodes", "messages over NVLink",
+                          "messages over PCIe", "messages across nodes"));
 }
 
 TEST(Parts, OnlyWhatIsUsed) {
@@ -30,7 +31,8 @@ TEST(Parts, OnlyWhatIsUsed) {
                      .nvlink = false,
                      .pcie = false,
                      .network = false,
-                     .messages = false};
+                     .messages_inside = false,
+                     .messages_across = false};
   EXPECT_THAT(names(example_a100_profile(), one_gpu), ElementsAre("gemm bf16", "memory-bound"));
 }
 
@@ -40,9 +42,24 @@ TEST(Parts, ScaledOnesAreNamedWithTheirOrigin) {
   const Evidence lent{.provenance = Provenance::kScaled, .scaled_from = "h100", .source = "by peak 2 / 1"};
   profile.attention.laws[1].evidence = lent;
   profile.gemm.at(Precision::kBf16).evidence = lent;
-  EXPECT_THAT(scaled_parts(profile), ElementsAre("gemm bf16: scaled from h100: by peak 2 / 1",
-                                                 "attention: scaled from h100 (1 of 4 laws): by peak 2 / 1"));
+  const std::vector<ScaledPart> scaled = scaled_parts(profile);
+  ASSERT_EQ(scaled.size(), 2u);
+  EXPECT_EQ(scaled[0].name, "gemm bf16");
+  EXPECT_EQ(scaled[0].from, "h100");
+  EXPECT_EQ(scaled[0].measured_by, "gemm");
+  EXPECT_EQ(scaled[1].name, "attention");
   EXPECT_THAT(scaled_parts(profile, {.precisions = {Precision::kFp16}, .fused_attention = false}), IsEmpty());
+}
+
+TEST(Parts, OfAttentionOnlyTheLawsOfTheHeadDimension) {
+  Profile profile = example_a100_profile();
+  profile.attention.laws = {{.head_dim = 64, .causal = true},
+                            {.head_dim = 128, .causal = true, .evidence = {.provenance = Provenance::kScaled}},
+                            {.head_dim = 128, .causal = false, .evidence = {.provenance = Provenance::kScaled}}};
+  EXPECT_THAT(scaled_parts(profile, {.head_dim = 64}), IsEmpty());
+  EXPECT_THAT(scaled_parts(profile, {.head_dim = 32}), IsEmpty());
+  EXPECT_EQ(scaled_parts(profile, {.head_dim = 96}).size(), 1u) << "interpolated between 64 and 128";
+  EXPECT_EQ(scaled_parts(profile, {.head_dim = 128}).size(), 1u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,12 @@
 
 namespace foretoken::cost {
 
-/// One half of attention: rate = peak / ((1 + s0 / s) (1 + c multiprocessors / blocks)).
+/// One half of attention: rate = peak / ((1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks)).
 struct AttentionRate {
   FlopPerSecond peak{};
-  double half_length = 0;  ///< s0, tokens: at this sequence length the kernel runs at half its peak rate
+  double half_length = 0;  ///< s0, tokens: far below it the rate falls in proportion to the sequence
   double tail = 0;         ///< c: idle multiprocessors at the end, in thread blocks of average length
+  double sharpness = 1;    ///< g: how soon beyond s0 the peak is reached; 1: half of it at s0
 };
 
 /// Fused attention for one head dimension.
@@ -103,8 +105,15 @@ struct PointToPointLaw {
     double efficiency = 1;
     double spread = 0;  ///< sqrt(seconds)
     SizeCorrection correction{};
+    Evidence evidence{};
   };
   Path nvlink{}, pcie{}, network{};
+};
+
+/// What the host pays, where it was measured. Runtimes state what their own code costs; no host issues faster than
+/// this.
+struct HostLaw {
+  Seconds launch{};  ///< of one kernel, while the GPU keeps up
   Evidence evidence{};
 };
 
@@ -121,6 +130,7 @@ struct Profile {
   InsideNodeLaw pcie{};    ///< collectives among GPUs of one node without NVLink
   AcrossNodesLaw network{};
   PointToPointLaw point_to_point{};
+  std::optional<HostLaw> host{};
 };
 
 }  // namespace foretoken::cost

@@ -62,7 +62,7 @@ std::string verdict(const ReportData& data) {
                fmt::format("{} tokens/s per GPU", report::significant(m.tokens_per_s_per_gpu, 3)));
   html += tile("MFU", report::percent(m.mfu),
                fmt::format("{} of {} dense {} TFLOP/s", report::significant(m.model_tflops_per_gpu, 4),
-                           report::plain(m.mfu_peak_tflops), report::precision_name(data.base.scenario.precision)));
+                           report::plain(m.mfu_peak_tflops), name_of(data.base.scenario.precision)));
   if (m.run) {
     html += tile("Whole run", report::days_text(m.run->days),
                  fmt::format("{} GPU hours", report::in_words(std::round(m.run->gpu_hours))));

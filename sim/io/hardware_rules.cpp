@@ -17,20 +17,6 @@ namespace {
 
 using lowering::Scenario;
 
-std::string_view name_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  return "";
-}
-
 /// Names of the precisions that a map of rates or laws has.
 template <class Map>
 std::string precisions_of(const Map& map) {

@@ -51,6 +51,12 @@ std::string syntax_complaint(std::string_view text, std::size_t position, const 
   if (error.id == kNumberOverflow)
     return fmt::format("{}: the number {} is too large for a 64-bit floating-point number", place(text, at),
                        printable(token_at(text, at), 24));
+  if (std::string_view(error.what()).find("surrogate") != std::string_view::npos) {
+    constexpr std::size_t kEscape = 6;  // \uD800
+    const std::size_t escape = std::min(text.rfind("\\u", at), text.size());
+    return fmt::format("not JSON: {} at {} is half of a surrogate pair; expected the other half beside it",
+                       printable(text.substr(escape, kEscape), 24), place(text, escape));
+  }
   const bool at_end = text.find_first_not_of(" \t\r\n", at) == std::string_view::npos;
   if (at_end) return fmt::format("not JSON: the text ends too early, at {}", place(text, text.size()));
   const std::string_view word = token_at(text, at);

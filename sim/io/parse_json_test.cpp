@@ -44,6 +44,10 @@ TEST(ParseJson, WrongTexts) {
       {"two documents", "{} {}", "not JSON: unexpected \"{\" at line 1, column 4"},
       {"invalid UTF-8", "{\"a\": \"x\xff\"}", "not UTF-8: byte 0xff at offset 8 (line 1, column 9)"},
       {"overlong UTF-8", "{\"\xc0\xaf\": 1}", "not UTF-8: byte 0xc0 at offset 2 (line 1, column 3)"},
+      {"high half of a surrogate pair", R"(["\ud800"])",
+       "not JSON: \\ud800 at line 1, column 3 is half of a surrogate pair; expected the other half beside it"},
+      {"low half of a surrogate pair", R"(["a\udc00b"])",
+       "not JSON: \\udc00 at line 1, column 4 is half of a surrogate pair; expected the other half beside it"},
       {"lone surrogate in UTF-8", "[\"\xed\xa0\x80\"]", "not UTF-8: byte 0xed at offset 2 (line 1, column 3)"},
       {"duplicate key", R"({"a": [0, {"b": 1, "c": 2, "b": 3}]})", "/a/1/b: stated twice; keep one"},
       {"deep arrays", nested(100000), "nested deeper than 64 levels"}};

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,11 +21,9 @@ constexpr Range kGigabytesPerSecond{.low = 1e-3, .high = 1e6};
 constexpr Range kTeraflops{.low = 0, .high = 1e6, .above_low = true};
 
 void read_peaks(const Node& node, net::Gpu& gpu) {
-  constexpr std::array<std::pair<std::string_view, Precision>, 4> kRates = {
-      {{"fp32", Precision::kFp32}, {"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"fp8", Precision::kFp8}}};
   const Node peaks = node.object("peak_tflops");
   peaks.allow_only({"fp32", "fp16", "bf16", "fp8"});
-  for (const auto& [name, precision] : kRates)
+  for (const auto& [precision, name] : kPrecisionNames)
     if (const auto rate = peaks.find_number(name, kTeraflops)) gpu.peak[precision] = teraflops(*rate);
   if (gpu.peak.empty())
     peaks.complain("expected at least one of fp16, bf16, fp8, fp32: dense TFLOP/s, without sparsity");

@@ -119,11 +119,12 @@ cost::AcrossNodesLaw across_nodes(const Node& node) {
 }
 
 cost::PointToPointLaw::Path read_path(const Node& node) {
-  node.allow_only({"latency_us", "efficiency", "spread_sqrt_s", "correction"});
+  node.allow_only({"latency_us", "efficiency", "spread_sqrt_s", "correction", "evidence"});
   return {.latency = us(node, "latency_us"),
           .efficiency = node.number("efficiency", kEfficiency),
           .spread = node.number_or("spread_sqrt_s", 0, kSpread),
-          .correction = read_size_correction(node)};
+          .correction = read_size_correction(node),
+          .evidence = node.has("evidence") ? read_evidence(node) : cost::Evidence{}};
 }
 
 }  // namespace
@@ -141,11 +142,10 @@ cost::AcrossNodesLaw read_across_nodes(const Node& node) {
 }
 
 cost::PointToPointLaw read_messages(const Node& node) {
-  node.allow_only({"nvlink", "pcie", "network", "evidence"});
+  node.allow_only({"nvlink", "pcie", "network"});
   return {.nvlink = read_path(node.object("nvlink")),
           .pcie = read_path(node.object("pcie")),
-          .network = read_path(node.object("network")),
-          .evidence = read_evidence(node)};
+          .network = read_path(node.object("network"))};
 }
 
 cost::MeasuredCollectives read_measured_collectives(const Node& node) {

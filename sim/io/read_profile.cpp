@@ -96,11 +96,9 @@ cost::GemmLaw read_gemm_law(const Node& node) {
 }
 
 std::map<Precision, cost::GemmLaw> read_gemm(const Node& node) {
-  constexpr std::array<std::pair<std::string_view, Precision>, 4> kPrecisions = {
-      {{"fp32", Precision::kFp32}, {"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"fp8", Precision::kFp8}}};
   node.allow_only({"fp32", "fp16", "bf16", "fp8"});
   std::map<Precision, cost::GemmLaw> laws;
-  for (const auto& [name, precision] : kPrecisions)
+  for (const auto& [precision, name] : kPrecisionNames)
     if (const auto law = node.find_object(name)) laws[precision] = read_gemm_law(*law);
   if (laws.empty()) node.complain("expected a GEMM law for at least one of fp16, bf16, fp8, fp32");
   return laws;
@@ -118,10 +116,11 @@ cost::MisalignedRows read_misaligned_rows(const Node& node) {
 }
 
 cost::AttentionRate read_rate(const Node& node) {
-  node.allow_only({"peak_tflops", "half_length", "tail"});
+  node.allow_only({"peak_tflops", "half_length", "tail", "sharpness"});
   return {.peak = tflops(node, "peak_tflops"),
           .half_length = node.number("half_length", kTokens),
-          .tail = node.number("tail", kTail)};
+          .tail = node.number("tail", kTail),
+          .sharpness = node.number("sharpness", {.low = 0.1, .high = 100})};
 }
 
 std::vector<cost::AttentionLaw> read_attention_laws(const std::vector<Node>& nodes) {
@@ -165,11 +164,16 @@ cost::MemoryBoundLaw read_memory_bound(const Node& node) {
           .evidence = read_evidence(node)};
 }
 
+cost::HostLaw read_host(const Node& node) {
+  node.allow_only({"launch_us", "evidence"});
+  return {.launch = us(node, "launch_us"), .evidence = read_evidence(node)};
+}
+
 }  // namespace
 
 cost::Profile read_profile(const Node& node) {
   node.allow_only({"name", "gpu", "notes", "gemm", "misaligned_rows", "attention", "memory_bound", "nvlink", "pcie",
-                   "network", "point_to_point"});
+                   "network", "point_to_point", "host"});
   cost::Profile profile{.name = node.text("name"), .gpu = node.text("gpu"), .notes = {}};
   if (const auto notes = node.find_array("notes"))
     for (const Node& note : *notes) profile.notes.push_back(note.as_text());
@@ -181,6 +185,7 @@ cost::Profile read_profile(const Node& node) {
   profile.pcie = read_inside_node(node.object("pcie"));
   profile.network = read_across_nodes(node.object("network"));
   profile.point_to_point = read_messages(node.object("point_to_point"));
+  if (const auto host = node.find_object("host")) profile.host = read_host(*host);
   return profile;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "sim/io/scenario_rules.h"
 #include "sim/io/set_value.h"
 #include "sim/io/text.h"
+#include "sim/lowering/profile_uses.h"
 
 namespace foretoken::io {
 namespace {
@@ -90,26 +92,19 @@ void read_runtime_part(const Node& root, Scenario& scenario) {
   if (document) scenario.runtime = read_runtime(document->root(root.findings()));
 }
 
-/// Whether the part of the profile that a note describes takes part in this scenario: the GEMMs of its precision and
-/// the links that its GPUs have.
-bool takes_part(std::string_view note, const Scenario& scenario) {
-  const std::pair<std::string_view, bool> parts[] = {
-      {"gemm fp16", scenario.precision == Precision::kFp16},
-      {"gemm bf16", scenario.precision != Precision::kFp16},  // also the head's and the attention's beside fp8
-      {"gemm fp8", scenario.precision == Precision::kFp8},
-      {"attention", scenario.attention == model::AttentionKind::kFlash},
-      {"collectives over PCIe", scenario.cluster.links.nvlink_per_gpu.value() == 0},
-      {"collectives over NVLink", scenario.cluster.links.nvlink_per_gpu.value() > 0},
-      {"collectives across nodes", scenario.gpus > scenario.cluster.links.gpus}};
-  for (const auto& [prefix, used] : parts)
-    if (note.starts_with(prefix)) return used;
-  return true;
+/// Names of parts of the profile that take no part in this scenario: other precisions, links that its GPUs lack.
+std::set<std::string> unused_parts(const Scenario& scenario) {
+  std::set<std::string> names;
+  for (const cost::Part& part : cost::parts_of(scenario.profile)) names.insert(part.name);
+  for (const cost::Part& part : cost::parts_of(scenario.profile, lowering::uses_of(scenario))) names.erase(part.name);
+  return names;
 }
 
 /// Notes of the profile and the runtime: every number that was taken has its source among the assumptions.
 void add_notes(Scenario& scenario) {
+  const std::set<std::string> unused = unused_parts(scenario);
   for (const std::string& note : scenario.profile.notes)
-    if (takes_part(note, scenario))
+    if (!unused.contains(note.substr(0, note.find(':'))))
       scenario.assumptions.push_back(fmt::format("profile {}: {}", scenario.profile.name, note));
   for (const std::string& note : scenario.runtime.notes)
     scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
@@ -148,7 +143,7 @@ Scenario read_scenario(const Document& document, Findings& findings) {
   read_overlap(root, scenario);
   apply_scenario_rules(root, sound, scenario);
   if (findings.complaints.empty()) read_imperfections(root, scenario);
-  add_notes(scenario);
+  if (findings.complaints.empty()) add_notes(scenario);
   findings.throw_if_wrong();
   scenario.defaulted = std::move(findings.defaulted);
   return scenario;

@@ -67,11 +67,13 @@ Bytes payload_of(const model::LayerOp& op) {
   return collective == nullptr ? Bytes(0) : collective->payload;
 }
 
-// Host time of one layer pass is dealt out evenly over its ops (they are launched by the same Python code).
+// Host time of one layer pass is dealt out evenly over its ops (they are launched by the same Python code); no op takes
+// less than a measured launch.
 TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_total) {
   TimedOps result;
   result.reserve(ops.size());
-  const Seconds host = ops.empty() ? Seconds(0) : host_total / static_cast<double>(ops.size());
+  Seconds host = ops.empty() ? Seconds(0) : host_total / static_cast<double>(ops.size());
+  if (scenario.profile.host) host = std::max(host, scenario.profile.host->launch);
   for (const model::LayerOp& op : ops)
     result.push_back({.name = op.name,
                       .role = op.role,

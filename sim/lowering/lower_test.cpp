@@ -9,7 +9,9 @@
 #include "sim/cost/example_profile.h"
 #include "sim/des/engine.h"
 #include "sim/lowering/lower_data_parallel.h"
+#include "sim/lowering/lower_layer.h"
 #include "sim/lowering/parameters.h"
+#include "sim/lowering/profile_uses.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -139,6 +141,29 @@ TEST(Lower, NothingDeadlocksWithAnySmallShape) {
               << "pipeline " << pipeline << " chunks " << chunks << " global " << global << " overlap " << overlap;
         }
       }
+}
+
+TEST(TimeBlocks, NoOpIsIssuedFasterThanAMeasuredLaunch) {
+  Scenario s = scenario();
+  s.runtime.host_per_layer_forward = s.runtime.host_per_layer_backward = Seconds(0);
+  s.profile.host = cost::HostLaw{.launch = microseconds(7), .evidence = {}};
+  for (const TimedOp& op : time_blocks(s).layer_forward) EXPECT_EQ(op.host.ps, 7'000'000) << op.name;
+  s.runtime.host_per_layer_forward = Seconds(1);
+  for (const TimedOp& op : time_blocks(s).layer_forward) EXPECT_GT(op.host.ps, 7'000'000) << op.name;
+}
+
+TEST(UsesOf, OnlyWhatTheJobReads) {
+  Scenario s = scenario();
+  cost::Uses uses = uses_of(s);  // stages of 8 ranks, each on its node
+  EXPECT_TRUE(uses.nvlink && uses.network && uses.messages_across && uses.fused_attention);
+  EXPECT_FALSE(uses.pcie || uses.messages_inside);
+  EXPECT_EQ(uses.head_dim, 64);
+  s.parallelism.data = 1;  // two stages of two ranks
+  s.gpus = 4;
+  s.attention = model::AttentionKind::kUnfused;
+  uses = uses_of(s);
+  EXPECT_TRUE(uses.messages_inside);
+  EXPECT_FALSE(uses.network || uses.messages_across || uses.fused_attention);
 }
 
 }  // namespace

@@ -52,20 +52,6 @@ std::string list_text(std::string_view title, const std::vector<std::string>& li
 
 }  // namespace
 
-std::string_view precision_name(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  return "unknown";
-}
-
 std::string title_text(std::string_view title, std::string_view remark, const Paint& paint) {
   std::string text = '\n' + paint(Ink::kBold, title);
   if (!remark.empty()) text += "  " + paint(Ink::kDim, remark);
@@ -86,7 +72,7 @@ std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, 
                     significant(m.tokens_per_s_per_gpu) + " tokens/s per GPU", paint);
   text += head_line("MFU", percent(m.mfu),
                     fmt::format("of {} dense {} TFLOP/s: {} model TFLOP/s per GPU", plain(m.mfu_peak_tflops),
-                                precision_name(scenario.precision), significant(m.model_tflops_per_gpu)),
+                                name_of(scenario.precision), significant(m.model_tflops_per_gpu)),
                     paint);
   text += head_line(
       "HFU", percent(m.hfu),

@@ -27,7 +27,4 @@ namespace foretoken::report {
 /// A section's title.
 [[nodiscard]] std::string title_text(std::string_view title, std::string_view remark, const Paint& paint);
 
-/// "bf16".
-[[nodiscard]] std::string_view precision_name(Precision precision);
-
 }  // namespace foretoken::report

@@ -103,7 +103,7 @@ std::string batch_row(const lowering::Scenario& scenario, const Resolved& resolv
 
 std::string precision_row(const lowering::Scenario& scenario, const Resolved& resolved) {
   return fmt::format(
-      "{}, {}, {}", resolved("/precision", std::string(precision_name(scenario.precision))),
+      "{}, {}, {}", resolved("/precision", std::string(name_of(scenario.precision))),
       resolved("/attention", fmt::format("attention {}", model::name_of(scenario.attention, scenario.flash_kernel))),
       resolved("/recompute", recompute_text(scenario.recompute)));
 }

@@ -48,7 +48,7 @@ TEST_F(Timing, EveryKindOfProductIsTimed) {
       sample.shape = {.m = 2048, .n = 2048, .k = 2048, .pass = pass, .precision = precision};
       sample.adds_to_fp32 = pass == GemmPass::kWeightGradient;
       const auto timed = time_gemm(bench, library, sample);
-      ASSERT_TRUE(timed) << measured::name_of(precision) << " " << int(pass);
+      ASSERT_TRUE(timed) << name_of(precision) << " " << int(pass);
       const double rate = (sample.shape.flop() / timed->time.median).value();
       EXPECT_GT(rate, 10e12);
       EXPECT_LT(rate, 10e15);

@@ -21,9 +21,7 @@ struct Stretch {
 
 }  // namespace
 
-std::string sustained_work(Precision precision) {
-  return std::string(measured::name_of(precision)) + " product of " + std::to_string(kSide);
-}
+std::string sustained_work(Precision precision) { return measured::product_work(precision) + std::to_string(kSide); }
 
 std::vector<measured::ClockSample> sustained_run(Workbench& bench, const CublasLt& library, Precision precision,
                                                  Seconds length, const std::function<bool()>& stopped) {

@@ -1,4 +1,4 @@
-// Profiles for the eye: one with its sources, two side by side, two as a plot.
+// Two profiles for the eye: side by side, and as a plot.
 #pragma once
 
 #include <string>
@@ -6,9 +6,6 @@
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
-
-/// Every part with provenance, samples, held-out median, p90 and worst error, and source. Ends with a newline.
-[[nodiscard]] std::string show_profile(const cost::Profile& profile);
 
 /// The same kernels and collectives on both: time of each, and b relative to a. Ends with a newline.
 [[nodiscard]] std::string diff_profiles(const cost::Profile& a, const cost::Profile& b);

@@ -1,0 +1,24 @@
+// What the lowering asks of the cost models, in a few rules.
+#include "sim/lowering/profile_uses.h"
+
+namespace foretoken::lowering {
+
+cost::Uses uses_of(const Scenario& scenario) {
+  const NodeLinks& links = scenario.cluster.links;
+  const bool several = scenario.gpus > 1, nvlink = links.nvlink_per_gpu.value() > 0;
+  const net::Degrees degrees = scenario.degrees();
+  const bool several_stages = degrees.pipeline > 1;
+  const int stage_ranks = degrees.tensor * degrees.context * degrees.data;  // side by side in the order of ranks
+  cost::Uses uses{.precisions = {scenario.precision},
+                  .fused_attention = scenario.attention == model::AttentionKind::kFlash,
+                  .head_dim = static_cast<int>(scenario.model.head_dim),
+                  .nvlink = several && nvlink,
+                  .pcie = several && !nvlink,
+                  .network = scenario.gpus > links.gpus,
+                  .messages_inside = several_stages && stage_ranks < links.gpus,
+                  .messages_across = several_stages && scenario.gpus > links.gpus};
+  if (scenario.precision == Precision::kFp8) uses.precisions.push_back(Precision::kBf16);  // the head's products
+  return uses;
+}
+
+}  // namespace foretoken::lowering

@@ -1,0 +1,42 @@
+// One line: which parts, whose they are, and how to get one's own.
+#include "tools/strict.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/io/text.h"
+#include "sim/lowering/profile_uses.h"
+
+namespace foretoken::tools {
+
+void add_strict_option(CLI::App& command, bool& strict) {
+  command.add_flag("--strict", strict, "Exit with 1 when a cost that is read was scaled from another GPU's");
+}
+
+std::optional<Complaint> why_not_strict(const lowering::Scenario& scenario, const std::string& file) {
+  const cost::Profile& profile = scenario.profile;
+  const std::string& gpu = scenario.cluster.gpu.name;
+  if (profile.gpu != gpu)
+    return Complaint{
+        file, "/profile",
+        fmt::format("--strict: expected costs of the cluster's GPU {}, found profile {} of GPU {}; measure "
+                    "with foretoken-calibrate all, then fit with foretoken calibrate fit --gpu {}",
+                    io::in_quotes(gpu), io::in_quotes(profile.name), io::in_quotes(profile.gpu), gpu)};
+  std::vector<std::string> parts;
+  std::set<std::string_view> measurements;
+  for (const cost::ScaledPart& part : cost::scaled_parts(profile, lowering::uses_of(scenario))) {
+    parts.push_back(fmt::format("{} (from {})", part.name, part.from));
+    measurements.insert(part.measured_by);
+  }
+  if (parts.empty()) return std::nullopt;
+  return Complaint{
+      file, "/profile",
+      fmt::format("--strict: expected no scaled parts, found in profile {}: {}; measure with "
+                  "foretoken-calibrate {}, then fit with foretoken calibrate fit --gpu {}",
+                  io::in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
+}
+
+}  // namespace foretoken::tools
