@@ -20,14 +20,19 @@ std::optional<Quantity> find_quantity(const io::Node& node, std::string_view key
 }
 
 Measured read_measured(const io::Node& node) {
-  node.allow_only({"step_time_s", "peak_bytes", "layer_forward_s", "layer_backward_s", "out_of_memory"});
+  node.allow_only(
+      {"step_time_s", "peak_bytes", "last_stage_peak_bytes", "layer_forward_s", "layer_backward_s", "out_of_memory"});
   Measured measured;
   measured.step_time = find_quantity<Seconds>(node, "step_time_s");
   measured.peak_memory = find_quantity<Bytes>(node, "peak_bytes");
+  measured.last_stage_peak = find_quantity<Bytes>(node, "last_stage_peak_bytes");
+  if (measured.peak_memory && measured.last_stage_peak)
+    node.complain("last_stage_peak_bytes", "expected only without peak_bytes");
   measured.layer_forward = find_quantity<Seconds>(node, "layer_forward_s");
   measured.layer_backward = find_quantity<Seconds>(node, "layer_backward_s");
   measured.out_of_memory = node.boolean_or("out_of_memory", false);
-  const bool ran = measured.step_time || measured.peak_memory || measured.layer_forward || measured.layer_backward;
+  const bool ran = measured.step_time || measured.peak_memory || measured.last_stage_peak || measured.layer_forward ||
+                   measured.layer_backward;
   if (ran == measured.out_of_memory) node.complain("expected either measured values or \"out_of_memory\": true");
   return measured;
 }

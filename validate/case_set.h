@@ -16,7 +16,8 @@ inline constexpr io::DataKind kCaseSets{"set of cases", "validate/cases"};
 /// What a publication says about one run; at least one of these is known.
 struct Measured {
   std::optional<Seconds> step_time;
-  std::optional<Bytes> peak_memory;  ///< torch.cuda.max_memory_allocated of the fullest GPU
+  std::optional<Bytes> peak_memory;      ///< torch.cuda.max_memory_allocated of the fullest GPU
+  std::optional<Bytes> last_stage_peak;  ///< the same of the last rank
   std::optional<Seconds> layer_forward, layer_backward;
   bool out_of_memory = false;  ///< the run failed for want of memory
 };

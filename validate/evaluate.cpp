@@ -36,12 +36,15 @@ void compare(CaseResult& result, const report::Metrics& metrics) {
   };
   add(Quantity::kStepTime, measured.step_time, metrics.step_time.value());
   add(Quantity::kPeakMemory, measured.peak_memory, metrics.memory.peak.value());
+  add(Quantity::kPeakMemory, measured.last_stage_peak, metrics.memory.per_stage.back().peak.value());
   add(Quantity::kLayerForward, measured.layer_forward, metrics.layer_forward.value());
   add(Quantity::kLayerBackward, measured.layer_backward, metrics.layer_backward.value());
 }
 
 // A layer alone is measured on one layer: whether the whole model would have fitted, nobody tried.
-bool whole_model_ran(const Measured& measured) { return measured.step_time || measured.peak_memory; }
+bool whole_model_ran(const Measured& measured) {
+  return measured.step_time || measured.peak_memory || measured.last_stage_peak;
+}
 
 void summarise(SetResult& result) {
   for (const Quantity quantity : kQuantities) {

@@ -68,6 +68,7 @@ void require_switch(const Node& node, std::string_view key, bool needed, std::st
 
 void read_gpt2(const Node& node, Transformer& model) {
   read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
+  model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);  // Megatron-LM's --num-query-groups
   model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
   model.max_positions = node.whole("n_positions", kPositionsRange);
   model.activation = plain_activation(node, "activation_function", Activation::kGelu);
@@ -225,9 +226,18 @@ constexpr std::string_view kLlamaKeys[] = {
     "num_hidden_layers",   "hidden_size", "num_attention_heads",     "vocab_size",     "intermediate_size",
     "num_key_value_heads", "head_dim",    "max_position_embeddings", "hidden_dropout", "attention_dropout",
     "tie_word_embeddings", "hidden_act",  "attention_bias",          "mlp_bias"};
-constexpr std::string_view kGpt2Keys[] = {
-    "n_layer",     "n_embd",     "n_head",     "n_positions",        "n_inner", "vocab_size", "activation_function",
-    "resid_pdrop", "embd_pdrop", "attn_pdrop", "tie_word_embeddings"};
+constexpr std::string_view kGpt2Keys[] = {"n_layer",
+                                          "n_embd",
+                                          "n_head",
+                                          "n_positions",
+                                          "n_inner",
+                                          "vocab_size",
+                                          "activation_function",
+                                          "resid_pdrop",
+                                          "embd_pdrop",
+                                          "attn_pdrop",
+                                          "tie_word_embeddings",
+                                          "num_key_value_heads"};
 constexpr std::string_view kGptNeoxKeys[] = {
     "num_hidden_layers",   "hidden_size",           "num_attention_heads",
     "vocab_size",          "intermediate_size",     "max_position_embeddings",

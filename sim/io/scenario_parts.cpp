@@ -42,12 +42,14 @@ void read_recipe(const Node& root, Scenario& scenario) {
       recipe.extra_gradient_bytes = 0;
     }
     recipe.master_bytes = element_bytes(*stated, "master", recipe.master_bytes, {.low = 0, .high = 8});
-    const auto fp8_recipe = stated->find_text("fp8_recipe");
-    if (fp8_recipe)
-      (void)stated->one_of<int>("fp8_recipe", {{"delayed", 0}, {"tensorwise", 1}, {"blockwise", 2}, {"mxfp8", 3}});
-    if (fp8_recipe && scenario.precision != Precision::kFp8)
+    using model::Fp8Recipe;
+    recipe.fp8 = stated->one_of_or("fp8_recipe", Fp8Recipe::kDelayed,
+                                   {{"delayed", Fp8Recipe::kDelayed},
+                                    {"tensorwise", Fp8Recipe::kTensorwise},
+                                    {"blockwise", Fp8Recipe::kBlockwise},
+                                    {"mxfp8", Fp8Recipe::kMxfp8}});
+    if (stated->has("fp8_recipe") && scenario.precision != Precision::kFp8)
       stated->complain("fp8_recipe", "expected only with precision \"fp8\"");
-    if (fp8_recipe) scenario.assumptions.push_back("fp8 recipe " + *fp8_recipe + ": costs as fp8 in general");
   }
   const lowering::PrecisionRecipe& r = scenario.recipe;
   scenario.assumptions.push_back(fmt::format(

@@ -195,8 +195,10 @@ Bytes optimizer_traffic(const Scenario& scenario, int stage) {
   const double parameters = local_stage_parameters(scenario, stage);
   const int zero = scenario.optimizer.zero_stage;
   const double ranks = replica_group(scenario).ranks;
+  // fp8 products read copies, written once a step from 16-bit weights: two bytes in, the copy and its transpose out.
+  const double quantise = scenario.precision == Precision::kFp8 && scenario.recipe.weight_bytes > 1 ? 4 : 0;
   return Bytes(parameters *
-               (12 / (zero >= 2 ? ranks : 1) + scenario.runtime.optimizer_bytes / (zero >= 1 ? ranks : 1)));
+               (quantise + 12 / (zero >= 2 ? ranks : 1) + scenario.runtime.optimizer_bytes / (zero >= 1 ? ranks : 1)));
 }
 
 ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario) {

@@ -66,6 +66,15 @@ double gradient_placeholders(const Scenario& s) {
   return 2 * elements;
 }
 
+/// Transformer Engine keeps an 8-bit copy and its transpose of every weight that fp8 products read, from the first
+/// micro-batch on (module/base.py, get_weight_workspace); of weights held in 8 bit the transpose only. MXFP8 copies
+/// hold both directions as well.
+double quantised_weights(const Scenario& s, int stage) {
+  if (s.precision != Precision::kFp8 || s.optimizer.zero_stage >= 3) return 0;
+  const double copies = s.recipe.weight_bytes > 1 ? 2 : 1;
+  return copies * layers_of(s, stage) * model::layer_matmul_parameters(s.model) / s.parallelism.tensor;
+}
+
 double workspace(const Scenario& s) {
   const auto& architecture = s.cluster.gpu.architecture;
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
@@ -146,7 +155,7 @@ StaticMemory static_memory(const Scenario& scenario, int stage) {
   const double placeholders = layers_of(scenario, stage) > 0 ? gradient_placeholders(scenario) : 0;
   const double resident =
       scenario.runtime.fully_sharded && zero >= 2 ? 0 : share(3);  // FSDP: the masters are the shards
-  return {.weights = Bytes(recipe.weight_bytes * resident + working.weights),
+  return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(scenario, stage)),
           .gradients = Bytes(gradient * share(2) + working.gradients),
           .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1)),
           .other = Bytes(placeholders + workspace(scenario) + kSmallBuffers)};

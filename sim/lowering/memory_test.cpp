@@ -159,6 +159,16 @@ TEST(Memory, TransformerEngineKeepsOnePlaceholderForEachShapeOfWeight) {
   EXPECT_EQ(static_memory(s, 0).other.value(), without) << "a separate kernel adds: no placeholder";
 }
 
+TEST(Memory, Fp8HoldsACopyOfEveryWeightAndItsTranspose) {
+  Scenario s = gpt(4, 1024, 16);
+  const double without = static_memory(s, 0).weights.value();
+  s.precision = Precision::kFp8;
+  const double matrices = 4 * model::layer_matmul_parameters(s.model);
+  EXPECT_EQ(static_memory(s, 0).weights.value() - without, 2 * matrices);
+  s.recipe.weight_bytes = 1;
+  EXPECT_EQ(static_memory(s, 0).weights.value(), without / 2 + matrices) << "held in 8 bit: the transpose only";
+}
+
 TEST(Memory, AloneAGpuHasNoNcclBuffers) {
   Scenario s = gpt(4, 1024, 16);
   const Bytes alone = outside_allocator(s);

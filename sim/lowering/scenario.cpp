@@ -55,6 +55,7 @@ model::LayerContext Scenario::layer_context() const {
           .attention = attention,
           .flash_kernel = flash_kernel,
           .precision = precision,
+          .fp8_recipe = recipe.fp8,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
           .fused_accumulation = runtime.fused_accumulation,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,

@@ -42,6 +42,7 @@ struct PrecisionRecipe {
   double extra_gradient_bytes = 0;  ///< a second, 16-bit gradient copy (fp16 recipe of 20 bytes: 2 + 4)
   double master_bytes = 4;
   double moment_bytes = 8;  ///< Adam's two moments
+  model::Fp8Recipe fp8 = model::Fp8Recipe::kDelayed;
 };
 
 struct Optimizer {

@@ -36,7 +36,17 @@ double score_bytes(const Transformer& m, const LayerContext& c) {
   return 2 * c.tokens() * real(m.heads) * real(c.sequence) / c.tensor;
 }
 
-double norm_output_bytes(const Transformer& m, const LayerContext& c) { return 2 * residual_bytes(m, c); }
+/// Inputs of linear layers are kept as their products read them: in 8 or in 16 bit.
+double kept_input(const LayerContext& c) { return c.precision == Precision::kFp8 ? 0.5 : 1; }
+
+double norm_output_bytes(const Transformer& m, const LayerContext& c) {
+  return 2 * residual_bytes(m, c) * kept_input(c);
+}
+
+/// The projection's input is attention's output, which is kept anyway; in 8 bit it is a tensor of its own.
+double projection_input_bytes(const Transformer& m, const LayerContext& c) {
+  return c.precision == Precision::kFp8 ? c.tokens() * real(m.heads) * real(m.head_dim) / c.tensor : 0;
+}
 
 /// Inputs of the two norms, one tensor when attention and MLP stand side by side. Transformer Engine also keeps fp32
 /// statistics; Table 2 of arXiv:2205.05198 neglects them.
@@ -44,6 +54,12 @@ double norm_input_bytes(const Transformer& m, const LayerContext& c) {
   const double statistics = m.norm == Norm::kLayerNorm ? 2 : 1;
   const double kept = c.attention == AttentionKind::kFlash ? 2 * 4 * statistics * c.tokens() * residual_share(c) : 0;
   return (m.parallel_residual ? 1 : 2) * residual_bytes(m, c) + kept;
+}
+
+/// Ranks that trade tokens for heads keep attention's output in both orders.
+double traded_output_bytes(const Transformer& m, const LayerContext& c) {
+  const bool trades = c.context > 1 && c.exchange == ContextExchange::kAllToAll;
+  return trades ? 2 * c.tokens() * real(m.heads) * real(m.head_dim) / c.tensor : 0;
 }
 
 /// Query, key, value and output. A tensor rank holds at least one key/value head; unfused attention repeats them.
@@ -66,7 +82,7 @@ double fc1_output_bytes(const Transformer& m, const LayerContext& c) {
 }
 
 double fc2_input_bytes(const Transformer& m, const LayerContext& c) {
-  return 2 * c.tokens() * real(m.ffn_hidden) / c.tensor;
+  return 2 * c.tokens() * real(m.ffn_hidden) / c.tensor * kept_input(c);
 }
 
 /// Bytes that selective recomputation does not store.
@@ -96,7 +112,8 @@ Bytes layer_activation_bytes(const Transformer& model, const LayerContext& conte
   if (granularity == RecomputeGranularity::kFull) return boundary_bytes(model, context);
   const double all = norm_input_bytes(model, context) + norm_output_bytes(model, context) +
                      2 * dropout_mask_bytes(model, context) + attention_operand_bytes(model, context) +
-                     attention_core_bytes(model, context) + fc1_output_bytes(model, context) +
+                     attention_core_bytes(model, context) + projection_input_bytes(model, context) +
+                     traded_output_bytes(model, context) + fc1_output_bytes(model, context) +
                      fc2_input_bytes(model, context);
   const bool selective = granularity == RecomputeGranularity::kSelective;
   return Bytes(all - (selective ? dropped_bytes(model, context, modules) : 0));

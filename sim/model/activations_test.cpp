@@ -55,6 +55,34 @@ TEST(Activations, EveryModeOfTable2IsExactForTheGptVectors) {
   EXPECT_EQ(checked, 30);
 }
 
+TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
+  Transformer model;
+  model.hidden = 1024;
+  model.heads = model.kv_heads = 16;
+  model.head_dim = 64;
+  model.ffn_hidden = 4096;
+  LayerContext context = flash_context(2048, 1);
+  const auto stored = [&] { return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value(); };
+  const double in_16_bit = stored();
+  context.precision = Precision::kFp8;
+  const double two_norms = 2 * 2048.0 * 1024, fc2 = 2048.0 * 4096, projection = 2048.0 * 1024;
+  EXPECT_DOUBLE_EQ(stored(), in_16_bit - two_norms - fc2 + projection);
+}
+
+TEST(Activations, TradingTokensForHeadsKeepsTheOutputTwice) {
+  Transformer model;
+  model.hidden = 1024;
+  model.heads = model.kv_heads = 16;
+  model.head_dim = 64;
+  model.ffn_hidden = 4096;
+  LayerContext context = flash_context(8192, 2);
+  context.context = 4;
+  const double ring = layer_activation_bytes(model, context, RecomputeGranularity::kNone).value();
+  context.exchange = ContextExchange::kAllToAll;
+  EXPECT_DOUBLE_EQ(layer_activation_bytes(model, context, RecomputeGranularity::kNone).value(),
+                   ring + 2.0 * 8192 / 4 * 1024 / 2);
+}
+
 TEST(Activations, FlashAttentionWithoutDropoutIsExactForAllSixVectors) {
   const auto vectors = testdata::model_vectors();
   for (const auto& [name, vector] : vectors.items()) {

@@ -34,6 +34,9 @@ struct Cut {
         f(m.ffn_hidden / c.tensor),
         fc1((m.mlp_matrices() - 1) * f) {}
 
+  [[nodiscard]] bool fp8() const { return context.precision == Precision::kFp8; }
+  // Bytes of a gather of tokens over tensor ranks; inputs of fp8 products are quantised before they travel.
+  [[nodiscard]] double gathered() const { return boundary() * (fp8() ? 0.5 : 1.0); }
   [[nodiscard]] double boundary() const { return kHalf * tokens * hidden; }  // bytes of a [T, h] activation
   [[nodiscard]] double score_elements() const {                              // b a/t s s_kv
     return static_cast<double>(context.micro_batch * (model.heads / context.tensor)) *

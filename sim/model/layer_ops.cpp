@@ -44,9 +44,32 @@ double rotary_bytes(const Cut& cut) {
          cut.context.tensor;
 }
 
-// fp8 GEMMs read quantised copies: 2 bytes in, the copy and its transpose out.
-void cast_for_fp8(OpWriter& ops, const Cut& cut, double columns) {
-  if (cut.context.precision == Precision::kFp8) ops.memory("fp8 cast", OpRole::kElementwise, 4 * cut.tokens * columns);
+// Quantisation around fp8 products as Transformer Engine does it (TransformerEngine d0067d0, pytorch/module/linear.py
+// and layernorm_linear.py). The input of a product is read in 16 bit and written in 8; weight gradients read a
+// transposed copy, written on the way or, of a tensor that was gathered in 8 bit, by a kernel of its own. A norm writes
+// 8 bit itself where the scale is known. Scales of the whole tensor from the tensor itself need it read once more
+// first. MXFP8 has no transposed copies: both directions are quantised at once.
+double first_look(const Cut& cut) { return cut.context.fp8_recipe == Fp8Recipe::kTensorwise ? 2 : 0; }
+
+void quantise(OpWriter& ops, const Cut& cut, double columns) {
+  if (cut.fp8()) ops.memory("quantise", OpRole::kElementwise, (4 + first_look(cut)) * cut.tokens * columns);
+}
+
+void quantise_norm_output(OpWriter& ops, const Cut& cut) {
+  if (cut.fp8() && first_look(cut) > 0)
+    ops.memory("quantise", OpRole::kElementwise, (3 + first_look(cut)) * cut.region * cut.hidden);
+}
+
+void quantise_output_gradient(OpWriter& ops, const Cut& cut) {
+  if (!cut.context.sequence_parallel)
+    quantise(ops, cut, cut.hidden);
+  else if (cut.fp8())
+    ops.memory("quantise", OpRole::kElementwise, (3 + first_look(cut)) * cut.region * cut.hidden);
+}
+
+void transpose_gathered(OpWriter& ops, const Cut& cut) {
+  if (cut.fp8() && cut.context.fp8_recipe != Fp8Recipe::kMxfp8)
+    ops.memory("transpose", OpRole::kElementwise, 2 * cut.tokens * cut.hidden);
 }
 
 bool overlaps(const Cut& cut) {
@@ -69,13 +92,11 @@ Userbuffers bulk(const Cut& cut) { return overlaps(cut) ? Userbuffers{.held_proc
 
 void forward_linear(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k,
                     Userbuffers userbuffers) {
-  cast_for_fp8(ops, cut, static_cast<double>(k));
   ops.gemm(name, OpRole::kLinear, {.m = cut.T, .n = n, .k = k, .precision = cut.context.precision}, userbuffers);
 }
 
 void input_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t n, std::int64_t k,
                     Userbuffers userbuffers) {
-  cast_for_fp8(ops, cut, static_cast<double>(n));
   ops.gemm(name, OpRole::kLinear,
            {.m = cut.T, .n = k, .k = n, .pass = GemmPass::kInputGradient, .precision = cut.context.precision},
            userbuffers);
@@ -101,14 +122,17 @@ void weight_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::
 // parallelism only a shard is kept) gathered again.
 void column_backward(OpWriter& ops, const Cut& cut, std::string_view dgrad, std::string_view wgrad, std::int64_t n) {
   const bool beside = cut.context.overlap_backward_collectives;
+  quantise(ops, cut, static_cast<double>(n));
   if (cut.context.sequence_parallel) {
-    ops.collective("gather input again", CollectiveKind::kAllGather, cut.boundary(), beside);
+    ops.collective("gather input again", CollectiveKind::kAllGather, cut.gathered(), beside);
     input_gradient(ops, cut, dgrad, n, cut.h, bulk(cut));
+    transpose_gathered(ops, cut);
     ops.collective("reduce-scatter input gradient", CollectiveKind::kReduceScatter, cut.boundary(), beside);
     weight_gradient(ops, cut, wgrad, n, cut.h, bulk(cut));
     return;
   }
   input_gradient(ops, cut, dgrad, n, cut.h, {});
+  transpose_gathered(ops, cut);
   if (beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, cut.boundary(), true);
   weight_gradient(ops, cut, wgrad, n, cut.h);
   if (!beside) ops.collective("all-reduce input gradient", CollectiveKind::kAllReduce, cut.boundary());
@@ -119,11 +143,12 @@ constexpr double kExposedReduceScatter = 1.0 / kReduceScatterPieces;
 
 void gather_forward(OpWriter& ops, const Cut& cut) {
   if (cut.context.sequence_parallel)
-    ops.collective("gather tokens", CollectiveKind::kAllGather, cut.boundary(), overlaps(cut));
+    ops.collective("gather tokens", CollectiveKind::kAllGather, cut.gathered(), overlaps(cut));
 }
 
 // A row-parallel linear and the reduction of its output over tensor ranks.
 void row_forward(OpWriter& ops, const Cut& cut, std::string_view name, std::int64_t k, bool reduces) {
+  quantise(ops, cut, static_cast<double>(k));
   if (reduces && overlaps(cut)) {
     ops.collective("reduce-scatter output beside", CollectiveKind::kReduceScatter,
                    (1 - kExposedReduceScatter) * cut.boundary(), true);
@@ -166,6 +191,7 @@ OpList layer_forward(const Transformer& model, const LayerContext& context) {
   const Cut cut(model, context);
   OpWriter ops(context);
   ops.memory("norm 1", OpRole::kNorm, norm_forward_bytes(cut));
+  quantise_norm_output(ops, cut);
   gather_forward(ops, cut);
   forward_linear(ops, cut, "qkv", cut.qkv, cut.h, ring_exchange(cut));
   if (cut.gathers_qkv()) ops.collective("gather qkv", CollectiveKind::kAllGather, cut.qkv_bytes() * context.tensor);
@@ -177,6 +203,7 @@ OpList layer_forward(const Transformer& model, const LayerContext& context) {
     ops.memory("bias dropout add 1", OpRole::kElementwise, residual_forward_bytes(cut));
   }
   ops.memory("norm 2", OpRole::kNorm, norm_forward_bytes(cut));
+  quantise_norm_output(ops, cut);
   gather_forward(ops, cut);  // also with a parallel residual: fc1 reads norm 2's output
   forward_linear(ops, cut, "fc1", cut.fc1, cut.h, ring_exchange(cut));
   ops.memory("activation", OpRole::kActivation, activation_forward_bytes(cut));
@@ -189,8 +216,10 @@ OpList layer_backward(const Transformer& model, const LayerContext& context) {
   const Cut cut(model, context);
   OpWriter ops(context);
   ops.memory("bias dropout add 2 gradient", OpRole::kElementwise, residual_backward_bytes(cut));
+  quantise_output_gradient(ops, cut);
   gather_forward(ops, cut);
   input_gradient(ops, cut, "fc2 input gradient", cut.h, cut.f, ring_exchange(cut));
+  if (context.sequence_parallel) transpose_gathered(ops, cut);
   weight_gradient(ops, cut, "fc2 weight gradient", cut.h, cut.f);
   ops.memory("activation gradient", OpRole::kActivation, activation_backward_bytes(cut));
   column_backward(ops, cut, "fc1 input gradient", "fc1 weight gradient", cut.fc1);
@@ -198,9 +227,11 @@ OpList layer_backward(const Transformer& model, const LayerContext& context) {
   const bool gathers = !model.parallel_residual;
   if (gathers) {
     ops.memory("bias dropout add 1 gradient", OpRole::kElementwise, residual_backward_bytes(cut));
+    quantise_output_gradient(ops, cut);
     gather_forward(ops, cut);
   }
   input_gradient(ops, cut, "projection input gradient", cut.h, cut.ad, gathers ? ring_exchange(cut) : Userbuffers{});
+  if (gathers && context.sequence_parallel) transpose_gathered(ops, cut);
   weight_gradient(ops, cut, "projection weight gradient", cut.h, cut.ad);
   core_backward(ops, cut);
   ops.memory("qkv gradient concat", OpRole::kAttention, 2 * cut.qkv_bytes());

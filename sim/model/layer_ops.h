@@ -18,6 +18,9 @@ enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
 /// "unfused", "flash" (the fastest kernel), "flash-2", "flash-1", "flash-triton".
 [[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
 
+/// How fp8 finds the scale of a tensor: from earlier steps, from the tensor itself (one pass more), block by block.
+enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
+
 /// What the software fuses; each flag that is off adds the separate kernels.
 struct Fusions {
   bool cross_entropy = false;  ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
@@ -34,6 +37,7 @@ struct LayerContext {
   AttentionKind attention = AttentionKind::kFlash;
   FlashKernel flash_kernel = FlashKernel::kFastest;
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
+  Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
   Fusions fusions;
   /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.
   bool fused_accumulation = true;

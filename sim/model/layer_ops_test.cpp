@@ -215,6 +215,40 @@ TEST(LayerOps, ARingPassesKeysAndValuesOnAllToAllTradesEverything) {
   EXPECT_DOUBLE_EQ(exchanged(layer_backward(gpt(), context)).traded, 2 * 4 * tokens * width);
 }
 
+double quantised_bytes(const OpList& ops) {
+  double bytes = 0;
+  for (const LayerOp& op : ops)
+    if (op.name == "quantise" || op.name == "transpose") bytes += std::get<MemoryBoundShape>(op.work).bytes.value();
+  return bytes;
+}
+
+TEST(LayerOps, Fp8GathersHalfTheBytesAndScattersAll) {
+  LayerContext context = cut(4, true, AttentionKind::kFlash);
+  const auto gathered = [&] { return collectives(layer_backward(gpt(), context), CollectiveKind::kAllGather).payload; };
+  const auto scattered = [&] {
+    return collectives(layer_forward(gpt(), context), CollectiveKind::kReduceScatter).payload;
+  };
+  const double whole = gathered(), outputs = scattered();
+  context.precision = Precision::kFp8;
+  EXPECT_DOUBLE_EQ(gathered(), whole / 2);
+  EXPECT_DOUBLE_EQ(scattered(), outputs);
+}
+
+TEST(LayerOps, QuantisationIsCountedByRecipe) {
+  const double T = 64, t = 2, h = 64, f = 256, R = T / t;  // of a layer cut over two tensor ranks
+  LayerContext context = cut(2, true, AttentionKind::kFlash);
+  EXPECT_EQ(quantised_bytes(layer_forward(gpt(), context)), 0) << "16 bit";
+  context.precision = Precision::kFp8;
+  const double row_inputs = T * (h + f) / t, column_gradients = T * (3 * h + f) / t, shards = 2 * R * h;
+  EXPECT_DOUBLE_EQ(quantised_bytes(layer_forward(gpt(), context)), 4 * row_inputs);
+  const double transposed = 4 * 2 * T * h;  // what the four products gathered: two inputs, two gradients
+  EXPECT_DOUBLE_EQ(quantised_bytes(layer_backward(gpt(), context)), 4 * column_gradients + 3 * shards + transposed);
+  context.fp8_recipe = Fp8Recipe::kMxfp8;
+  EXPECT_DOUBLE_EQ(quantised_bytes(layer_backward(gpt(), context)), 4 * column_gradients + 3 * shards);
+  context.fp8_recipe = Fp8Recipe::kTensorwise;
+  EXPECT_DOUBLE_EQ(quantised_bytes(layer_forward(gpt(), context)), 6 * row_inputs + 5 * shards);
+}
+
 TEST(LayerOps, FewerKeyValueHeadsThanTensorRanksGatherTheWholeQkv) {
   Transformer model = gpt();
   model.kv_heads = 2;
