@@ -1,4 +1,4 @@
-// foretoken validate: published measurements beside predictions, as text, JSON, CSV or the pages of docs/.
+// foretoken validate: published measurements beside predictions, as text, JSON, CSV, HTML or the pages of docs/.
 #include "validate/validate.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ struct Options {
   std::vector<std::string> sets;
   std::string docs;
   std::int64_t worst = 3;
-  bool json = false, csv = false;
+  bool json = false, csv = false, html = false;
 };
 
 void write_pages(const validate::Validation& validation, const std::filesystem::path& folder) {
@@ -39,6 +39,8 @@ int run(const Options& options) {
   if (!options.docs.empty()) write_pages(validation, options.docs);
   if (options.json) {
     print(validate::as_json(validation));
+  } else if (options.html) {
+    print(validate::as_html(validation));
   } else if (options.csv) {
     print(validate::as_csv(validation));
   } else {
@@ -57,14 +59,18 @@ void add_validate(CLI::App& program, Action& chosen) {
   command->add_option("--worst", options->worst, "Rows shown of each set, those missed most first")
       ->check(whole_number(0, 1000));
   CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
-  command->add_flag("--csv", options->csv, "A line for each comparison")->excludes(json);
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "A line for each comparison")->excludes(json);
+  command->add_flag("--html", options->html, "One page for a browser, with plots and every row")
+      ->excludes(json)
+      ->excludes(csv);
   command
       ->add_option("--write-docs", options->docs,
                    "Write validation.md, its plots and the residuals behind intervals into this folder")
       ->excludes(sets);
   command->footer(
       "Exit status 1: a set is worse than its bound in validate/bounds.json.\n\n"
-      "Examples:\n  foretoken validate\n  foretoken validate --set bloom --worst 10\n");
+      "Examples:\n  foretoken validate\n  foretoken validate --set bloom --worst 10\n"
+      "  foretoken validate --html > validation.html\n");
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }
 

@@ -43,6 +43,9 @@ Json json_of(const SetResult& result) {
   Json cases = Json::array();
   for (const CaseResult& one : result.cases) cases.push_back(json_of(one));
   const Ranking& ranking = result.ranking;
+  Json models = Json::array();
+  for (const ModelRanking& one : ranking.models)
+    models.push_back({{"model", one.model}, {"pairs", one.pairs}, {"tau", one.tau}});
   return {{"set", result.set.name},
           {"title", result.set.title},
           {"source", result.set.source},
@@ -50,6 +53,7 @@ Json json_of(const SetResult& result) {
           {"ranking",
            {{"pairs", ranking.pairs},
             {"tau", ranking.tau},
+            {"models", models},
             {"lowest_model", ranking.lowest_model},
             {"lowest_tau", ranking.lowest_tau}}},
           {"coverage", json_of(result.coverage)},

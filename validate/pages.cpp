@@ -1,11 +1,8 @@
 // docs/validation.md and its plots, generated: the same results always give the same text.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "sim/base/check.h"
-#include "validate/plot.h"
+#include "validate/plots.h"
 #include "validate/split_text.h"
 #include "validate/validate.h"
 
@@ -64,15 +61,21 @@ std::string summary_of(const Validation& validation) {
   return text + "\n" + intervals_text(*validation.intervals);
 }
 
+std::string ranking_of(const Ranking& ranking) {
+  if (ranking.models.empty()) return "";
+  std::string text = "| model | pairs | tau |\n|---|---|---|\n";
+  for (const ModelRanking& one : ranking.models)
+    text += fmt::format("| {} | {} | {:.2f} |\n", one.model, one.pairs, one.tau);
+  return text + fmt::format("| all | {} | {:.2f} |\n\n", ranking.pairs, ranking.tau);
+}
+
 std::string section_of(const SetResult& result) {
   constexpr std::size_t kWorst = 5;
   const CaseSet& set = result.set;
   std::string text = fmt::format("## {}\n\n{}. Source: {}. Quality {}. {}\n\n", set.name, set.title, set.source,
                                  set.quality, set.notes);
   if (!set.residues.empty()) text += set.residues + "\n\n";
-  if (!result.ranking.lowest_model.empty())
-    text += fmt::format("Ranking: tau {:.2f} over {} pairs; lowest {:.2f} ({}).\n\n", result.ranking.tau,
-                        result.ranking.pairs, result.ranking.lowest_tau, result.ranking.lowest_model);
+  text += ranking_of(result.ranking);
   text += "| row | quantity | measured | predicted | error | step, % |\n|---|---|---|---|---|---|\n";
   for (const std::size_t c : worst_cases(result, kWorst)) {
     const CaseResult& one = result.cases[c];
@@ -84,52 +87,6 @@ std::string section_of(const SetResult& result) {
     }
   }
   return text + "\n";
-}
-
-struct StepPoint {
-  double gpus, measured, predicted;
-};
-
-std::vector<StepPoint> steps_of(const SetResult& result) {
-  std::vector<StepPoint> points;
-  for (const CaseResult& one : result.cases)
-    if (const Comparison* step = one.find(Quantity::kStepTime))
-      points.push_back({static_cast<double>(one.gpus), step->measured, step->predicted});
-  return points;
-}
-
-std::string steps_plot(const Validation& validation) {
-  std::vector<Series> series;
-  double low = 1, high = 1;
-  for (const SetResult& result : validation.sets) {
-    Series one{result.set.name, {}};
-    for (const StepPoint& p : steps_of(result)) {
-      one.points.emplace_back(p.measured, p.predicted);
-      low = std::min({low, p.measured, p.predicted});
-      high = std::max({high, p.measured, p.predicted});
-    }
-    if (!one.points.empty()) series.push_back(std::move(one));
-  }
-  low = std::pow(10, std::floor(std::log10(low)));
-  high = std::pow(10, std::ceil(std::log10(high)));
-  constexpr double kTenPercent = 1.1;
-  const std::vector<Guide> guides{{{low, low}, {high, high}},
-                                  {{low, low * kTenPercent}, {high / kTenPercent, high}},
-                                  {{low * kTenPercent, low}, {high, high / kTenPercent}}};
-  return scatter_svg("Step time; lines: equal, and 10 % apart", {"measured, s", low, high, true, 1},
-                     {"predicted, s", low, high, true, 1}, series, guides);
-}
-
-std::string errors_plot(const Validation& validation) {
-  std::vector<Series> series;
-  for (const SetResult& result : validation.sets) {
-    Series one{result.set.name, {}};
-    for (const StepPoint& p : steps_of(result)) one.points.emplace_back(p.gpus, 100 * (p.predicted / p.measured - 1));
-    if (!one.points.empty()) series.push_back(std::move(one));
-  }
-  constexpr double kFewest = 1, kMost = 10'000, kWidest = 40;
-  return scatter_svg("Error of the step time by GPU count", {"GPUs", kFewest, kMost, true, 1},
-                     {"error, %", -kWidest, kWidest, false, 10}, series, {{{kFewest, 0}, {kMost, 0}}});
 }
 
 }  // namespace
@@ -144,9 +101,9 @@ std::map<std::string, std::string> as_pages(const Validation& validation) {
   for (const SetResult& result : validation.sets) page += section_of(result);
   while (page.ends_with("\n\n")) page.pop_back();
   return {{"validation.md", page},
-          {"validation/errors.svg", errors_plot(validation)},
+          {"validation/errors.svg", errors_plot(validation, false)},
           {"validation/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
-          {"validation/steps.svg", steps_plot(validation)}};
+          {"validation/steps.svg", steps_plot(validation, false)}};
 }
 
 }  // namespace foretoken::validate

@@ -66,21 +66,25 @@ std::string axes_svg(const Axis& x, const Axis& y, const Scale& to_x, const Scal
   return svg;
 }
 
-// Circles for the first round of colours, squares for the second.
-std::string mark_svg(std::size_t series, double x, double y) {
-  const std::string_view colour = kColours.at(series % kColours.size());
-  if (series < kColours.size())
-    return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\" fill-opacity=\"0.7\"/>\n", x, y,
-                       colour);
-  return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"6\" height=\"6\" fill=\"{}\" fill-opacity=\"0.7\"/>\n",
-                     x - 3, y - 3, colour);
+// Circles for the first round of colours, squares for the second, triangles for the third.
+std::string mark_svg(std::size_t series, double x, double y, const std::string& label = {}) {
+  static constexpr std::array<std::string_view, 3> kShapes{"circle", "rect", "path"};
+  const std::string_view shape = kShapes.at(series / kColours.size());
+  const std::string place = shape == "circle" ? fmt::format("cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"", x, y)
+                            : shape == "rect"
+                                ? fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"6\" height=\"6\"", x - 3, y - 3)
+                                : fmt::format("d=\"M{:.1f} {:.1f}l4 7h-8z\"", x, y - 4);
+  const std::string start =
+      fmt::format("<{} {} fill=\"{}\" fill-opacity=\"0.7\"", shape, place, kColours.at(series % kColours.size()));
+  if (label.empty()) return start + "/>\n";
+  return fmt::format("{}><title>{}</title></{}>\n", start, label, shape);
 }
 
 }  // namespace
 
 std::string scatter_svg(const std::string& title, const Axis& x, const Axis& y, const std::vector<Series>& series,
                         const std::vector<Guide>& guides) {
-  expects(series.size() <= 2 * kColours.size(), "a plot has at most sixteen series");
+  expects(series.size() <= 3 * kColours.size(), "a plot has at most 24 series");
   const Scale to_x(x, kLeft, kLeft + kSide), to_y(y, kTop + kSide, kTop);
   const double width = kLeft + kSide + kLegend, height = kTop + kSide + 50;
   std::string svg = fmt::format(
@@ -93,7 +97,10 @@ std::string scatter_svg(const std::string& title, const Axis& x, const Axis& y, 
     svg += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#888\"/>\n",
                        to_x(from.first), to_y(from.second), to_x(to.first), to_y(to.second));
   for (std::size_t s = 0; s < series.size(); ++s) {
-    for (const auto& [px, py] : series[s].points) svg += mark_svg(s, to_x(px), to_y(py));
+    for (std::size_t p = 0; p < series[s].points.size(); ++p) {
+      const auto& [px, py] = series[s].points[p];
+      svg += mark_svg(s, to_x(px), to_y(py), series[s].labels.empty() ? "" : series[s].labels[p]);
+    }
     const double row = kTop + 14 + 20 * static_cast<double>(s);
     svg += mark_svg(s, kLeft + kSide + 18, row);
     svg += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kLeft + kSide + 30, row + 4, series[s].name);

@@ -10,6 +10,7 @@ namespace foretoken::validate {
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
+  std::vector<std::string> labels{};  ///< shown over a point; empty, or one for each
 };
 
 struct Axis {

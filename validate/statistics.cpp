@@ -54,8 +54,9 @@ Ranking rank(const std::vector<Ranked>& configurations) {
       models[configurations[a].model].add(configurations[a], configurations[b]);
       all.add(configurations[a], configurations[b]);
     }
-  Ranking ranking{.pairs = all.count, .tau = all.tau(), .lowest_model = {}, .lowest_tau = 0};
+  Ranking ranking{.pairs = all.count, .tau = all.tau(), .models = {}, .lowest_model = {}, .lowest_tau = 0};
   for (const auto& [model, pairs] : models) {
+    if (pairs.count > 0) ranking.models.push_back({model, pairs.count, pairs.tau()});
     if (pairs.count < kEnoughPairs) continue;
     if (!ranking.lowest_model.empty() && pairs.tau() >= ranking.lowest_tau) continue;
     ranking.lowest_model = model;

@@ -23,10 +23,18 @@ struct Ranked {
   double measured = 0, predicted = 0;
 };
 
+/// Configurations of one model that are apart.
+struct ModelRanking {
+  std::string model;
+  std::size_t pairs = 0;
+  double tau = 0;  ///< (concordant - discordant) / pairs
+};
+
 struct Ranking {
   std::size_t pairs = 0;
-  double tau = 0;            ///< (concordant - discordant) / pairs, over all models
-  std::string lowest_model;  ///< among models with at least ten pairs; empty if there is none
+  double tau = 0;                    ///< over all models
+  std::vector<ModelRanking> models;  ///< those with at least one pair, by name
+  std::string lowest_model;          ///< among models with at least ten pairs; empty if there is none
   double lowest_tau = 0;
 };
 

@@ -35,6 +35,8 @@ std::string lines_of(const SetResult& result) {
 
 std::string worst_of(const SetResult& result, std::size_t count) {
   std::string text = fmt::format("\n{}: {}\n", result.set.name, result.set.title);
+  for (const ModelRanking& one : result.ranking.models)
+    text += fmt::format("  tau {:>5.2f}  {} pairs of {}\n", one.tau, one.pairs, one.model);
   for (const std::size_t c : worst_cases(result, count)) {
     const CaseResult& one = result.cases[c];
     const Comparison& seen = one.comparisons.front();

@@ -25,7 +25,8 @@ struct Validation {
 // Writers, at most 100 columns of text.
 [[nodiscard]] std::string as_text(const Validation& validation, std::size_t worst_rows = 3);
 [[nodiscard]] std::string as_json(const Validation& validation);
-[[nodiscard]] std::string as_csv(const Validation& validation);  ///< a line for each comparison
+[[nodiscard]] std::string as_html(const Validation& validation);  ///< one page that needs no other file
+[[nodiscard]] std::string as_csv(const Validation& validation);   ///< a line for each comparison
 
 /// The generated files, by path under docs/: validation.md, the plots it shows, and the residuals behind intervals.
 /// Precondition: every row of every set was run.

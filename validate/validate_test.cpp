@@ -90,6 +90,24 @@ TEST(Validation, JsonAndCsvHoldEveryComparison) {
   EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), values + 1);
 }
 
+TEST(Validation, TheHtmlPageNeedsNothingElseAndHoldsEveryComparison) {
+  const std::string html = as_html(everything()), csv = as_csv(everything());
+  EXPECT_THAT(html, testing::StartsWith("<!doctype html>"));
+  for (const char* elsewhere : {"<link", "src=", "@import", "url(", "https://cdn"})
+    EXPECT_THAT(html, testing::Not(HasSubstr(elsewhere)));
+  const std::string rows =
+      html.substr(html.find("<table id=\"rows\">"), html.find("<h2>Sources") - html.find("<table id=\"rows\">"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), std::count(csv.begin(), csv.end(), '\n') + 1);
+  for (const char* open : {"<table", "<svg", "<td", "<div", "<tr"}) {
+    const std::string close = std::string("</") + (open + 1);
+    std::size_t opened = 0, closed = 0;
+    for (std::size_t at = html.find(open); at != html.npos; at = html.find(open, at + 1)) ++opened;
+    for (std::size_t at = html.find(close); at != html.npos; at = html.find(close, at + 1)) ++closed;
+    EXPECT_EQ(opened, closed) << open;
+  }
+  for (const std::string& name : case_set_names()) EXPECT_THAT(html, HasSubstr("<h3>" + name));
+}
+
 TEST(Validation, EveryRowHasASourceAndAQuality) {
   for (const SetResult& result : everything().sets) {
     EXPECT_GT(result.set.source.size(), 10U) << result.set.name;
@@ -102,7 +120,7 @@ TEST(Bounds, WorseResultsAreSaid) {
   SetResult result;
   result.set.name = "s";
   result.errors = {{Quantity::kStepTime, {.count = 2, .mean = 0.04, .worst = 0.09}, {}}};
-  result.ranking = {.pairs = 12, .tau = 0.5, .lowest_model = {}};
+  result.ranking = {.pairs = 12, .tau = 0.5, .models = {}, .lowest_model = {}};
   result.false_out_of_memory = 1;
   const Bounds wide{
       {"s", {.errors = {{Quantity::kStepTime, {.mean = 0.05, .worst = 0.1}}}, .tau = 0.4, .false_out_of_memory = 1}}};
@@ -140,6 +158,10 @@ TEST(Statistics, TauCountsPairsOfOneModelThatAreApart) {
   for (int i = 1; i <= 5; ++i) two.push_back({"bad", 1.0 * i, -2.0 * i});
   EXPECT_EQ(rank(two).lowest_model, "bad");
   EXPECT_DOUBLE_EQ(rank(two).tau, 0);
+  ASSERT_EQ(rank(two).models.size(), 2U);
+  EXPECT_EQ(rank(two).models[0].model, "bad");
+  EXPECT_DOUBLE_EQ(rank(two).models[0].tau, -1);
+  EXPECT_EQ(rank(two).models[1].pairs, 10U);
 }
 
 TEST(CaseSets, WrongFilesAreComplainedAbout) {
