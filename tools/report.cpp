@@ -1,24 +1,28 @@
 // foretoken report: everything about one scenario as one HTML file.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/html/document.h"
+#include "sim/io/read_residuals.h"
 #include "sim/io/text.h"
 #include "sim/observe/critical_path.h"
 #include "tools/commands.h"
 #include "tools/near_runs.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/plan_file.h"
 #include "tools/scenario_text.h"
 #include "tools/variants.h"
 
 namespace foretoken::tools {
 namespace {
 
-constexpr std::size_t kNearRuns = 10;
+constexpr std::size_t kNearRuns = 10, kFound = 8;
 constexpr double kSensitivityPart = 0.1;
 
 struct Options {
@@ -43,17 +47,23 @@ std::string command_of(const Options& options) {
 
 int run(const Options& options) {
   OutputFile file(options.output);
-  const ScenarioSource source(options.scenario);
-  const app::Simulation base = app::simulate(source.read(options.sets));
+  std::optional<PlanFile> plan = read_plan_file(options.scenario);
+  const ScenarioSource source =
+      plan ? ScenarioSource(plan->scenario, options.scenario) : ScenarioSource(options.scenario);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  app::Simulation base = app::simulate(source.read(options.sets));
+  app::add_interval(base.metrics, base.scenario, evidence);
   html::ReportData data{.base = base,
                         .critical_path = observe::critical_path(base.step.workload, base.run),
                         .communication = observe::communication(base.scenario, base.step, base.run, base.observations),
-                        .schedules = other_schedules(source, options.sets, base.scenario),
-                        .scaling = other_sizes(source, options.sets, base.scenario),
+                        .schedules = other_schedules(source, options.sets, base.scenario, evidence),
+                        .scaling = other_sizes(source, options.sets, base.scenario, evidence),
                         .alternatives = other_decisions(source, options.sets, base),
+                        .found = found_by_search(source, options.sets, base.scenario, kFound),
                         .sensitivity_part = kSensitivityPart,
                         .sensitivity = app::sensitivities(base.scenario, kSensitivityPart),
                         .near_runs = near_runs(base.scenario, kNearRuns),
+                        .plan = plan ? std::optional(std::move(plan->plan)) : std::nullopt,
                         .command = command_of(options),
                         .version = std::string(version()),
                         .scenario_json = source.merged(options.sets)};
@@ -65,6 +75,7 @@ int run(const Options& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
+    "  foretoken plan my.json --tokens 300B --gpus 256:4096:x2 --json >plan.json; foretoken report plan.json\n"
     "  foretoken report my.json --set batch.micro=2 -o micro-2.html\n\n"
     "The file needs no network and can be read, printed and mailed as it is.\n";
 
@@ -72,9 +83,13 @@ constexpr const char* kExamples =
 
 void add_report(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("report", "Everything about one scenario as one HTML file");
+  CLI::App* command =
+      program.add_subcommand("report", "Everything about a scenario or a capacity plan as one HTML file");
   command->footer(kExamples);
-  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+  command
+      ->add_option(
+          "SCENARIO", options->scenario,
+          "Scenario file or name, or a plan of `foretoken plan --json`; - reads a scenario from standard input")
       ->required();
   command->add_option("-o,--output", options->output, "The file to write (report.html)")->type_name("FILE");
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")

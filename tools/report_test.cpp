@@ -47,6 +47,44 @@ TEST(Report, WhatDoesNotFitIsSaidAndWritten) {
   EXPECT_THAT(contents(folder.file("r.html")), HasSubstr("does not fit on 1,024"));
 }
 
+// What `foretoken plan --json` writes (docs/plan.md), two options and the keys that a report shows.
+std::string plan_json(const std::string& p90, const std::string& scenario) {
+  const std::string possible =
+      R"("configuration":{"tensor":1,"pipeline":1,"virtual_pipeline":1,"context":1,"data":8,"micro":1,"recompute":"none",
+         "sequence_parallel":false,"zero_stage":1},"expected_days":11,"p50_days":10.5,"p90_days":)" +
+      p90 +
+      R"(,"goodput":0.95,"gpu_hours":2112,"cost":5280,"energy_mwh":1.5,"scaling_efficiency":1,"meets_deadline":true,
+         "within_budget":true,"scenario":)" +
+      scenario + "}";
+  return R"({"name":"x","tokens":3e9,"deadline_days":30,"budget":null,"currency":"EUR","smallest":1,"cheapest":1,"options":[
+         {"cluster":"dgx-a100-80gb-hdr","gpus":3,"impossible":"no configuration of 3 GPUs"},
+         {"cluster":"dgx-a100-80gb-hdr","gpus":8,"impossible":null,)" +
+         possible + "]}";
+}
+constexpr const char* kPlanned = R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","gpus":8,
+    "optimizer":{"zero_stage":1},"batch":{"micro":1,"global":64,"sequence_length":4096}})";
+
+TEST(Report, APlanIsShownWithTheOptionItRecommends) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      run_foretoken({"report", folder.put("plan.json", plan_json("12", kPlanned)), "-o", folder.file("r.html")});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string page = contents(folder.file("r.html"));
+  EXPECT_THAT(page, HasSubstr("<section id=\"plan\">"));
+  EXPECT_THAT(page, HasSubstr("The cheapest: 8 GPUs of dgx-a100-80gb-hdr for 5,280 EUR."));
+  EXPECT_THAT(page, HasSubstr("no configuration of 3 GPUs"));
+  EXPECT_THAT(page, HasSubstr("llama-2-7b on 8 a100-sxm4-80gb GPUs"));
+}
+
+TEST(Report, AWrongPlanIsOneClearLine) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      run_foretoken({"report", folder.put("plan.json", plan_json("\"soon\"", kPlanned)), "-o", folder.file("r.html")});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("/options/1/p90_days: expected a number"));
+  EXPECT_THAT(folder.names(), ElementsAre("plan.json"));
+}
+
 TEST(Report, AWrongScenarioLeavesNoFile) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_foretoken({"report", "gpt3-175b-1024-a100", "--set", "gpus=7", "-o", folder.file("r.html")}).status, 2);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "sim/io/open_scenario.h"
 #include "sim/lowering/scenario.h"
@@ -15,6 +16,8 @@ class ScenarioSource {
  public:
   /// A file or a name; "-" reads all of standard input.
   explicit ScenarioSource(std::string file);
+  /// A text; `origin` is what complaints call it.
+  ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
   [[nodiscard]] lowering::Scenario read(std::span<const std::string> sets) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/base/error.h"
 
@@ -32,7 +33,7 @@ Variant empty_variant(std::string label, int gpus) {
 }
 
 Variant try_schedule(const ScenarioSource& source, std::span<const std::string> sets, const Scenario& base,
-                     const std::string& schedule, int chunks) {
+                     const std::string& schedule, int chunks, const trust::Evidence& evidence) {
   Variant variant = empty_variant(chunks > 1 ? fmt::format("{}, {} chunks", schedule, chunks) : schedule, base.gpus);
   variant.is_base = schedule == base.schedule && chunks == base.parallelism.virtual_pipeline;
   Sets more{fmt::format("schedule=\"{}\"", schedule), fmt::format("parallelism.virtual_pipeline={}", chunks)};
@@ -43,6 +44,7 @@ Variant try_schedule(const ScenarioSource& source, std::span<const std::string> 
     const des::RunResult run = des::run(step.workload.graph);
     variant.metrics = report::measure(scenario, step, observe::observe_stages(step, run),
                                       observe::memory_timelines(scenario, step, run));
+    app::add_interval(*variant.metrics, scenario, evidence);
     variant.chart = report::gantt_of(step.workload, run, variant.label);
   } catch (const ConfigError& error) {
     variant.why_not = reason(error);
@@ -106,7 +108,7 @@ std::vector<Change> changes_of(const Scenario& base) {
 }  // namespace
 
 std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const Scenario& base) {
+                                     const Scenario& base, const trust::Evidence& evidence) {
   if (base.parallelism.pipeline == 1) return {};
   std::vector<std::pair<std::string, int>> wanted{
       {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}};
@@ -114,19 +116,22 @@ std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<con
   if (std::find(wanted.begin(), wanted.end(), own) == wanted.end()) wanted.push_back(own);
   std::stable_sort(wanted.begin() + 2, wanted.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   std::vector<Variant> variants;
-  for (const auto& [schedule, chunks] : wanted) variants.push_back(try_schedule(source, sets, base, schedule, chunks));
+  for (const auto& [schedule, chunks] : wanted)
+    variants.push_back(try_schedule(source, sets, base, schedule, chunks, evidence));
   return variants;
 }
 
-std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets,
-                                 const Scenario& base) {
+std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets, const Scenario& base,
+                                 const trust::Evidence& evidence) {
   constexpr int kTimes = 8, kMostGpus = 1 << 20;
   std::vector<Variant> variants;
   const auto try_size = [&](int gpus) {
     Variant variant = empty_variant(fmt::format("{} GPUs", gpus), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      variant.metrics = app::predict(source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"})));
+      const Scenario scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      variant.metrics = app::predict(scenario);
+      app::add_interval(*variant.metrics, scenario, evidence);
     } catch (const ConfigError& error) {
       variant.why_not = reason(error);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/html/report_data.h"
+#include "sim/trust/evidence.h"
 #include "tools/scenario_text.h"
 
 namespace foretoken::tools {
@@ -13,15 +14,22 @@ namespace foretoken::tools {
 /// GPipe, 1F1B and interleaved 1F1B with two and four chunks and with the scenario's own.
 [[nodiscard]] std::vector<html::Variant> other_schedules(const ScenarioSource& source,
                                                          std::span<const std::string> sets,
-                                                         const lowering::Scenario& base);
+                                                         const lowering::Scenario& base,
+                                                         const trust::Evidence& evidence);
 
 /// An eighth to eight times the GPUs, by doublings, the batch kept: more or fewer replicas.
 [[nodiscard]] std::vector<html::Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets,
-                                                     const lowering::Scenario& base);
+                                                     const lowering::Scenario& base, const trust::Evidence& evidence);
 
 /// One decision changed at a time, the GPUs and the batch kept; the base among them, fastest first.
 [[nodiscard]] std::vector<html::Variant> other_decisions(const ScenarioSource& source,
                                                          std::span<const std::string> sets,
                                                          const app::Simulation& base);
+
+/// The `count` fastest configurations that fit, of all that the GPUs, the batch and the software allow; what the
+/// scenario states about parallelism, schedule, micro-batch, recomputation and shards is free.
+[[nodiscard]] std::vector<html::Variant> found_by_search(const ScenarioSource& source,
+                                                         std::span<const std::string> sets,
+                                                         const lowering::Scenario& base, std::size_t count);
 
 }  // namespace foretoken::tools

@@ -7,8 +7,9 @@
 
 namespace foretoken::html {
 
-std::string alternatives(const ReportData& data) {
-  if (data.alternatives.empty()) return "";
+namespace {
+
+std::string table_of(const std::vector<Variant>& variants, Seconds base) {
   Table table({{"configuration", false},
                {"step s"},
                {"to this scenario"},
@@ -17,9 +18,9 @@ std::string alternatives(const ReportData& data) {
                {"bubble"},
                {"peak GiB"},
                {"fits", false}});
-  for (const Variant& each : data.alternatives) {
+  for (const Variant& each : variants) {
     const report::Metrics& m = *each.metrics;
-    const double change = m.step_time / data.base.metrics.step_time - 1;
+    const double change = m.step_time / base - 1;
     table.add(
         {Table::text(each.label), Table::number(m.step_time.value(), report::significant(m.step_time.value())),
          Table::number(change, each.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
@@ -29,8 +30,22 @@ std::string alternatives(const ReportData& data) {
          Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
         each.is_base);
   }
-  return paragraph("One decision changed at a time, fastest first. A click on a column's head sorts by it.") +
-         table.html(true);
+  return table.html(true);
+}
+
+}  // namespace
+
+std::string alternatives(const ReportData& data) {
+  const Seconds base = data.base.metrics.step_time;
+  std::string html;
+  if (!data.found.empty())
+    html += paragraph(
+                "The fastest configurations that fit, of all that the same GPUs, batch and software allow. A click "
+                "on a column's head sorts by it.") +
+            table_of(data.found, base);
+  if (!data.alternatives.empty())
+    html += "<h3>One decision changed at a time</h3>\n" + table_of(data.alternatives, base);
+  return html;
 }
 
 }  // namespace foretoken::html

@@ -19,6 +19,7 @@ struct Section {
 };
 
 constexpr Section kSections[] = {{"verdict", "Verdict", verdict},
+                                 {"plan", "Capacity plan", plan},
                                  {"configuration", "Configuration", configuration},
                                  {"step", "Where the time goes", waterfall},
                                  {"timeline-section", "Pipeline over time", timeline},

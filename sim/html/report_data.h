@@ -35,14 +35,35 @@ struct NearRun {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
+/// One cluster and size of a capacity plan.
+struct PlanOption {
+  std::string cluster;
+  int gpus = 0;
+  std::string impossible;     ///< why there is no configuration; the rest is then empty
+  std::string configuration;  ///< "TP8 PP8 DP16, micro-batch 1"
+  double expected_days = 0, p50_days = 0, p90_days = 0, goodput = 0, gpu_hours = 0, scaling_efficiency = 0;
+  std::optional<double> cost, energy_mwh;
+  bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
+};
+
+/// A capacity plan; the report's scenario is its cheapest, else its smallest, else its first possible option.
+struct Plan {
+  double tokens = 0;
+  std::optional<double> deadline_days, budget;
+  std::string currency = "USD";
+  std::vector<PlanOption> options;
+};
+
 struct ReportData {
   const app::Simulation& base;
   std::vector<des::TaskId> critical_path;  ///< in order of time
   std::vector<observe::GroupTraffic> communication;
   std::vector<Variant> schedules, scaling, alternatives;
+  std::vector<Variant> found;  ///< by a search of all configurations, fastest first
   double sensitivity_part = 0.1;
   std::vector<app::Sensitivity> sensitivity;
   std::vector<NearRun> near_runs;  ///< nearest first
+  std::optional<Plan> plan;
   std::string command, version;
   std::string scenario_json;  ///< the question, overrides applied
 };

@@ -1,7 +1,8 @@
 // The same job on fewer and on more GPUs: throughput, days, cost.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <optional>
+#include <utility>
 
 #include "sim/html/line_chart.h"
 #include "sim/html/markup.h"
@@ -17,14 +18,24 @@ std::string hint(const Variant& variant, const std::string& value) {
   return fmt::format("{} GPUs: {}", report::whole(variant.gpus), value);
 }
 
+// What a value does when the step takes longer.
+enum class WithTime { kGrows, kShrinks };
+
+// The interval of a value that is in proportion to the step time, or to one over it.
+std::optional<std::pair<double, double>> interval_of(const Metrics& m, double value, WithTime with) {
+  if (!m.interval) return std::nullopt;
+  const double low = m.interval->low / m.step_time, high = m.interval->high / m.step_time;
+  return with == WithTime::kGrows ? std::pair(value * low, value * high) : std::pair(value / high, value / low);
+}
+
 template <class Value, class Words>
-Curve curve_of(const ReportData& data, std::string_view style, Value value, Words words) {
+Curve curve_of(const ReportData& data, std::string_view style, WithTime with, Value value, Words words) {
   Curve curve{.style = style, .points = {}};
   for (const Variant& each : data.scaling)
     if (each.metrics)
       curve.points.push_back({.x = static_cast<double>(each.gpus),
                               .y = value(*each.metrics),
-                              .interval = {},
+                              .interval = interval_of(*each.metrics, value(*each.metrics), with),
                               .hint = hint(each, words(*each.metrics)),
                               .is_marked = each.is_base});
   return curve;
@@ -32,7 +43,7 @@ Curve curve_of(const ReportData& data, std::string_view style, Value value, Word
 
 std::string throughput_chart(const ReportData& data) {
   Curve measured = curve_of(
-      data, "s1", [](const Metrics& m) { return m.tokens_per_s; },
+      data, "s1", WithTime::kShrinks, [](const Metrics& m) { return m.tokens_per_s; },
       [](const Metrics& m) { return report::significant(m.tokens_per_s) + " tokens/s"; });
   Curve ideal{.style = "ideal", .points = {}};
   for (const CurvePoint& p : measured.points)
@@ -48,7 +59,7 @@ std::string days_chart(const ReportData& data) {
   return line_chart({.title = "Days of the whole run",
                      .x_title = "GPUs",
                      .curves = {curve_of(
-                         data, "s1", [](const Metrics& m) { return m.run->days; },
+                         data, "s1", WithTime::kGrows, [](const Metrics& m) { return m.run->days; },
                          [](const Metrics& m) { return report::days_text(m.run->days); })},
                      .logarithmic_y = true,
                      .y_label = [](double y) { return report::plain(y); }});
@@ -58,7 +69,7 @@ std::string cost_chart(const ReportData& data, const std::string& currency) {
   return line_chart({.title = "Cost of the whole run, " + currency,
                      .x_title = "GPUs",
                      .curves = {curve_of(
-                         data, "s2", [](const Metrics& m) { return *m.run->cost; },
+                         data, "s2", WithTime::kGrows, [](const Metrics& m) { return *m.run->cost; },
                          [](const Metrics& m) { return in_words3(*m.run->cost) + ' ' + m.run->currency; })},
                      .logarithmic_y = false,
                      .y_label = in_words3});
@@ -68,7 +79,7 @@ std::string mfu_chart(const ReportData& data) {
   return line_chart({.title = "MFU",
                      .x_title = "GPUs",
                      .curves = {curve_of(
-                         data, "s2", [](const Metrics& m) { return m.mfu; },
+                         data, "s2", WithTime::kShrinks, [](const Metrics& m) { return m.mfu; },
                          [](const Metrics& m) { return report::percent(m.mfu); })},
                      .logarithmic_y = false,
                      .y_label = [](double y) { return report::plain(100 * y) + " %"; }});
@@ -120,7 +131,8 @@ std::string scaling(const ReportData& data) {
   if (known < 2) return "";
   std::string html = paragraph(
       "The same batch on fewer and on more GPUs: more replicas, each with fewer micro-batches. Efficiency is tokens a "
-      "second and GPU relative to the smallest cluster shown. The ringed point is this scenario.");
+      "second and GPU relative to the smallest cluster shown. The ringed point is this scenario; bands hold nine in "
+      "ten runs.");
   html += "<div class=\"pair\">\n" + throughput_chart(data);
   const auto& run = data.base.metrics.run;
   if (run) html += days_chart(data);

@@ -8,6 +8,7 @@
 namespace foretoken::html {
 
 [[nodiscard]] std::string verdict(const ReportData& data);
+[[nodiscard]] std::string plan(const ReportData& data);
 [[nodiscard]] std::string configuration(const ReportData& data);
 [[nodiscard]] std::string waterfall(const ReportData& data);
 [[nodiscard]] std::string timeline(const ReportData& data);

@@ -19,6 +19,11 @@ std::string tile(std::string_view label, std::string_view value, std::string_vie
                      escaped(label), escaped(value), escaped(note));
 }
 
+// Ends of the interval, relative to the prediction.
+double low(const Metrics& m) { return m.interval->low / m.step_time; }
+double high(const Metrics& m) { return m.interval->high / m.step_time; }
+std::string percent_of_runs(const Metrics& m) { return fmt::format("{:g} % of runs", 100 * m.interval->level); }
+
 std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const lowering::Scenario& scenario = data.base.scenario;
@@ -30,9 +35,13 @@ std::string sentence(const ReportData& data) {
   if (!m.run)
     return fmt::format("{} on {} takes {} a step, {} tokens a second.", scenario.model.name, machine,
                        report::time_text(m.step_time), report::significant(m.tokens_per_s, 3));
+  const std::string within = m.interval ? fmt::format(" ({} between {} and {})", percent_of_runs(m),
+                                                      report::significant(m.run->days * low(m), 3),
+                                                      report::significant(m.run->days * high(m), 3))
+                                        : "";
   const std::string cost = m.run->cost ? fmt::format(" and costs {} {}", in_words3(*m.run->cost), m.run->currency) : "";
-  return fmt::format("Training {} on {} tokens with {} takes {}{}.", scenario.model.name,
-                     report::in_words(m.run->tokens), machine, report::days_text(m.run->days), cost);
+  return fmt::format("Training {} on {} tokens with {} takes {}{}{}.", scenario.model.name,
+                     report::in_words(m.run->tokens), machine, report::days_text(m.run->days), within, cost);
 }
 
 // How far the nearest measured runs were missed: the reader's error bar.
@@ -56,8 +65,10 @@ std::string verdict(const ReportData& data) {
                fmt::format("{} of {} GiB on the fullest GPU", report::gib(used), report::gib(m.memory.capacity)),
                m.memory.fits ? "good" : "bad");
   html += tile("Step", report::time_text(m.step_time),
-               fmt::format("{} sequences of {} tokens", report::whole(static_cast<double>(batch.global)),
-                           report::whole(static_cast<double>(batch.sequence_length))));
+               m.interval ? fmt::format("{} from {} to {}", percent_of_runs(m), report::time_text(m.interval->low),
+                                        report::time_text(m.interval->high))
+                          : fmt::format("{} sequences of {} tokens", report::whole(static_cast<double>(batch.global)),
+                                        report::whole(static_cast<double>(batch.sequence_length))));
   html += tile("Throughput", fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
                fmt::format("{} tokens/s per GPU", report::significant(m.tokens_per_s_per_gpu, 3)));
   html += tile("MFU", report::percent(m.mfu),
@@ -75,6 +86,7 @@ std::string verdict(const ReportData& data) {
                fmt::format("of the pipeline's time; {} of the work, ideal {}", report::percent(m.bubble_fraction),
                            report::percent(m.ideal_bubble_fraction)));
   html += trust_tile(data) + "</dl>\n";
+  if (m.interval) html += paragraph("The interval rests on " + m.interval->words + ".", "remark under");
   if (!m.memory.advice.empty()) html += paragraph("To make it fit: " + m.memory.advice + ".", "callout");
   for (const std::string& warning : m.warnings) html += paragraph(warning, "callout");
   return html;

@@ -1,6 +1,12 @@
-// Where the time of a step goes, part after part.
+// From the ideal step to the predicted one: what each shortcoming of a real run adds.
+#include "sim/report/waterfall.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/html/markup.h"
@@ -12,54 +18,78 @@ namespace foretoken::html {
 namespace {
 
 struct Part {
-  std::string_view name, style;
+  std::string name;
+  std::string_view style;
   Seconds time;
 };
 
-std::vector<Part> parts_of(const report::TimeSplit& t) {
-  const Part all[] = {{"compute", "c-compute", t.compute},
-                      {"tensor-parallel communication", "c-tensor", t.tensor_parallel_comm},
-                      {"context-parallel communication", "c-context", t.context_parallel_comm},
-                      {"pipeline communication", "c-pipeline", t.pipeline_comm},
-                      {"data-parallel communication", "c-data", t.data_parallel_comm},
-                      {"optimizer", "c-step", t.optimizer},
-                      {"bubble: waits for a stage", "c-bubble", t.bubble},
-                      {"host", "c-host", t.host},
-                      {"other", "c-other", t.other}};
-  std::vector<Part> parts;
-  for (const Part& part : all)
-    if (part.time > Seconds(0)) parts.push_back(part);
+std::string_view style_of(std::string_view key) {
+  constexpr std::pair<std::string_view, std::string_view> kStyles[] = {{"tensor_parallel_comm", "c-tensor"},
+                                                                       {"context_parallel_comm", "c-context"},
+                                                                       {"bubble", "c-bubble"},
+                                                                       {"pipeline_comm", "c-pipeline"},
+                                                                       {"data_parallel_comm", "c-data"},
+                                                                       {"optimizer", "c-step"},
+                                                                       {"host", "c-host"},
+                                                                       {"other", "c-other"}};
+  for (const auto& [name, style] : kStyles)
+    if (name == key) return style;
+  return "c-compute pale";  // what computing takes beyond the ideal
+}
+
+std::vector<Part> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
+  std::vector<Part> parts{{fmt::format("operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)), "c-compute",
+                           des::to_seconds(fall.ideal)}};
+  for (const report::WaterfallStep& each : fall.steps) {
+    const std::string name = each.key == "bubble"      ? "bubble: waits for a stage"
+                             : each.key == "attention" ? "attention, to all scores at peak"
+                                                       : each.words;
+    if (each.time != des::Duration{}) parts.push_back({name, style_of(each.key), des::to_seconds(each.time)});
+  }
   return parts;
+}
+
+// How far to the right any part reaches: before a part that saves time the sum is longer than the step.
+double reach(const std::vector<Part>& parts) {
+  double sum = 0, most = 0;
+  for (const Part& part : parts) most = std::max(most, sum += part.time.value());
+  return most;
+}
+
+std::string signed_time(Seconds time, bool is_first) {
+  if (time < Seconds(0)) return "-" + report::time_text(-1 * time);
+  return (is_first ? "" : "+") + report::time_text(time);
 }
 
 }  // namespace
 
 std::string waterfall(const ReportData& data) {
-  constexpr double kWidth = 1000, kLabel = 250, kRow = 30, kBar = 18, kNumbers = 130;
-  const Seconds step = data.base.metrics.step_time;
-  const std::vector<Part> parts = parts_of(data.base.metrics.time);
-  const double scale = (kWidth - kLabel - kNumbers) / step.value();
-  Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "Step time, part by part");
-  double y = 4;
-  Seconds before;
+  constexpr double kWidth = 1000, kLabel = 270, kRow = 28, kBar = 17, kNumbers = 150;
+  const report::Metrics& m = data.base.metrics;
+  const report::Waterfall fall = report::waterfall_of(data.base.scenario, data.base.step, data.base.observations);
+  const std::vector<Part> parts = parts_of(fall, m);
+  const double scale = (kWidth - kLabel - kNumbers) / reach(parts);
+  Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "From the ideal step to the predicted one");
+  double y = 4, before = 0;
   for (const Part& part : parts) {
-    const double x = kLabel + before.value() * scale, width = part.time.value() * scale;
-    svg.text("", kLabel - 12, y + kBar - 4.5, "end", part.name);
-    svg.rect(part.style, x, y, std::max(width, 0.8), kBar,
-             fmt::format("{}: {}, {}", part.name, report::time_text(part.time), report::percent(part.time / step)));
-    before += part.time;
-    svg.line("guide", x + width, y + kBar, x + width, y + kRow);
-    svg.text("num", kWidth - 62, y + kBar - 4.5, "end", report::time_text(part.time));
-    svg.text("num dim", kWidth, y + kBar - 4.5, "end", report::percent(part.time / step));
+    const double after = before + part.time.value(), share = part.time / m.step_time;
+    const std::string time = signed_time(part.time, &part == &parts.front());
+    svg.text("", kLabel - 12, y + kBar - 4, "end", part.name);
+    svg.rect(part.style, kLabel + std::min(before, after) * scale, y, std::max(std::abs(after - before) * scale, 0.8),
+             kBar, escaped(fmt::format("{}: {}, {}", part.name, time, report::percent(share))));
+    svg.line("guide", kLabel + after * scale, y + kBar, kLabel + after * scale, y + kRow);
+    svg.text("num", kWidth - 66, y + kBar - 4, "end", time);
+    svg.text("num dim", kWidth, y + kBar - 4, "end", report::percent(share));
+    before = after;
     y += kRow;
   }
-  svg.line("axis", kLabel, y - 5, kWidth, y - 5);
-  svg.text("strong", kLabel - 12, y + kBar - 2, "end", "step");
-  svg.text("num strong", kWidth - 62, y + kBar - 2, "end", report::time_text(step));
-  return paragraph(fmt::format("The timeline of one GPU of stage {}, the busiest. Every instant counts once: compute "
-                               "before communication before waiting. One layer alone takes {} forward and {} backward.",
-                               data.base.observations.busiest_stage, report::time_text(data.base.metrics.layer_forward),
-                               report::time_text(data.base.metrics.layer_backward))) +
+  svg.line("axis", kLabel, y - 4, kWidth, y - 4);
+  svg.text("strong", kLabel - 12, y + kBar - 1, "end", "step");
+  svg.text("num strong", kWidth - 66, y + kBar - 1, "end", report::time_text(m.step_time));
+  return paragraph(fmt::format("From the model's operations at the GPU's dense peak, the step at 100 % MFU, to the "
+                               "predicted step: the timeline of one GPU of stage {}, the busiest, and what nothing "
+                               "hides. One layer alone takes {} forward and {} backward.",
+                               fall.stage, report::time_text(m.layer_forward), report::time_text(m.layer_backward))) +
          svg.take();
 }
 

@@ -1,0 +1,126 @@
+// A capacity plan: clusters and sizes against deadline and budget.
+#include <fmt/format.h>
+
+#include <map>
+#include <vector>
+
+#include "sim/html/line_chart.h"
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/report/number.h"
+
+namespace foretoken::html {
+namespace {
+
+std::string words_of(const PlanOption& option) {
+  return fmt::format("{} GPUs of {}", report::whole(option.gpus), option.cluster);
+}
+
+std::string conclusion(const Plan& plan) {
+  std::string text = fmt::format("{} tokens", report::in_words(plan.tokens));
+  if (plan.deadline_days) text += fmt::format(", within {}", report::days_text(*plan.deadline_days));
+  if (plan.budget) text += fmt::format(", for at most {} {}", in_words3(*plan.budget), plan.currency);
+  text += ". ";
+  const PlanOption *smallest = nullptr, *cheapest = nullptr;
+  for (const PlanOption& option : plan.options) {
+    if (option.is_smallest) smallest = &option;
+    if (option.is_cheapest) cheapest = &option;
+  }
+  if (smallest == nullptr && cheapest == nullptr) return text + "No cluster and size considered meets this.";
+  if (smallest != nullptr)
+    text += fmt::format("The smallest that does: {}, done in {} with nine chances in ten. ", words_of(*smallest),
+                        report::days_text(smallest->p90_days));
+  if (cheapest != nullptr && cheapest->cost)
+    text += fmt::format("The cheapest: {} for {} {}.", words_of(*cheapest), in_words3(*cheapest->cost), plan.currency);
+  return text;
+}
+
+// Curves of one value by size, one for each cluster; at most two clusters are drawn.
+template <class Value>
+std::string chart(const Plan& plan, const std::string& title, Value point_of) {
+  std::map<std::string, Curve> curves;
+  std::vector<std::string> order;
+  for (const PlanOption& option : plan.options) {
+    if (!option.impossible.empty()) continue;
+    std::optional<CurvePoint> point = point_of(option);
+    if (!point) continue;
+    if (!curves.contains(option.cluster)) order.push_back(option.cluster);
+    curves[option.cluster].points.push_back(std::move(*point));
+  }
+  if (order.empty() || order.size() > 2) return "";
+  LineChart drawing{.title = title, .x_title = "GPUs", .curves = {}, .logarithmic_y = true, .y_label = in_words3};
+  for (std::size_t c = 0; c < order.size(); ++c) {
+    curves[order[c]].style = c == 0 ? "s1" : "s2";
+    drawing.curves.push_back(curves[order[c]]);
+  }
+  return line_chart(drawing);
+}
+
+std::string charts(const Plan& plan) {
+  const auto days = [](const PlanOption& option) {
+    return std::optional(
+        CurvePoint{.x = static_cast<double>(option.gpus),
+                   .y = option.p50_days,
+                   .interval = std::pair(option.p50_days, option.p90_days),
+                   .hint = fmt::format("{}: P50 {}, P90 {}", words_of(option), report::days_text(option.p50_days),
+                                       report::days_text(option.p90_days)),
+                   .is_marked = option.is_smallest});
+  };
+  const auto cost = [&](const PlanOption& option) -> std::optional<CurvePoint> {
+    if (!option.cost) return std::nullopt;
+    return CurvePoint{.x = static_cast<double>(option.gpus),
+                      .y = *option.cost,
+                      .interval = {},
+                      .hint = fmt::format("{}: {} {}", words_of(option), in_words3(*option.cost), plan.currency),
+                      .is_marked = option.is_cheapest};
+  };
+  return "<div class=\"pair\">\n" + chart(plan, "Days, P50 to P90", days) +
+         chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
+}
+
+}  // namespace
+
+std::string plan(const ReportData& data) {
+  if (!data.plan) return "";
+  const Plan& plan = *data.plan;
+  Table table({{"cluster", false},
+               {"GPUs"},
+               {"configuration", false},
+               {"P50 days"},
+               {"P90 days"},
+               {"goodput"},
+               {"efficiency"},
+               {plan.currency},
+               {"MWh"},
+               {"meets", false}});
+  for (const PlanOption& option : plan.options) {
+    const Table::Cell cluster = Table::text(option.cluster),
+                      gpus = Table::number(option.gpus, report::whole(option.gpus));
+    if (!option.impossible.empty()) {
+      table.add({cluster, gpus, Table::text(option.impossible)});
+      continue;
+    }
+    const bool meets = option.meets_deadline && option.within_budget;
+    table.add({cluster, gpus, Table::text(option.configuration),
+               Table::number(option.p50_days, report::significant(option.p50_days, 3)),
+               Table::number(option.p90_days, report::significant(option.p90_days, 3)),
+               Table::number(option.goodput, report::percent(option.goodput)),
+               Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
+               option.cost ? Table::number(*option.cost, in_words3(*option.cost)) : Table::text("n/a"),
+               option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
+                                 : Table::text("n/a"),
+               Table::text(!option.meets_deadline  ? "too late"
+                           : !option.within_budget ? "too dear"
+                           : meets                 ? "yes"
+                                                   : "no")},
+              option.is_smallest || option.is_cheapest);
+  }
+  return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
+         paragraph(
+             "P50 and P90: half and nine in ten of runs with failures and checkpoints are done by then, if the "
+             "predicted step time is right. Energy: GPUs at their TDP, times PUE. The sections below are about "
+             "the cheapest option that meets the plan, else the smallest, else the first possible one.",
+             "remark");
+}
+
+}  // namespace foretoken::html

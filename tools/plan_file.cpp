@@ -1,0 +1,97 @@
+// Capacity plans read back. Keys that a report does not show are passed over: plans may say more.
+#include "tools/plan_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/io/document.h"
+#include "sim/io/node.h"
+#include "sim/io/text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using io::Node;
+
+std::string words_of(const Node& found) {
+  std::string words = fmt::format("TP{} PP{}", found.whole("tensor"), found.whole("pipeline"));
+  if (const auto chunks = found.whole("virtual_pipeline"); chunks > 1) words += fmt::format(" VPP{}", chunks);
+  if (const auto context = found.whole("context"); context > 1) words += fmt::format(" CP{}", context);
+  words += fmt::format(" DP{}, micro-batch {}, recompute {}", found.whole("data"), found.whole("micro"),
+                       found.text("recompute"));
+  if (found.boolean("sequence_parallel")) words += ", sequence parallel";
+  if (const auto stage = found.whole("zero_stage", {.low = 0}); stage > 0) words += fmt::format(", ZeRO {}", stage);
+  return words;
+}
+
+html::PlanOption read_option(const Node& node) {
+  html::PlanOption option{.cluster = node.text("cluster"),
+                          .gpus = node.positive_int("gpus"),
+                          .impossible = node.text_or("impossible", ""),
+                          .configuration = {},
+                          .cost = {},
+                          .energy_mwh = {}};
+  if (!option.impossible.empty()) return option;
+  option.configuration = words_of(node.object("configuration"));
+  option.expected_days = node.number("expected_days", io::kPositive);
+  option.p50_days = node.number("p50_days", io::kPositive);
+  option.p90_days = node.number("p90_days", io::kPositive);
+  option.goodput = node.number("goodput", io::kNonNegative);
+  option.gpu_hours = node.number("gpu_hours", io::kNonNegative);
+  option.scaling_efficiency = node.number("scaling_efficiency", io::kNonNegative);
+  option.cost = node.find_number("cost", io::kPositive);
+  option.energy_mwh = node.find_number("energy_mwh", io::kNonNegative);
+  option.meets_deadline = node.boolean("meets_deadline");
+  option.within_budget = node.boolean("within_budget");
+  return option;
+}
+
+// Place of the option that `key` names.
+std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
+  const auto place = root.find_whole(key, {.low = 0, .high = static_cast<std::int64_t>(options) - 1});
+  return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
+}
+
+PlanFile read(const Node& root) {
+  PlanFile file{.plan = {.tokens = root.number("tokens", io::kPositive),
+                         .deadline_days = root.find_number("deadline_days", io::kPositive),
+                         .budget = root.find_number("budget", io::kPositive),
+                         .currency = root.text_or("currency", "USD"),
+                         .options = {}},
+                .scenario = {}};
+  const std::vector<Node> options = root.array("options");
+  std::optional<std::size_t> about;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    file.plan.options.push_back(read_option(options[i].as_object()));
+    if (!about && file.plan.options.back().impossible.empty()) about = i;
+  }
+  const auto smallest = chosen(root, "smallest", options.size()), cheapest = chosen(root, "cheapest", options.size());
+  if (smallest) file.plan.options[*smallest].is_smallest = true;
+  if (cheapest) file.plan.options[*cheapest].is_cheapest = true;
+  if (smallest) about = smallest;
+  if (cheapest) about = cheapest;
+  if (!about)
+    root.complain("options", "expected an option with a configuration, found none; there is nothing to report on");
+  else
+    file.scenario = options[*about].object("scenario").value().dump();
+  return file;
+}
+
+}  // namespace
+
+std::optional<PlanFile> read_plan_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  io::Findings findings;
+  const std::optional<io::Document> document = io::document_from_file(path, findings);
+  if (!document || !document->value.is_object() || !document->value.contains("options")) return std::nullopt;
+  PlanFile file = read(document->root(findings));
+  findings.throw_if_wrong();
+  return file;
+}
+
+}  // namespace foretoken::tools
