@@ -31,7 +31,11 @@ function(foretoken_room NAME)
     target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${NAME}_test PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_compile_options(${NAME}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are built more often than they run
-    gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}.")
+    set(LABEL "")
+    if(FORETOKEN_SLOW_TESTS)  # set by a room whose tests the sanitizers would take minutes for
+      set(LABEL PROPERTIES LABELS slow)
+    endif()
+    gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}." ${LABEL})
   endif()
   if(BENCHES AND FORETOKEN_BENCHMARKS)
     add_executable(${NAME}_bench ${BENCHES})

@@ -1,9 +1,15 @@
 // The commands below `foretoken calibrate`.
 #pragma once
 
+#include <string>
+
+#include "calibration/import/samples.h"
 #include "tools/commands.h"
 
 namespace foretoken::tools {
+
+/// "600 matrix products, 96 collectives"; "nothing".
+[[nodiscard]] std::string counts_of(const measured::Samples& samples);
 
 void add_calibrate_import(CLI::App& calibrate, Action& chosen);
 void add_calibrate_fit(CLI::App& calibrate, Action& chosen);

@@ -23,21 +23,6 @@ struct Options {
   int ranks = 0, ranks_per_node = 0;
 };
 
-// "35742 products, 96 collectives"
-std::string counts_of(const measured::Samples& samples) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::size_t count, const char* what) {
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
-  };
-  add(samples.gemms.size(), "matrix products");
-  add(samples.kernels.size(), "memory-bound kernels");
-  add(samples.attention.size(), "attention kernels");
-  add(samples.collectives.size(), "collectives");
-  add(samples.host.size(), "host costs");
-  add(samples.clocks.size(), "instants of long runs");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 int write(const measured::Samples& samples, const Options& options) {
   for (const std::string& note : samples.notes) print_error("note: " + note);
   const std::string lines = measured::write_lines(samples);
@@ -141,6 +126,20 @@ void add_samples(CLI::App& import, Action& chosen) {
 }
 
 }  // namespace
+
+std::string counts_of(const measured::Samples& samples) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(samples.gemms.size(), "matrix products");
+  add(samples.kernels.size(), "memory-bound kernels");
+  add(samples.attention.size(), "attention kernels");
+  add(samples.collectives.size(), "collectives");
+  add(samples.host.size(), "host costs");
+  add(samples.clocks.size(), "instants of long runs");
+  return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
+}
 
 void add_calibrate_import(CLI::App& calibrate, Action& chosen) {
   CLI::App* command = calibrate.add_subcommand("import", "Measurements of others as samples: JSON lines");

@@ -96,6 +96,7 @@ TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
     gpu["peak_tflops"] = {{"bf16", 100}};
     return gpu.dump();
   }());
+  const std::string few = folder.put("few.csv", "m,n,k,time_us\n1,64,64,3\n3,64,64,3\n");
   const std::string file = out.file("x");
   const std::vector<Wrong> wrong = {
       {"a word for a number", {"calibrate", "import", "gemm", csv, "-o", file}, "bad.csv:3: k: expected a number"},
@@ -109,6 +110,9 @@ TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
       {"another GPU's datasheet",
        {"calibrate", "fit", "--gpu", slow, kProducts, "-o", file},
        "times the dense rate of 100 TFLOP/s"},
+      {"too few samples",
+       {"calibrate", "fit", "--gpu", "h100-sxm5-80gb", few, "-o", file},
+       "expected samples enough for at least one part, found 2 matrix products"},
       {"no out", {"calibrate", "fit", "--gpu", "mystery", kProducts}, "--out is required"},
       {"no such profile", {"calibrate", "show", "h100"}, "unknown profile \"h100\""},
   };

@@ -20,6 +20,7 @@
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
+#include "sim/cost/parts.h"
 
 namespace foretoken::fit {
 namespace {
@@ -200,6 +201,19 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   fit_host(profile, samples);
   profile.notes = notes_of(profile);
   return profile;
+}
+
+bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base) {
+  std::set<std::string> known;
+  for (const cost::Part& part : cost::parts_of(base))
+    for (const cost::Evidence& evidence : part.evidence) known.insert(evidence.source);
+  for (const cost::Part& part : cost::parts_of(profile))
+    for (const cost::Evidence& evidence : part.evidence) {
+      const bool fitted =
+          evidence.provenance == cost::Provenance::kMeasured || evidence.provenance == cost::Provenance::kFitted;
+      if (fitted && !known.contains(evidence.source)) return true;
+    }
+  return false;
 }
 
 std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,

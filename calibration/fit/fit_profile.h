@@ -28,6 +28,9 @@ struct FitRequest {
 /// ConfigError when products ran faster than the datasheet's peak.
 [[nodiscard]] cost::Profile fit_profile(measured::Samples samples, const FitRequest& request);
 
+/// Whether any part of `profile` was fitted on samples rather than lent by `base`.
+[[nodiscard]] bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base);
+
 /// A profile that could lend, with its GPU's datasheet.
 struct Candidate {
   cost::Profile profile;
