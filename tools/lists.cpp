@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/read_cluster.h"
+#include "sim/report/fabric_svg.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/options.h"
@@ -59,6 +61,43 @@ int show(const Described& described, const std::string& name, bool json, const s
   return 0;
 }
 
+// What to show, and how.
+struct Shown {
+  std::string name, colour, svg, dot;
+  bool json = false;
+  int nodes = 2;
+};
+
+// Drawings of a cluster, when asked for.
+void draw(const Described& described, const Shown& shown) {
+  if (shown.svg.empty() && shown.dot.empty()) return;
+  const io::Document document = open(described, shown.name);
+  io::Findings findings;
+  const net::Cluster cluster = io::read_cluster(document.root(findings));
+  findings.throw_if_wrong();
+  const net::Fabric fabric(cluster, shown.nodes);
+  const std::string title =
+      fmt::format("{}, {} node{}", cluster.name, shown.nodes, shown.nodes == 1 ? "" : "s");
+  const auto write = [](const std::string& path, const std::string& text) {
+    if (path.empty()) return;
+    OutputFile file(path);
+    file.write(text);
+    file.finish();
+    file.commit();
+  };
+  write(shown.svg, report::fabric_svg(fabric, title));
+  write(shown.dot, report::fabric_dot(fabric, title));
+}
+
+void add_drawing_options(CLI::App& command, Shown& shown) {
+  constexpr int kMostNodes = 64;  // more is no drawing
+  command.add_option("--svg", shown.svg, "Write a drawing of nodes and network")->type_name("FILE");
+  command.add_option("--dot", shown.dot, "Write the same as a GraphViz graph")->type_name("FILE");
+  command.add_option("--nodes", shown.nodes, "Nodes to draw (default 2)")
+      ->check(whole_number(1, kMostNodes))
+      ->type_name("N");
+}
+
 void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
   const auto described = std::make_shared<Described>(kind);
   CLI::App* command = program.add_subcommand(std::string(kind.command), std::string(kind.about));
@@ -68,16 +107,16 @@ void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
   listing->callback(
       [&chosen, described, names_only] { chosen = [described, names_only] { return list(*described, *names_only); }; });
   CLI::App* showing = command->add_subcommand("show", "One of them with all its values and their source");
-  struct Shown {
-    std::string name, colour;
-    bool json = false;
-  };
   const auto shown = std::make_shared<Shown>();
   showing->add_option("NAME", shown->name, "A name of the list, or a file")->required();
   showing->add_flag("--json", shown->json, "The file's JSON, with its bases merged in");
   add_colour_option(*showing, shown->colour);
+  if (kind.command == "clusters") add_drawing_options(*showing, *shown);
   showing->callback([&chosen, described, shown] {
-    chosen = [described, shown] { return show(*described, shown->name, shown->json, shown->colour); };
+    chosen = [described, shown] {
+      draw(*described, *shown);
+      return show(*described, shown->name, shown->json, shown->colour);
+    };
   });
   command->footer(fmt::format("Examples:\n  foretoken {0} list\n  foretoken {0} show NAME\n", kind.command));
 }

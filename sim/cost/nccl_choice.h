@@ -1,0 +1,96 @@
+// NCCL's own choice of algorithm and protocol, and the time it expects: what serves systems that nobody has measured.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/base/placement.h"
+
+namespace foretoken::cost {
+
+enum class NcclAlgorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat };
+enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
+enum class NcclArchitecture : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+[[nodiscard]] std::string_view name_of(NcclAlgorithm algorithm);  ///< as NCCL_ALGO spells it
+[[nodiscard]] std::string_view name_of(NcclProtocol protocol);    ///< as NCCL_PROTO spells it
+
+/// The constants of one version of NCCL (src/graph/tuning.cc at its tag); microseconds and GB/s as there.
+struct NcclTuning {
+  using ByProtocol = std::array<double, 3>;
+  using Rates = std::vector<std::array<double, 3>>;  ///< [architecture, or CPU][1, 2, 3 or more nodes]; empty: no limit
+  std::string version;
+  std::map<NcclAlgorithm, ByProtocol> base, nvlink_hop, pci_hop, network_hop;
+  std::array<std::vector<double>, 3> tree_correction;  ///< [protocol][log2(bytes / 64)]
+  Rates ll_max, ring_ll128, tree_ll128, tree, nvls_tree;
+  std::array<double, 4> nvlink_per_link{};
+  std::optional<double> ampere_bus_cap, pat_fraction;
+  double ring_ll = 0.5, ring_ll_one_node = 0.5, ring_ll128_fraction = 0.92, ring_ll128_one_gpu_a_node = 0.92;
+  double tree_fraction = 0.92, tree_ll128_across_nodes = 0.9375, plain_tree = 1;
+  double ll_hop_factor = 1, plateau_before_ampere = 1.9, plateau = 1.4;
+  bool ring_extra_network_steps = false, network_overhead_floor = true, plateau_counts_channels = true;
+  bool one_gpu_a_node_uses_tree_latency = false, nvls_tree_corrected_on_blackwell = false, nvls_gathers = false;
+  char nvls_model = '-';                                 ///< 'A' to 'D', or '-': no NVLS
+  std::optional<std::array<double, 2>> nvls_efficiency;  ///< Hopper, Blackwell
+};
+
+/// Channels of one algorithm and the rate of each inside a node and between nodes (GB/s), as NCCL's search finds them.
+struct NcclGraph {
+  int channels = 0;
+  double inside = 0, between = 0;
+};
+
+/// A communicator's platform.
+struct NcclPlatform {
+  NcclArchitecture architecture = NcclArchitecture::kAmpere;
+  bool amd_cpu = false;
+  bool nvlink = true;
+  bool plain_tree = false;                    ///< pattern "tree": one NIC a node serves both directions
+  int channels = 0;                           ///< at run time
+  std::map<NcclAlgorithm, NcclGraph> graphs;  ///< ring, tree and, where the hardware has it, NVLS
+};
+
+/// What NCCL's search finds on nodes of this kind: GPUs under one NVLink switch (or with PCIe alone), NICs beside them.
+/// Rules restated from src/graph/search.cc, topo.h; `link` is nvlink_per_link of the version. The CPU is taken for AMD
+/// on Ampere (DGX A100) and for another elsewhere.
+[[nodiscard]] NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links, int nodes,
+                                         int ranks_a_node, const NcclTuning& tuning);
+
+/// One way of doing a collective.
+struct NcclOption {
+  NcclAlgorithm algorithm;
+  NcclProtocol protocol;
+  double latency_us = 0;
+  double bandwidth = 0;  ///< GB/s of NCCL's bytes: per rank for all-reduce and broadcast, in all for gather and scatter
+};
+
+/// Everything that NCCL can choose from, in the order of algorithms and protocols.
+/// Precondition: kind is no all-to-all; ranks divide evenly over nodes.
+[[nodiscard]] std::vector<NcclOption> nccl_options(CollectiveKind kind, int ranks, int nodes,
+                                                   const NcclPlatform& platform, const NcclTuning& tuning);
+
+/// The choice, and the time NCCL expects.
+struct NcclChoice {
+  NcclOption option;
+  Seconds time;
+};
+[[nodiscard]] NcclChoice nccl_choice(Bytes payload, CollectiveKind kind, int ranks, int nodes,
+                                     const NcclPlatform& platform, const NcclTuning& tuning);
+
+/// The time that is to be expected of that choice. NCCL's own estimate is a chooser's: too fast for few ranks and
+/// between 1 and 256 MiB. Two numbers an architecture, fitted on all its public tables together, mend it from 16 MiB
+/// up:
+///
+///   ring inside a node: transfer x (1 + k / steps), for the first and last primitive of every loop, which forward
+///   nothing (src/device/all_reduce.h);  everywhere: + h sqrt(V), for pipelines that fill
+///
+/// Error at 16 MiB and above, median of a table: docs/models/costs.md.
+[[nodiscard]] Seconds nccl_expected_time(const NcclChoice& choice, Bytes payload, CollectiveKind kind, int ranks,
+                                         int nodes, NcclArchitecture architecture);
+
+}  // namespace foretoken::cost

@@ -1,0 +1,240 @@
+// Drawings of a cluster.
+//
+// Every kind of device has its layer. In a node the devices of a layer stand evenly spread over the node's width, GPUs
+// under their PCIe switch; network switches are spread over the whole drawing.
+#include "sim/report/fabric_svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/graph/graphviz.hpp>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "sim/report/number.h"
+
+namespace foretoken::report {
+namespace {
+
+using net::Device;
+using net::DeviceId;
+using net::DeviceKind;
+using net::Graph;
+using net::LinkKind;
+
+constexpr double kBox = 46, kGap = 10, kLayer = 74, kMargin = 24, kHead = 58;
+
+constexpr const char* kStyle =
+    "<style>text{font:11px system-ui,sans-serif;fill:#222;text-anchor:middle}.t{font-weight:600;font-size:14px;"
+    "text-anchor:start}.k{text-anchor:start}.bg{fill:#fff}.box{fill:#fff;stroke:#555}.node{fill:#f4f6f8;stroke:#c5ccd3}"
+    ".gpu{fill:#d9efe6}.switch{fill:#dce9f7}.nvlink{stroke:#009E73}.pcie{stroke:#999}.network{stroke:#0072B2}"
+    "@media (prefers-color-scheme:dark){text{fill:#ddd}.bg{fill:#16181c}"
+    ".box{fill:#24272d;stroke:#9aa}.node{fill:#1d2025;stroke:#3a4048}.gpu{fill:#1f4a3d}.switch{fill:#1f3a55}}</style>\n";
+
+// Layers from the top.
+int layer_of(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kCore:
+      return 0;
+    case DeviceKind::kSpine:
+      return 1;
+    case DeviceKind::kLeaf:
+    case DeviceKind::kRouter:
+      return 2;
+    case DeviceKind::kNic:
+      return 3;
+    case DeviceKind::kHost:
+      return 4;
+    case DeviceKind::kPcieSwitch:
+      return 5;
+    case DeviceKind::kGpu:
+      return 6;
+    case DeviceKind::kNvSwitch:
+      return 7;
+  }
+  return 0;
+}
+
+std::string_view class_of(LinkKind kind) {
+  return kind == LinkKind::kNvlink ? "nvlink" : kind == LinkKind::kPcie ? "pcie" : "network";
+}
+
+std::string short_name(const Device& device) {
+  switch (device.kind) {
+    case DeviceKind::kGpu:
+      return fmt::format("GPU {}", device.index);
+    case DeviceKind::kNvSwitch:
+      return "NVSwitch";
+    case DeviceKind::kHost:
+      return "PCIe root";
+    case DeviceKind::kPcieSwitch:
+      return "PCIe";
+    case DeviceKind::kNic:
+      return fmt::format("NIC {}", device.index);
+    case DeviceKind::kLeaf:
+      return fmt::format("leaf {}", device.index);
+    case DeviceKind::kSpine:
+      return fmt::format("spine {}", device.index);
+    case DeviceKind::kCore:
+      return fmt::format("core {}", device.index);
+    case DeviceKind::kRouter:
+      return fmt::format("router {}", device.index);
+  }
+  return "";
+}
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+class Drawing {
+ public:
+  explicit Drawing(const net::Fabric& fabric) : fabric_(fabric) {
+    fabric.copy_whole(graph_);
+    place();
+  }
+  [[nodiscard]] std::string svg(std::string_view title) const;
+
+ private:
+  void place();
+  [[nodiscard]] double node_width() const {
+    return static_cast<double>(std::max(fabric_.node().gpus, fabric_.node().nics)) * (kBox + kGap) + kGap;
+  }
+  void put_nodes(std::string& out) const;
+  void put_links(std::string& out) const;
+  void put_devices(std::string& out) const;
+  void put_legend(std::string& out) const;
+
+  const net::Fabric& fabric_;
+  Graph graph_;
+  std::vector<Point> at_;
+  std::vector<int> used_layers_;  // in order, without gaps
+  double width_ = 0, height_ = 0;
+};
+
+void Drawing::place() {
+  std::map<int, std::map<int, std::vector<DeviceId>>> layers;  // layer -> node (-1: none) -> devices
+  for (DeviceId v = 0; v < boost::num_vertices(graph_); ++v)
+    layers[layer_of(graph_[v].kind)][graph_[v].node].push_back(v);
+  std::size_t most_switches = 0;
+  for (const auto& [layer, by_node] : layers) {
+    used_layers_.push_back(layer);
+    if (by_node.contains(-1)) most_switches = std::max(most_switches, by_node.at(-1).size());
+  }
+  const double node = node_width();
+  width_ = std::max(fabric_.nodes() * (node + kGap) - kGap, static_cast<double>(most_switches) * (kBox + kGap)) +
+           2 * kMargin;
+  height_ = kHead + static_cast<double>(used_layers_.size()) * kLayer + kMargin;
+  at_.resize(boost::num_vertices(graph_));
+  const double first = (width_ - (fabric_.nodes() * (node + kGap) - kGap)) / 2;
+  for (std::size_t row = 0; row < used_layers_.size(); ++row)
+    for (const auto& [where, devices] : layers[used_layers_[row]]) {
+      const double begin = where < 0 ? kMargin : first + where * (node + kGap);
+      const double wide = where < 0 ? width_ - 2 * kMargin : node;
+      for (std::size_t i = 0; i < devices.size(); ++i)
+        at_[devices[i]] = {begin + wide * (static_cast<double>(i) + 0.5) / static_cast<double>(devices.size()),
+                           kHead + (static_cast<double>(row) + 0.5) * kLayer};
+    }
+}
+
+void Drawing::put_nodes(std::string& out) const {
+  const auto nic_row = std::find_if(used_layers_.begin(), used_layers_.end(), [](int layer) { return layer >= 3; });
+  const double top = kHead + static_cast<double>(nic_row - used_layers_.begin()) * kLayer + 8;
+  const double node = node_width();
+  const double first = (width_ - (fabric_.nodes() * (node + kGap) - kGap)) / 2;
+  for (int n = 0; n < fabric_.nodes(); ++n) {
+    const double x = first + n * (node + kGap);
+    out += fmt::format(
+        "<rect class=\"node\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"8\"/>"
+        "<text class=\"k\" x=\"{:.1f}\" y=\"{:.1f}\">node {}</text>\n",
+        x, top, node, height_ - top - kMargin + 8, x + 8, height_ - kMargin + 2, n);
+  }
+}
+
+void Drawing::put_links(std::string& out) const {
+  net::for_each_edge(graph_, [&](auto edge) {
+    const DeviceId a = boost::source(edge, graph_), b = boost::target(edge, graph_);
+    if (a > b) return;  // a cable is drawn once
+    const double gb = graph_[edge].capacity.value() / 1e9;
+    const Point &p = at_[a], &q = at_[b];
+    const double bend = p.y == q.y ? 24 + 0.12 * std::abs(p.x - q.x) : 0;  // neighbours in a layer: an arc below
+    out += fmt::format(
+        "<path class=\"{}\" fill=\"none\" stroke-opacity=\".75\" stroke-width=\"{:.1f}\" d=\"M{:.1f} {:.1f}Q{:.1f} "
+        "{:.1f} {:.1f} {:.1f}\"><title>{} to {}: {} GB/s each way</title></path>\n",
+        class_of(graph_[edge].kind), 0.8 + 0.8 * std::log10(1 + gb), p.x, p.y, (p.x + q.x) / 2, (p.y + q.y) / 2 + bend,
+        q.x, q.y, net::name_of(graph_[a]), net::name_of(graph_[b]), plain(gb));
+  });
+}
+
+void Drawing::put_devices(std::string& out) const {
+  for (DeviceId v = 0; v < at_.size(); ++v) {
+    const Device& device = graph_[v];
+    const bool wide = device.kind == DeviceKind::kNvSwitch || device.kind == DeviceKind::kHost;
+    const double w = wide ? 1.8 * kBox : kBox;
+    const char* look = device.kind == DeviceKind::kGpu                               ? " gpu"
+                       : device.node < 0 || device.kind == DeviceKind::kNvSwitch ? " switch"
+                                                                                     : "";
+    out += fmt::format(
+        "<rect class=\"box{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"24\" rx=\"5\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+        look, at_[v].x - w / 2, at_[v].y - 12, w, at_[v].x, at_[v].y + 4, short_name(device));
+  }
+}
+
+void Drawing::put_legend(std::string& out) const {
+  std::map<std::pair<LinkKind, double>, int> rates;
+  for (const net::Link& link : fabric_.links()) ++rates[{link.kind, link.capacity.value() / 1e9}];
+  double x = kMargin;
+  for (const auto& [what, count] : rates) {
+    const std::string label = fmt::format("{} {} GB/s", what.first == LinkKind::kNvlink ? "NVLink"
+                                                        : what.first == LinkKind::kPcie ? "PCIe"
+                                                                                        : "network",
+                                          plain(what.second));
+    out += fmt::format(
+        "<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"M{:.0f} 42h22\"/><text class=\"k\" x=\"{:.0f}\" "
+        "y=\"46\">{}</text>\n",
+        class_of(what.first), 0.8 + 0.8 * std::log10(1 + what.second), x, x + 28, label);
+    x += 48 + 6.4 * static_cast<double>(label.size());
+  }
+}
+
+std::string Drawing::svg(std::string_view title) const {
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\">\n{2}<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n"
+      "<text class=\"t\" x=\"{3:.0f}\" y=\"22\">{4}</text>\n",
+      std::max(width_, 640.0), height_, kStyle, kMargin, title);
+  put_legend(out);
+  put_nodes(out);
+  put_links(out);
+  put_devices(out);
+  return out + "</svg>\n";
+}
+
+}  // namespace
+
+std::string fabric_svg(const net::Fabric& fabric, std::string_view title) { return Drawing(fabric).svg(title); }
+
+std::string fabric_dot(const net::Fabric& fabric, std::string_view title) {
+  Graph whole;
+  fabric.copy_whole(whole);
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Device, net::Link> cables(
+      boost::num_vertices(whole));
+  for (DeviceId v = 0; v < boost::num_vertices(whole); ++v) cables[v] = whole[v];
+  net::for_each_edge(whole, [&](auto edge) {
+    const DeviceId a = boost::source(edge, whole), b = boost::target(edge, whole);
+    if (a < b) boost::add_edge(a, b, whole[edge], cables);
+  });
+  std::ostringstream out;
+  boost::write_graphviz(
+      out, cables,
+      [&](std::ostream& to, DeviceId v) { to << fmt::format("[label=\"{}\"]", net::name_of(cables[v])); },
+      [&](std::ostream& to, const auto& edge) {
+        to << fmt::format("[label=\"{} GB/s\"]", plain(cables[edge].capacity.value() / 1e9));
+      },
+      [&](std::ostream& to) { to << fmt::format("label=\"{}\";\nnode [shape=box];\n", title); });
+  return out.str();
+}
+
+}  // namespace foretoken::report

@@ -1,0 +1,18 @@
+// Drawings of a cluster: its nodes, NICs and switches, and the links between them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sim/net/fabric.h"
+
+namespace foretoken::report {
+
+/// The fabric as an SVG of layers: core, spine and leaf switches above, nodes with NICs, PCIe switches, GPUs and NVLink
+/// below. A link's width grows with the logarithm of its rate; rates stand in the legend.
+[[nodiscard]] std::string fabric_svg(const net::Fabric& fabric, std::string_view title);
+
+/// The same as a GraphViz graph (`dot -Tsvg`), one edge for both directions of a cable.
+[[nodiscard]] std::string fabric_dot(const net::Fabric& fabric, std::string_view title);
+
+}  // namespace foretoken::report
