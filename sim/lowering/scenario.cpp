@@ -54,6 +54,7 @@ model::LayerContext Scenario::layer_context() const {
           .attention = attention,
           .precision = precision,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
+          .pads_vocabulary = runtime.pads_vocabulary,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
           .overlap_forward_collectives = overlap.tensor_parallel};

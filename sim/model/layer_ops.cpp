@@ -9,6 +9,7 @@
 #include "sim/model/layer_ops.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/model/op_list.h"
 
@@ -47,6 +48,8 @@ struct Cut {
     return static_cast<double>(context.micro_batch * (model.heads / context.tensor)) *
            static_cast<double>(context.sequence / context.context) * static_cast<double>(context.sequence);
   }
+  // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
+  [[nodiscard]] bool fused_softmax() const { return batched_heads() % 4 == 0; }
   [[nodiscard]] std::int64_t batched_heads() const { return context.micro_batch * (model.heads / context.tensor); }
   [[nodiscard]] std::int64_t local_sequence() const { return context.sequence / context.context; }
   // Attention products stay 16 bit, in fp16 where the training is.
@@ -173,6 +176,19 @@ AttentionShape flash_shape(const Cut& cut, bool backward) {
           .precision = cut.core_precision()};
 }
 
+// The softmax of fp32 copies without a kernel of its own: kernels and their bytes for each score, a mask of one byte.
+struct ScoreKernel {
+  std::string_view name;
+  double bytes;
+};
+constexpr std::array<ScoreKernel, 5> kSoftmaxForward{
+    {{"scores to fp32", 6}, {"scale scores", 8}, {"mask scores", 9}, {"fp32 softmax", 8}, {"softmax to 16 bit", 6}}};
+constexpr std::array<ScoreKernel, 5> kSoftmaxBackward{{{"softmax gradient to fp32", 6},
+                                                       {"fp32 softmax gradient", 12},
+                                                       {"mask gradient", 9},
+                                                       {"scale gradient", 8},
+                                                       {"score gradient to 16 bit", 6}}};
+
 void core_forward(OpWriter& ops, const Cut& cut) {
   if (cut.context.attention == AttentionKind::kFlash) {
     ops.context_collective("exchange keys and values", cut.key_value_bytes() * cut.context.context);
@@ -181,11 +197,16 @@ void core_forward(OpWriter& ops, const Cut& cut) {
   }
   const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.model.head_dim;
   const double context_copy = 4 * cut.tokens * static_cast<double>(cut.ad);
+  const double scores = cut.score_elements();
   if (cut.model.kv_heads < cut.model.heads)  // keys and values are repeated for every query head
     ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
   ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kForward));
-  ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
-  if (cut.model.attention_dropout > 0) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
+  if (cut.fused_softmax()) {
+    ops.memory("softmax", OpRole::kAttention, 4 * scores);
+  } else {
+    for (const auto& [name, bytes] : kSoftmaxForward) ops.memory(name, OpRole::kAttention, bytes * scores);
+  }
+  if (cut.model.attention_dropout > 0) ops.memory("attention dropout", OpRole::kAttention, 5 * scores);
   ops.gemm("values", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kForward));
   ops.memory("context copy", OpRole::kAttention, context_copy);
 }
@@ -198,12 +219,16 @@ void core_backward(OpWriter& ops, const Cut& cut) {
     return;
   }
   const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.model.head_dim;
+  const double scores = cut.score_elements();
   ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.ad));
   ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kInputGradient));
   ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
-  if (cut.model.attention_dropout > 0)
-    ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
-  ops.memory("softmax gradient", OpRole::kAttention, 6 * cut.score_elements());
+  if (cut.model.attention_dropout > 0) ops.memory("attention dropout gradient", OpRole::kAttention, 5 * scores);
+  if (cut.fused_softmax()) {
+    ops.memory("softmax gradient", OpRole::kAttention, 6 * scores);
+  } else {
+    for (const auto& [name, bytes] : kSoftmaxBackward) ops.memory(name, OpRole::kAttention, bytes * scores);
+  }
   ops.gemm("query gradient", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kInputGradient));
   ops.gemm("key gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
 }

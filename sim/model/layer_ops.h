@@ -28,6 +28,7 @@ struct LayerContext {
   AttentionKind attention = AttentionKind::kFlash;
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
   Fusions fusions;
+  bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it as it is
   /// Bytes of gradient traffic per weight and micro-batch that accumulating into the main gradient costs: 8 when fused
   /// into the weight-gradient GEMM (read and write fp32), more when a separate kernel adds.
   double gradient_accumulation_bytes = 8;
