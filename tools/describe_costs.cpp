@@ -48,15 +48,17 @@ std::string runtime_page(const io::Document& document, io::Findings& findings, c
       entry("  traffic", r.fused_accumulation ? "none to add a micro-batch's gradient: the weight-gradient GEMM does"
                                               : fmt::format("{} bytes per weight to add a micro-batch's gradient",
                                                             r.gradient_accumulation_bytes));
-  text += entry("  factors",
-                fmt::format("tensor-parallel collectives x {}, GEMMs x {}", r.tensor_comm_factor, r.gemm_factor));
+  text += entry("  factors", fmt::format("tensor-parallel collectives x {}, GEMMs x {}, memory-bound kernels x {}",
+                                         r.tensor_comm_factor, r.gemm_factor, r.memory_bound_factor));
   text +=
       entry("  host", fmt::format("{} a layer forward, {} backward, {:+.0f} % per further tensor rank",
                                   report::time_text(r.host_per_layer_forward),
                                   report::time_text(r.host_per_layer_backward), 100 * r.host_growth_per_tensor_rank));
-  text += entry("  overheads", fmt::format("{} a blocking message, {} between passes of a pipeline, {} a step",
-                                           report::time_text(r.p2p_overhead), report::time_text(r.pass_overhead),
-                                           report::time_text(r.step_overhead)));
+  text += entry(
+      "  overheads",
+      fmt::format("{} a tensor-parallel collective, {} a blocking message, {} between passes of a pipeline, {} a step",
+                  report::time_text(r.tensor_comm_overhead), report::time_text(r.p2p_overhead),
+                  report::time_text(r.pass_overhead), report::time_text(r.step_overhead)));
   if (!r.notes.empty()) text += '\n';
   for (const std::string& note : r.notes) text += report::paragraph("  - ", note);
   return text;

@@ -35,6 +35,7 @@ void read_switches(const Node& node, lowering::Runtime& runtime) {
   runtime.fused_accumulation = node.boolean_or("fused_accumulation", runtime.fused_accumulation);
   if (runtime.fused_accumulation && node.object_or_empty("fitted").has("gradient_accumulation_bytes"))
     node.complain("fitted", "expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds");
+  runtime.pads_vocabulary = node.boolean_or("pads_vocabulary", runtime.pads_vocabulary);
   runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
   const Node gradients = node.object_or_empty("gradient_bytes");
   gradients.allow_only({"fp16", "bf16"});
@@ -54,9 +55,9 @@ std::optional<double> read_fitted(const Node& fitted, std::string_view key, Rang
 
 void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
-                     "host_per_layer_forward_us", "host_per_layer_backward_us", "host_growth_per_tensor_rank",
-                     "p2p_overhead_us", "pass_overhead_us", "step_overhead_us", "collective_per_rank_us",
-                     "optimizer_bytes"});
+                     "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
+                     "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
+                     "step_overhead_us", "collective_per_rank_us", "optimizer_bytes"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -69,6 +70,8 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   number("gemm_factor", kFactor, runtime.gemm_factor);
   number("optimizer_bytes", {.low = 0, .high = 1000}, runtime.optimizer_bytes);
   time("collective_per_rank_us", runtime.collective_per_rank);
+  number("memory_bound_factor", kFactor, runtime.memory_bound_factor);
+  time("tensor_comm_overhead_us", runtime.tensor_comm_overhead);
   time("host_per_layer_forward_us", runtime.host_per_layer_forward);
   time("host_per_layer_backward_us", runtime.host_per_layer_backward);
   number("host_growth_per_tensor_rank", {.low = 0, .high = 100}, runtime.host_growth_per_tensor_rank);
@@ -81,8 +84,8 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
 
 lowering::Runtime read_runtime(const Node& node) {
   node.allow_only({"name", "description", "source", "notes", "default_attention", "default_zero_stage", "fully_sharded",
-                   "overlap", "scatter_gather", "fused_cross_entropy", "cublas_before_11_7", "transformer_engine",
-                   "fused_accumulation", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
+                   "overlap", "scatter_gather", "fused_cross_entropy", "cublas_before_11_7", "pads_vocabulary",
+                   "transformer_engine", "fused_accumulation", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
   lowering::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");

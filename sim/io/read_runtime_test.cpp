@@ -15,10 +15,11 @@ TEST(ReadRuntime, EveryKey) {
     "fully_sharded": true,
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
     "scatter_gather": true, "fused_cross_entropy": true, "keeps_16bit_gradients": true, "cublas_before_11_7": true,
-    "transformer_engine": true,
+    "transformer_engine": true, "pads_vocabulary": false,
     "gradient_bytes": {"fp16": 4, "bf16": 2},
     "fitted": {"gradient_accumulation_bytes": {"value": 16, "note": "a"}, "tensor_comm_factor": {"value": 2.5, "note": "b"},
-               "gemm_factor": {"value": 1.08, "note": "c"}, "host_per_layer_forward_us": {"value": 900, "note": "d"},
+               "gemm_factor": {"value": 1.08, "note": "c"}, "memory_bound_factor": {"value": 1.4, "note": "i"},
+               "tensor_comm_overhead_us": {"value": 290, "note": "j"}, "host_per_layer_forward_us": {"value": 900, "note": "d"},
                "host_per_layer_backward_us": {"value": 2240, "note": "e"},
                "host_growth_per_tensor_rank": {"value": 0.047, "note": "f"}, "p2p_overhead_us": {"value": 3, "note": "g"},
                "pass_overhead_us": {"value": 700, "note": "i"},
@@ -32,6 +33,9 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.keeps_16bit_gradients);
   EXPECT_TRUE(runtime.cublas_before_11_7);
   EXPECT_TRUE(runtime.transformer_engine && !runtime.fused_accumulation);
+  EXPECT_FALSE(runtime.pads_vocabulary);
+  EXPECT_EQ(runtime.memory_bound_factor, 1.4);
+  EXPECT_EQ(runtime.tensor_comm_overhead, microseconds(290));
   EXPECT_EQ(runtime.fp16_gradient_bytes, 4);
   EXPECT_EQ(runtime.bf16_gradient_bytes, 2);
   EXPECT_EQ(runtime.gradient_accumulation_bytes, 16);
@@ -47,7 +51,7 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_TRUE(runtime.fully_sharded);
   EXPECT_EQ(runtime.optimizer_bytes, 92);
   EXPECT_EQ(runtime.collective_per_rank, microseconds(14));
-  ASSERT_EQ(runtime.notes.size(), 11u);
+  ASSERT_EQ(runtime.notes.size(), 13u);
   EXPECT_EQ(runtime.notes[2], "gemm_factor = 1.08: c");
 }
 
@@ -71,8 +75,9 @@ TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
                           [](const Node& root) { (void)read_runtime(root); }),
             "t.json: /fitted/host_overhead: unknown key; known here: gradient_accumulation_bytes, tensor_comm_factor, "
             "data_comm_factor, "
-            "gemm_factor, host_per_layer_forward_us, host_per_layer_backward_us, host_growth_per_tensor_rank, "
-            "p2p_overhead_us, pass_overhead_us, step_overhead_us, collective_per_rank_us, optimizer_bytes\n"
+            "gemm_factor, memory_bound_factor, tensor_comm_overhead_us, host_per_layer_forward_us, "
+            "host_per_layer_backward_us, host_growth_per_tensor_rank, p2p_overhead_us, pass_overhead_us, "
+            "step_overhead_us, collective_per_rank_us, optimizer_bytes\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
 }
 

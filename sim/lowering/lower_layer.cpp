@@ -45,7 +45,9 @@ Seconds op_time(const Scenario& scenario, const model::LayerOp& op) {
   return std::visit(
       Overloaded{[&](const GemmShape& shape) { return gemm_time(scenario, shape, op.userbuffers); },
                  [&](const AttentionShape& shape) { return cost::attention_time(shape, scenario.profile); },
-                 [&](const MemoryBoundShape& shape) { return cost::memory_bound_time(shape, scenario.profile); },
+                 [&](const MemoryBoundShape& shape) {
+                   return scenario.runtime.memory_bound_factor * cost::memory_bound_time(shape, scenario.profile);
+                 },
                  [&](const model::LayerCollective& collective) {
                    return collective.group == model::CommGroup::kTensor
                               ? tensor_collective_time(scenario, collective.kind, collective.payload)
@@ -67,12 +69,10 @@ Bytes payload_of(const model::LayerOp& op) {
   return collective == nullptr ? Bytes(0) : collective->payload;
 }
 
-// Host time of one layer pass is dealt out evenly over its ops (they are launched by the same Python code); no op takes
-// less than a measured launch.
-TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host_total) {
+// No op takes the host less than a measured launch.
+TimedOps timed(const Scenario& scenario, const model::OpList& ops, Seconds host) {
   TimedOps result;
   result.reserve(ops.size());
-  Seconds host = ops.empty() ? Seconds(0) : host_total / static_cast<double>(ops.size());
   if (scenario.profile.host) host = std::max(host, scenario.profile.host->launch);
   for (const model::LayerOp& op : ops)
     result.push_back({.name = op.name,
@@ -109,12 +109,30 @@ model::OpList recomputed_ops(const Scenario& scenario, const model::LayerContext
   return ops;
 }
 
+/// Host time to issue one op, forward and backward: the same for all of a pass, since the same code launches them.
+struct HostTimes {
+  Seconds forward, backward;
+};
+
+// A runtime states the host time of a layer whose softmax is one kernel.
+HostTimes host_times(const Scenario& scenario, model::LayerContext context) {
+  const Runtime& runtime = scenario.runtime;
+  // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
+  if (scenario.optimizer.shards_gradients()) return {};
+  const double ranks = 1 + runtime.host_growth_per_tensor_rank * (scenario.parallelism.tensor - 1);
+  context.micro_batch = 4;  // fuses the softmax whatever the heads are
+  const auto ops = [](const model::OpList& list) { return static_cast<double>(list.size()); };
+  return {ranks * runtime.host_per_layer_forward / ops(model::layer_forward(scenario.model, context)),
+          ranks * runtime.host_per_layer_backward / ops(model::layer_backward(scenario.model, context))};
+}
+
 }  // namespace
 
 Seconds tensor_collective_time(const Scenario& scenario, CollectiveKind kind, Bytes payload) {
   const GroupShape group = net::tensor_group(scenario.degrees(), scenario.cluster.links.gpus);
-  return scenario.runtime.tensor_comm_factor *
-         cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
+  return scenario.runtime.tensor_comm_overhead +
+         scenario.runtime.tensor_comm_factor *
+             cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
 }
 
 des::Duration duration_of(Seconds time) {
@@ -128,26 +146,18 @@ des::Duration duration_of(Seconds time) {
 
 LayerBlocks time_blocks(const Scenario& scenario) {
   const model::LayerContext context = scenario.layer_context();
-  const Runtime& runtime = scenario.runtime;
-  // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
-  const bool by_unit = scenario.optimizer.shards_gradients();
-  const double ranks = by_unit ? 0 : 1 + runtime.host_growth_per_tensor_rank * (scenario.parallelism.tensor - 1);
-  const Seconds host_forward = ranks * runtime.host_per_layer_forward;
-  const Seconds host_backward = ranks * runtime.host_per_layer_backward;
-
+  const HostTimes host = host_times(scenario, context);
   LayerBlocks blocks;
-  blocks.layer_forward = timed(scenario, model::layer_forward(scenario.model, context), host_forward);
-  blocks.layer_backward = timed(scenario, model::layer_backward(scenario.model, context), host_backward);
-  const bool full = scenario.recompute.granularity == model::RecomputeGranularity::kFull;
-  blocks.layer_backward_recompute =
-      timed(scenario, recomputed_ops(scenario, context), full ? host_forward : Seconds(0));
+  blocks.layer_forward = timed(scenario, model::layer_forward(scenario.model, context), host.forward);
+  blocks.layer_backward = timed(scenario, model::layer_backward(scenario.model, context), host.backward);
+  blocks.layer_backward_recompute = timed(scenario, recomputed_ops(scenario, context), host.forward);
   for (TimedOp& op : blocks.layer_backward_recompute) op.recomputed = true;
   blocks.layer_backward_recompute.insert(blocks.layer_backward_recompute.end(), blocks.layer_backward.begin(),
                                          blocks.layer_backward.end());
-  blocks.embedding_forward = timed(scenario, model::embedding_forward(scenario.model, context), Seconds(0));
-  blocks.embedding_backward = timed(scenario, model::embedding_backward(scenario.model, context), Seconds(0));
-  blocks.head_forward = timed(scenario, model::head_forward(scenario.model, context), Seconds(0));
-  blocks.head_backward = timed(scenario, model::head_backward(scenario.model, context), Seconds(0));
+  blocks.embedding_forward = timed(scenario, model::embedding_forward(scenario.model, context), host.forward);
+  blocks.embedding_backward = timed(scenario, model::embedding_backward(scenario.model, context), host.backward);
+  blocks.head_forward = timed(scenario, model::head_forward(scenario.model, context), host.forward);
+  blocks.head_backward = timed(scenario, model::head_backward(scenario.model, context), host.backward);
   return blocks;
 }
 

@@ -44,6 +44,28 @@ Scenario scenario() {
   return s;
 }
 
+Seconds host_time(const TimedOps& ops) {
+  Seconds sum;
+  for (const TimedOp& op : ops) sum += des::to_seconds(op.host);
+  return sum;
+}
+
+TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
+  Scenario s = scenario();
+  s.attention = model::AttentionKind::kUnfused;
+  s.runtime.host_per_layer_forward = microseconds(2000);
+  s.runtime.host_growth_per_tensor_rank = 0.1;
+  const LayerBlocks fused = time_blocks(s);
+  const double forward = 2000e-6 * 1.1, one = forward / static_cast<double>(fused.layer_forward.size());
+  EXPECT_NEAR(host_time(fused.layer_forward).value(), forward, 1e-9);
+  EXPECT_NEAR(host_time(fused.head_forward).value(), one * static_cast<double>(fused.head_forward.size()), 1e-9);
+  EXPECT_EQ(host_time(fused.layer_backward), Seconds(0));
+  s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls apart into five kernels
+  const LayerBlocks apart = time_blocks(s);
+  EXPECT_EQ(apart.layer_forward.size(), fused.layer_forward.size() + 4);
+  EXPECT_NEAR(host_time(apart.layer_forward).value(), forward + 4 * one, 1e-9);
+}
+
 struct Tally {
   int count = 0;
   Seconds time;

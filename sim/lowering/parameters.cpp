@@ -11,7 +11,8 @@ double local_layer_parameters(const Scenario& scenario) {
 }
 
 double local_token_table(const Scenario& scenario) {
-  const double rows = static_cast<double>(model::padded_vocabulary(scenario.model, scenario.parallelism.tensor)) /
+  const double rows = static_cast<double>(model::padded_vocabulary(scenario.model, scenario.parallelism.tensor,
+                                                                   scenario.runtime.pads_vocabulary)) /
                       scenario.parallelism.tensor;
   return rows * static_cast<double>(scenario.model.hidden);
 }

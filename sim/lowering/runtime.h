@@ -30,6 +30,7 @@ struct Runtime {
   bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
   bool transformer_engine = false;     ///< layers are Transformer Engine's modules
   bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves
+  bool pads_vocabulary = true;         ///< to a multiple of 128 x tensor degree
   bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
   double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
@@ -37,11 +38,13 @@ struct Runtime {
   // Fitted numbers, at most six, each explained in the file.
   double gradient_accumulation_bytes = 6;  ///< memory traffic per weight and micro-batch of the kernel that adds
   double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
+  Seconds tensor_comm_overhead;            ///< added to each tensor-parallel collective
   double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
   double gemm_factor = 1;                  ///< time of GEMMs inside training, relative to the profile
   Seconds collective_per_rank;             ///< of each gathered or reduced tensor of sharded layers, per replica
   double optimizer_bytes = 48;             ///< memory traffic of the optimizer step per parameter of its share
-  Seconds host_per_layer_forward;          ///< host time to issue one layer, tensor degree 1
+  double memory_bound_factor = 1;          ///< time of memory-bound kernels inside training, relative to the profile
+  Seconds host_per_layer_forward;  ///< host time to issue one layer, tensor degree 1; other ops as one of its ops
   Seconds host_per_layer_backward;
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
   Seconds p2p_overhead;                    ///< added to each blocking pipeline message

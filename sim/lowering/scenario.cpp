@@ -58,6 +58,7 @@ model::LayerContext Scenario::layer_context() const {
           .fp8_recipe = recipe.fp8,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
           .fused_accumulation = runtime.fused_accumulation,
+          .pads_vocabulary = runtime.pads_vocabulary,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
           .overlap_forward_collectives = overlap.tensor_parallel};

@@ -97,7 +97,7 @@ double dropped_bytes(const Transformer& m, const LayerContext& c, const Selectiv
 
 /// 16-bit logits of a micro-batch.
 double logit_bytes(const Transformer& m, const LayerContext& c) {
-  return 2 * c.tokens() * real(padded_vocabulary(m, c.tensor)) / c.tensor;
+  return 2 * c.tokens() * real(padded_vocabulary(m, c.tensor, c.pads_vocabulary)) / c.tensor;
 }
 
 }  // namespace
@@ -166,7 +166,8 @@ Bytes layer_backward_transient_bytes(const Transformer& model, const LayerContex
 // While the head is differentiated the softmax is already cast to the 16-bit gradient of the logits, and Megatron-LM
 // makes a 16-bit gradient of the weights before it is added to the main gradient (a placeholder when fused).
 Bytes loss_transient_bytes(const Transformer& model, const LayerContext& context) {
-  const double weights = 2 * real(padded_vocabulary(model, context.tensor)) * real(model.hidden) / context.tensor;
+  const double weights =
+      2 * real(padded_vocabulary(model, context.tensor, context.pads_vocabulary)) * real(model.hidden) / context.tensor;
   const double gathered = context.sequence_parallel ? hidden_bytes(model, context) + residual_bytes(model, context) : 0;
   const double backward = weights + hidden_bytes(model, context) + gathered;
   if (context.fusions.cross_entropy) return Bytes(backward);

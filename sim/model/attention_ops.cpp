@@ -10,6 +10,8 @@
 //   all-to-all  ranks trade tokens for heads before the kernel and back behind it, each time with a copy on both sides.
 #include "sim/model/attention_ops.h"
 
+#include <array>
+
 namespace foretoken::model {
 namespace {
 
@@ -28,6 +30,29 @@ AttentionShape flash_shape(const Cut& cut, bool backward) {
           .backward = backward,
           .precision = cut.core_precision(),
           .kernel = cut.context.flash_kernel};
+}
+
+// The softmax of fp32 copies without a kernel of its own: kernels and their bytes for each score, a mask of one byte.
+struct ScoreKernel {
+  std::string_view name;
+  double bytes;
+};
+constexpr std::array<ScoreKernel, 5> kSoftmaxForward{
+    {{"scores to fp32", 6}, {"scale scores", 8}, {"mask scores", 9}, {"fp32 softmax", 8}, {"softmax to 16 bit", 6}}};
+constexpr std::array<ScoreKernel, 5> kSoftmaxBackward{{{"softmax gradient to fp32", 6},
+                                                       {"fp32 softmax gradient", 12},
+                                                       {"mask gradient", 9},
+                                                       {"scale gradient", 8},
+                                                       {"score gradient to 16 bit", 6}}};
+
+void softmax(OpWriter& ops, const Cut& cut, const char* fused, double fused_bytes,
+             const std::array<ScoreKernel, 5>& apart) {
+  const double scores = cut.score_elements();
+  if (cut.fused_softmax()) {
+    ops.memory(fused, OpRole::kAttention, fused_bytes * scores);
+    return;
+  }
+  for (const auto& [name, bytes] : apart) ops.memory(name, OpRole::kAttention, bytes * scores);
 }
 
 double output_elements(const Cut& cut) { return cut.tokens * static_cast<double>(cut.ad); }
@@ -128,7 +153,7 @@ void core_forward(OpWriter& ops, const Cut& cut) {
   if (cut.model.kv_heads < cut.model.heads)  // keys and values are repeated for every query head
     ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
   ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kForward));
-  ops.memory("softmax", OpRole::kAttention, 4 * cut.score_elements());
+  softmax(ops, cut, "softmax", 4, kSoftmaxForward);
   if (cut.model.attention_dropout > 0) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
   ops.gemm("values", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kForward));
   ops.memory("context copy", OpRole::kAttention, context_copy);
@@ -145,7 +170,7 @@ void core_backward(OpWriter& ops, const Cut& cut) {
   ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
   if (cut.model.attention_dropout > 0)
     ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
-  ops.memory("softmax gradient", OpRole::kAttention, 6 * cut.score_elements());
+  softmax(ops, cut, "softmax gradient", 6, kSoftmaxBackward);
   ops.gemm("query gradient", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kInputGradient));
   ops.gemm("key gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
 }

@@ -21,7 +21,7 @@ struct Ends {
         logits(0),
         T(static_cast<std::int64_t>(tokens)),
         h(model.hidden),
-        vocabulary(padded_vocabulary(model, context.tensor) / context.tensor) {
+        vocabulary(padded_vocabulary(model, context.tensor, context.pads_vocabulary) / context.tensor) {
     logits = tokens * static_cast<double>(vocabulary);
   }
 };

@@ -42,6 +42,8 @@ struct Cut {
     return static_cast<double>(context.micro_batch * (model.heads / context.tensor)) *
            static_cast<double>(context.sequence / context.context) * static_cast<double>(context.sequence);
   }
+  // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
+  [[nodiscard]] bool fused_softmax() const { return batched_heads() % 4 == 0; }
   [[nodiscard]] std::int64_t batched_heads() const { return context.micro_batch * (model.heads / context.tensor); }
   [[nodiscard]] std::int64_t local_sequence() const { return context.sequence / context.context; }
   // Attention products stay 16 bit, in fp16 where the training is.

@@ -39,6 +39,7 @@ struct LayerContext {
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
   Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
   Fusions fusions;
+  bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it as it is
   /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.
   bool fused_accumulation = true;
   /// Otherwise: bytes of traffic per weight and micro-batch of the kernel that adds a gradient to the main gradient.

@@ -97,6 +97,19 @@ TEST(LayerOps, FlashAttentionRunsHalfTheSquareAndNoScoreKernels) {
   EXPECT_EQ(std::count_if(ops.begin(), ops.end(), [](const LayerOp& op) { return op.name == "softmax"; }), 0);
 }
 
+TEST(LayerOps, SoftmaxIsFusedForBlocksOfFourScoreMatrices) {
+  // Eight heads, two sequences: four matrices on four tensor ranks, two on eight.
+  const double scores = 2.0 * 32 * 32;
+  const auto attention = [](int tensor, bool backward) {
+    const LayerContext context = cut(tensor, false);
+    return memory_bytes(backward ? layer_backward(gpt(), context) : layer_forward(gpt(), context), OpRole::kAttention);
+  };
+  const double copies = 4 * 64 * 64 / 8.0, concat = 4 * 3 * 64 * 64 / 8.0;
+  EXPECT_DOUBLE_EQ(attention(4, false), 2 * scores * (4 + 5) + 2 * copies);
+  EXPECT_DOUBLE_EQ(attention(8, false), scores * (6 + 8 + 9 + 8 + 6 + 5) + copies);
+  EXPECT_DOUBLE_EQ(attention(8, true), scores * (6 + 12 + 9 + 8 + 6 + 5) + copies + concat);
+}
+
 TEST(LayerOps, CollectivesAreMegatrons) {
   const Transformer model = gpt();
   const double activation = 2.0 * 64 * 64;  // T h 16-bit

@@ -5,6 +5,8 @@
 // powers of two that these have as factors. The tests compare with integers.
 #include "sim/model/transformer.h"
 
+#include <algorithm>
+
 #include "sim/base/check.h"
 
 namespace foretoken::model {
@@ -85,8 +87,9 @@ Flop hardware_flop_per_sequence(const Transformer& model, std::int64_t sequence,
   return model_flop_per_sequence(model, sequence) + Flop(recomputed_layers * repeated);
 }
 
-std::int64_t padded_vocabulary(const Transformer& model, int tensor) {
+std::int64_t padded_vocabulary(const Transformer& model, int tensor, bool pads) {
   expects(tensor > 0, "a tensor-parallel group has at least one rank");
+  if (!pads) return std::max<std::int64_t>(1, model.vocabulary / tensor) * tensor;
   const std::int64_t multiple = std::int64_t{128} * tensor;
   return (model.vocabulary + multiple - 1) / multiple * multiple;
 }

@@ -68,7 +68,8 @@ enum class RecomputedWork : std::uint8_t { kNone, kAttentionCore, kWholeLayer };
 [[nodiscard]] Flop hardware_flop_per_sequence(const Transformer& model, std::int64_t sequence, RecomputedWork work,
                                               double recomputed_layers);
 
-/// Vocabulary padded to a multiple of 128 x tensor (Megatron-LM, megatron/training/vocab_utils.py).
-[[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, int tensor);
+/// Vocabulary padded to a multiple of 128 x tensor (Megatron-LM, megatron/training/vocab_utils.py), or without padding
+/// what tensor ranks share evenly.
+[[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, int tensor, bool pads = true);
 
 }  // namespace foretoken::model

@@ -158,6 +158,7 @@ TEST(Transformer, VocabularyIsPaddedTo128TimesTheTensorDegree) {
   const Transformer gpt2 = testdata::gpt(12, 768, 12, 50257, 1024);
   EXPECT_EQ(padded_vocabulary(gpt2, 1), 50304);
   EXPECT_EQ(padded_vocabulary(gpt2, 8), 51200);
+  EXPECT_EQ(padded_vocabulary(gpt2, 8, false), 8 * 6282) << "or shared as it is";
   EXPECT_EQ(padded_vocabulary(testdata::gpt(1, 64, 1, 51200, 0), 8), 51200) << "already a multiple";
 }
 
