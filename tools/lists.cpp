@@ -71,13 +71,13 @@ struct Shown {
 // Drawings of a cluster, when asked for.
 void draw(const Described& described, const Shown& shown) {
   if (shown.svg.empty() && shown.dot.empty()) return;
-  const io::Document document = open(described, shown.name);
+  const io::Document document =
+      open_data_file(described.kind, shown.name, fmt::format("foretoken {} show", described.command));
   io::Findings findings;
   const net::Cluster cluster = io::read_cluster(document.root(findings));
   findings.throw_if_wrong();
   const net::Fabric fabric(cluster, shown.nodes);
-  const std::string title =
-      fmt::format("{}, {} node{}", cluster.name, shown.nodes, shown.nodes == 1 ? "" : "s");
+  const std::string title = fmt::format("{}, {} node{}", cluster.name, shown.nodes, shown.nodes == 1 ? "" : "s");
   const auto write = [](const std::string& path, const std::string& text) {
     if (path.empty()) return;
     OutputFile file(path);

@@ -81,7 +81,7 @@ TEST(Report, AWrongPlanIsOneClearLine) {
   const Ran ran =
       run_foretoken({"report", folder.put("plan.json", plan_json("\"soon\"", kPlanned)), "-o", folder.file("r.html")});
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.err, HasSubstr("/options/1/p90_days: expected a number"));
+  EXPECT_THAT(ran.err, HasSubstr("/options/1/p90_days: expected a positive number"));
   EXPECT_THAT(folder.names(), ElementsAre("plan.json"));
 }
 

@@ -57,8 +57,8 @@ double reach(const std::vector<Part>& parts) {
 }
 
 std::string signed_time(Seconds time, bool is_first) {
-  if (time < Seconds(0)) return "-" + report::time_text(-1 * time);
-  return (is_first ? "" : "+") + report::time_text(time);
+  if (time < Seconds(0)) return fmt::format("-{}", report::time_text(-1 * time));
+  return fmt::format("{}{}", is_first ? "" : "+", report::time_text(time));
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ model::LayerContext Scenario::layer_context() const {
           .precision = precision,
           .fp8_recipe = recipe.fp8,
           .fusions = {.cross_entropy = runtime.fused_cross_entropy},
-          .fused_accumulation = runtime.fused_accumulation,
           .pads_vocabulary = runtime.pads_vocabulary,
+          .fused_accumulation = runtime.fused_accumulation,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
           .overlap_forward_collectives = overlap.tensor_parallel};

@@ -30,7 +30,8 @@ constexpr const char* kStyle =
     "text-anchor:start}.k{text-anchor:start}.bg{fill:#fff}.box{fill:#fff;stroke:#555}.node{fill:#f4f6f8;stroke:#c5ccd3}"
     ".gpu{fill:#d9efe6}.switch{fill:#dce9f7}.nvlink{stroke:#009E73}.pcie{stroke:#999}.network{stroke:#0072B2}"
     "@media (prefers-color-scheme:dark){text{fill:#ddd}.bg{fill:#16181c}"
-    ".box{fill:#24272d;stroke:#9aa}.node{fill:#1d2025;stroke:#3a4048}.gpu{fill:#1f4a3d}.switch{fill:#1f3a55}}</style>\n";
+    ".box{fill:#24272d;stroke:#9aa}.node{fill:#1d2025;stroke:#3a4048}.gpu{fill:#1f4a3d}.switch{fill:#1f3a55}}</"
+    "style>\n";
 
 // Layers from the top.
 int layer_of(DeviceKind kind) {
@@ -172,9 +173,9 @@ void Drawing::put_devices(std::string& out) const {
     const Device& device = graph_[v];
     const bool wide = device.kind == DeviceKind::kNvSwitch || device.kind == DeviceKind::kHost;
     const double w = wide ? 1.8 * kBox : kBox;
-    const char* look = device.kind == DeviceKind::kGpu                               ? " gpu"
+    const char* look = device.kind == DeviceKind::kGpu                           ? " gpu"
                        : device.node < 0 || device.kind == DeviceKind::kNvSwitch ? " switch"
-                                                                                     : "";
+                                                                                 : "";
     out += fmt::format(
         "<rect class=\"box{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"24\" rx=\"5\"/>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
@@ -187,9 +188,10 @@ void Drawing::put_legend(std::string& out) const {
   for (const net::Link& link : fabric_.links()) ++rates[{link.kind, link.capacity.value() / 1e9}];
   double x = kMargin;
   for (const auto& [what, count] : rates) {
-    const std::string label = fmt::format("{} {} GB/s", what.first == LinkKind::kNvlink ? "NVLink"
-                                                        : what.first == LinkKind::kPcie ? "PCIe"
-                                                                                        : "network",
+    const std::string label = fmt::format("{} {} GB/s",
+                                          what.first == LinkKind::kNvlink ? "NVLink"
+                                          : what.first == LinkKind::kPcie ? "PCIe"
+                                                                          : "network",
                                           plain(what.second));
     out += fmt::format(
         "<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"M{:.0f} 42h22\"/><text class=\"k\" x=\"{:.0f}\" "
@@ -228,8 +230,7 @@ std::string fabric_dot(const net::Fabric& fabric, std::string_view title) {
   });
   std::ostringstream out;
   boost::write_graphviz(
-      out, cables,
-      [&](std::ostream& to, DeviceId v) { to << fmt::format("[label=\"{}\"]", net::name_of(cables[v])); },
+      out, cables, [&](std::ostream& to, DeviceId v) { to << fmt::format("[label=\"{}\"]", net::name_of(cables[v])); },
       [&](std::ostream& to, const auto& edge) {
         to << fmt::format("[label=\"{} GB/s\"]", plain(cables[edge].capacity.value() / 1e9));
       },
