@@ -17,6 +17,7 @@
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
+#include "tools/ranks.h"
 #include "tools/scenario_text.h"
 #include "tools/search_answer.h"
 #include "tools/search_log.h"
@@ -27,7 +28,7 @@ namespace {
 
 using search::Objective;
 
-constexpr int kMostThreads = 256, kMostTop = 10'000, kInterrupted = 130;
+constexpr int kMostThreads = 256, kMostTop = 10'000, kWrongInput = 2, kInterrupted = 130;
 
 struct Options {
   OpenOptions open;
@@ -104,49 +105,98 @@ int finish(const Options& options, const SearchAnswer& answer) {
   return answer.ranked.empty() ? 1 : 0;
 }
 
-int run(const Options& options) {
-  const io::OpenScenario question = read_question(options);
-  const SearchRequest request = request_of(options, question);
-  const Shard shard = parse_shard(options.shard);
-  if (shard.of > 1 && options.out.empty())
+void check_options(const Options& options, const Ranks& ranks) {
+  if (!options.shard.empty() && options.out.empty())
     throw ConfigError(
         {{"--shard", "", "expected --out FILE too: `foretoken search merge` reads the files of all shards"}});
+  if (!options.shard.empty() && ranks.count() > 1)
+    throw ConfigError({{"--shard", "", "not with mpirun, which shares the work by itself"}});
   if (options.resume && options.out.empty())
     throw ConfigError({{"--resume", "", "expected --out FILE too, the file to go on with"}});
-  const search::Space space(question, request.space);
-  if (space.candidates().empty()) refuse_empty_space(question);
+}
 
+std::size_t threads_of(const Options& options, const Ranks& ranks) {
+  if (options.threads > 0) return static_cast<std::size_t>(options.threads);
+  return ranks.count() > 1 ? 1 : std::max(1U, std::thread::hardware_concurrency());
+}
+
+// What one process searches: everything, a shard, or its share of the ranks' work.
+struct Share {
+  Share(const Options& options, const Ranks& ranks)
+      : question(read_question(options)),
+        request(request_of(options, question)),
+        shard(ranks.count() > 1 ? Shard{ranks.rank(), ranks.count()} : parse_shard(options.shard)),
+        space(question, request.space) {
+    if (space.candidates().empty()) refuse_empty_space(question);
+    if (options.out.empty()) return;
+    log.emplace(ranks.count() > 1 ? fmt::format("{}.{}", options.out, ranks.rank()) : options.out, request, shard,
+                options.resume);
+  }
+
+  search::SearchResult search(std::size_t threads, bool shows_progress) {
+    search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = &interrupted};
+    if (log) {
+      hooks.known = log->known();
+      hooks.decided = [&](std::span<const search::Outcome> outcomes) { log->append(space, outcomes); };
+    }
+    ProgressLine line("configurations");
+    if (shows_progress)
+      hooks.progress = [&](const search::Progress& progress) { line.show(progress.decided, progress.total); };
+    const CatchInterrupt catching;
+    return run_search(space,
+                      {.objective = request.objective,
+                       .top = request.top,
+                       .axes = request.axes,
+                       .require_fit = request.require_fit,
+                       .threads = threads,
+                       .shard = shard.index,
+                       .shards = shard.of},
+                      hooks);
+  }
+
+  io::OpenScenario question;
+  SearchRequest request;
+  Shard shard;
+  search::Space space;
   std::optional<SearchLog> log;
-  if (!options.out.empty()) log.emplace(options.out, request, shard, options.resume);
-  search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = &interrupted};
-  if (log) {
-    hooks.known = log->known();
-    hooks.decided = [&](std::span<const search::Outcome> outcomes) { log->append(space, outcomes); };
+};
+
+// Every rank's best, put together on rank 0.
+int answer_together(const Options& options, const Share& share, const Ranks& ranks,
+                    const search::SearchResult& result) {
+  const std::vector<std::string> texts = ranks.gather(ranking_text(share.space, result.ranking, result.complete));
+  if (ranks.rank() > 0) return result.complete ? 0 : kInterrupted;
+  search::Ranking best(share.space, share.request.objective, share.request.top, share.request.axes);
+  bool complete = true;
+  for (const std::string& text : texts) complete = add_ranking_text(text, best) && complete;
+  if (complete && best.count(search::Verdict::kInvalid) == share.space.candidates().size())
+    refuse_empty_space(share.question);
+  return finish(options, answer_of(share.request, share.space, best, complete));
+}
+
+int run(const Options& options) {
+  const Ranks ranks;
+  std::unique_ptr<Share> share;
+  std::optional<search::SearchResult> result;
+  std::optional<ConfigError> wrong;
+  try {
+    check_options(options, ranks);
+    share = std::make_unique<Share>(options, ranks);
+    result = share->search(threads_of(options, ranks), ranks.rank() == 0);
+  } catch (const ConfigError& error) {
+    wrong = error;
   }
-  std::optional<ProgressLine> line(std::in_place, "configurations");
-  hooks.progress = [&](const search::Progress& progress) { line->show(progress.decided, progress.total); };
-  const std::size_t threads = options.threads > 0 ? static_cast<std::size_t>(options.threads)
-                                                  : std::max(1U, std::thread::hardware_concurrency());
-  const CatchInterrupt catching;
-  const search::SearchResult result = run_search(space,
-                                                 {.objective = request.objective,
-                                                  .top = request.top,
-                                                  .axes = request.axes,
-                                                  .require_fit = request.require_fit,
-                                                  .threads = threads,
-                                                  .shard = shard.index,
-                                                  .shards = shard.of},
-                                                 hooks);
-  line.reset();
-  if (result.complete && result.ranking.count(search::Verdict::kInvalid) == space.candidates().size())
-    refuse_empty_space(question);
-  if (shard.of > 1) {
-    if (result.complete)
-      print_error(
-          fmt::format("shard {} of {} is complete; `foretoken search merge` joins all of them", shard.index, shard.of));
-    return result.complete ? 0 : kInterrupted;
+  const std::size_t speaker = ranks.first_where(wrong.has_value());  // one rank complains for all
+  if (speaker < ranks.count()) {
+    if (speaker == ranks.rank()) print_complaints(*wrong);
+    (void)ranks.first_where(false);  // mpirun ends the others as soon as one has failed: not before it has spoken
+    return kWrongInput;
   }
-  return finish(options, answer_of(request, space, result.ranking, result.complete));
+  if (options.shard.empty()) return answer_together(options, *share, ranks, *result);
+  if (!result->complete) return kInterrupted;
+  print_error(fmt::format("shard {} of {} is complete; `foretoken search merge` joins all of them", share->shard.index,
+                          share->shard.of));
+  return 0;
 }
 
 // What is missing before the files are a whole search.

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "sim/base/error.h"
 #include "sim/io/text.h"
@@ -69,6 +70,30 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
                      {"step_time_s", des::to_seconds(outcome.step_time).value()},
                      {"step_time_ps", outcome.step_time.ps}};
   return json.dump() + '\n';
+}
+
+std::string ranking_text(const search::Space& space, const search::Ranking& ranking, bool complete) {
+  std::map<std::size_t, Outcome> listed;
+  for (const auto* list : {&ranking.top(), &ranking.front(), &ranking.smallest()})
+    for (const Outcome& outcome : *list) listed[outcome.candidate] = outcome;
+  std::array<std::size_t, kVerdicts.size()> others{};
+  for (std::size_t verdict = 0; verdict < others.size(); ++verdict)
+    others[verdict] = ranking.count(static_cast<Verdict>(verdict));
+  for (const auto& [candidate, outcome] : listed) --others[static_cast<std::size_t>(outcome.verdict)];
+  std::string text = Json({{"complete", complete}, {"others", others}}).dump() + '\n';
+  for (const auto& [candidate, outcome] : listed) text += outcome_line(space, outcome);
+  return text;
+}
+
+bool add_ranking_text(const std::string& text, search::Ranking& ranking) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  const Json head = Json::parse(line);
+  for (std::size_t verdict = 0; verdict < kVerdicts.size(); ++verdict)
+    ranking.add_count(static_cast<Verdict>(verdict), head.at("others").at(verdict).get<std::size_t>());
+  while (std::getline(lines, line)) ranking.add(outcome_of(Json::parse(line)));
+  return head.at("complete").get<bool>();
 }
 
 SearchFile read_search_file(const std::string& path) {

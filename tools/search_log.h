@@ -20,6 +20,11 @@ struct Shard {
 /// One outcome as a line of JSON, with its newline.
 [[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome);
 
+/// The best of one rank's share, for another process: counts of outcomes, then the outcomes that are in a list.
+[[nodiscard]] std::string ranking_text(const search::Space& space, const search::Ranking& ranking, bool complete);
+/// Adds what ranking_text() wrote; whether that share was complete.
+[[nodiscard]] bool add_ranking_text(const std::string& text, search::Ranking& ranking);
+
 /// A result file as it was found: its first line, and its outcomes in the order of the file.
 struct SearchFile {
   std::string request;  ///< JSON

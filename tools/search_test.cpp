@@ -83,6 +83,34 @@ TEST(SearchCommand, AnswersAreTheSameBytesForThreadsAndShards) {
   EXPECT_THAT(partial.err, testing::HasSubstr("shard 1 of 3 is missing"));
 }
 
+TEST(SearchCommand, FourRanksSayWhatOneProcessSays) {
+#ifdef FORETOKEN_MPIRUN
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion), out = folder.file("ranks.out");
+  const std::string one = run_foretoken({"search", question, "--json"}).out;
+  const std::string run =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+      "OMPI_MCA_mpi_yield_when_idle=1 " FORETOKEN_MPIRUN " -np 4 " FORETOKEN_BINARY " search ";
+  const auto ranks = [&](const std::string& more) {
+    return WEXITSTATUS(std::system((run + question + " --json " + more + " > " + out + " 2> " + out + ".err").c_str()));
+  };
+  ASSERT_EQ(ranks("--out " + folder.file("part.jsonl")), 0) << contents(out + ".err");
+  EXPECT_EQ(contents(out), one);
+  std::vector<std::string> merge = {"search", "merge", "--json"};
+  for (const char* rank : {"0", "1", "2", "3"}) merge.push_back(folder.file("part.jsonl.") + rank);
+  EXPECT_EQ(run_foretoken(merge).out, one) << "each rank's file is a shard";
+  EXPECT_EQ(ranks("--objective speed"), 2);
+  const std::string said = contents(out + ".err");
+  EXPECT_EQ(said.find("expected"), said.rfind("expected step-time")) << "one rank complains for all: " << said;
+#else
+  ::setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  const Ran ran = run_foretoken({"search", "gpt3-175b-1024-a100"});
+  ::unsetenv("OMPI_COMM_WORLD_SIZE");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, testing::HasSubstr("no MPI"));
+#endif
+}
+
 // Starts a search, kills it once its file has grown to `bytes`, and waits for it to be gone.
 void kill_search(const std::vector<std::string>& arguments, const std::string& file, std::uintmax_t bytes) {
   const pid_t child = ::fork();
