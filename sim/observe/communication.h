@@ -20,7 +20,11 @@ struct GroupTraffic {
   Bytes payload;                ///< their sizes added up, as nccl-tests counts sizes
   Seconds time;                 ///< how long they take, added up
   Seconds exposed;              ///< the part of the step in which the stage does nothing else
-  [[nodiscard]] Seconds hidden() const { return time > exposed ? time - exposed : Seconds(0); }
+  /// The rest; less than the clock's picosecond is rounding of the sum.
+  [[nodiscard]] Seconds hidden() const {
+    const Seconds rest = time - exposed;
+    return rest > Seconds(1e-12) ? rest : Seconds(0);
+  }
 };
 
 /// Groups with more than one rank, in the order tensor, context, pipeline, data.
