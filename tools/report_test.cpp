@@ -11,6 +11,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Report, IsWholeAndTheSameEveryTime) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
+#endif
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt-22b-8-a100-sp", "-o", folder.file("a.html")}).status, 0);
   const std::string first = contents(folder.file("a.html"));
@@ -21,6 +24,9 @@ TEST(Report, IsWholeAndTheSameEveryTime) {
 }
 
 TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
+#endif
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt-1t-3072-a100", "-o", folder.file("big.html")}).status, 0);
   const std::string page = contents(folder.file("big.html"));
