@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -75,9 +76,9 @@ HostSample host(const std::string& what, double us) {
 class Folder : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) / "foretoken_measure_test";
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+    std::string name = ::testing::TempDir() + "foretoken-measure-XXXXXX";  // tests run side by side
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
   }
   void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] fs::path file() const { return folder_ / "host.jsonl"; }
