@@ -36,7 +36,6 @@ class Unfolder {
  public:
   Unfolder(const LoweredStep& step, const Scenario& scenario, Traffic traffic)
       : step_(step),
-        scenario_(scenario),
         folded_(step.workload.graph),
         meaning_(step.workload.meaning),
         ranks_{scenario.parallelism.tensor, scenario.parallelism.context, scenario.parallelism.data},
@@ -132,7 +131,6 @@ class Unfolder {
   }
 
   const LoweredStep& step_;
-  const Scenario& scenario_;
   const des::TaskGraph& folded_;
   const std::vector<Meaning>& meaning_;
   StageRanks ranks_;
