@@ -5,35 +5,19 @@
 
 #include "sim/io/read_scenario.h"
 #include "sim/search/searcher.h"
+#include "tools/open_options.h"
 #include "tools/search_answer.h"
 #include "tools/search_request.h"
 #include "tools/variants.h"
 
 namespace foretoken::tools {
-namespace {
-
-// What a search may choose anew; the context-parallel degree stays as the scenario states it.
-constexpr const char* kFree[] = {"parallelism.tensor",
-                                 "parallelism.pipeline",
-                                 "parallelism.virtual_pipeline",
-                                 "parallelism.data",
-                                 "parallelism.sequence_parallel",
-                                 "parallelism.layers_per_stage",
-                                 "schedule",
-                                 "batch.micro",
-                                 "batch.microbatch_group",
-                                 "recompute",
-                                 "optimizer.zero_stage"};
-
-}  // namespace
 
 std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                            const lowering::Scenario& base, std::size_t count) {
-  std::vector<std::string> free;
-  for (const char* key : kFree) free.push_back(fmt::format("{}=null", key));
-  const std::string context = fmt::format("parallelism.context={}", base.parallelism.context);
-  free.push_back(context);
-  const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, free);
+  // Everything anew but the context-parallel degree.
+  const std::vector<std::string> open =
+      overrides({.frees = {"all"}, .fixes = {fmt::format("parallelism.context={}", base.parallelism.context)}});
+  const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, open);
   SearchRequest request;
   request.question = question.question();
   request.space.schedules = search::default_schedules();

@@ -81,7 +81,7 @@ std::string configuration_words(const search::Candidate& c) {
   if (c.context > 1) words += fmt::format(" CP{}", c.context);
   words += fmt::format(" DP{}", c.gpus / (c.tensor * c.context * c.pipeline));
   if (c.sequence_parallel) words += " SP";
-  words += fmt::format(", micro-batch {}, recompute {}", c.micro, recompute_name(c.recompute));
+  words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
   return words;
 }

@@ -23,7 +23,7 @@ nlohmann::ordered_json configuration_json(const FoundConfiguration& found) {
           {"schedule", s.schedule},
           {"micro", s.batch.micro},
           {"sequence_parallel", s.parallelism.sequence_parallel},
-          {"recompute", recompute_name(s.recompute.granularity)},
+          {"recompute", model::name_of(s.recompute.granularity)},
           {"zero_stage", s.optimizer.zero_stage},
           {"fits", found.outcome.fits},
           {"peak_bytes", found.outcome.peak.value()},

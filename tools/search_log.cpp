@@ -63,7 +63,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
                      {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)]},
                      {"micro", c.micro},
                      {"sequence_parallel", c.sequence_parallel},
-                     {"recompute", recompute_name(c.recompute)},
+                     {"recompute", model::name_of(c.recompute)},
                      {"zero_stage", c.zero_stage},
                      {"fits", outcome.fits},
                      {"peak_bytes", outcome.peak.value()},

@@ -137,16 +137,4 @@ SearchRequest request_from_json(const std::string& text, const std::string& orig
   }
 }
 
-const char* recompute_name(model::RecomputeGranularity granularity) {
-  switch (granularity) {
-    case model::RecomputeGranularity::kNone:
-      return "none";
-    case model::RecomputeGranularity::kSelective:
-      return "selective";
-    case model::RecomputeGranularity::kFull:
-      return "full";
-  }
-  return "";
-}
-
 }  // namespace foretoken::tools

@@ -34,6 +34,4 @@ struct SearchRequest {
 [[nodiscard]] std::string to_json(const SearchRequest& request);
 [[nodiscard]] SearchRequest request_from_json(const std::string& text, const std::string& origin);
 
-[[nodiscard]] const char* recompute_name(model::RecomputeGranularity granularity);
-
 }  // namespace foretoken::tools

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/report/escaped.h"
 #include "validate/html_assets.h"
 #include "validate/plots.h"
 #include "validate/split_text.h"
@@ -13,32 +14,11 @@
 namespace foretoken::validate {
 namespace {
 
+using report::escaped;
+
 // One for each part of report::TimeSplit; compute, communication, waiting.
 constexpr std::array<std::string_view, 9> kPartColours{"#0072b2", "#d55e00", "#e69f00", "#cc79a7", "#882255",
                                                        "#009e73", "#9aa4ae", "#999933", "#5c6670"};
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 struct Head {
   std::string_view title;

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "calibration/import/csv.h"
+
 namespace foretoken::fit {
 namespace {
 
@@ -32,35 +34,20 @@ Json parsed(const std::filesystem::path& path) {
   }
 }
 
-/// Splits at commas outside double quotes.
-Fields split(const std::string& line) {
-  Fields fields(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      fields.emplace_back();
-    else if (c != '\r')
-      fields.back() += c;
-  }
-  return fields;
-}
-
 /// Rows of a CSV file by column name.
 class Csv {
  public:
   explicit Csv(const std::filesystem::path& path) : path_(path), in_(opened(path)) {
     std::string line;
     std::getline(in_, line);
-    const Fields names = split(line);
+    const Fields names = measured::split_csv(line);
     for (std::size_t i = 0; i < names.size(); ++i) columns_[names[i]] = i;
   }
   bool next() {
     std::string line;
     if (!std::getline(in_, line)) return false;
     ++number_;
-    fields_ = split(line);
+    fields_ = measured::split_csv(line);
     return true;
   }
   const std::string& text(const std::string& column) const {

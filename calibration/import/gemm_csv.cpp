@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "calibration/import/csv.h"
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
 
@@ -25,25 +26,6 @@ std::string lower(std::string_view text) {
   std::string result;
   for (const char c : text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
-}
-
-/// Splits at commas outside double quotes; blanks around a field do not count.
-std::vector<std::string> split(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      fields.emplace_back();
-    else if (c != '\r')
-      fields.back() += c;
-  }
-  for (std::string& field : fields) {
-    field.erase(0, field.find_first_not_of(" \t"));
-    field.erase(field.find_last_not_of(" \t") + 1);
-  }
-  return fields;
 }
 
 struct TimeColumn {
@@ -59,7 +41,7 @@ constexpr std::array kTimeColumns{
 class Table {
  public:
   explicit Table(std::string_view header) {
-    const std::vector<std::string> names = split(header);
+    const std::vector<std::string> names = split_csv(header);
     for (std::size_t i = 0; i < names.size(); ++i) columns_.emplace(lower(names[i]), i);
     for (const char* name : {"m", "n", "k"})
       if (!columns_.contains(name)) throw std::invalid_argument(fmt::format("no column {}", name));
@@ -72,7 +54,7 @@ class Table {
   }
 
   GemmSample sample(std::string_view line, const GemmCsvHints& hints) const {
-    const std::vector<std::string> fields = split(line);
+    const std::vector<std::string> fields = split_csv(line);
     GemmSample s;
     s.shape = {.m = dimension(fields, "m"),
                .n = dimension(fields, "n"),

@@ -9,25 +9,6 @@
 
 namespace foretoken::html {
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n')
-      out += ' ';
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string in_words3(double amount) {
   const double digit = amount > 0 ? std::pow(10, std::floor(std::log10(amount)) - 2) : 1;
   return report::in_words(std::round(amount / digit) * digit);

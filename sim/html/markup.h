@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "sim/report/escaped.h"
+
 namespace foretoken::html {
 
-/// `text` for use between tags and in attributes: & < > " escaped, control characters as spaces.
-[[nodiscard]] std::string escaped(std::string_view text);
+using report::escaped;
 
 /// An amount with three digits: 1.51 million.
 [[nodiscard]] std::string in_words3(double amount);

@@ -37,18 +37,6 @@ OpenKeys open_keys(const json& value) {
           .zero_stage = !states(value, "optimizer", "zero_stage")};
 }
 
-const char* name_of(model::RecomputeGranularity granularity) {
-  switch (granularity) {
-    case model::RecomputeGranularity::kNone:
-      return "none";
-    case model::RecomputeGranularity::kSelective:
-      return "selective";
-    case model::RecomputeGranularity::kFull:
-      return "full";
-  }
-  return "";
-}
-
 }  // namespace
 
 OpenScenario::OpenScenario(Scenario base, Document document)

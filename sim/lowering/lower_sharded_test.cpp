@@ -5,11 +5,11 @@
 
 #include <map>
 
-#include "sim/cost/example_profile.h"
 #include "sim/des/engine.h"
 #include "sim/lowering/lower.h"
 #include "sim/lowering/parameters.h"
 #include "sim/lowering/replicas.h"
+#include "sim/lowering/test_job.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -18,25 +18,8 @@ constexpr int kLayers = 6, kMicrobatches = 3;
 
 // Six layers on one node of 8 A100, or on `nodes` of them, all of it sharded as FSDP does.
 Scenario scenario(int nodes = 1) {
-  Scenario s;
-  s.model.layers = kLayers;
-  s.model.hidden = 2048;
-  s.model.heads = s.model.kv_heads = 16;
-  s.model.head_dim = 128;
-  s.model.ffn_hidden = 8192;
-  s.model.vocabulary = 51200;
-  s.model.max_positions = 2048;
-  s.cluster.gpu.peak[Precision::kBf16] = teraflops(312);
-  s.cluster.gpu.memory = Bytes(80e9);
-  s.cluster.links = {.nvlink_per_gpu = gigabytes_per_second(300),
-                     .pcie_per_gpu = gigabytes_per_second(32),
-                     .nic = gigabytes_per_second(25),
-                     .nics = 8,
-                     .gpus = 8,
-                     .oversubscription = 1,
-                     .hop_latency = {}};
+  Scenario s = test_job(kLayers, 2048);
   s.gpus = 8 * nodes;
-  s.profile = cost::example_a100_profile();
   s.parallelism.data = s.gpus;
   s.batch = {.micro = 1, .global = kMicrobatches * s.gpus, .sequence_length = 2048, .microbatch_group = 0};
   s.runtime.fully_sharded = true;

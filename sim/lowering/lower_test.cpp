@@ -6,37 +6,20 @@
 #include <map>
 
 #include "sim/cost/costs.h"
-#include "sim/cost/example_profile.h"
 #include "sim/des/engine.h"
 #include "sim/lowering/lower_data_parallel.h"
 #include "sim/lowering/lower_layer.h"
 #include "sim/lowering/parameters.h"
 #include "sim/lowering/profile_uses.h"
+#include "sim/lowering/test_job.h"
 
 namespace foretoken::lowering {
 namespace {
 
 // 8 layers of hidden 1024 on two nodes of 8 A100: tensor 2, pipeline 2, data 4.
 Scenario scenario() {
-  Scenario s;
-  s.model.layers = 8;
-  s.model.hidden = 1024;
-  s.model.heads = s.model.kv_heads = 16;
-  s.model.head_dim = 64;
-  s.model.ffn_hidden = 4096;
-  s.model.vocabulary = 51200;
-  s.model.max_positions = 1024;
-  s.cluster.gpu.peak[Precision::kBf16] = teraflops(312);
-  s.cluster.gpu.memory = Bytes(80e9);
-  s.cluster.links = {.nvlink_per_gpu = gigabytes_per_second(300),
-                     .pcie_per_gpu = gigabytes_per_second(32),
-                     .nic = gigabytes_per_second(25),
-                     .nics = 8,
-                     .gpus = 8,
-                     .oversubscription = 1,
-                     .hop_latency = {}};
+  Scenario s = test_job(8, 1024);
   s.gpus = 16;
-  s.profile = cost::example_a100_profile();
   s.parallelism.tensor = 2;
   s.parallelism.pipeline = 2;
   s.parallelism.data = 4;

@@ -174,4 +174,16 @@ Bytes loss_transient_bytes(const Transformer& model, const LayerContext& context
   return Bytes(std::max(logit_bytes(model, context), backward - logit_bytes(model, context)));
 }
 
+std::string_view name_of(RecomputeGranularity granularity) {
+  switch (granularity) {
+    case RecomputeGranularity::kNone:
+      return "none";
+    case RecomputeGranularity::kSelective:
+      return "selective";
+    case RecomputeGranularity::kFull:
+      return "full";
+  }
+  return "";
+}
+
 }  // namespace foretoken::model

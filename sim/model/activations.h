@@ -1,6 +1,8 @@
 // Bytes of activations that one layer keeps for its backward pass.
 #pragma once
 
+#include <string_view>
+
 #include "sim/base/units.h"
 #include "sim/model/layer_ops.h"
 #include "sim/model/transformer.h"
@@ -9,6 +11,7 @@ namespace foretoken::model {
 
 /// Recomputation as Megatron knows it (recompute-granularity, recompute-modules).
 enum class RecomputeGranularity : std::uint8_t { kNone, kSelective, kFull };
+[[nodiscard]] std::string_view name_of(RecomputeGranularity granularity);  ///< as scenarios spell it
 
 /// Modules that selective recomputation repeats; core attention is the usual one.
 struct SelectiveModules {

@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "sim/report/escaped.h"
 #include "sim/report/number.h"
 
 namespace foretoken::report {
@@ -206,7 +207,7 @@ std::string Drawing::svg(std::string_view title) const {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\">\n{2}<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n"
       "<text class=\"t\" x=\"{3:.0f}\" y=\"22\">{4}</text>\n",
-      std::max(width_, 640.0), height_, kStyle, kMargin, title);
+      std::max(width_, 640.0), height_, kStyle, kMargin, escaped(title));
   put_legend(out);
   put_nodes(out);
   put_links(out);

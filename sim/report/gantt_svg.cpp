@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "sim/report/escaped.h"
 #include "sim/report/gantt_bins.h"
 #include "sim/report/number.h"
 
@@ -45,23 +46,6 @@ const char* class_of(Activity activity) {
       return "data";
   }
   return "step";
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += ' ';
-    else
-      out += c;
-  }
-  return out;
 }
 
 // Draws charts into one text.

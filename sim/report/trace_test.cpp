@@ -21,26 +21,9 @@ using lowering::Fidelity;
 using nlohmann::json;
 
 lowering::Scenario small_scenario(int virtual_pipeline) {
-  lowering::Scenario s;
+  lowering::Scenario s = lowering::test_job(16, 1024);
   s.name = "small \"quoted\"";
-  s.model.layers = 16;
-  s.model.hidden = 1024;
-  s.model.heads = s.model.kv_heads = 16;
-  s.model.head_dim = 64;
-  s.model.ffn_hidden = 4096;
-  s.model.vocabulary = 51200;
-  s.model.max_positions = 1024;
-  s.cluster.gpu.peak[Precision::kBf16] = teraflops(312);
-  s.cluster.gpu.memory = Bytes(85e9);
-  s.cluster.links = {.nvlink_per_gpu = gigabytes_per_second(300),
-                     .pcie_per_gpu = gigabytes_per_second(31),
-                     .nic = gigabytes_per_second(25),
-                     .nics = 8,
-                     .gpus = 8,
-                     .oversubscription = 1,
-                     .hop_latency = microseconds(0.6)};
   s.gpus = 32;
-  s.profile = cost::example_a100_profile();
   s.parallelism = {.tensor = 2, .pipeline = 4, .virtual_pipeline = virtual_pipeline, .data = 4};
   s.schedule = virtual_pipeline > 1 ? "interleaved-1f1b" : "1f1b";
   s.batch = {.micro = 1, .global = 32, .sequence_length = 1024};

@@ -44,7 +44,7 @@ struct Composed {
 
 /// Everything a launch needs.
 struct Place {
-  const CublasLt& library;
+  const CublasLt& cublas;
   const Memory& scratch;
   cudaStream_t stream;
   float scale;
@@ -56,9 +56,9 @@ void forward(const Composed& c, bool causal, Pieces in, Pieces out, const Place&
   const auto* v = in.take<Bf16>(c.token_bytes(c.keys));
   auto* s = out.take<Bf16>(c.score_bytes());
   auto* o = out.take<Bf16>(c.token_bytes(c.queries));
-  c.scores->run(at.library, q, k, s, at.scratch, at.stream);
+  c.scores->run(at.cublas, q, k, s, at.scratch, at.stream);
   masked_softmax(s, s, at.scale, causal, c.score_rows(), at.stream);
-  c.values->run(at.library, s, v, o, at.scratch, at.stream);
+  c.values->run(at.cublas, s, v, o, at.scratch, at.stream);
 }
 
 void backward(const Composed& c, Pieces in, Pieces out, const Place& at) {
@@ -71,11 +71,11 @@ void backward(const Composed& c, Pieces in, Pieces out, const Place& at) {
   auto* q_gradient = out.take<Bf16>(c.token_bytes(c.queries));
   auto* k_gradient = out.take<Bf16>(c.token_bytes(c.keys));
   auto* v_gradient = out.take<Bf16>(c.token_bytes(c.keys));
-  c.value_gradient->run(at.library, p, o_gradient, v_gradient, at.scratch, at.stream);
-  c.probability_gradient->run(at.library, o_gradient, v, s_gradient, at.scratch, at.stream);
+  c.value_gradient->run(at.cublas, p, o_gradient, v_gradient, at.scratch, at.stream);
+  c.probability_gradient->run(at.cublas, o_gradient, v, s_gradient, at.scratch, at.stream);
   softmax_backward(p, s_gradient, at.scale, c.score_rows(), at.stream);
-  c.query_gradient->run(at.library, s_gradient, k, q_gradient, at.scratch, at.stream);
-  c.key_gradient->run(at.library, s_gradient, q, k_gradient, at.scratch, at.stream);
+  c.query_gradient->run(at.cublas, s_gradient, k, q_gradient, at.scratch, at.stream);
+  c.key_gradient->run(at.cublas, s_gradient, q, k_gradient, at.scratch, at.stream);
 }
 
 }  // namespace
