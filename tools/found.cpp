@@ -15,9 +15,10 @@ namespace foretoken::tools {
 std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                            const lowering::Scenario& base, std::size_t count) {
   // Everything anew but the context-parallel degree.
-  const std::vector<std::string> open =
-      overrides({.frees = {"all"}, .fixes = {fmt::format("parallelism.context={}", base.parallelism.context)}});
-  const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, open);
+  OpenOptions open;
+  open.frees = {"all"};
+  open.fixes = {fmt::format("parallelism.context={}", base.parallelism.context)};
+  const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, overrides(open));
   SearchRequest request;
   request.question = question.question();
   request.space.schedules = search::default_schedules();

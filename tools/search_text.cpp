@@ -89,7 +89,7 @@ std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
     cell(true, fmt::format("{}", data_of(c)));
     cell(true, c.sequence_parallel ? "yes" : "-");
     cell(true, fmt::format("{}", c.micro));
-    cell(true, model::name_of(c.recompute));
+    cell(true, std::string(model::name_of(c.recompute)));
     cell(true, c.zero_stage > 0 ? fmt::format("{}", c.zero_stage) : "-");
     cell(show.schedule, found.scenario.schedule);
     cell(true, report::time_text(m.step_time));

@@ -102,7 +102,7 @@ TEST(Gantt, CondensedRunsKeepTheirEdges) {
 TEST(Gantt, TitlesAreEscaped) {
   Gantt chart = alternating(1, 1);
   chart.title = "<b> & \"c\"";
-  EXPECT_THAT(gantt_svg({chart}), HasSubstr("&lt;b&gt; &amp; \"c\""));
+  EXPECT_THAT(gantt_svg({chart}), HasSubstr("&lt;b&gt; &amp; &quot;c&quot;"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cost/example_profile.h"
+#include "sim/lowering/test_job.h"
 
 namespace foretoken::report {
 namespace {
