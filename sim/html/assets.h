@@ -5,6 +5,7 @@
 
 namespace foretoken::html {
 
-extern const std::string_view kPageHtml, kReportCss, kPageJs, kTablesJs, kTimelineDataJs, kTimelineDrawJs, kTimelineJs;
+extern const std::string_view kPageHtml, kReportCss, kPageJs, kTablesJs, kChartsJs, kChartLicenceJs, kChartMinJs,
+    kTimelineDataJs, kTimelineDrawJs, kTimelineJs;
 
 }  // namespace foretoken::html

@@ -56,13 +56,14 @@ std::string document(const ReportData& data) {
     contents += fmt::format("<a href=\"#{}\">{}</a>", section.id, section.title);
   }
   std::string script = "\"use strict\";\n(() => {\n";
-  for (const std::string_view file : {kTablesJs, kTimelineDataJs, kTimelineDrawJs, kTimelineJs, kPageJs})
+  for (const std::string_view file : {kTablesJs, kChartsJs, kTimelineDataJs, kTimelineDrawJs, kTimelineJs, kPageJs})
     script += file;
   return filled(kPageHtml, {{"title", escaped(data.base.metrics.name)},
                             {"version", escaped(data.version)},
                             {"style", std::string(kReportCss)},
                             {"contents", contents},
                             {"sections", sections},
+                            {"library", std::string(kChartLicenceJs) + std::string(kChartMinJs)},
                             {"script", script + "})();\n"}});
 }
 

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <set>
 
+#include "sim/html/live_chart.h"
 #include "sim/html/markup.h"
 #include "sim/html/svg.h"
 #include "sim/report/number.h"
 
 namespace foretoken::html {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr double kLeft = 84, kRight = 18, kTop = 34, kBottom = 46;
 
@@ -48,6 +51,22 @@ class Scale {
                                              : (value - y_low_) / (y_high_ - y_low_);
     return chart_.height - kBottom - part * (chart_.height - kTop - kBottom);
   }
+  /// The sizes of all points, and their labels.
+  [[nodiscard]] AxisData x_axis() const {
+    AxisData axis{.title = chart_.x_title, .is_logarithmic = true, .low = x_low_, .high = x_high_, .ticks = {}};
+    std::set<double> sizes;
+    for (const Curve& curve : chart_.curves)
+      for (const CurvePoint& p : curve.points) sizes.insert(p.x);
+    for (const double size : sizes) axis.ticks.emplace_back(size, report::whole(size));
+    return axis;
+  }
+  [[nodiscard]] AxisData y_axis() const {
+    AxisData axis{.title = "", .is_logarithmic = chart_.logarithmic_y, .low = y_low_, .high = y_high_, .ticks = {}};
+    for (const double tick : y_ticks()) axis.ticks.emplace_back(tick, chart_.y_label(tick));
+    return axis;
+  }
+
+ private:
   [[nodiscard]] std::vector<double> y_ticks() const {
     if (!chart_.logarithmic_y) return round_ticks(y_low_, y_high_, 4);
     std::vector<double> ticks;
@@ -58,7 +77,6 @@ class Scale {
     return ticks;
   }
 
- private:
   const LineChart& chart_;
   double x_low_ = 1, x_high_ = 2, y_low_ = 0, y_high_ = 1;
 };
@@ -66,18 +84,15 @@ class Scale {
 void axes(Svg& svg, const LineChart& chart, const Scale& scale) {
   const double bottom = chart.height - kBottom;
   svg.text("title", 0, 16, "start", chart.title);
-  for (const double tick : scale.y_ticks()) {
+  for (const auto& [tick, label] : scale.y_axis().ticks) {
     svg.line("grid", kLeft, scale.y(tick), chart.width - kRight, scale.y(tick));
-    svg.text("num dim", kLeft - 8, scale.y(tick) + 4, "end", chart.y_label(tick));
+    svg.text("num dim", kLeft - 8, scale.y(tick) + 4, "end", label);
   }
-  std::set<double> sizes;
-  for (const Curve& curve : chart.curves)
-    for (const CurvePoint& p : curve.points) sizes.insert(p.x);
   double last = -1e9;
-  for (const double size : sizes) {
+  for (const auto& [size, label] : scale.x_axis().ticks) {
     svg.line("axis", scale.x(size), bottom, scale.x(size), bottom + 4);
     if (scale.x(size) - last < 46) continue;
-    svg.text("num dim", scale.x(size), bottom + 18, "middle", report::whole(size));
+    svg.text("num dim", scale.x(size), bottom + 18, "middle", label);
     last = scale.x(size);
   }
   svg.line("axis", kLeft, bottom, chart.width - kRight, bottom);
@@ -99,6 +114,35 @@ void band(Svg& svg, const Curve& curve, const Scale& scale) {
   if (outline.size() > 2) svg.path(fmt::format("band {}", curve.style), route(outline) + "Z");
 }
 
+Json series_of(const Curve& curve) {
+  const bool is_ideal = curve.style == "ideal";
+  Json series{{"name", curve.name}, {"style", curve.style}, {"dashed", is_ideal}, {"points", !is_ideal}};
+  bool has_band = !curve.points.empty();
+  for (const CurvePoint& p : curve.points) {
+    series["x"].push_back(p.x);
+    series["y"].push_back(rounded(p.y));
+    series["hints"].push_back(p.hint);
+    if (p.is_marked) series["marked"] = series["x"].size() - 1;
+    has_band = has_band && p.interval;
+  }
+  if (has_band)
+    for (const CurvePoint& p : curve.points) {
+      series["low"].push_back(rounded(p.interval->first));
+      series["high"].push_back(rounded(p.interval->second));
+    }
+  return series;
+}
+
+Json data_of(const LineChart& chart, const Scale& scale) {
+  Json data{{"title", chart.title},
+            {"aspect", chart.width / chart.height},
+            {"x", json_of(scale.x_axis())},
+            {"y", json_of(scale.y_axis())},
+            {"series", Json::array()}};
+  for (const Curve& curve : chart.curves) data["series"].push_back(series_of(curve));
+  return data;
+}
+
 }  // namespace
 
 std::string line_chart(const LineChart& chart) {
@@ -115,7 +159,7 @@ std::string line_chart(const LineChart& chart) {
       svg.circle(fmt::format("point {}{}", curve.style, p.is_marked ? " marked" : ""), scale.x(p.x), scale.y(p.y),
                  p.is_marked ? 6 : 4, escaped(p.hint));
   }
-  return svg.take();
+  return live_chart(data_of(chart, scale), svg.take());
 }
 
 }  // namespace foretoken::html

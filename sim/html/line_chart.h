@@ -19,6 +19,7 @@ struct CurvePoint {
 struct Curve {
   std::string_view style;  ///< "s1", "s2", "ideal" (a dashed line without points)
   std::vector<CurvePoint> points;
+  std::string name{};  ///< where several curves share a chart
 };
 
 struct LineChart {
@@ -30,7 +31,7 @@ struct LineChart {
   double width = 480, height = 280;
 };
 
-/// The chart as SVG. Precondition: at least one point; x > 0, and y > 0 where logarithmic.
+/// The chart as a figure (live_chart.h). Precondition: at least one point; x > 0, and y > 0 where logarithmic.
 [[nodiscard]] std::string line_chart(const LineChart& chart);
 
 }  // namespace foretoken::html

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sim/html/markup.h"
-#include "sim/html/memory_curve.h"
+#include "sim/html/memory_over_time.h"
 #include "sim/html/sections.h"
 #include "sim/html/svg.h"
 #include "sim/report/number.h"
@@ -63,62 +63,6 @@ std::string stage_bars(const report::Memory& memory) {
   return svg.take();
 }
 
-// Upper edge of an area, as a path from left to right.
-template <class Value>
-std::string edge(const std::vector<MemoryBin>& bins, Value y) {
-  const double step = (kWidth - kLabel - kRight) / static_cast<double>(bins.size());
-  std::string commands = fmt::format("M{:.1f} {:.1f}", kLabel, y(bins.front()));
-  for (std::size_t b = 0; b < bins.size(); ++b)
-    commands += fmt::format("V{:.1f}H{:.1f}", y(bins[b]), kLabel + step * static_cast<double>(b + 1));
-  return commands;
-}
-
-// What stays through the step, in the order of kParts; the workspaces are what `other` holds beside short-lived
-// tensors.
-struct Layer {
-  const char* style;
-  double bytes;
-};
-
-std::vector<Layer> static_layers(const ReportData& data, std::size_t stage) {
-  const report::StageMemory& m = data.base.metrics.memory.per_stage[stage];
-  const double workspaces = static_bytes(data, stage) - (m.weights + m.gradients + m.optimizer).value();
-  return {{"m-weights", m.weights.value()},
-          {"m-gradients", m.gradients.value()},
-          {"m-optimizer", m.optimizer.value()},
-          {"m-other", workspaces}};
-}
-
-std::string over_time(const ReportData& data, std::size_t stage) {
-  constexpr double kHeight = 250, kTop = 20, kBottom = 26;
-  constexpr std::size_t kBins = 460;
-  const report::Memory& memory = data.base.metrics.memory;
-  const double fixed = static_bytes(data, stage), limit = (memory.capacity - memory.outside_allocator).value();
-  const double full = std::max(limit, memory.per_stage[stage].peak.value()) * 1.05;
-  const auto y_of = [&](double bytes) { return kHeight - kBottom - bytes / full * (kHeight - kTop - kBottom); };
-  const std::vector<MemoryBin> bins = memory_bins(data, stage, kBins);
-  Svg svg(kWidth, kHeight, fmt::format("Memory of stage {} over one step", stage));
-  const std::string close = fmt::format("V{:.1f}H{:.1f}Z", y_of(fixed), kLabel);
-  svg.path("m-other", edge(bins, [&](const MemoryBin& bin) { return y_of(fixed + bin.total); }) + close);
-  svg.path("m-activations", edge(bins, [&](const MemoryBin& bin) { return y_of(fixed + bin.activations); }) + close);
-  double bottom = 0;
-  for (const Layer& layer : static_layers(data, stage)) {
-    svg.rect(layer.style, kLabel, y_of(bottom + layer.bytes), kWidth - kLabel - kRight,
-             y_of(bottom) - y_of(bottom + layer.bytes));
-    bottom += layer.bytes;
-  }
-  for (const double tick : round_ticks(0, full / kGib, 5)) {
-    svg.line("grid over", kLabel, y_of(tick * kGib), kWidth - kRight, y_of(tick * kGib));
-    svg.text("num dim", kLabel - 8, y_of(tick * kGib) + 4, "end", fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
-  }
-  const double length = data.base.metrics.step_time.value();
-  for (const double tick : round_ticks(0, length, 8))
-    svg.text("num dim", kLabel + tick / length * (kWidth - kLabel - kRight), kHeight - 8, "middle", tick_time(tick));
-  svg.line("limit", kLabel, y_of(limit), kWidth - kRight, y_of(limit));
-  svg.text("limit-text", kWidth - kRight, y_of(limit) - 5, "end", "capacity less what lies outside the allocator");
-  return svg.take();
-}
-
 std::string table_of(const report::Memory& memory) {
   Table table({{"stage"},
                {"layers"},
@@ -161,7 +105,9 @@ std::string memory(const ReportData& data) {
                   {"m-other", "workspaces, short-lived"},
                   {"m-outside", "outside the allocator"}});
   html += stage_bars(memory);
-  html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) + over_time(data, fullest);
+  html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) +
+          paragraph("Dashed: the capacity less what lies outside the allocator.", "remark") +
+          memory_over_time(data, fullest);
   const bool is_long = memory.per_stage.size() > 16;
   if (is_long)
     html += "<details><summary>All stages in numbers, GiB</summary>\n";

@@ -12,6 +12,8 @@ document.getElementById("theme").addEventListener("click", () => {
 
 for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);
 
+startCharts();
+
 document.getElementById("download").addEventListener("click", () => {
   const link = document.createElement("a");
   link.href = "data:application/json;charset=utf-8," + encodeURIComponent(document.getElementById("scenario").textContent);

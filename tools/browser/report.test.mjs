@@ -98,6 +98,20 @@ test("hovering tells micro-batch, chunk, time and bytes", async () => {
   await page.context().close();
 });
 
+for (const id of ["memory", "scaling"])
+  test(`pointing at a curve tells its values: ${id}`, async () => {
+    const page = await openPage(browser, report), chart = page.locator(`#${id} .live-canvas`).first();
+    assert.equal(await page.locator(`#${id} .live .static`).first().isVisible(), false);
+    await chart.scrollIntoViewIfNeeded();
+    await page.mouse.move(0, 0);
+    const box = await chart.boundingBox(), before = await chart.screenshot();
+    await page.mouse.move(box.x + box.width * 0.55, box.y + box.height * 0.5);
+    await viewOf(page);
+    assert.notDeepEqual(await chart.screenshot(), before);
+    assert.deepEqual(page.complaints, []);
+    await page.context().close();
+  });
+
 test("tables sort by their heads", async () => {
   const page = await openPage(browser, report);
   const table = page.locator("#alternatives table").first(), head = table.locator("th").nth(1);
@@ -127,6 +141,7 @@ test("without JavaScript figures and tables are there, and nothing that needs it
     assert.ok(await page.locator(`#${id} table`).first().isVisible(), `${id} has a table`);
   for (const id of ["step", "timeline-section", "memory", "schedules", "scaling", "sensitivity"])
     assert.ok(await page.locator(`#${id} svg.chart, #${id} svg.gantt`).first().isVisible(), `${id} has a figure`);
+  for (const part of await page.locator(".live .static").all()) assert.ok(await part.isVisible());
   for (const part of await page.locator(".needs-script").all()) assert.equal(await part.isVisible(), false);
   await page.context().close();
 });
@@ -136,6 +151,8 @@ test("on paper the drawn pipeline stands for the one that moves", async () => {
   await page.emulateMedia({ media: "print" });
   assert.equal(await page.locator("#timeline").isVisible(), false);
   assert.ok(await page.locator("#timeline-section svg.gantt").isVisible());
+  assert.ok(await page.locator("#scaling svg.chart").first().isVisible());
+  assert.equal(await page.locator("#scaling canvas").first().isVisible(), false);
   assert.ok((await page.pdf({ format: "A4" })).length > 50000);
   await page.context().close();
 });
