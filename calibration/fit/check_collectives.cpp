@@ -48,13 +48,14 @@ std::string percents(const TableErrors& e) {
   return e.rows == 0 ? "-" : fmt::format("{:.1f} / {:.1f} / {:.0f}", 100 * e.median, 100 * e.p90, 100 * e.worst);
 }
 
-const char* name_of(const CollectiveTable& table) {
+}  // namespace
+
+std::string_view name_of_collective(const CollectiveTable& table) {
   if (table.message) return "send/recv";
-  constexpr const char* kNames[] = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce"};
+  constexpr std::array<std::string_view, 6> kNames = {"all-reduce", "all-gather", "reduce-scatter",
+                                                      "all-to-all", "broadcast",  "reduce"};
   return kNames[static_cast<std::size_t>(table.kind)];
 }
-
-}  // namespace
 
 TableErrors errors_on(const CollectiveTable& table, const cost::Profile& profile) {
   std::vector<double> errors;
@@ -93,9 +94,9 @@ std::string to_markdown(const std::vector<TableCheck>& checks) {
   std::array<std::array<int, 4>, 2> met{};  // inside a node, across nodes: tables, then those that meet the bounds
   for (const TableCheck& check : checks) {
     const CollectiveTable& t = *check.table;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", t.id, t.system, t.gpu, name_of(t),
-                        t.ranks, t.nodes, check.system.rows, percents(check.system), percents(check.general),
-                        percents(check.left_out));
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", t.id, t.system, t.gpu,
+                        name_of_collective(t), t.ranks, t.nodes, check.system.rows, percents(check.system),
+                        percents(check.general), percents(check.left_out));
     auto& count = met[t.nodes > 1 ? 1 : 0];
     ++count[0];
     count[1] += check.system.within_bounds() ? 1 : 0;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/fit/measured_systems.h"
@@ -26,6 +27,9 @@ struct TableCheck {
   TableErrors general;   ///< with its architecture's laws, fitted on all tables
   TableErrors left_out;  ///< its system's curves over its architecture's laws, all fitted without this table
 };
+
+/// "all-reduce", ..., "send/recv"
+[[nodiscard]] std::string_view name_of_collective(const CollectiveTable& table);
 
 /// Fits everything once for each table: minutes.
 [[nodiscard]] std::vector<TableCheck> check_tables(const std::vector<CollectiveTable>& tables);

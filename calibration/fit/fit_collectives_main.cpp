@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "calibration/fit/check_collectives.h"
+#include "calibration/fit/check_flows.h"
 
 namespace foretoken::fit {
 namespace {
@@ -25,10 +26,11 @@ void write(const std::filesystem::path& path, const std::string& text) {
 int run(int argc, char** argv) {
   CLI::App app{"Fits a curve to every measured table of collectives, and prints how well curves meet tables."};
   std::string collectives = "calibration/measurements/collectives.json", out;
-  bool check = false;
+  bool check = false, flows = false;
   app.add_option("--collectives", collectives, "nccl-tests tables, JSON");
   app.add_option("--out", out, "write NAME.json of every measured system to this folder");
   app.add_flag("--check", check, "print the errors of every table as Markdown (minutes: one fit without each table)");
+  app.add_flag("--flows", flows, "print what flows by NCCL's choice say of every table from 16 MiB on, as Markdown");
   CLI11_PARSE(app, argc, argv);
 
   const auto tables = read_collective_tables(collectives);
@@ -36,6 +38,7 @@ int run(int argc, char** argv) {
     for (const auto& system : measured_systems(tables, fit_collectives(tables)))
       write(std::filesystem::path(out) / (system.name + ".json"), to_json_text(system));
   if (check) fmt::print("{}", to_markdown(check_tables(tables)));
+  if (flows) fmt::print("{}", to_markdown(check_flows(tables)));
   return 0;
 }
 

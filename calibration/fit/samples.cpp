@@ -192,6 +192,8 @@ std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path&
                           .gpu = json.at("gpu"),
                           .network = json.at("network"),
                           .source = json.at("source"),
+                          .nccl_version = json.value("nccl_version", ""),
+                          .environment = json.value("env", ""),
                           .kind = kind.value_or(CollectiveKind::kAllReduce),
                           .message = !kind,
                           .ranks = json.at("ranks"),

@@ -48,6 +48,7 @@ struct AttentionSeries {
 /// One nccl-tests table.
 struct CollectiveTable {
   std::string id, system, gpu, network, source;
+  std::string nccl_version{}, environment{};  ///< "2.27.5", "NCCL_ALGO=Ring QPS=2"; empty where nothing is stated
   CollectiveKind kind = CollectiveKind::kAllReduce;
   bool message = false;  ///< sendrecv: `kind` says nothing, `bytes` is one message
   int ranks = 1, nodes = 1, ranks_per_node = 1;

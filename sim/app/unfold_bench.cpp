@@ -1,14 +1,12 @@
 // How long it takes to simulate every GPU of a job.
 #include <benchmark/benchmark.h>
 
-#include <numeric>
 #include <string>
 
 #include "sim/app/simulate.h"
-#include "sim/cost/costs.h"
-#include "sim/cost/network_share.h"
+#include "sim/io/read_nccl.h"
 #include "sim/io/read_scenario.h"
-#include "sim/lowering/wires.h"
+#include "sim/lowering/nccl_flows.h"
 
 namespace foretoken::app {
 namespace {
@@ -45,25 +43,31 @@ void llama_3_405b(benchmark::State& state) {
 }
 BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark::kMillisecond);
 
-// One all-reduce of 1 GB over every GPU of a cluster as flows: routes and rates.
-void all_reduce_flows(benchmark::State& state) {
+// One all-reduce of 1 GB over every GPU of a cluster as flows, by a ring or by trees and switches: routes and rates.
+void all_reduce_flows(benchmark::State& state, cost::NcclAlgorithm algorithm) {
   const auto gpus = static_cast<int>(state.range(0));
-  lowering::Scenario scenario = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {});
-  scenario.gpus = gpus;
-  const NodeLinks& links = scenario.cluster.links;
-  const GroupShape all{.ranks = gpus, .nodes = gpus / links.gpus, .ranks_per_node = links.gpus, .groups_per_node = 1};
-  const Seconds time = cost::collective_time({CollectiveKind::kAllReduce, Bytes(1e9), all}, links, scenario.profile);
-  std::vector<int> ring(static_cast<std::size_t>(gpus));
-  std::iota(ring.begin(), ring.end(), 0);
-  for (auto _ : state) {
-    des::TaskGraph graph;
-    lowering::Wires wires(scenario, graph);
-    for (const lowering::Leg& leg : wires.ring(ring, time, cost::network_share(links, links.gpus, 1)))
-      graph.add_flow({}, leg.bytes, leg.route, {});
-    benchmark::DoNotOptimize(des::run(graph).makespan);
-  }
+  const net::Cluster cluster = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {}).cluster;
+  const lowering::Nccl nccl{.architecture = cost::NcclArchitecture::kHopper,
+                            .tuning = io::read_nccl_tuning(""),
+                            .settings = {algorithm, {}},
+                            .messages = {}};
+  const int domain = cluster.links.gpus;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        lowering::nccl_flow_time(CollectiveKind::kAllReduce, Bytes(1e9), domain, gpus / domain, cluster, nccl));
 }
-BENCHMARK(all_reduce_flows)->Arg(512)->Arg(4096)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(all_reduce_flows, ring, cost::NcclAlgorithm::kRing)
+    ->Arg(512)
+    ->Arg(4096)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(all_reduce_flows, tree, cost::NcclAlgorithm::kTree)
+    ->Arg(512)
+    ->Arg(4096)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(all_reduce_flows, nvls_tree, cost::NcclAlgorithm::kNvlsTree)
+    ->Arg(512)
+    ->Arg(4096)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace foretoken::app

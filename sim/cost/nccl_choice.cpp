@@ -229,9 +229,13 @@ std::vector<NcclOption> nccl_options(CollectiveKind kind, int ranks, int nodes, 
 }
 
 NcclChoice nccl_choice(Bytes payload, CollectiveKind kind, int ranks, int nodes, const NcclPlatform& platform,
-                       const NcclTuning& tuning) {
-  const std::vector<NcclOption> options = nccl_options(kind, ranks, nodes, platform, tuning);
-  expects(!options.empty(), "NCCL always has a ring");
+                       const NcclTuning& tuning, const NcclSettings& settings) {
+  std::vector<NcclOption> options = nccl_options(kind, ranks, nodes, platform, tuning);
+  std::erase_if(options, [&](const NcclOption& option) {
+    return (settings.algorithm && option.algorithm != *settings.algorithm) ||
+           (settings.protocol && option.protocol != *settings.protocol);
+  });
+  expects(!options.empty(), "NCCL always has a ring, and settings leave an option");
   NcclChoice best{options.front(), Seconds(std::numeric_limits<double>::infinity())};
   for (const NcclOption& option : options) {
     const Seconds time = microseconds(time_us(option, payload.value(), kind, ranks, nodes, platform, tuning));

@@ -74,13 +74,21 @@ struct NcclOption {
 [[nodiscard]] std::vector<NcclOption> nccl_options(CollectiveKind kind, int ranks, int nodes,
                                                    const NcclPlatform& platform, const NcclTuning& tuning);
 
+/// What a user set by NCCL_ALGO and NCCL_PROTO.
+struct NcclSettings {
+  std::optional<NcclAlgorithm> algorithm;
+  std::optional<NcclProtocol> protocol;
+};
+
 /// The choice, and the time NCCL expects.
 struct NcclChoice {
   NcclOption option;
   Seconds time;
 };
+/// Precondition: an option fits the settings.
 [[nodiscard]] NcclChoice nccl_choice(Bytes payload, CollectiveKind kind, int ranks, int nodes,
-                                     const NcclPlatform& platform, const NcclTuning& tuning);
+                                     const NcclPlatform& platform, const NcclTuning& tuning,
+                                     const NcclSettings& settings = {});
 
 /// The time that is to be expected of that choice. NCCL's own estimate is a chooser's: too fast for few ranks and
 /// between 1 and 256 MiB. Two numbers an architecture, fitted on all its public tables together, mend it from 16 MiB

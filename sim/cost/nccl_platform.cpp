@@ -1,4 +1,4 @@
-// What NCCL finds on a node before it tunes: channels and their rates; and what is to be expected beyond its estimate.
+// What NCCL finds on a node before it tunes: channels and their rates.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -48,26 +48,11 @@ Planned planned(NcclArchitecture architecture, const NodeLinks& links, const Ncc
   const double cable = architecture == NcclArchitecture::kBlackwell ? 50 : 25;  // nominal GB/s of one NVLink
   const double cables = links.nvlink_per_gpu.value() / 1e9 / cable;
   const double pcie = links.pcie_per_gpu.value() / 1e9 * 24 / 31;  // 24 planned for gen 4, 31 nominal; likewise 48, 12
-  return {cables * tuning.nvlink_per_link[static_cast<std::size_t>(architecture)], pcie, links.nic.value() / 1e9};
-}
-
-// Fitted on all public nccl-tests tables of an architecture together, sizes of 16 MiB and more (docs/models/costs.md).
-struct Ramp {
-  double first_and_last;             // k
-  double fill_inside, fill_between;  // h, seconds per square root of a byte
-};
-
-Ramp ramp_of(NcclArchitecture architecture) {
-  switch (architecture) {
-    case NcclArchitecture::kVolta:
-    case NcclArchitecture::kAmpere:
-      return {.first_and_last = 0.4, .fill_inside = 6e-9, .fill_between = 4e-9};
-    case NcclArchitecture::kHopper:
-      return {.first_and_last = 0.3, .fill_inside = 3e-9, .fill_between = 6e-9};
-    case NcclArchitecture::kBlackwell:
-      return {.first_and_last = 0.6, .fill_inside = 4e-9, .fill_between = 1e-9};
-  }
-  contract_broken("every architecture has a ramp", __FILE__, __LINE__);
+  // Ports that share a GPU count as one device: NCCL merges those of a card (NCCL_IB_MERGE_NICS), and the plugin of EFA
+  // those beside a GPU.
+  const double merged = std::max(1, links.nics / links.gpus);
+  return {cables * tuning.nvlink_per_link[static_cast<std::size_t>(architecture)], pcie,
+          merged * links.nic.value() / 1e9};
 }
 
 }  // namespace
@@ -87,7 +72,7 @@ NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links
     const double each = largest_below(rates_to_try(architecture, true), total);
     ring = {std::max(1, static_cast<int>(total / each + 1e-9)), each, each};
   } else {
-    const double share = static_cast<double>(links.nics) * ranks_a_node / links.gpus;  // NICs near the ranks
+    const double share = std::min(1.0, static_cast<double>(links.nics) / links.gpus) * ranks_a_node;  // near the ranks
     const int nics = std::max(1, static_cast<int>(share));
     const double path = std::min(rate.pcie, rate.nic);
     const double each = largest_below(rates_to_try(architecture, false), std::min(path, total / nics));
@@ -96,24 +81,14 @@ NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links
   ring = split_wide(ring, architecture);
   platform.graphs[NcclAlgorithm::kRing] = platform.graphs[NcclAlgorithm::kTree] = ring;
   platform.channels = std::min(64, 2 * ring.channels);
-  if (architecture >= NcclArchitecture::kHopper && platform.nvlink && ranks_a_node > 1) {
-    const double each = largest_below(rates_to_try(architecture, true), total / (links.gpus + 1));
+  // NVLS wants more than two GPUs in a domain (src/transport/nvls.cc, ncclNvlsInit); each heads one channel, and a GPU
+  // carries every channel once and its own twice.
+  if (architecture >= NcclArchitecture::kHopper && platform.nvlink && ranks_a_node > 2) {
+    const double each = largest_below(rates_to_try(architecture, true), total / (ranks_a_node + 1));
     const double between = inside ? 2 * each : std::min(rate.pcie, rate.nic);
-    platform.graphs[NcclAlgorithm::kNvls] = {links.gpus, each, between};
+    platform.graphs[NcclAlgorithm::kNvls] = {ranks_a_node, each, between};
   }
   return platform;
-}
-
-Seconds nccl_expected_time(const NcclChoice& choice, Bytes payload, CollectiveKind kind, int ranks, int nodes,
-                           NcclArchitecture architecture) {
-  const Ramp ramp = ramp_of(architecture);
-  const bool reduces_all = kind == CollectiveKind::kAllReduce;
-  const double steps = reduces_all ? 2.0 * (ranks - 1) : ranks - 1.0;
-  const double volume = kind == CollectiveKind::kBroadcast ? payload.value() : steps / ranks * payload.value();
-  Seconds time = choice.time;
-  if (choice.option.algorithm == NcclAlgorithm::kRing && nodes == 1)
-    time += ramp.first_and_last / steps * (choice.time - microseconds(choice.option.latency_us));
-  return time + Seconds((nodes == 1 ? ramp.fill_inside : ramp.fill_between) * std::sqrt(volume));
 }
 
 }  // namespace foretoken::cost

@@ -151,7 +151,8 @@ cost::NcclTuning read_nccl_tuning(std::string_view version) {
     const std::string name = entry.as_object().text("version");
     if (oldest.empty()) oldest = name;
     const auto parts = parts_of(name);
-    if (parts && (!wanted || *parts <= *wanted)) found.emplace(entry.as_object());
+    const auto release = [](const std::array<int, 3>& v) { return std::pair(v[0], v[1]); };
+    if (parts && (!wanted || release(*parts) <= release(*wanted))) found.emplace(entry.as_object());
   }
   findings.throw_if_wrong();
   if (!found)

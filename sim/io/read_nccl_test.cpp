@@ -133,9 +133,11 @@ TEST(NcclChoice, TheSearchFindsTheGraphsOfKnownPlatforms) {
   }
 }
 
-TEST(NcclChoice, VersionsAreTheNewestKnownThatIsNoNewer) {
+TEST(NcclChoice, VersionsAreTheNewestKnownReleaseThatIsNoNewer) {
   EXPECT_EQ(read_nccl_tuning("2.28.9").version, "2.28.9");
-  EXPECT_EQ(read_nccl_tuning("2.27.3").version, "2.26.6");
+  EXPECT_EQ(read_nccl_tuning("2.27.3").version, "2.27.7") << "patches of a release leave the constants alone";
+  EXPECT_EQ(read_nccl_tuning("2.18.5").version, "2.18.6");
+  EXPECT_EQ(read_nccl_tuning("2.17.1").version, "2.16.5");
   EXPECT_EQ(read_nccl_tuning("3.0.0").version, read_nccl_tuning("").version);
   EXPECT_EQ(thrown_by([] { (void)read_nccl_tuning("2.1.0"); }),
             "NCCL: expected 2.8.4 or newer, found 2.1.0: no constants are known\n");

@@ -11,7 +11,9 @@
 namespace foretoken::lowering {
 
 Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
-    : scenario_(scenario), wires_(scenario, graph), ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {}
+    : scenario_(scenario),
+      wires_(scenario.cluster, scenario.gpus, scenario.imperfections.slow_nics, {}, graph),
+      ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {}
 
 int Transfers::gpu_of(int stage, int rank) const {
   return scenario_.imperfections.gpu_of(stage * ranks_a_stage_ + rank);

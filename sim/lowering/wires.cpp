@@ -1,4 +1,9 @@
 // Links and flows of a job's cluster.
+//
+// A flow between nodes carries wire bytes: the time that its transfer takes when the traffic is what the cost model
+// assumes, times the rate that the model gives it then. So bytes, protocol overhead and the profile's measured
+// efficiency stay in one place, an undisturbed flow takes exactly the modelled time, and shared, slow or oversubscribed
+// links show as sharing.
 #include "sim/lowering/wires.h"
 
 #include <algorithm>
@@ -8,85 +13,92 @@
 namespace foretoken::lowering {
 namespace {
 
-int nodes_of(const Scenario& scenario) {
-  const int domain = scenario.cluster.links.gpus;
-  return (scenario.gpus + domain - 1) / domain;
+double share_of(const net::Link& link, LinkShares shares) {
+  switch (link.kind) {
+    case net::LinkKind::kNvlink:
+      return shares.nvlink;
+    case net::LinkKind::kPcie:
+      return shares.pcie;
+    case net::LinkKind::kNetwork:
+      return 1;
+  }
+  contract_broken("every kind of link has a share", __FILE__, __LINE__);
 }
 
 }  // namespace
 
-Wires::Wires(const Scenario& scenario, des::TaskGraph& graph)
-    : graph_(graph), fabric_(scenario.cluster, nodes_of(scenario)), router_(fabric_) {
-  factor_.assign(fabric_.links().size(), 1);
+Wires::Wires(const net::Cluster& cluster, int gpus, std::span<const SlowNic> slow_nics, LinkShares shares,
+             des::TaskGraph& graph)
+    : graph_(graph), fabric_(cluster, (gpus + cluster.links.gpus - 1) / cluster.links.gpus), router_(fabric_) {
+  for (const net::Link& link : fabric_.links()) capacity_.push_back(share_of(link, shares) * link.capacity.value());
   link_.resize(fabric_.links().size());
   if (fabric_.nodes() > 1)
-    for (const SlowNic& slow : scenario.imperfections.slow_nics)
-      for (const bool out : {true, false}) factor_[fabric_.nic_link(slow.node, slow.nic, out)] *= slow.rate_factor;
-  std::vector<double> capacity;
-  for (const net::Link& link : fabric_.links()) capacity.push_back(link.capacity.value() * factor_[link.id]);
-  binding_ = net::possible_bottlenecks(fabric_, capacity);
+    for (const SlowNic& slow : slow_nics)
+      for (const bool out : {true, false}) capacity_[fabric_.nic_link(slow.node, slow.nic, out)] *= slow.rate_factor;
+  binding_ = net::possible_bottlenecks(fabric_, capacity_);
 }
 
-Leg Wires::leg(int from, int to, int nic, Bytes bytes) {
-  Leg leg{{}, bytes};
-  for (const std::uint32_t id : router_.route(from, to, nic).links) {
-    if (!binding_[id]) continue;
-    std::optional<des::LinkId>& link = link_[id];
-    if (!link) link = graph_.add_link(factor_[id] * fabric_.links()[id].capacity);
-    leg.route.push_back(*link);
-  }
-  return leg;
+void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
+  if (!binding_[id]) return;
+  std::optional<des::LinkId>& link = link_[id];
+  if (!link) link = graph_.add_link(BytesPerSecond(capacity_[id]));
+  route.push_back(*link);
 }
 
-Leg Wires::local_leg(int from, int to, Seconds transfer) {
-  BytesPerSecond least(0);
-  for (const std::uint32_t id : router_.route(from, to, 0).links) {
-    const BytesPerSecond capacity = fabric_.links()[id].capacity;
-    least = least.value() == 0 ? capacity : std::min(least, capacity);
-  }
-  return leg(from, to, 0, Bytes(transfer.value() * least.value()));
+void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route) {
+  const int nic = node_of(hop.from) == node_of(hop.to) ? 0 : router_.nearest_nic(hop.via, which);
+  for (const std::uint32_t id : router_.route(hop.from, hop.to, nic).links) take_link(id, route);
+}
+
+void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) {
+  const net::NodeGraph& node = fabric_.node();
+  const int peer = gpu % node.gpus == 0 ? gpu + 1 : gpu - gpu % node.gpus;
+  const std::vector<std::uint32_t> links = out ? router_.route(gpu, peer, 0).links : router_.route(peer, gpu, 0).links;
+  expects(links.size() == 2, "a switch joins the GPUs of a node");
+  take_link(out ? links.front() : links.back(), route);
+}
+
+BytesPerSecond Wires::least_capacity(int from, int to) {
+  double least = 0;
+  for (const std::uint32_t id : router_.route(from, to, 0).links)
+    least = least == 0 ? capacity_[id] : std::min(least, capacity_[id]);
+  return BytesPerSecond(least);
 }
 
 std::vector<Leg> Wires::message(int from, int to, Seconds transfer, BytesPerSecond rate) {
-  if (node_of(from) == node_of(to)) return {local_leg(from, to, transfer)};
-  const int nics = router_.nics_near(from % fabric_.node().gpus);
+  const bool inside = node_of(from) == node_of(to);
+  const int nics = inside ? 1 : nics_near(from);
+  const double bytes = transfer.value() * (inside ? least_capacity(from, to) : rate).value() / nics;
   std::vector<Leg> legs;
-  for (int k = 0; k < nics; ++k)
-    legs.push_back(leg(from, to, router_.nearest_nic(from, k), Bytes(transfer.value() * rate.value() / nics)));
+  for (int k = 0; k < nics; ++k) take({from, to, from}, k, legs.emplace_back(Leg{{}, Bytes(bytes)}).route);
   return legs;
 }
 
 std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate) {
   expects(gpus.size() >= 2, "a ring has at least two GPUs");
-  std::vector<std::span<const int>> nodes;  // the members on each node
-  for (std::size_t begin = 0, end = 0; begin < gpus.size(); begin = end) {
-    while (end < gpus.size() && node_of(gpus[end]) == node_of(gpus[begin])) ++end;
-    nodes.push_back(gpus.subspan(begin, end - begin));
-  }
+  const net::Members members = net::members_of(gpus, fabric_.node().gpus);
+  const int channels = channels_of(*this, members);
   std::vector<Leg> legs;
-  if (nodes.size() == 1) {
-    for (std::size_t i = 0; i < gpus.size(); ++i)
-      legs.push_back(local_leg(gpus[i], gpus[(i + 1) % gpus.size()], transfer));
+  if (members.size() == 1) {
+    for (const net::Hop& hop : net::ring_hops(members, 0)) {
+      const BytesPerSecond local = least_capacity(hop.from, hop.to);
+      take(hop, 0, legs.emplace_back(Leg{{}, Bytes(transfer.value() * local.value())}).route);
+    }
     return legs;
   }
-  const std::size_t members =
-      std::min_element(nodes.begin(), nodes.end(), [](auto a, auto b) { return a.size() < b.size(); })->size();
-  const auto near = static_cast<std::size_t>(router_.nics_near(gpus.front() % fabric_.node().gpus));
-  const std::size_t channels = members * near;
-  const Bytes bytes(transfer.value() * rate.value() / static_cast<double>(channels));
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    // On every node the ring enters and leaves at member e and passes the others in between.
-    const std::size_t e = channel / near;
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      const std::span<const int> here = nodes[n], next = nodes[(n + 1) % nodes.size()];
-      const std::size_t count = here.size();
-      for (std::size_t i = 1; i < count; ++i)  // enters at e + 1, ends at e
-        legs.push_back(leg(here[(e + i) % count], here[(e + i + 1) % count], 0, bytes));
-      const int exit = here[e], entry = next[(e + 1) % next.size()];
-      legs.push_back(leg(exit, entry, router_.nearest_nic(exit, static_cast<int>(channel % near)), bytes));
-    }
-  }
+  const int near = nics_near(gpus.front());
+  const Bytes bytes(transfer.value() * rate.value() / channels);
+  for (int channel = 0; channel < channels; ++channel)
+    for (const net::Hop& hop : net::ring_hops(members, channel / near))
+      take(hop, channel % near, legs.emplace_back(Leg{{}, bytes}).route);
   return legs;
+}
+
+int channels_of(const Wires& wires, const net::Members& members) {
+  if (members.size() == 1) return 1;
+  const auto smallest =
+      std::min_element(members.begin(), members.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
+  return static_cast<int>(smallest->size()) * wires.nics_near(members.front().front());
 }
 
 }  // namespace foretoken::lowering

@@ -1,34 +1,35 @@
-// The links of a job's cluster in a task graph, and the flows that messages and collectives are over them.
-//
-// A flow between nodes carries wire bytes: the time that its transfer takes when the traffic is what the cost model
-// assumes, times the rate that the model gives it then. So bytes, protocol overhead and the profile's measured
-// efficiency stay in one place, an undisturbed flow takes exactly the modelled time, and shared, slow or oversubscribed
-// links show as sharing.
+// The links of a job's cluster in a task graph, and routes over them.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/des/task_graph.h"
 #include "sim/lowering/imperfections.h"
-#include "sim/lowering/scenario.h"
+#include "sim/net/channels.h"
 #include "sim/net/router.h"
 
 namespace foretoken::lowering {
 
-/// One flow: where its bytes go.
+/// One flow: where its bytes go. A route with many branches (a ring, a tree, a multicast) moves at one rate, that of
+/// its slowest link, as a pipelined collective does.
 struct Leg {
   std::vector<des::LinkId> route;
   Bytes bytes;
+};
+
+/// Parts of the datasheet's rates that traffic reaches.
+struct LinkShares {
+  double nvlink = 1, pcie = 1;
 };
 
 /// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
 /// bottleneck.
 class Wires {
  public:
-  Wires(const Scenario& scenario, des::TaskGraph& graph);
+  Wires(const net::Cluster& cluster, int gpus, std::span<const SlowNic> slow_nics, LinkShares shares,
+        des::TaskGraph& graph);
 
   /// A message that alone takes `transfer` at `rate` (bytes per second of this GPU's share of the network), split over
   /// the NICs near its sender; inside a node `rate` is not used.
@@ -39,18 +40,29 @@ class Wires {
   /// share of the network then. Precondition: at least two GPUs.
   [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
 
+  /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
+  void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
+  /// Appends the link from a GPU to its node's switch (out), or back. Precondition: the node has an NVLink switch.
+  void take_switch(int gpu, bool out, std::vector<des::LinkId>& route);
+
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
+  [[nodiscard]] int nics_near(int gpu) const { return router_.nics_near(gpu % fabric_.node().gpus); }
+  [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
-  [[nodiscard]] Leg leg(int from, int to, int nic, Bytes bytes);
-  [[nodiscard]] Leg local_leg(int from, int to, Seconds transfer);
+  void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
+  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
 
   des::TaskGraph& graph_;
   net::Fabric fabric_;
   net::Router router_;
-  std::vector<double> factor_;                    // by link of the fabric: what is left of its rate
+  std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
 };
+
+/// Channels of a communicator: one for each of the NICs near as many members as its smallest node has; a single one
+/// inside a node.
+[[nodiscard]] int channels_of(const Wires& wires, const net::Members& members);
 
 }  // namespace foretoken::lowering

@@ -1,0 +1,204 @@
+// NCCL's algorithms as flows. A channel is one flow over all its hops: it is a pipeline, and moves at the rate of its
+// slowest link. Channels whose routes are the same are one flow with the bytes of them all.
+#include "sim/lowering/nccl_flows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.h"
+#include "sim/des/engine.h"
+
+namespace foretoken::lowering {
+namespace {
+
+using cost::NcclAlgorithm;
+
+int size_of(const net::Members& members) {
+  std::size_t size = 0;
+  for (const auto& node : members) size += node.size();
+  return static_cast<int>(size);
+}
+
+// What each rank of a ring sends. Source: nccl-tests, doc/PERFORMANCE.md.
+Bytes ring_volume(CollectiveKind kind, Bytes payload, int ranks) {
+  const double share = (ranks - 1.0) / ranks;
+  if (kind == CollectiveKind::kAllReduce) return 2 * share * payload;
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ? payload : share * payload;
+}
+
+// Rounds in which a rank sends what it holds: its own share is copied beside one of them.
+double rounds_of(CollectiveKind kind, int ranks) {
+  return kind == CollectiveKind::kAllReduce ? 2.0 * (ranks - 1) : ranks - 1.0;
+}
+
+}  // namespace
+
+NcclLowering::NcclLowering(Nccl nccl, const NodeLinks& links, Wires& wires, des::TaskGraph& graph)
+    : nccl_(std::move(nccl)), wire_(cost::nccl_wire(nccl_.architecture)), links_(links), wires_(wires), graph_(graph) {}
+
+LinkShares NcclLowering::shares_of(cost::NcclArchitecture architecture) {
+  const cost::NcclWire wire = cost::nccl_wire(architecture);
+  return {.nvlink = wire.nvlink, .pcie = wire.pcie};
+}
+
+NcclFlows NcclLowering::collective(CollectiveKind kind, Bytes payload, std::span<const int> gpus) {
+  expects(gpus.size() >= 2, "a collective has at least two GPUs");
+  const net::Members members = net::members_of(gpus, wires_.fabric().node().gpus);
+  const int ranks = size_of(members), nodes = static_cast<int>(members.size());
+  const Bytes volume = ring_volume(kind, payload, ranks);
+  const Seconds fill((nodes == 1 ? wire_.fill_inside : wire_.fill_between) * std::sqrt(volume.value()));
+  if (kind == CollectiveKind::kAllToAll)
+    return {nccl_message_latency(nccl_.tuning, nodes > 1) + fill, all_to_all(payload, members)};
+  // NCCL reduces to one rank as it broadcasts from one, the other way round.
+  const CollectiveKind chosen = kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : kind;
+  const cost::NcclPlatform platform =
+      cost::nccl_platform(nccl_.architecture, links_, nodes, ranks / nodes, nccl_.tuning);
+  const cost::NcclOption option =
+      cost::nccl_choice(payload, chosen, ranks, nodes, platform, nccl_.tuning, nccl_.settings).option;
+  const double wire = cost::wire_bytes_per_byte(option.protocol);
+  const double own = nodes == 1 ? 1 + wire_.own_copy / rounds_of(kind, ranks) : 1;
+  NcclFlows flows{microseconds(option.latency_us) + fill, {}};
+  switch (option.algorithm) {
+    case NcclAlgorithm::kRing:
+    case NcclAlgorithm::kPat:  // a tree for each rank's share: as many bytes through each NIC as a ring
+      flows.legs = ring(wire * own * volume, members);
+      break;
+    case NcclAlgorithm::kTree:
+      flows.legs = tree(wire * payload, members);
+      break;
+    case NcclAlgorithm::kNvls:
+    case NcclAlgorithm::kNvlsTree:
+      flows.legs = switched(kind, payload, members);
+      break;
+  }
+  return flows;
+}
+
+std::vector<Leg> NcclLowering::ring(Bytes sent, const net::Members& members) {
+  const int channels = channels_of(wires_, members);
+  const int near = members.size() == 1 ? 1 : wires_.nics_near(members.front().front());
+  std::vector<Leg> legs;
+  for (int channel = 0; channel < channels; ++channel) {
+    Leg& leg = legs.emplace_back(Leg{{}, sent / channels});
+    for (const net::Hop& hop : net::ring_hops(members, channel / near)) wires_.take(hop, channel % near, leg.route);
+  }
+  return legs;
+}
+
+std::vector<Leg> NcclLowering::tree(Bytes payload, const net::Members& members) {
+  const int channels = channels_of(wires_, members);
+  const int near = members.size() == 1 ? 1 : wires_.nics_near(members.front().front());
+  const auto trees = net::double_binary_tree(static_cast<int>(members.size()));
+  std::vector<Leg> legs;
+  for (int channel = 0; channel < channels; ++channel)
+    for (const net::Tree& tree : trees) {
+      Leg& leg = legs.emplace_back(Leg{{}, payload / (2 * channels)});
+      for (const net::Hop& hop : net::tree_hops(members, tree, channel / near))
+        wires_.take(hop, channel % near, leg.route);
+    }
+  return legs;
+}
+
+// Head h reduces its share of the payload out of all GPUs of its node, and multicasts it back to all of them; between
+// nodes the heads of the same number form trees. Gathering multicasts only, scattering reduces only.
+std::vector<Leg> NcclLowering::switched(CollectiveKind kind, Bytes payload, const net::Members& members) {
+  const int heads = static_cast<int>(members.front().size());
+  const int near = members.size() == 1 ? 1 : wires_.nics_near(members.front().front());
+  const auto trees = net::double_binary_tree(static_cast<int>(members.size()));
+  const bool reduces = kind != CollectiveKind::kAllGather, multicasts = kind != CollectiveKind::kReduceScatter;
+  std::vector<Leg> legs;
+  for (int head = 0; head < heads; ++head) {
+    std::vector<des::LinkId> inside;
+    for (const std::vector<int>& node : members) {
+      for (const int gpu : node) {
+        if (reduces) wires_.take_switch(gpu, /*out=*/true, inside);
+        if (multicasts) wires_.take_switch(gpu, /*out=*/false, inside);
+      }
+      const int head_gpu = node[static_cast<std::size_t>(head) % node.size()];
+      if (reduces) wires_.take_switch(head_gpu, /*out=*/false, inside);
+      if (multicasts) wires_.take_switch(head_gpu, /*out=*/true, inside);
+    }
+    // The switch reduces at a part of the links' rate: those hops carry so many bytes more.
+    legs.push_back({inside, payload / (heads * wire_.multicast)});
+    if (members.size() == 1) continue;
+    for (const net::Tree& tree : trees)
+      for (int which = 0; which < near; ++which) {
+        Leg& leg = legs.emplace_back(Leg{{}, payload / (2 * heads * near)});
+        for (const net::Hop& hop : net::head_hops(members, tree, head)) wires_.take(hop, which, leg.route);
+      }
+  }
+  return legs;
+}
+
+std::vector<Leg> NcclLowering::all_to_all(Bytes payload, const net::Members& members) {
+  const int ranks = size_of(members);
+  const double own = 1 + wire_.own_copy / rounds_of(CollectiveKind::kAllToAll, ranks);
+  std::vector<Leg> legs;
+  for (const auto& from_node : members)
+    for (const int from : from_node)
+      for (const auto& to_node : members)
+        for (const int to : to_node)
+          if (from != to) add_message(from, to, own * payload / ranks, legs);
+  return legs;
+}
+
+NcclFlows NcclLowering::messages(Bytes payload, std::span<const std::pair<int, int>> pairs) {
+  NcclFlows flows{};
+  bool crosses = false;
+  for (const auto& [from, to] : pairs) {
+    crosses = crosses || wires_.node_of(from) != wires_.node_of(to);
+    add_message(from, to, payload, flows.legs);
+  }
+  const double fill = crosses ? wire_.fill_between : wire_.fill_inside;
+  flows.latency = nccl_message_latency(nccl_.tuning, crosses) + Seconds(fill * std::sqrt(payload.value()));
+  return flows;
+}
+
+void NcclLowering::add_message(int from, int to, Bytes bytes, std::vector<Leg>& legs) {
+  const bool inside = wires_.node_of(from) == wires_.node_of(to);
+  const int nics = inside ? 1 : wires_.nics_near(from);
+  for (int which = 0; which < nics; ++which) {
+    Leg& leg = legs.emplace_back(Leg{{}, bytes / nics});
+    wires_.take({from, to, from}, which, leg.route);
+    if (!inside)
+      leg.route.push_back(graph_.add_link(BytesPerSecond(nccl_.messages.channels * cost::kNetworkPeerChannel / nics)));
+  }
+}
+
+namespace {
+
+std::vector<int> first_gpus(int ranks_a_node, int nodes, int gpus_a_node) {
+  std::vector<int> gpus;
+  for (int node = 0; node < nodes; ++node)
+    for (int i = 0; i < ranks_a_node; ++i) gpus.push_back(node * gpus_a_node + i);
+  return gpus;
+}
+
+// Builds flows with `what`, and runs them alone.
+template <class What>
+Seconds time_of(const net::Cluster& cluster, int nodes, const Nccl& nccl, What what) {
+  des::TaskGraph graph;
+  Wires wires(cluster, nodes * cluster.links.gpus, {}, NcclLowering::shares_of(nccl.architecture), graph);
+  NcclLowering lowering(nccl, cluster.links, wires, graph);
+  const NcclFlows flows = what(lowering);
+  for (const Leg& leg : flows.legs) graph.add_flow({}, leg.bytes, leg.route, des::to_duration(flows.latency));
+  return des::to_seconds(des::run(graph).makespan - des::Instant{});
+}
+
+}  // namespace
+
+Seconds nccl_flow_time(CollectiveKind kind, Bytes payload, int ranks_a_node, int nodes, const net::Cluster& cluster,
+                       const Nccl& nccl) {
+  const std::vector<int> gpus = first_gpus(ranks_a_node, nodes, cluster.links.gpus);
+  return time_of(cluster, nodes, nccl,
+                 [&](NcclLowering& lowering) { return lowering.collective(kind, payload, gpus); });
+}
+
+Seconds nccl_shift_time(Bytes payload, int ranks_a_node, int nodes, const net::Cluster& cluster, const Nccl& nccl) {
+  const std::vector<int> gpus = first_gpus(ranks_a_node, nodes, cluster.links.gpus);
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t i = 0; i < gpus.size(); ++i) pairs.emplace_back(gpus[i], gpus[(i + 1) % gpus.size()]);
+  return time_of(cluster, nodes, nccl, [&](NcclLowering& lowering) { return lowering.messages(payload, pairs); });
+}
+
+}  // namespace foretoken::lowering

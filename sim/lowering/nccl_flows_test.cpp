@@ -1,0 +1,138 @@
+// Flows of single collectives on small clusters, as worked out by hand.
+#include "sim/lowering/nccl_flows.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "sim/des/engine.h"
+
+namespace foretoken::lowering {
+namespace {
+
+using cost::NcclAlgorithm;
+using cost::NcclArchitecture;
+using cost::NcclProtocol;
+
+// Round numbers: 100 GB/s of NVLink, 20 of PCIe and NICs, as the architecture's shares leave them.
+net::Cluster cluster_of(NcclArchitecture architecture) {
+  const LinkShares shares = NcclLowering::shares_of(architecture);
+  net::Cluster cluster;
+  cluster.gpus_per_node = 4;
+  cluster.nvlink_fabric = "nvswitch";
+  cluster.fabric_kind = "fat-tree";
+  cluster.rail_optimized = true;
+  cluster.links = {.nvlink_per_gpu = gigabytes_per_second(100 / shares.nvlink),
+                   .pcie_per_gpu = gigabytes_per_second(20 / shares.pcie),
+                   .nic = gigabytes_per_second(20),
+                   .nics = 4,
+                   .gpus = 4,
+                   .oversubscription = 1,
+                   .hop_latency = {}};
+  return cluster;
+}
+
+// Latencies of zero, and every algorithm there.
+Nccl nccl_of(NcclArchitecture architecture, NcclAlgorithm algorithm, NcclProtocol protocol = NcclProtocol::kSimple) {
+  Nccl nccl{.architecture = architecture, .tuning = {}, .settings = {algorithm, protocol}, .messages = {}};
+  for (const auto one : {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls, NcclAlgorithm::kNvlsTree})
+    for (auto* table : {&nccl.tuning.base, &nccl.tuning.nvlink_hop, &nccl.tuning.pci_hop, &nccl.tuning.network_hop})
+      (*table)[one] = {};
+  nccl.tuning.nvlink_per_link = {20, 20, 20.6, 40.1};
+  nccl.tuning.network_overhead_floor = false;
+  nccl.tuning.nvls_model = 'B';
+  return nccl;
+}
+
+// Seconds without the filling of pipelines, which grows with the square root of `volume`.
+double bare(Seconds time, double fill, double volume) { return time.value() - fill * std::sqrt(volume); }
+
+constexpr double kPayload = 8e9;
+
+struct Case {
+  const char* name;
+  NcclArchitecture architecture;
+  NcclAlgorithm algorithm;
+  NcclProtocol protocol;
+  CollectiveKind kind;
+  int nodes;
+  double volume, expected;  ///< bytes that a ring's rank sends; seconds
+};
+
+TEST(NcclFlows, TakeWhatTheirBusiestLinkTakes) {
+  constexpr auto kAllReduce = CollectiveKind::kAllReduce, kGather = CollectiveKind::kAllGather;
+  constexpr auto kRing = NcclAlgorithm::kRing;
+  constexpr auto kHopper = NcclArchitecture::kHopper, kAmpere = NcclArchitecture::kAmpere;
+  const double own = cost::nccl_wire(kAmpere).own_copy, multicast = cost::nccl_wire(kHopper).multicast;
+  for (const Case& c : {
+           Case{"a ring in a node: six rounds of two GB, and the last copied", kAmpere, kRing, NcclProtocol::kSimple,
+                kAllReduce, 1, 12e9, 0.12 * (1 + own / 6)},
+           Case{"LL puts as many flags on the wire", kAmpere, kRing, NcclProtocol::kLl, kAllReduce, 1, 12e9,
+                0.24 * (1 + own / 6)},
+           Case{"a gather is half of it", kAmpere, kRing, NcclProtocol::kSimple, kGather, 1, 6e9, 0.06 * (1 + own / 3)},
+           Case{"rings over three nodes: 11/12 of the payload twice, over four NICs", kAmpere, kRing,
+                NcclProtocol::kSimple, kAllReduce, 3, 2 * 11 / 12.0 * 8e9, 2 * 11 / 12.0 * 8e9 / 80e9},
+           // Chains of four: three hops up and three down, a quarter of the payload on each of four channels.
+           Case{"trees over two nodes: the chains take longer than the NICs", kAmpere, NcclAlgorithm::kTree,
+                NcclProtocol::kSimple, kAllReduce, 2, 14e9, 6 * 8e9 / 4 / 100e9},
+           // The inner node sends to its parent and two children in one tree, and to its parent in the other.
+           Case{"trees over four nodes", kAmpere, NcclAlgorithm::kTree, NcclProtocol::kSimple, kAllReduce, 4, 15e9,
+                4 * 8e9 / 8 / 20e9},
+           Case{"in the switch every GPU sends all it has, and its own share once more", kHopper, NcclAlgorithm::kNvls,
+                NcclProtocol::kSimple, kAllReduce, 1, 12e9, 8e9 * (1 + 1 / 4.0) / (100e9 * multicast)},
+           Case{"and between nodes trees of heads", kHopper, NcclAlgorithm::kNvlsTree, NcclProtocol::kSimple,
+                kAllReduce, 4, 15e9, 4 * 8e9 / 8 / 20e9},
+       }) {
+    SCOPED_TRACE(c.name);
+    const cost::NcclWire wire = cost::nccl_wire(c.architecture);
+    const Seconds time = nccl_flow_time(c.kind, Bytes(kPayload), 4, c.nodes, cluster_of(c.architecture),
+                                        nccl_of(c.architecture, c.algorithm, c.protocol));
+    EXPECT_NEAR(bare(time, c.nodes == 1 ? wire.fill_inside : wire.fill_between, c.volume), c.expected,
+                1e-9 * c.expected);
+  }
+}
+
+TEST(NcclFlows, AnAllToAllSendsToEveryPeerAtOnce) {
+  const cost::NcclWire wire = cost::nccl_wire(NcclArchitecture::kAmpere);
+  const Nccl nccl = nccl_of(NcclArchitecture::kAmpere, NcclAlgorithm::kRing);
+  const net::Cluster cluster = cluster_of(NcclArchitecture::kAmpere);
+  const Seconds inside = nccl_flow_time(CollectiveKind::kAllToAll, Bytes(kPayload), 4, 1, cluster, nccl);
+  EXPECT_NEAR(bare(inside, wire.fill_inside, 6e9), 6e9 / 100e9 * (1 + wire.own_copy / 3), 1e-12);
+  // Two nodes: half of it leaves through the GPU's NIC.
+  const Seconds across = nccl_flow_time(CollectiveKind::kAllToAll, Bytes(kPayload), 4, 2, cluster, nccl);
+  EXPECT_NEAR(bare(across, wire.fill_between, 7e9), 4e9 / 20e9 * (1 + wire.own_copy / 7), 1e-12);
+}
+
+TEST(NcclFlows, AMessageBetweenNodesHasItsConnectionsAlone) {
+  const cost::NcclWire wire = cost::nccl_wire(NcclArchitecture::kAmpere);
+  Nccl nccl = nccl_of(NcclArchitecture::kAmpere, NcclAlgorithm::kRing);
+  const net::Cluster cluster = cluster_of(NcclArchitecture::kAmpere);
+  const auto across = [&] { return bare(nccl_shift_time(Bytes(2e9), 4, 2, cluster, nccl), wire.fill_between, 2e9); };
+  EXPECT_NEAR(across(), 2e9 / (2 * cost::kNetworkPeerChannel), 1e-12);
+  nccl.messages.channels = 4;
+  EXPECT_NEAR(across(), 2e9 / 20e9, 1e-12) << "four connections fill the NIC";
+  const double inside = bare(nccl_shift_time(Bytes(2e9), 4, 1, cluster, nccl), wire.fill_inside, 2e9);
+  EXPECT_NEAR(inside, 2e9 / 100e9, 1e-12);
+}
+
+// Two groups on the same eight GPUs of two nodes at once take twice as long: they share all NICs.
+TEST(NcclFlows, CollectivesShareLinks) {
+  const Nccl nccl = nccl_of(NcclArchitecture::kAmpere, NcclAlgorithm::kRing);
+  const net::Cluster cluster = cluster_of(NcclArchitecture::kAmpere);
+  std::vector<int> gpus(8);
+  std::iota(gpus.begin(), gpus.end(), 0);
+  const auto seconds = [&](int groups) {
+    des::TaskGraph graph;
+    Wires wires(cluster, 8, {}, NcclLowering::shares_of(nccl.architecture), graph);
+    NcclLowering lowering(nccl, cluster.links, wires, graph);
+    for (int i = 0; i < groups; ++i)
+      for (const Leg& leg : lowering.collective(CollectiveKind::kAllReduce, Bytes(kPayload), gpus).legs)
+        graph.add_flow({}, leg.bytes, leg.route, {});
+    return des::to_seconds(des::run(graph).makespan - des::Instant{}).value();
+  };
+  EXPECT_NEAR(seconds(2), 2 * seconds(1), 1e-9);
+}
+
+}  // namespace
+}  // namespace foretoken::lowering

@@ -1,0 +1,95 @@
+// Rings and trees over nodes.
+#include "sim/net/channels.h"
+
+#include <algorithm>
+
+#include "sim/base/check.h"
+
+namespace foretoken::net {
+namespace {
+
+/// Parent in the first tree: the lowest set bit moves up by one; where that is beyond the last node, it is cleared.
+std::optional<int> binary_parent(int node, int nodes) {
+  if (node == 0) return std::nullopt;
+  const int bit = node & -node;
+  const int up = (node ^ bit) | (bit << 1);
+  return up < nodes ? up : node ^ bit;
+}
+
+/// The first tree with every node renamed; a child keeps the slot that it had under its old name.
+template <class Rename>
+Tree renamed_tree(int nodes, Rename rename) {
+  Tree tree(static_cast<std::size_t>(nodes));
+  for (int node = 0; node < nodes; ++node) {
+    const std::optional<int> parent = binary_parent(node, nodes);
+    if (!parent) continue;
+    tree[static_cast<std::size_t>(rename(node))].parent = rename(*parent);
+    tree[static_cast<std::size_t>(rename(*parent))].children[node < *parent ? 0 : 1] = rename(node);
+  }
+  return tree;
+}
+
+int at(const std::vector<int>& node, int index) { return node[static_cast<std::size_t>(index) % node.size()]; }
+
+}  // namespace
+
+Members members_of(std::span<const int> gpus, int gpus_per_node) {
+  expects(!gpus.empty() && std::is_sorted(gpus.begin(), gpus.end()), "a communicator has GPUs in ascending order");
+  Members members;
+  int node = -1;
+  for (const int gpu : gpus) {
+    if (members.empty() || gpu / gpus_per_node != node) members.emplace_back();
+    node = gpu / gpus_per_node;
+    members.back().push_back(gpu);
+  }
+  return members;
+}
+
+std::array<Tree, 2> double_binary_tree(int nodes) {
+  expects(nodes >= 1, "a tree has at least one node");
+  return {renamed_tree(nodes, [](int node) { return node; }),
+          renamed_tree(nodes, [nodes](int node) { return nodes % 2 == 0 ? nodes - 1 - node : (node + 1) % nodes; })};
+}
+
+std::vector<Hop> ring_hops(const Members& members, int exit) {
+  std::vector<Hop> hops;
+  for (std::size_t n = 0; n < members.size(); ++n) {
+    const std::vector<int>&here = members[n], &next = members[(n + 1) % members.size()];
+    const int count = static_cast<int>(here.size());
+    for (int i = 1; i < count; ++i) hops.push_back({at(here, exit + i), at(here, exit + i + 1), at(here, exit + i)});
+    const int last = at(here, exit);
+    hops.push_back({last, at(next, exit + 1), last});
+  }
+  return hops;
+}
+
+std::vector<Hop> tree_hops(const Members& members, const Tree& tree, int head) {
+  expects(members.size() == tree.size(), "a tree has a place for every node");
+  std::vector<Hop> hops;
+  const auto both_ways = [&](int child, int parent, int via_child, int via_parent) {
+    hops.push_back({child, parent, via_child});
+    hops.push_back({parent, child, via_parent});
+  };
+  for (std::size_t n = 0; n < members.size(); ++n) {
+    const std::vector<int>& here = members[n];
+    for (int i = 1; i < static_cast<int>(here.size()); ++i) {
+      const int below = at(here, head + i), above = at(here, head + i - 1);
+      both_ways(below, above, below, above);
+    }
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+      const std::optional<int>& child = tree[n].children[slot];
+      if (!child) continue;
+      const int sender = at(members[static_cast<std::size_t>(*child)], head);
+      both_ways(sender, at(here, slot == 0 ? head + 1 : head), sender, at(here, head));
+    }
+  }
+  return hops;
+}
+
+std::vector<Hop> head_hops(const Members& members, const Tree& tree, int head) {
+  Members heads;
+  for (const std::vector<int>& node : members) heads.push_back({at(node, head)});
+  return tree_hops(heads, tree, 0);
+}
+
+}  // namespace foretoken::net
