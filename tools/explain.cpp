@@ -13,6 +13,7 @@
 #include "sim/app/error_bar.h"
 #include "sim/app/sensitivity.h"
 #include "sim/app/simulate.h"
+#include "sim/app/slow_hardware.h"
 #include "sim/io/read_residuals.h"
 #include "sim/report/json.h"
 #include "sim/report/number.h"
@@ -41,22 +42,25 @@ struct Options {
 struct Explanation {
   app::Simulation simulation;
   report::Waterfall fall;
+  Seconds mended;  ///< the step without slow hardware
   std::vector<app::Sensitivity> hardware;
 };
 
 Explanation explain(const Options& options) {
-  Explanation answer{
-      .simulation = app::simulate(ScenarioSource(options.scenario).read(options.sets)), .fall = {}, .hardware = {}};
-  const app::Simulation& run = answer.simulation;
-  app::add_interval(answer.simulation.metrics, run.scenario, io::read_shipped_residuals());
-  answer.fall = report::waterfall_of(run.scenario, run.step, run.observations);
-  answer.hardware = app::sensitivities(run.scenario, kPart);
+  app::Simulation run = app::simulate(ScenarioSource(options.scenario).read(options.sets));
+  app::add_delays(run);
+  app::add_interval(run.metrics, run.scenario, io::read_shipped_residuals());
+  const lowering::Scenario mended =
+      app::mended(run.scenario);  // hardware is weighed where all of it is as it should be
+  Explanation answer{.simulation = std::move(run),
+                     .fall = {},
+                     .mended = app::predict(mended).step_time,
+                     .hardware = app::sensitivities(mended, kPart)};
+  answer.fall = app::waterfall_of(answer.simulation);
   return answer;
 }
 
-double change(const Explanation& answer, const app::Sensitivity& each) {
-  return each.larger / answer.simulation.metrics.step_time - 1;
-}
+double change(const Explanation& answer, const app::Sensitivity& each) { return each.larger / answer.mended - 1; }
 
 // A bar to the left for time saved, to the right for time lost.
 std::string hardware_text(const Explanation& answer, const Paint& paint) {
@@ -86,6 +90,7 @@ std::string text_of(const Explanation& answer, const Paint& paint) {
                       report::time_text(m.interval->high));
   text += report::paragraph("  ", m.interval->words);
   text += report::waterfall_text(answer.fall, answer.simulation.scenario, paint);
+  text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint);
 }
 
@@ -106,6 +111,7 @@ std::string json_of(const Explanation& answer) {
               {"stage", answer.fall.stage},
               {"ideal_s", des::to_seconds(answer.fall.ideal).value()},
               {"waterfall", std::move(steps)},
+              {"delays", report::delays_json(m.delays, m.step_time)},
               {"hardware", std::move(hardware)}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          '\n';

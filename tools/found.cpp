@@ -14,6 +14,7 @@ namespace foretoken::tools {
 
 std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                            const lowering::Scenario& base, std::size_t count) {
+  if (base.imperfections.any() || base.stragglers.on) return {};  // a search takes even hardware
   // Everything anew but the context-parallel degree.
   OpenOptions open;
   open.frees = {"all"};

@@ -7,6 +7,7 @@
 
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
+#include "sim/app/slow_hardware.h"
 #include "sim/html/document.h"
 #include "sim/io/read_residuals.h"
 #include "sim/io/text.h"
@@ -52,6 +53,7 @@ int run(const Options& options) {
       plan ? ScenarioSource(plan->scenario, options.scenario) : ScenarioSource(options.scenario);
   const trust::Evidence evidence = io::read_shipped_residuals();
   app::Simulation base = app::simulate(source.read(options.sets));
+  app::add_delays(base);
   app::add_interval(base.metrics, base.scenario, evidence);
   html::ReportData data{.base = base,
                         .critical_path = observe::critical_path(base.step.workload, base.run),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/app/error_bar.h"
+#include "sim/app/slow_hardware.h"
 #include "sim/io/read_residuals.h"
 #include "sim/io/read_scenario.h"
 #include "sim/report/gantt.h"
@@ -32,7 +33,7 @@ constexpr int kMostThreads = 256, kWrongInput = 2;
 
 struct Options {
   std::vector<std::string> scenarios, sets;
-  std::string fidelity = "stage", collectives = "flows", trace, svg, colour;
+  std::string fidelity = "stage", collectives, trace, svg, colour;
   bool json = false, require_fit = false, strict = false, unfolded = false;
   int threads = 1, interval = 90;
 };
@@ -96,7 +97,8 @@ lowering::Fidelity fidelity_of(const Options& options) {
   return options.fidelity == "kernel" ? lowering::Fidelity::kKernel : lowering::Fidelity::kStage;
 }
 
-lowering::Traffic traffic_of(const Options& options) {
+std::optional<lowering::Traffic> traffic_of(const Options& options) {
+  if (options.collectives.empty()) return std::nullopt;
   return options.collectives == "flows" ? lowering::Traffic::kFlows : lowering::Traffic::kAnalytic;
 }
 
@@ -153,6 +155,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
     app::Simulation simulation = app::simulate(
         std::move(scenario),
         app::HowToRun{.fidelity = fidelity_of(options), .unfolded = options.unfolded, .traffic = traffic_of(options)});
+    app::add_delays(simulation);
     app::add_interval(simulation.metrics, simulation.scenario, evidence, options.interval / 100.0);
     files.write(simulation);
     Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};

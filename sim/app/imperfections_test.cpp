@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/app/simulate.h"
+#include "sim/app/slow_hardware.h"
 #include "sim/cost/costs.h"
 #include "sim/io/read_scenario.h"
 
@@ -61,6 +62,45 @@ TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
   EXPECT_EQ(uneven.run.makespan.ps - even.run.makespan.ps, passes + optimizer);
 }
 
+TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
+  const std::string text = on("") + R"(, "gpus": 4, "batch": {"micro": 1, "global": 16, "sequence_length": 1024})";
+  const Simulation even = simulate(job(text));
+  Simulation uneven = simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5},
+      {"gpu": 2, "slowdown": 1.01}]})"));
+  add_delays(uneven);
+  ASSERT_EQ(uneven.metrics.delays.size(), 3U) << "two GPUs, and both";
+  const report::Delay &slowest = uneven.metrics.delays[0], &other = uneven.metrics.delays[1],
+                      &both = uneven.metrics.delays[2];
+  EXPECT_EQ(slowest.what, "GPU 1 (node 0) is 50 % slow");
+  EXPECT_EQ(both.without.value(), even.metrics.step_time.value());
+  // GPU 2 is waited for once GPU 1 is mended.
+  EXPECT_NEAR((slowest.without - both.without).value(), (uneven.metrics.step_time - both.without).value() / 50, 1e-10);
+  EXPECT_EQ(other.without.value(), uneven.metrics.step_time.value());
+  EXPECT_EQ(other.on_critical_path->value(), 0);
+  // The passes of its four micro-batches and its optimizer.
+  std::int64_t path = 0;
+  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
+    const lowering::PassTiming& timing = even.step.passes->timing(0, 0, phase);
+    path += 4 * (timing.total.ps + stretched(timing.total, compute_share(timing), 1.5));
+  }
+  const auto& workload = even.step.workload;
+  for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
+    if (workload.meaning[task].kind == lowering::TaskMeaning::kOptimizer)
+      path += workload.graph.duration({task}).ps + stretched(workload.graph.duration({task}), 1, 1.5);
+  EXPECT_EQ(slowest.on_critical_path->value(), des::to_seconds(des::Duration{path}).value());
+}
+
+TEST(Imperfections, WhatASlowGpuTakesLongerIsComputing) {
+  const std::string text = on("") + R"(, "gpus": 2,
+      "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
+  const Simulation even = simulate(job(text));
+  const Simulation uneven = simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})"));
+  const observe::StageSplit &before = even.observations.busiest, &after = uneven.observations.busiest;
+  EXPECT_NEAR(static_cast<double>(after.compute.ps), 1.5 * static_cast<double>(before.compute.ps), 16);
+  EXPECT_EQ(after.host, before.host);
+  EXPECT_EQ(after.bubble.ps, 0) << "the slow one waits for nobody";
+}
+
 TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
   const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
@@ -68,6 +108,12 @@ TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
   const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
   const Simulation uneven =
       simulate(job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
+  Simulation told = simulate(uneven.scenario);
+  add_delays(told);
+  ASSERT_EQ(told.metrics.delays.size(), 1U);
+  EXPECT_EQ(told.metrics.delays[0].what, "NIC 3 of node 1 has 50 % of its rate");
+  EXPECT_EQ(told.metrics.delays[0].without.value(), even.metrics.step_time.value());
+  EXPECT_GT(told.metrics.delays[0].on_critical_path->value(), 4e-12 * transfer_ps(scenario)) << "two, twice as long";
   // One message there and one back, over the receiver's and the sender's half-speed NIC.
   EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), 2 * transfer_ps(scenario), 4);
 }

@@ -10,34 +10,63 @@ namespace foretoken::app {
 
 namespace {
 
+using lowering::Scenario;
+using lowering::Traffic;
+
+des::RunResult run_to_the_end(const des::TaskGraph& graph) {
+  des::RunResult run = des::run(graph);
+  expects(run.stuck.empty(), "a checked schedule does not deadlock");
+  return run;
+}
+
+// What the clock said, and what slow hardware had to do with it.
+struct Ran {
+  des::RunResult run;
+  std::vector<des::Duration> stretch;
+  observe::Waits waits;
+};
+
 // The clock runs once; all times are final.
-des::RunResult run_step(const lowering::LoweredStep& step, const lowering::Scenario& scenario, const HowToRun& how) {
-  const auto run_to_the_end = [](const des::TaskGraph& graph) {
-    des::RunResult run = des::run(graph);
-    expects(run.stuck.empty(), "a checked schedule does not deadlock");
-    return run;
-  };
-  // Imperfections break the symmetry that folding rests on.
-  if (!how.unfolded && !scenario.imperfections.any()) return run_to_the_end(step.workload.graph);
-  const lowering::UnfoldedStep every = lowering::unfold(step, scenario, how.traffic);
+Ran run_step(const lowering::LoweredStep& step, const Scenario& scenario, const HowToRun& how) {
+  if (!how.unfolded) return {run_to_the_end(step.workload.graph), {}, {}};
+  const lowering::UnfoldedStep every = lowering::unfold(step, scenario, *how.traffic);
   const des::RunResult run = run_to_the_end(every.graph);
-  return lowering::seen_by(lowering::last_rank(every, run), every, run);
+  const int rank = lowering::last_rank(every, run);
+  return {lowering::seen_by(rank, every, run), lowering::stretch_seen_by(rank, every, step),
+          observe::waits_of(every, run)};
 }
 
 }  // namespace
 
-Simulation simulate(lowering::Scenario scenario, lowering::Fidelity fidelity) {
+HowToRun resolved(HowToRun how, const Scenario& scenario) {
+  const lowering::Imperfections& imperfections = scenario.imperfections;
+  if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
+  // Imperfections break the symmetry that folding rests on.
+  how.unfolded = how.unfolded || imperfections.any() || scenario.stragglers.on;
+  return how;
+}
+
+Simulation simulate(Scenario scenario, lowering::Fidelity fidelity) {
   return simulate(std::move(scenario), HowToRun{.fidelity = fidelity});
 }
 
-Simulation simulate(lowering::Scenario scenario, const HowToRun& how) {
-  Simulation result{
-      .scenario = std::move(scenario), .step = {}, .run = {}, .observations = {}, .memory = {}, .metrics = {}};
+Simulation simulate(Scenario scenario, const HowToRun& how) {
+  Simulation result{.scenario = std::move(scenario),
+                    .how = {},
+                    .step = {},
+                    .run = {},
+                    .observations = {},
+                    .waits = {},
+                    .memory = {},
+                    .metrics = {}};
+  result.how = resolved(how, result.scenario);
   // The question as tasks: from here on nothing asks a cost model.
   result.step = lowering::lower(result.scenario, how.fidelity);
-  result.run = run_step(result.step, result.scenario, how);
+  Ran ran = run_step(result.step, result.scenario, result.how);
+  result.run = std::move(ran.run);
+  result.waits = std::move(ran.waits);
   // Who was busy when, and which bytes were alive.
-  result.observations = observe::observe_stages(result.step, result.run);
+  result.observations = observe::observe_stages(result.step, result.run, ran.stretch);
   result.memory = observe::memory_timelines(result.scenario, result.step, result.run);
   // The numbers that people ask for.
   result.metrics = report::measure(result.scenario, result.step, result.observations, result.memory);
@@ -45,11 +74,16 @@ Simulation simulate(lowering::Scenario scenario, const HowToRun& how) {
   return result;
 }
 
-report::Metrics predict(const lowering::Scenario& scenario) {
+report::Metrics predict(const Scenario& scenario) {
   const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
-  const des::RunResult run = des::run(step.workload.graph);
-  return report::measure(scenario, step, observe::observe_stages(step, run),
-                         observe::memory_timelines(scenario, step, run));
+  const Ran ran = run_step(step, scenario, resolved({}, scenario));
+  return report::measure(scenario, step, observe::observe_stages(step, ran.run, ran.stretch),
+                         observe::memory_timelines(scenario, step, ran.run));
+}
+
+Seconds step_time(const Scenario& scenario, const HowToRun& how) {
+  const lowering::LoweredStep step = lowering::lower(scenario, how.fidelity);
+  return des::to_seconds(run_step(step, scenario, resolved(how, scenario)).run.makespan - des::Instant{});
 }
 
 }  // namespace foretoken::app

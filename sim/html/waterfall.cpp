@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/app/slow_hardware.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
 #include "sim/html/svg.h"
 #include "sim/report/number.h"
+#include "sim/report/text.h"
 
 namespace foretoken::html {
 namespace {
@@ -61,12 +63,19 @@ std::string signed_time(Seconds time, bool is_first) {
   return fmt::format("{}{}", is_first ? "" : "+", report::time_text(time));
 }
 
+std::string delays_of(const report::Metrics& m) {
+  if (m.delays.empty()) return "";
+  std::string html = paragraph("What the step waits for: each mended in turn, and the step simulated anew.");
+  for (const report::Delay& delay : m.delays) html += paragraph(report::delay_words(delay, m.step_time));
+  return html;
+}
+
 }  // namespace
 
 std::string waterfall(const ReportData& data) {
   constexpr double kWidth = 1000, kLabel = 270, kRow = 28, kBar = 17, kNumbers = 150;
   const report::Metrics& m = data.base.metrics;
-  const report::Waterfall fall = report::waterfall_of(data.base.scenario, data.base.step, data.base.observations);
+  const report::Waterfall fall = app::waterfall_of(data.base);
   const std::vector<Part> parts = parts_of(fall, m);
   const double scale = (kWidth - kLabel - kNumbers) / reach(parts);
   Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "From the ideal step to the predicted one");
@@ -90,7 +99,7 @@ std::string waterfall(const ReportData& data) {
                                "predicted step: the timeline of one GPU of stage {}, the busiest, and what nothing "
                                "hides. One layer alone takes {} forward and {} backward.",
                                fall.stage, report::time_text(m.layer_forward), report::time_text(m.layer_backward))) +
-         svg.take();
+         svg.take() + delays_of(m);
 }
 
 }  // namespace foretoken::html

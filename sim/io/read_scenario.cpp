@@ -116,7 +116,7 @@ Scenario read_parts(const Node& root, const std::string& document_name, Sound& s
   root.allow_only(
       {"name",  "model",         "cluster",          "gpus",      "profile",   "runtime", "parallelism", "schedule",
        "batch", "precision",     "precision_recipe", "recompute", "attention", "dropout", "optimizer",   "overlap",
-       "run",   "imperfections", "source",           "notes"});
+       "run",   "imperfections", "stragglers",       "source",    "notes"});
   Scenario scenario;
   scenario.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
   sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
@@ -141,6 +141,7 @@ Scenario read_scenario(const Document& document, Findings& findings) {
   Sound sound;
   Scenario scenario = read_parts(root, document.name, sound);
   read_overlap(root, scenario);
+  read_stragglers(root, scenario);
   apply_scenario_rules(root, sound, scenario);
   if (findings.complaints.empty()) read_imperfections(root, scenario);
   if (findings.complaints.empty()) add_notes(scenario);
@@ -155,6 +156,8 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   Scenario scenario = read_parts(root, document.name, sound);
   Scenario unused = scenario;
   if (root.has("imperfections")) root.complain("imperfections", "expected none: a search takes even hardware");
+  if (root.has("stragglers") && root.child("stragglers").value() != false)
+    root.complain("stragglers", "expected none: a search takes even hardware");
   read_overlap(root, unused);  // what is mistyped is said now
   std::erase_if(findings.complaints, [](const Complaint& c) { return c.pointer == "/overlap/param_gather"; });
   findings.throw_if_wrong();

@@ -14,5 +14,6 @@ void read_run(const Node& root, lowering::Scenario& scenario);        ///< after
 void read_precision(const Node& root, lowering::Scenario& scenario);  ///< after the runtime: recipe and gradients
 void read_attention(const Node& root, lowering::Scenario& scenario);  ///< after model and runtime: also dropout
 void read_overlap(const Node& root, lowering::Scenario& scenario);    ///< after optimizer, schedule and runtime
+void read_stragglers(const Node& root, lowering::Scenario& scenario);
 
 }  // namespace foretoken::io

@@ -349,14 +349,31 @@ TEST(WrongScenario, Hardware) {
   });
 }
 
+TEST(WrongScenario, Stragglers) {
+  expect_complaints({
+      {"neither a switch nor numbers",
+       R"({"stragglers": "yes"})",
+       {"/stragglers: expected an object, found a string \"yes\""}},
+      {"a typo",
+       R"({"stragglers": {"spread": 0.01}})",
+       {"/stragglers/spread: unknown key; known here: gpu_spread, slow_nodes, slow_node_factor, jitter, seed"}},
+      {"percent",
+       R"({"stragglers": {"gpu_spread": 1, "jitter": -1, "slow_nodes": 5}})",
+       {"/stragglers/gpu_spread: expected a number from 0 to 0.2, found 1",
+        "/stragglers/slow_nodes: expected a number from 0 to 1, found 5",
+        "/stragglers/jitter: expected a number from 0 to 0.2, found -1"}},
+  });
+}
+
 TEST(WrongScenario, ManyAtOnce) {
   expect_complaints({
       {"one complaint each, and no rule built on a wrong part",
        R"({"model": "gpt", "gpus": "many", "parallelism": {"tensor": -1}, "batch": {"global": 1.5}, "precision": "int8",
            "colour": "blue"})",
        {"/colour: unknown key; known here: name, model, cluster, gpus, profile, runtime, parallelism, schedule, batch, "
-        "precision, precision_recipe, recompute, attention, dropout, optimizer, overlap, run, imperfections, source, "
-        "notes",
+        "precision, precision_recipe, recompute, attention, dropout, optimizer, overlap, run, imperfections, "
+        "stragglers, "
+        "source, notes",
         "/model: unknown model \"gpt\"; did you mean \"gpt2\"?",
         "/gpus: expected a whole number from 1 to 1048576, found a string \"many\"",
         "/parallelism/tensor: expected a whole number from 1 to 1048576, found -1",

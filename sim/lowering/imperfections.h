@@ -21,7 +21,9 @@ struct Imperfections {
   std::vector<SlowGpu> slow_gpus;
   std::vector<SlowNic> slow_nics;
   std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
-  [[nodiscard]] bool any() const { return !slow_gpus.empty() || !slow_nics.empty() || !placement.empty(); }
+  [[nodiscard]] bool any() const { return !slow_gpus.empty() || moves_flows(); }
+  /// Whether it matters which links the job's bytes take.
+  [[nodiscard]] bool moves_flows() const { return !slow_nics.empty() || !placement.empty(); }
   [[nodiscard]] int gpu_of(int rank) const {
     return placement.empty() ? rank : placement[static_cast<std::size_t>(rank)];
   }

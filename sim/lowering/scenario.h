@@ -8,6 +8,7 @@
 #include "sim/cost/profile.h"
 #include "sim/lowering/imperfections.h"
 #include "sim/lowering/runtime.h"
+#include "sim/lowering/stragglers.h"
 #include "sim/model/activations.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
@@ -82,6 +83,7 @@ struct Scenario {
   Optimizer optimizer;
   Overlap overlap;
   Imperfections imperfections;
+  Stragglers stragglers;
   std::optional<TrainingRun> run;
 
   std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default

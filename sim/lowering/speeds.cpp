@@ -24,25 +24,44 @@ double compute_share(const Meaning& meaning, const Passes& passes) {
   }
 }
 
+// A number for each pass of a GPU, and for the end of its step.
+std::uint64_t number_of(const Meaning& meaning) {
+  return (std::uint64_t{meaning.microbatch} << 24U) + (std::uint64_t{meaning.chunk} << 8U) +
+         static_cast<std::uint64_t>(meaning.kind);
+}
+
 }  // namespace
 
-Speeds::Speeds(const Scenario& scenario) : ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
+Speeds::Speeds(const Scenario& scenario)
+    : scenario_(scenario), ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
   const Imperfections& what = scenario.imperfections;
-  if (what.slow_gpus.empty()) return;
+  if (what.slow_gpus.empty() && !scenario.stragglers.on) return;
   slowdown_.assign(static_cast<std::size_t>(scenario.gpus), 1);
+  if (scenario.stragglers.on)
+    for (int rank = 0; rank < scenario.gpus; ++rank)
+      slowdown_[static_cast<std::size_t>(rank)] =
+          slowness(scenario.stragglers, what.gpu_of(rank), scenario.cluster.gpus_per_node);
   for (int rank = 0; rank < scenario.gpus; ++rank)
     for (const SlowGpu& slow : what.slow_gpus)
       if (slow.gpu == what.gpu_of(rank)) slowdown_[static_cast<std::size_t>(rank)] *= slow.slowdown;
 }
 
-des::Duration Speeds::stretch(des::Duration duration, const Meaning& meaning, const Passes& passes,
-                              std::span<const int> members) const {
-  if (slowdown_.empty()) return duration;
+Paced Speeds::paced(des::Duration duration, const Meaning& meaning, const Passes& passes,
+                    std::span<const int> members) const {
+  const double share = uneven() ? compute_share(meaning, passes) : 0;
+  if (share == 0) return {duration};
   double worst = 0;
-  for (const int member : members)
-    worst = std::max(worst, slowdown_[static_cast<std::size_t>(meaning.stage * ranks_a_stage_ + member)]);
-  const double factor = 1 + (worst - 1) * compute_share(meaning, passes);
-  return {std::llround(static_cast<double>(duration.ps) * factor)};
+  Paced paced;
+  for (const int member : members) {
+    const int rank = meaning.stage * ranks_a_stage_ + member, gpu = scenario_.imperfections.gpu_of(rank);
+    const double own = slowdown_[static_cast<std::size_t>(rank)];
+    const double factor = own * jitter_of_pass(scenario_.stragglers, gpu, number_of(meaning));
+    if (factor <= worst) continue;
+    worst = factor;
+    paced.gpu = own > 1 ? gpu : -1;
+  }
+  paced.duration = {std::llround(static_cast<double>(duration.ps) * (1 + (worst - 1) * share))};
+  return paced;
 }
 
 }  // namespace foretoken::lowering

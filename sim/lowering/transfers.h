@@ -27,6 +27,9 @@ class Transfers {
   [[nodiscard]] std::optional<Transfer> transfer_of(const Meaning& meaning, des::Duration duration,
                                                     std::span<const int> members);
 
+  /// As Wires::parts().
+  [[nodiscard]] const std::vector<int>& link_parts() const { return wires_.parts(); }
+
  private:
   struct Kept {
     des::Duration latency;

@@ -51,6 +51,7 @@ class Unfolder {
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) add_instances({task});
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
       folded_.for_each_dependent({task}, [&](TaskId after) { connect({task}, after); });
+    if (flows_) unfolded_.link_part = flows_->link_parts();
     return std::move(unfolded_);
   }
 
@@ -91,7 +92,8 @@ class Unfolder {
       for (const StreamId stream : folded_.members(task))
         for_each_member(spread, rank, ranks_, [&](int member) { streams_.push_back(stream_of(stream, member)); });
       for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
-      const Duration duration = speeds_.stretch(folded_.duration(task), meaning, *step_.passes, members_);
+      const auto [duration, slowest] = speeds_.paced(folded_.duration(task), meaning, *step_.passes, members_);
+      if (speeds_.uneven()) unfolded_.slowest.push_back(slowest);
       std::optional<Transfer> transfer;
       if (flows_) transfer = flows_->transfer_of(meaning, duration, members_);
       unfolded_.instances.push_back(transfer ? move(*transfer) : hold(duration));
@@ -195,6 +197,18 @@ des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunRes
     seen.end.push_back(run.end[instance.end.value]);
   }
   return seen;
+}
+
+std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded, const LoweredStep& step) {
+  std::vector<Duration> stretch;
+  if (unfolded.slowest.empty()) return stretch;
+  const des::TaskGraph& folded = step.workload.graph;
+  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
+    const Instance& instance = unfolded.instance({task}, rank);
+    const bool computes = instance.begin == instance.end && unfolded.graph.kind(instance.begin) != TaskKind::kFlow;
+    stretch.push_back(computes ? unfolded.graph.duration(instance.begin) - folded.duration({task}) : Duration{});
+  }
+  return stretch;
 }
 
 int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {

@@ -49,6 +49,8 @@ struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
+  std::vector<int> slowest;    ///< by instance: the GPU that it waits for, -1: none; empty on even GPUs
+  std::vector<int> link_part;  ///< by link of the graph: which of the scenario's slow links it is, -1: none
   StageRanks ranks;
 
   /// The instance that stage rank `rank` takes part in.
@@ -70,6 +72,10 @@ struct UnfoldedStep {
 /// The unfolded run as stage rank `rank` saw it, in the numbering of the folded step: what observers and reports
 /// expect. The makespan stays that of the whole job.
 [[nodiscard]] des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run);
+
+/// By task of the folded step, how much longer slow GPUs make it for stage rank `rank`; empty on even GPUs.
+[[nodiscard]] std::vector<des::Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded,
+                                                         const LoweredStep& step);
 
 /// The stage rank whose own work ends last, the lowest on a tie.
 [[nodiscard]] int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);

@@ -27,21 +27,32 @@ double share_of(const net::Link& link, LinkShares shares) {
 
 }  // namespace
 
-Wires::Wires(const net::Cluster& cluster, int gpus, std::span<const SlowNic> slow_nics, LinkShares shares,
+Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
              des::TaskGraph& graph)
     : graph_(graph), fabric_(cluster, (gpus + cluster.links.gpus - 1) / cluster.links.gpus), router_(fabric_) {
   for (const net::Link& link : fabric_.links()) capacity_.push_back(share_of(link, shares) * link.capacity.value());
   link_.resize(fabric_.links().size());
-  if (fabric_.nodes() > 1)
-    for (const SlowNic& slow : slow_nics)
-      for (const bool out : {true, false}) capacity_[fabric_.nic_link(slow.node, slow.nic, out)] *= slow.rate_factor;
+  part_.assign(fabric_.links().size(), -1);
+  int part = 0;
+  for (const SlowNic& slow : imperfections.slow_nics) {
+    for (const bool out : {true, false}) slow_down(fabric_.nic_link(slow.node, slow.nic, out), slow.rate_factor, part);
+    ++part;
+  }
   binding_ = net::possible_bottlenecks(fabric_, capacity_);
+}
+
+void Wires::slow_down(std::uint32_t link, double rate_factor, int part) {
+  capacity_[link] *= rate_factor;
+  part_[link] = part;
 }
 
 void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
   if (!binding_[id]) return;
   std::optional<des::LinkId>& link = link_[id];
-  if (!link) link = graph_.add_link(BytesPerSecond(capacity_[id]));
+  if (!link) {
+    link = graph_.add_link(BytesPerSecond(capacity_[id]));
+    parts_.push_back(part_[id]);
+  }
   route.push_back(*link);
 }
 

@@ -28,7 +28,7 @@ struct LinkShares {
 /// bottleneck.
 class Wires {
  public:
-  Wires(const net::Cluster& cluster, int gpus, std::span<const SlowNic> slow_nics, LinkShares shares,
+  Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
         des::TaskGraph& graph);
 
   /// A message that alone takes `transfer` at `rate` (bytes per second of this GPU's share of the network), split over
@@ -45,11 +45,14 @@ class Wires {
   /// Appends the link from a GPU to its node's switch (out), or back. Precondition: the node has an NVLink switch.
   void take_switch(int gpu, bool out, std::vector<des::LinkId>& route);
 
+  /// By link of the graph: its place among the slow links of the scenario, -1: none of them.
+  [[nodiscard]] const std::vector<int>& parts() const { return parts_; }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
   [[nodiscard]] int nics_near(int gpu) const { return router_.nics_near(gpu % fabric_.node().gpus); }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
+  void slow_down(std::uint32_t link, double rate_factor, int part);
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
 
@@ -57,8 +60,10 @@ class Wires {
   net::Fabric fabric_;
   net::Router router_;
   std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
+  std::vector<int> part_;                         // by link of the fabric: its place among the slow links
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
+  std::vector<int> parts_;                        // by link of the graph
 };
 
 /// Channels of a communicator: one for each of the NICs near as many members as its smallest node has; a single one

@@ -10,16 +10,14 @@ namespace {
 constexpr std::uint32_t kNone = ~0U;
 
 // By task, the task that it had to wait for to the last.
-std::vector<std::uint32_t> holders(const lowering::Workload& workload, const des::RunResult& run) {
-  std::vector<std::uint32_t> holder(workload.graph.tasks(), kNone);
+std::vector<std::uint32_t> holders(const des::TaskGraph& graph, const des::RunResult& run,
+                                   const std::function<bool(std::uint32_t, std::uint32_t)>& beside) {
+  std::vector<std::uint32_t> holder(graph.tasks(), kNone);
   for (std::uint32_t task = 0; task < holder.size(); ++task)
-    workload.graph.for_each_successor(des::TaskId{task}, [&](des::TaskId after) {
+    graph.for_each_successor(des::TaskId{task}, [&](des::TaskId after) {
       if (run.end[task] != run.start[after.value]) return;
-      const auto is_beside = [&](std::uint32_t other) {
-        return workload.meaning[other].stage == workload.meaning[after.value].stage;
-      };
       std::uint32_t& held = holder[after.value];
-      if (held == kNone || (is_beside(task) && !is_beside(held))) held = task;
+      if (held == kNone || (beside(task, after.value) && !beside(held, after.value))) held = task;
     });
   return holder;
 }
@@ -27,7 +25,14 @@ std::vector<std::uint32_t> holders(const lowering::Workload& workload, const des
 }  // namespace
 
 std::vector<des::TaskId> critical_path(const lowering::Workload& workload, const des::RunResult& run) {
-  const std::vector<std::uint32_t> holder = holders(workload, run);
+  return critical_path(workload.graph, run, [&](std::uint32_t task, std::uint32_t other) {
+    return workload.meaning[task].stage == workload.meaning[other].stage;
+  });
+}
+
+std::vector<des::TaskId> critical_path(const des::TaskGraph& graph, const des::RunResult& run,
+                                       const std::function<bool(std::uint32_t, std::uint32_t)>& beside) {
+  const std::vector<std::uint32_t> holder = holders(graph, run, beside);
   const auto last = std::max_element(run.end.begin(), run.end.end());
   std::vector<des::TaskId> path;
   if (last == run.end.end()) return path;

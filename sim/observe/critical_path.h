@@ -1,6 +1,7 @@
 // The chain of tasks that no slack separates: shorten one of them, and the step may end sooner.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -12,5 +13,10 @@ namespace foretoken::observe {
 /// of what it waited for, a dependency or the task before it on a stream. Of several such, the one on the same stage,
 /// then the one with the lowest number. Precondition: the run got stuck nowhere.
 [[nodiscard]] std::vector<des::TaskId> critical_path(const lowering::Workload& workload, const des::RunResult& run);
+
+/// The same of any graph. Of several tasks that held up another, one that is `beside` it is taken first.
+[[nodiscard]] std::vector<des::TaskId> critical_path(
+    const des::TaskGraph& graph, const des::RunResult& run,
+    const std::function<bool(std::uint32_t task, std::uint32_t other)>& beside);
 
 }  // namespace foretoken::observe

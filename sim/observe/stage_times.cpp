@@ -22,13 +22,27 @@ Interval interval_of(des::TaskId first, des::TaskId last, const des::RunResult& 
   return {run.start[first.value].ps, run.end[last.value].ps};
 }
 
-StageActivity activity_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run) {
+// How much longer slow GPUs made a pass.
+Duration stretch_of(const lowering::PassTasks& pass, const lowering::Workload& workload,
+                    std::span<const Duration> stretch) {
+  Duration sum;
+  if (stretch.empty()) return sum;
+  for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task) {
+    const TaskMeaning kind = workload.meaning[task].kind;
+    if (kind == TaskMeaning::kForward || kind == TaskMeaning::kBackward) sum += stretch[task];
+  }
+  return sum;
+}
+
+StageActivity activity_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run,
+                          std::span<const Duration> stretch) {
   StageActivity activity;
   bool seen_forward = false;
   for (const lowering::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     // Its work: a pass may last longer, waiting for parameters.
     activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.phase).total;
+    activity.busy += stretch_of(pass, step.workload, stretch);
     if (pass.op.phase == Phase::kForward && !seen_forward) {
       activity.first_forward_start = {span.begin};
       seen_forward = true;
@@ -43,13 +57,14 @@ int receiver_of(const Meaning& meaning, int stages) {
   return (meaning.stage + (meaning.kind == TaskMeaning::kSendForward ? 1 : stages - 1)) % stages;
 }
 
-StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run) {
+StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run,
+                    std::span<const Duration> stretch) {
   const auto& workload = step.workload;
   const int stages = static_cast<int>(workload.stages.size());
   StageSplit split;
   Coverage coverage;
   std::vector<Interval> passes;
-  Duration inside;
+  Duration inside, stretched;
   for (const lowering::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
     const lowering::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.phase);
     split.compute += timing.compute;
@@ -57,10 +72,14 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
     split.context_comm += timing.context_comm;
     split.host += timing.host;
     inside += timing.total;
+    stretched += stretch_of(pass, workload, stretch);
     passes.push_back(interval_of(pass.first, pass.last, run));
   }
   // A pass that waited, for parameters or for the host to issue a unit, is longer than its work.
-  const std::int64_t waited = coverage.add(std::move(passes)) - inside.ps;
+  const std::int64_t longer = coverage.add(std::move(passes)) - inside.ps;
+  stretched.ps = std::clamp<std::int64_t>(longer, std::min<std::int64_t>(0, stretched.ps), stretched.ps);
+  split.compute += stretched;
+  const std::int64_t waited = longer - stretched.ps;
 
   std::vector<Interval> between, optimizer, other, tensor, data, messages, work;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
@@ -119,15 +138,16 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
 
 }  // namespace
 
-Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run) {
+Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run,
+                            std::span<const Duration> stretch) {
   Observations seen;
   seen.makespan = run.makespan - des::Instant{};
   for (int stage = 0; stage < static_cast<int>(step.workload.passes.size()); ++stage)
-    seen.stages.push_back(activity_of(stage, step, run));
+    seen.stages.push_back(activity_of(stage, step, run, stretch));
   for (std::size_t stage = 1; stage < seen.stages.size(); ++stage)
     if (seen.stages[stage].busy > seen.stages[static_cast<std::size_t>(seen.busiest_stage)].busy)
       seen.busiest_stage = static_cast<int>(stage);
-  seen.busiest = split_of(seen.busiest_stage, step, run);
+  seen.busiest = split_of(seen.busiest_stage, step, run, stretch);
   return seen;
 }
 

@@ -1,6 +1,7 @@
 // What each pipeline stage did during a run: busy time, and where the busiest one's time went.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -28,7 +29,9 @@ struct Observations {
   StageSplit busiest;
 };
 
-/// Joins a run with the meaning of its tasks.
-[[nodiscard]] Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run);
+/// Joins a run with the meaning of its tasks. `stretch`: by task, how much longer slow GPUs made it (empty: not at
+/// all); that is computing, too.
+[[nodiscard]] Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run,
+                                          std::span<const des::Duration> stretch = {});
 
 }  // namespace foretoken::observe

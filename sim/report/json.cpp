@@ -81,6 +81,20 @@ Json run_of(const RunCost& run) {
 
 }  // namespace
 
+Json delays_json(const std::vector<Delay>& delays, Seconds step) {
+  Json json = Json::array();
+  for (const Delay& delay : delays) {
+    Json& each = json.emplace_back(Json{{"what", delay.what}});
+    if (delay.gpu) each["gpu"] = *delay.gpu;
+    if (delay.node) each["node"] = *delay.node;
+    if (delay.nic) each["nic"] = *delay.nic;
+    each["on_critical_path_s"] = delay.on_critical_path ? Json(finite(*delay.on_critical_path)) : Json();
+    each["step_time_s_without"] = finite(delay.without);
+    each["waits_s"] = finite(step - delay.without);
+  }
+  return json;
+}
+
 std::string to_json(const Metrics& m) {
   Json json = {{"name", m.name},
                {"step_time_s", finite(m.step_time)},
@@ -102,6 +116,7 @@ std::string to_json(const Metrics& m) {
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};
   json["run"] = m.run ? run_of(*m.run) : Json();
+  json["delays"] = delays_json(m.delays, m.step_time);
   json["assumptions"] = m.assumptions;
   json["warnings"] = m.warnings;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,7 +1,9 @@
 // A prediction as one line of JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "sim/report/metrics.h"
 
@@ -10,5 +12,8 @@ namespace foretoken::report {
 /// The answer of `simulate --json`, without a newline. Numbers read back exactly; the same
 /// metrics give the same bytes. Precondition: every number is finite.
 [[nodiscard]] std::string to_json(const Metrics& metrics);
+
+/// The array `delays` of `simulate --json` and `explain --json`: what a step of length `step` waits for.
+[[nodiscard]] nlohmann::ordered_json delays_json(const std::vector<Delay>& delays, Seconds step);
 
 }  // namespace foretoken::report

@@ -24,11 +24,12 @@ std::vector<std::string> keys_of(const ordered_json& json) {
 
 TEST(Json, HasTheDocumentedKeysInOrder) {
   const auto json = ordered_json::parse(to_json(example_metrics()));
-  EXPECT_THAT(keys_of(json), ElementsAre("name", "step_time_s", "step_time_s_interval", "interval", "tokens_per_s",
-                                         "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu",
-                                         "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops",
-                                         "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer",
-                                         "time_s", "p2p_bytes_per_step", "memory", "run", "assumptions", "warnings"));
+  EXPECT_THAT(
+      keys_of(json),
+      ElementsAre("name", "step_time_s", "step_time_s_interval", "interval", "tokens_per_s", "tokens_per_s_per_gpu",
+                  "model_tflops_per_gpu", "hardware_tflops_per_gpu", "megatron_log_tflops_per_gpu", "mfu", "hfu",
+                  "mfu_peak_tflops", "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer",
+                  "time_s", "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
   EXPECT_THAT(keys_of(json["layer"]), ElementsAre("forward_s", "backward_s"));
   EXPECT_THAT(keys_of(json["time_s"]),
               ElementsAre("compute", "tensor_parallel_comm", "context_parallel_comm", "pipeline_comm",
@@ -41,6 +42,14 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
               ElementsAre("weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "other_bytes",
                           "peak_bytes", "layers", "peak_microbatch_chunks"));
   EXPECT_THAT(keys_of(json["run"]), ElementsAre("tokens", "days", "gpu_hours", "cost", "currency"));
+}
+
+TEST(Json, TellsWhatTheStepWaitsFor) {
+  Metrics metrics = example_metrics();
+  metrics.delays = {{.what = "NIC 3 of node 1 has failed", .node = 1, .nic = 3, .without = Seconds(9.5)}};
+  const auto json = ordered_json::parse(to_json(metrics));
+  EXPECT_EQ(json["delays"], ordered_json::parse(R"([{"what": "NIC 3 of node 1 has failed", "node": 1, "nic": 3,
+      "on_critical_path_s": null, "step_time_s_without": 9.5, "waits_s": 0.5}])"));
 }
 
 TEST(Json, NumbersReadBackExactly) {

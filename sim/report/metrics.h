@@ -49,6 +49,14 @@ struct RunCost {
   std::string currency = "USD";
 };
 
+/// Something slow or failed that the step waits for.
+struct Delay {
+  std::string what;  ///< "GPU 37 (node 4) is 10 % slow"
+  std::optional<int> gpu = std::nullopt, node = std::nullopt, nic = std::nullopt;
+  std::optional<Seconds> on_critical_path = std::nullopt;  ///< of tasks that it carries out; nothing where it has none
+  Seconds without{};                                       ///< the step without it
+};
+
 /// Everything `simulate --json` prints.
 struct Metrics {
   std::string name;
@@ -62,6 +70,7 @@ struct Metrics {
   TimeSplit time;
   Memory memory;
   std::optional<RunCost> run;
+  std::vector<Delay> delays;      ///< measure() leaves it empty
   double p2p_bytes_per_step = 0;  ///< pipeline messages sent by the busiest stage, one rank
   std::size_t tasks = 0;
   std::vector<std::string> assumptions, warnings;

@@ -111,6 +111,23 @@ std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& pa
   return text;
 }
 
+std::string delay_words(const Delay& delay, Seconds step) {
+  std::string words = delay.what + ": ";
+  if (delay.on_critical_path) words += fmt::format("on the critical path for {}; ", time_text(*delay.on_critical_path));
+  const Seconds waits = step - delay.without;
+  const bool gains = waits < Seconds(0);
+  return words + fmt::format("the step {} {} ({:+.2f} %), {} without it", gains ? "gains" : "waits",
+                             time_text(gains ? -1 * waits : waits), 100 * (waits / delay.without),
+                             time_text(delay.without));
+}
+
+std::string delays_text(const Metrics& m, const Paint& paint) {
+  if (m.delays.empty()) return "";
+  std::string text = title_text("What the step waits for", "each mended in turn, and the step simulated anew", paint);
+  for (const Delay& delay : m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
+  return text;
+}
+
 std::string to_text(const lowering::Scenario& scenario, const observe::Observations& seen, const Metrics& metrics,
                     const Paint& paint) {
   std::string text = headline_text(scenario, metrics, paint);
@@ -118,6 +135,7 @@ std::string to_text(const lowering::Scenario& scenario, const observe::Observati
   text += time_split_text(seen.busiest_stage, metrics, paint);
   text += fmt::format("  one layer, alone: forward {}, backward {}\n", time_text(metrics.layer_forward),
                       time_text(metrics.layer_backward));
+  text += delays_text(metrics, paint);
   if (scenario.parallelism.pipeline > 1) text += bubble_text(metrics, paint);
   text += memory_text(metrics.memory, paint);
   text += list_text("Assumptions", metrics.assumptions, paint);

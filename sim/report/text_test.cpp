@@ -147,5 +147,15 @@ TEST(Text, FitsTheColumnsAndColoursOnlyWhenAsked) {
   EXPECT_EQ(text, to_text(scenario, {}, m, Paint(false)));
 }
 
+TEST(Text, WhatTheStepWaitsForInOneLineEach) {
+  const Seconds step(10);
+  EXPECT_EQ(delay_words({.what = "GPU 37 (node 4) is 10 % slow", .on_critical_path = Seconds(9), .without = Seconds(8)},
+                        step),
+            "GPU 37 (node 4) is 10 % slow: on the critical path for 9.000 s; the step waits 2.000 s (+25.00 %), 8.000 "
+            "s without it");
+  EXPECT_EQ(delay_words({.what = "GPU 1 (node 0) is 5 % fast", .without = Seconds(12.5)}, step),
+            "GPU 1 (node 0) is 5 % fast: the step gains 2.500 s (-20.00 %), 12.50 s without it");
+}
+
 }  // namespace
 }  // namespace foretoken::report

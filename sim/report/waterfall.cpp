@@ -82,6 +82,12 @@ Waterfall waterfall_of(const Scenario& scenario, const lowering::LoweredStep& st
   return fall;
 }
 
+Waterfall with_stragglers(Waterfall without, Duration step) {
+  without.steps.push_back({"stragglers", "stragglers: slow or failed hardware", step - without.step});
+  without.step = step;
+  return without;
+}
+
 std::string waterfall_text(const Waterfall& fall, const Scenario& scenario, const Paint& paint) {
   constexpr std::size_t kBar = 38;
   const double whole = static_cast<double>(fall.step.ps);

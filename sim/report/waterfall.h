@@ -33,6 +33,9 @@ struct Waterfall {
 [[nodiscard]] Waterfall waterfall_of(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
                                      const observe::Observations& seen);
 
+/// The same with a last step: what stragglers add to the fall of the run without them, to reach the predicted `step`.
+[[nodiscard]] Waterfall with_stragglers(Waterfall without, des::Duration step);
+
 /// A line and a bar for the ideal and for every step that is not zero.
 [[nodiscard]] std::string waterfall_text(const Waterfall& waterfall, const lowering::Scenario& scenario,
                                          const Paint& paint);

@@ -1,0 +1,20 @@
+// What slow and failed hardware costs a step: each part mended in turn, and simulated anew.
+#pragma once
+
+#include "sim/app/simulate.h"
+#include "sim/report/waterfall.h"
+
+namespace foretoken::app {
+
+/// The scenario with equal GPUs, no jitter and all links at their rates. Ranks stay where they are placed.
+[[nodiscard]] lowering::Scenario mended(lowering::Scenario scenario);
+
+/// Fills metrics.delays: what the step waits for, most time on the critical path first. One run of the step for each of
+/// them, at most ten.
+void add_delays(Simulation& simulation);
+
+/// From the ideal step to the predicted one. With slow hardware the fall is that of the mended step, and one more line
+/// leads to the prediction.
+[[nodiscard]] report::Waterfall waterfall_of(const Simulation& simulation);
+
+}  // namespace foretoken::app

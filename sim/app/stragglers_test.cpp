@@ -1,0 +1,179 @@
+// Stragglers: drawn as their law says, the same for a seed, and the step is that of the slowest.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "sim/app/simulate.h"
+#include "sim/app/slow_hardware.h"
+#include "sim/io/read_scenario.h"
+
+namespace foretoken::app {
+namespace {
+
+using nlohmann::json;
+using schedule::Phase;
+
+lowering::Scenario job(const json& parallelism, int gpus, const json& stragglers) {
+  const int data = parallelism.value("data", 1);
+  return io::read_scenario_text(json{{"model", {{"base", "gpt-1.7b"}, {"tie_word_embeddings", false}}},
+                                     {"cluster", "dgx-a100-80gb-hdr"},
+                                     {"gpus", gpus},
+                                     {"runtime", "megatron-2022"},
+                                     {"parallelism", parallelism},
+                                     {"batch", {{"micro", 1}, {"global", 4 * data}, {"sequence_length", 2048}}},
+                                     {"stragglers", stragglers}}
+                                    .dump(),
+                                "job.json");
+}
+
+double step(const lowering::Scenario& scenario) { return step_time(scenario, {}).value(); }
+
+// The expected maximum of n standard normals, from the integral of its distribution.
+double expected_maximum(int n) {
+  double sum = 0;
+  constexpr double kStep = 1e-3;
+  for (double x = -8; x < 8; x += kStep) {
+    const double below = 0.5 * std::erfc(-x / std::numbers::sqrt2);
+    const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+    sum += x * n * density * std::pow(below, n - 1) * kStep;
+  }
+  return sum;
+}
+
+double slowest(const lowering::Stragglers& how, int first, int gpus) {
+  double most = 0;
+  for (int gpu = first; gpu < first + gpus; ++gpu) most = std::max(most, lowering::slowness(how, gpu, 8));
+  return most;
+}
+
+TEST(Stragglers, AreOffUnlessAskedFor) {
+  const json parallelism = {{"tensor", 2}, {"pipeline", 4}};
+  EXPECT_EQ(step(job(parallelism, 8, nullptr)), step(job(parallelism, 8, false)));
+  EXPECT_EQ(step(job(parallelism, 8, false)), step(job(parallelism, 8, {{"gpu_spread", 0}})));
+  EXPECT_GT(step(job(parallelism, 8, true)), step(job(parallelism, 8, false)));
+}
+
+TEST(Stragglers, ASeedIsAlwaysTheSameGpus) {
+  const json parallelism = {{"tensor", 2}, {"pipeline", 4}};
+  const double seven = step(job(parallelism, 8, {{"seed", 7}, {"jitter", 0.01}}));
+  EXPECT_EQ(seven, step(job(parallelism, 8, {{"seed", 7}, {"jitter", 0.01}})));
+  EXPECT_NE(seven, step(job(parallelism, 8, {{"seed", 8}, {"jitter", 0.01}})));
+}
+
+TEST(Stragglers, TheSlowestOfManyIsTheExpectedMaximum) {
+  constexpr int kSeeds = 2000;
+  for (const int gpus : {1, 8, 64, 512}) {
+    SCOPED_TRACE(gpus);
+    lowering::Stragglers how{.on = true, .gpu_spread = 0.01};
+    double sum = 0;
+    for (how.seed = 0; how.seed < kSeeds; ++how.seed) sum += slowest(how, 0, gpus) - 1;
+    // The maximum's own deviation is at most one GPU's; four standard errors.
+    EXPECT_NEAR(sum / kSeeds, how.gpu_spread * expected_maximum(gpus), 4 * how.gpu_spread / std::sqrt(kSeeds));
+  }
+}
+
+// The spread stands on clocks; the same log tells times, which did not enter it: 3453.08 to 3468.20 ms among ranks of
+// tensor groups of eight (its slowest four are ranks 0 to 7, its fastest four 8 to 15), who wait for one another.
+TEST(Stragglers, TheDefaultSpreadGivesThePublishedTimesOfTensorGroups) {
+  constexpr int kSeeds = 2000, kGroups = 4, kTensor = 8;
+  lowering::Stragglers how{.on = true};
+  double sum = 0;
+  for (how.seed = 0; how.seed < kSeeds; ++how.seed) {
+    double least = 10, most = 0;
+    for (int group = 0; group < kGroups; ++group) {
+      const double time = slowest(how, group * kTensor, kTensor);
+      least = std::min(least, time);
+      most = std::max(most, time);
+    }
+    sum += most / least - 1;
+  }
+  EXPECT_NEAR(sum / kSeeds, 3468.20 / 3453.08 - 1, 0.0005);
+}
+
+TEST(Stragglers, SlowNodesAreAsManyAsStated) {
+  const lowering::Stragglers how{.on = true, .gpu_spread = 0, .slow_nodes = 0.1, .slow_node_factor = 1.5};
+  int slow = 0;
+  constexpr int kNodes = 2000;
+  for (int node = 0; node < kNodes; ++node) {
+    const double first = lowering::slowness(how, 8 * node, 8);
+    EXPECT_EQ(first, lowering::slowness(how, 8 * node + 7, 8)) << "a node is slow as a whole";
+    if (first > 1.2) ++slow;
+  }
+  EXPECT_NEAR(slow, 200, 4 * std::sqrt(200 * 0.9));
+}
+
+TEST(Stragglers, TheStepIsThatOfTheSlowestReplicaByHand) {
+  const json parallelism = {{"data", 8}};
+  const Simulation alike = simulate(job(parallelism, 8, false));
+  const Simulation noisy = simulate(job(parallelism, 8, {{"gpu_spread", 0.03}}));
+  const double worst = slowest(noisy.scenario.stragglers, 0, 8);
+  // Four micro-batches of a replica, then what all reduce together, then everyone's optimizer.
+  double seconds = 0;
+  for (const Phase phase : {Phase::kForward, Phase::kBackward})
+    seconds += 4 * des::to_seconds(alike.step.passes->timing(0, 0, phase).compute).value();
+  const auto& workload = alike.step.workload;
+  for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
+    if (workload.meaning[task].kind == lowering::TaskMeaning::kOptimizer)
+      seconds += des::to_seconds(workload.graph.duration({task})).value();
+  EXPECT_NEAR(noisy.metrics.step_time.value() - alike.metrics.step_time.value(), (worst - 1) * seconds, 1e-11);
+}
+
+TEST(Stragglers, AGrowingJobWaitsLonger) {
+  double last = 0;
+  for (const int data : {1, 4, 16, 64}) {
+    const json parallelism = {{"tensor", 8}, {"data", data}};
+    lowering::Scenario noisy = job(parallelism, 8 * data, true);
+    const double alike = step(job(parallelism, 8 * data, false));
+    double waits = 0;
+    for (noisy.stragglers.seed = 0; noisy.stragglers.seed < 50; ++noisy.stragglers.seed) waits += step(noisy) - alike;
+    EXPECT_GT(waits, last);
+    last = waits;
+  }
+}
+
+TEST(Stragglers, JitterAveragesOutOnOneGpuAndAddsUpWhereRanksWait) {
+  const json jitter = {{"gpu_spread", 0}, {"jitter", 0.03}};
+  const auto cost = [&](const json& parallelism, int gpus) {
+    lowering::Scenario noisy = job(parallelism, gpus, jitter);
+    double sum = 0;
+    constexpr int kSeeds = 50;
+    for (noisy.stragglers.seed = 0; noisy.stragglers.seed < kSeeds; ++noisy.stragglers.seed) sum += step(noisy);
+    return sum / kSeeds / step(job(parallelism, gpus, false)) - 1;
+  };
+  // Nine draws of 3 % (eight passes and the optimizer), 50 times.
+  const double alone = cost({{"tensor", 1}}, 1);
+  EXPECT_NEAR(alone, 0, 4 * 0.03 / std::sqrt(50 * 4));
+  // In a tensor group every pass lasts as long as on the slowest of eight.
+  const double together = cost({{"tensor", 8}}, 8);
+  EXPECT_GT(together, alone + 0.01);
+  EXPECT_LT(together, 0.03 * expected_maximum(8)) << "communication does not stretch";
+}
+
+TEST(Stragglers, AreTheSameKernelByKernel) {
+  const lowering::Scenario noisy =
+      job({{"tensor", 2}, {"pipeline", 2}, {"data", 2}}, 8, {{"gpu_spread", 0.03}, {"jitter", 0.02}});
+  const double passes = step(noisy);
+  const double kernels = step_time(noisy, HowToRun{.fidelity = lowering::Fidelity::kKernel}).value();
+  EXPECT_NEAR(kernels / passes, 1, 1e-3);
+}
+
+TEST(Stragglers, WhatTheStepWaitsForIsTold) {
+  Simulation noisy = simulate(job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
+  add_delays(noisy);
+  ASSERT_EQ(noisy.metrics.delays.size(), 2U) << "the slowest GPU, and all that was drawn";
+  const lowering::Stragglers& how = noisy.scenario.stragglers;
+  int worst = 0;
+  for (int gpu = 1; gpu < 8; ++gpu)
+    if (lowering::slowness(how, gpu, 8) > lowering::slowness(how, worst, 8)) worst = gpu;
+  const report::Delay& slow = noisy.metrics.delays.front();
+  EXPECT_EQ(slow.gpu, worst);
+  EXPECT_LT(slow.without, noisy.metrics.step_time);
+  EXPECT_GT(*slow.on_critical_path, 0.5 * noisy.metrics.step_time);
+  EXPECT_EQ(noisy.metrics.delays.back().without.value(), step(mended(noisy.scenario)));
+}
+
+}  // namespace
+}  // namespace foretoken::app

@@ -1,0 +1,47 @@
+// Drawing the GPUs of a job.
+#include "sim/lowering/stragglers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace foretoken::lowering {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a generator without state, so that GPU i is the same in every job.
+std::uint64_t mixed(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15ULL;
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
+  return value ^ (value >> 31U);
+}
+
+enum Stream : std::uint64_t { kRadius, kAngle, kNode, kPassRadius, kPassAngle };
+
+// The draw of a stream for one GPU or node, and for one of its passes; evenly in (0, 1).
+double uniform(std::uint64_t seed, Stream stream, int index, std::uint64_t pass = 0) {
+  const std::uint64_t bits = mixed(mixed(mixed(mixed(seed) + stream) + static_cast<std::uint64_t>(index)) + pass);
+  return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;
+}
+
+double normal(double radius, double angle) {  // Box and Muller
+  return std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
+}
+
+double factor_of(double spread, double draw) { return std::max(0.5, 1 + spread * draw); }
+
+}  // namespace
+
+double slowness(const Stragglers& how, int gpu, int gpus_per_node) {
+  const double own = factor_of(how.gpu_spread, normal(uniform(how.seed, kRadius, gpu), uniform(how.seed, kAngle, gpu)));
+  const bool slow = uniform(how.seed, kNode, gpu / gpus_per_node) < how.slow_nodes;
+  return slow ? own * how.slow_node_factor : own;
+}
+
+double jitter_of_pass(const Stragglers& how, int gpu, std::uint64_t pass) {
+  if (how.jitter == 0) return 1;
+  return factor_of(how.jitter,
+                   normal(uniform(how.seed, kPassRadius, gpu, pass), uniform(how.seed, kPassAngle, gpu, pass)));
+}
+
+}  // namespace foretoken::lowering
