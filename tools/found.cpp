@@ -13,7 +13,8 @@
 namespace foretoken::tools {
 
 std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
-                                           const lowering::Scenario& base, std::size_t count) {
+                                           const lowering::Scenario& base, std::size_t count,
+                                           const trust::Evidence& evidence) {
   if (base.imperfections.any() || base.stragglers.on) return {};  // a search takes even hardware
   // Everything anew but the context-parallel degree.
   OpenOptions open;
@@ -28,7 +29,7 @@ std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::sp
   search::SearchOptions options;
   options.top = count;
   const search::SearchResult result = search::run_search(space, options);
-  SearchAnswer answer = answer_of(request, space, result.ranking, true);
+  SearchAnswer answer = answer_of(request, space, result.ranking, true, {evidence});
   std::vector<html::Variant> found;
   for (FoundConfiguration& each : answer.ranked)
     found.push_back({.label = configuration_words(each.candidate),

@@ -20,7 +20,7 @@ struct Options {
   std::string scenario, tokens, deadline, budget, checkpoint_write, restart, write, colour;
   std::vector<std::string> clusters;
   double price = 0, mtbf = 0, storage = 0, pue = 0;
-  int threads = 0;
+  int threads = 0, interval = 90;
   bool json = false;
 };
 
@@ -32,6 +32,7 @@ PlanQuestion question_of(const Options& options) {
                         .assumptions = {},
                         .deadline_days = {},
                         .budget = {},
+                        .level = options.interval / 100.0,
                         .threads = std::max<std::size_t>(1, std::thread::hardware_concurrency())};
   if (options.threads > 0) question.threads = static_cast<std::size_t>(options.threads);
   PlanAssumptions& assumed = question.assumptions;
@@ -97,6 +98,7 @@ void add_plan(CLI::App& program, Action& chosen) {
   command->add_option("--threads", options->threads, "Threads (all cores)")
       ->check(whole_number(1, 256))
       ->type_name("N");
+  add_interval_option(*command, options->interval);
   command->add_flag("--json", options->json, "JSON instead of text");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

@@ -7,6 +7,7 @@
 
 #include "sim/report/layout.h"
 #include "sim/search/goodput.h"
+#include "sim/trust/evidence.h"
 #include "tools/search_answer.h"
 
 namespace foretoken::tools {
@@ -30,7 +31,17 @@ struct PlanQuestion {
   search::SpaceOptions space;         ///< its sizes: all are tried
   PlanAssumptions assumptions;
   std::optional<double> deadline_days, budget;
+  double level = trust::kUsualLevel;  ///< of intervals
   std::size_t threads = 1;
+};
+
+/// The whole run at one step time.
+struct PlannedRun {
+  double training_days = 0;  ///< without failures and checkpoints
+  search::RunWithFailures failures;
+  double gpu_hours = 0;  ///< of the expected days
+  std::optional<double> cost, energy_mwh;
+  bool meets_deadline = true, within_budget = true;
 };
 
 /// One cluster at one size.
@@ -40,21 +51,19 @@ struct PlanRow {
   std::string impossible;  ///< why there is no configuration; empty: there is one
   FoundConfiguration best;
   double checkpoint_bytes = 0, checkpoint_write_s = 0;
-  double training_days = 0;  ///< without failures and checkpoints
-  search::RunWithFailures run;
-  double gpu_hours = 0;  ///< of the expected days
-  std::optional<double> price_per_gpu_hour, cost, energy_mwh;
+  std::optional<double> price_per_gpu_hour;
+  PlannedRun run, fast, slow;     ///< at the predicted step time, and at the ends of its interval
   double scaling_efficiency = 1;  ///< tokens/s per GPU, relative to this cluster's smallest size that works
-  bool meets_deadline = true, within_budget = true;
 };
 
 struct Plan {
   std::string name;
   PlanAssumptions assumptions;
   std::optional<double> deadline_days, budget;
+  double level = trust::kUsualLevel;
   std::vector<PlanRow> rows;                      ///< clusters in the order asked, sizes upwards
-  std::optional<std::size_t> smallest, cheapest;  ///< rows that meet deadline and budget; the cheapest by cost, without
-                                                  ///< prices by GPU hours
+  std::optional<std::size_t> smallest, cheapest;  ///< rows that meet deadline and budget as predicted; the cheapest by
+                                                  ///< cost, without prices by GPU hours
 };
 
 /// Searches every cluster and size. Throws ConfigError when the question itself is wrong.

@@ -28,6 +28,17 @@ std::string words_of(const Node& found) {
   return words;
 }
 
+std::optional<report::Range> find_range(const Node& node, std::string_view key) {
+  const auto found = node.find_array(key);
+  if (!found) return std::nullopt;
+  const std::vector<Node>& ends = *found;
+  if (ends.size() != 2) {
+    node.complain(key, "expected two numbers, the ends of an interval");
+    return std::nullopt;
+  }
+  return report::Range{ends[0].as_number(io::kPositive), ends[1].as_number(io::kPositive)};
+}
+
 html::PlanOption read_option(const Node& node) {
   html::PlanOption option{.cluster = node.text("cluster"),
                           .gpus = node.positive_int("gpus"),
@@ -45,8 +56,12 @@ html::PlanOption read_option(const Node& node) {
   option.scaling_efficiency = node.number("scaling_efficiency", io::kNonNegative);
   option.cost = node.find_number("cost", io::kPositive);
   option.energy_mwh = node.find_number("energy_mwh", io::kNonNegative);
+  option.p50_range = find_range(node, "p50_days_interval");
+  option.p90_range = find_range(node, "p90_days_interval");
+  option.cost_range = find_range(node, "cost_interval");
   option.meets_deadline = node.boolean("meets_deadline");
   option.within_budget = node.boolean("within_budget");
+  option.is_safe = node.boolean_or("meets_deadline_if_slow", true) && node.boolean_or("within_budget_if_slow", true);
   return option;
 }
 

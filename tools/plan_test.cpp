@@ -48,6 +48,45 @@ TEST(PlanCommand, Gpt3TakesTwentyFourDays) {
   EXPECT_NEAR(row["energy_mwh"].get<double>(), row["gpu_hours"].get<double>() * 400 * 1.1 / 1e6, 1e-6);
 }
 
+TEST(PlanCommand, IntervalsFollowThatOfTheStep) {
+  const json answer = plan({"gpt3-175b-1024-a100", "--tokens", "300B", "--deadline", "26d"}, 0);
+  const json& row = answer["options"][0];
+  EXPECT_EQ(row["step_time_s_interval"], row["result"]["step_time_s_interval"]);
+  for (const std::string key :
+       {"step_time_s", "training_days", "expected_days", "p50_days", "p90_days", "gpu_hours", "cost", "energy_mwh"}) {
+    SCOPED_TRACE(key);
+    const double value = row[key], low = row[key + "_interval"][0], high = row[key + "_interval"][1];
+    EXPECT_LT(low, value);
+    EXPECT_GT(high, value);
+    const double step_low = row["step_time_s_interval"][0].get<double>() / row["step_time_s"].get<double>();
+    EXPECT_NEAR(low / value, step_low, 0.01);  // a slower run meets more failures
+  }
+  EXPECT_EQ(row["training_days_interval"][1].get<double>(),
+            300e9 / (1536 * 2048) * row["step_time_s_interval"][1].get<double>() / 86400);
+  // 25 days as predicted, 27 at the slow end.
+  EXPECT_TRUE(row["meets_deadline"]);
+  EXPECT_FALSE(row["meets_deadline_if_slow"]);
+  EXPECT_THAT(run_foretoken({"plan", "gpt3-175b-1024-a100", "--tokens", "300B", "--deadline", "26d"}).out,
+              testing::HasSubstr("likely"));
+  const json wide = plan({"gpt3-175b-1024-a100", "--tokens", "300B", "--interval", "95"}, 0)["options"][0];
+  EXPECT_GT(wide["training_days_interval"][1], row["training_days_interval"][1]);
+}
+
+TEST(PlanCommand, PricesBelongToTheirClusters) {
+  // The scenario's price is of its own cluster; dgx-h100-ndr has none, aws-p5 a list price.
+  const auto prices = [](std::vector<std::string> more) {
+    std::vector<std::string> asked = {"gpt3-175b-1024-a100", "--tokens", "300B", "--set", "runtime=megatron-core"};
+    asked.insert(asked.end(), more.begin(), more.end());
+    json found = json::array();
+    const json answer = plan(asked, 0);
+    for (const json& row : answer["options"]) found.push_back(row["price_per_gpu_hour"]);
+    return found;
+  };
+  EXPECT_EQ(prices({}), json::parse("[2.5]"));
+  EXPECT_EQ(prices({"--clusters", "dgx-h100-ndr,aws-p5"}), json::parse("[null, 6.88]"));
+  EXPECT_EQ(prices({"--clusters", "dgx-h100-ndr,aws-p5", "--price", "3"}), json::parse("[3.0, 3.0]"));
+}
+
 TEST(PlanCommand, TheSmallestThatMeetsTheDeadlineAndTheCheapestWithinIt) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";

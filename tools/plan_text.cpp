@@ -1,9 +1,11 @@
 // A capacity plan for people: at most 120 columns.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "sim/report/number.h"
+#include "sim/report/range.h"
 #include "sim/report/text.h"
 #include "tools/plan.h"
 
@@ -15,12 +17,51 @@ using report::Paint;
 using report::Table;
 
 std::string money(double amount, const std::string& currency) {
-  return fmt::format("{} {}", report::in_words(amount), currency);
+  return fmt::format("{} {}", report::in_words3(amount), currency);
+}
+
+// Columns of a row: what is predicted, and below it the ends of its interval.
+struct Cells {
+  std::vector<std::string> predicted, ends;
+  void add(std::string value, std::string range = "") {
+    predicted.push_back(std::move(value));
+    ends.push_back(std::move(range));
+  }
+};
+
+// "likely": only when the step turns out no slower than predicted.
+std::string verdict_word(const PlanRow& row) {
+  if (!row.run.meets_deadline) return "late";
+  if (!row.run.within_budget) return row.run.cost ? "dear" : "unpriced";
+  return row.slow.meets_deadline && row.slow.within_budget ? "yes" : "likely";
+}
+
+Cells cells_of(const PlanRow& row, bool costs, bool asked) {
+  const report::Metrics& m = *row.best.metrics;
+  Cells cells;
+  cells.add(row.cluster);
+  cells.add(fmt::format("{}", row.gpus));
+  cells.add(report::time_text(m.step_time));
+  cells.add(report::percent(m.mfu));
+  cells.add(report::percent(row.scaling_efficiency));
+  cells.add(report::significant(row.run.training_days, 3),
+            report::number_range({row.fast.training_days, row.slow.training_days}));
+  cells.add(report::significant(row.run.failures.p50_days, 3));
+  cells.add(report::significant(row.run.failures.p90_days, 3),
+            report::number_range({row.fast.failures.p90_days, row.slow.failures.p90_days}));
+  cells.add(report::percent(row.run.failures.goodput));
+  cells.add(report::letters(row.run.gpu_hours), report::letters_range({row.fast.gpu_hours, row.slow.gpu_hours}));
+  if (costs && row.run.cost)
+    cells.add(report::letters(*row.run.cost), report::letters_range({*row.fast.cost, *row.slow.cost}));
+  else if (costs)
+    cells.add("n/a");
+  cells.add(row.run.energy_mwh ? report::significant(*row.run.energy_mwh, 3) : "n/a");
+  if (asked) cells.add(verdict_word(row));
+  return cells;
 }
 
 std::string table_text(const Plan& plan, const Paint& paint) {
-  const auto any = [&](auto test) { return std::any_of(plan.rows.begin(), plan.rows.end(), test); };
-  const bool costs = any([](const PlanRow& row) { return row.cost.has_value(); });
+  const bool costs = std::any_of(plan.rows.begin(), plan.rows.end(), [](const PlanRow& row) { return row.run.cost; });
   const bool asked = plan.deadline_days || plan.budget;
   std::vector<Table::Column> heads{{"cluster", Table::Align::kLeft},
                                    {"GPUs"},
@@ -32,7 +73,7 @@ std::string table_text(const Plan& plan, const Paint& paint) {
                                    {"P90"},
                                    {"goodput"},
                                    {"GPU hours"}};
-  if (costs) heads.push_back({"cost"});
+  if (costs) heads.push_back({plan.assumptions.currency});
   heads.push_back({"MWh"});
   if (asked) heads.push_back({"meets", Table::Align::kLeft});
   Table table(std::move(heads));
@@ -41,60 +82,87 @@ std::string table_text(const Plan& plan, const Paint& paint) {
       table.add_note({row.cluster, fmt::format("{}", row.gpus)}, row.impossible);
       continue;
     }
-    const report::Metrics& m = *row.best.metrics;
-    std::vector<std::string> cells{row.cluster,
-                                   fmt::format("{}", row.gpus),
-                                   report::time_text(m.step_time),
-                                   report::percent(m.mfu),
-                                   report::percent(row.scaling_efficiency),
-                                   report::significant(row.training_days, 3),
-                                   report::significant(row.run.p50_days, 3),
-                                   report::significant(row.run.p90_days, 3),
-                                   report::percent(row.run.goodput),
-                                   report::whole(row.gpu_hours)};
-    if (costs) cells.push_back(row.cost ? report::in_words(*row.cost) : "n/a");
-    cells.push_back(row.energy_mwh ? report::significant(*row.energy_mwh, 3) : "n/a");
-    if (asked)
-      cells.emplace_back(!row.meets_deadline ? "late" : row.within_budget ? "yes" : row.cost ? "dear" : "unpriced");
-    table.add(std::move(cells));
+    Cells cells = cells_of(row, costs, asked);
+    for (std::string& end : cells.ends) end = paint(Ink::kDim, end);
+    table.add(std::move(cells.predicted));
+    table.add(std::move(cells.ends));
   }
   return table.text(paint);
 }
 
 std::string row_words(const Plan& plan, const PlanRow& row) {
-  std::string words = fmt::format("{} GPUs of {}: done in {} days (P50; P90 {}), {} GPU hours", row.gpus, row.cluster,
-                                  report::significant(row.run.p50_days, 3), report::significant(row.run.p90_days, 3),
-                                  report::whole(row.gpu_hours));
-  if (row.cost) words += ", " + money(*row.cost, plan.assumptions.currency);
-  return words + fmt::format(". {}.", configuration_words(row.best.candidate));
+  std::string words = fmt::format("{} GPUs of {}: done in {} days (P50; P90 {}), {} GPU hours", report::whole(row.gpus),
+                                  row.cluster, report::significant(row.run.failures.p50_days, 3),
+                                  report::significant(row.run.failures.p90_days, 3), report::whole(row.run.gpu_hours));
+  if (row.run.cost) words += ", " + money(*row.run.cost, plan.assumptions.currency);
+  words += fmt::format(". {:.0f} % interval: {} days (P50)", 100 * plan.level,
+                       report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
+  if (row.run.cost)
+    words += fmt::format(", {} {}", report::words_range({*row.fast.cost, *row.slow.cost}), plan.assumptions.currency);
+  words += fmt::format(". {}.", configuration_words(row.best.candidate));
+  if (row.run.meets_deadline && !row.slow.meets_deadline)
+    words += fmt::format(" At the slow end of the interval it is late: P90 {} days.",
+                         report::significant(row.slow.failures.p90_days, 3));
+  if (row.run.within_budget && !row.slow.within_budget) words += " At the slow end of the interval it is too dear.";
+  return words;
+}
+
+// What comes nearest when nothing meets the question.
+std::string nearest_text(const Plan& plan) {
+  const PlanRow *fastest = nullptr, *least = nullptr;
+  for (const PlanRow& row : plan.rows) {
+    if (!row.impossible.empty()) continue;
+    if (fastest == nullptr || row.run.failures.p90_days < fastest->run.failures.p90_days) fastest = &row;
+    if (row.run.cost && (least == nullptr || *row.run.cost < *least->run.cost)) least = &row;
+  }
+  std::string text;
+  if (fastest != nullptr) text += report::paragraph("  Fastest: ", row_words(plan, *fastest));
+  if (least != nullptr && least != fastest) text += report::paragraph("  Least cost: ", row_words(plan, *least));
+  return text;
 }
 
 std::string verdict_text(const Plan& plan, const Paint& paint) {
   if (!plan.smallest) {
-    const bool asked = plan.deadline_days || plan.budget;
+    const std::string nearest = nearest_text(plan);
     return paint(Ink::kRed,
-                 asked ? "  No cluster of these meets deadline and budget." : "  No cluster of these fits.") +
-           '\n';
+                 nearest.empty() ? "  No cluster of these fits." : "  No cluster of these meets deadline and budget.") +
+           '\n' + nearest;
   }
-  std::string text = report::paragraph("  Smallest: ", row_words(plan, plan.rows[*plan.smallest]));
-  if (plan.cheapest != plan.smallest)
-    text += report::paragraph("  Cheapest: ", row_words(plan, plan.rows[*plan.cheapest]));
+  const bool same = plan.cheapest == plan.smallest;
+  std::string text = report::paragraph(same ? "  Smallest and cheapest: " : "  Smallest: ",
+                                       row_words(plan, plan.rows[*plan.smallest]));
+  if (!same) text += report::paragraph("  Cheapest: ", row_words(plan, plan.rows[*plan.cheapest]));
   return text;
+}
+
+// Clusters whose cost is not known, which therefore are not compared by it.
+std::string unpriced_text(const Plan& plan) {
+  std::vector<std::string> names;
+  bool priced = false;
+  for (const PlanRow& row : plan.rows) {
+    priced = priced || row.run.cost;
+    if (!row.impossible.empty() || row.run.cost) continue;
+    if (std::find(names.begin(), names.end(), row.cluster) == names.end()) names.push_back(row.cluster);
+  }
+  if (names.empty() || (!priced && !plan.budget)) return "";
+  return report::paragraph("  ", fmt::format("No price is known of {}: state one with --price, or price_per_gpu_hour "
+                                             "in the cluster's file.",
+                                             fmt::join(names, ", ")));
 }
 
 std::string failures_text(const Plan& plan, const Paint& paint) {
   std::string text = report::title_text("Failures", "of the smallest cluster that will do", paint);
   const PlanRow& row = plan.rows[*plan.smallest];
+  const search::RunWithFailures& run = row.run.failures;
   return text + report::paragraph(
                     "  ", fmt::format(
                               "An interruption every {} hours, {} in the run; a checkpoint of {} every {} (best by "
                               "Daly), {} to write; {} to restart. Goodput {}.",
-                              report::significant(row.run.job_mtbf_hours, 3),
-                              report::significant(row.run.expected_failures, 3),
+                              report::significant(run.job_mtbf_hours, 3), report::significant(run.expected_failures, 3),
                               report::decimal_bytes(Bytes(row.checkpoint_bytes)),
-                              report::days_text(row.run.checkpoint_interval_s / 86400),
+                              report::days_text(run.checkpoint_interval_s / 86400),
                               report::time_text(Seconds(row.checkpoint_write_s)),
-                              report::days_text(plan.assumptions.restart_s / 86400), report::percent(row.run.goodput)));
+                              report::days_text(plan.assumptions.restart_s / 86400), report::percent(run.goodput)));
 }
 
 }  // namespace
@@ -108,8 +176,11 @@ std::string plan_text(const Plan& plan, const Paint& paint) {
   text += report::paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
   text +=
       "  days: without failures; P50, P90: with failures and checkpoints; scaling: tokens/s per GPU against\n"
-      "  the cluster's smallest size; GPU hours, cost and energy of the expected time\n\n";
-  text += verdict_text(plan, paint);
+      "  the cluster's smallest size; GPU hours, cost and energy of the expected time\n" +
+      fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
+  if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
+  text += '\n';
+  text += verdict_text(plan, paint) + unpriced_text(plan);
   if (plan.smallest) text += failures_text(plan, paint);
   text += report::title_text("Assumed", "", paint);
   text += report::paragraph(

@@ -61,7 +61,7 @@ int run(const Options& options) {
                         .schedules = other_schedules(source, options.sets, base.scenario, evidence),
                         .scaling = other_sizes(source, options.sets, base.scenario, evidence),
                         .alternatives = other_decisions(source, options.sets, base),
-                        .found = found_by_search(source, options.sets, base.scenario, kFound),
+                        .found = found_by_search(source, options.sets, base.scenario, kFound, evidence),
                         .sensitivity_part = kSensitivityPart,
                         .sensitivity = app::sensitivities(base.scenario, kSensitivityPart),
                         .near_runs = near_runs(base.scenario, kNearRuns),

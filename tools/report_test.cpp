@@ -34,6 +34,20 @@ TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
   EXPECT_THAT(page, HasSubstr("Training gpt-1t on 450 billion tokens with 3,072"));
 }
 
+TEST(Report, DaysAndCostOfTheVerdictHaveIntervals) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
+#endif
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_foretoken({"report", "gpt3-175b-1024-a100", "-o", folder.file("r.html")}).status, 0);
+  const std::string page = contents(folder.file("r.html"));
+  EXPECT_THAT(
+      page, testing::ContainsRegex("90 % of such runs take [0-9.]+-[0-9.]+ days and cost [0-9.]+-[0-9.]+ million USD"));
+  EXPECT_THAT(page, testing::ContainsRegex(
+                        "<dt>Cost</dt><dd>[0-9.]+ million USD</dd><dd class=\"note\">90 % of runs: [0-9.]+-"));
+  EXPECT_THAT(page, HasSubstr("class=\"band"));
+}
+
 TEST(Report, StandardInputAndOverridesAreReproducible) {
   const TemporaryFolder folder;
   const std::string scenario =

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "sim/io/read_residuals.h"
 #include "sim/io/read_scenario.h"
 #include "sim/io/text.h"
 #include "sim/search/searcher.h"
@@ -34,7 +35,7 @@ struct Options {
   OpenOptions open;
   std::string scenario, objective = "step-time", pareto = "step-time,memory", out, shard, write, colour;
   std::vector<std::string> files;
-  int top = 10, threads = 0;
+  int top = 10, threads = 0, interval = 90;
   bool json = false, require_fit = true, resume = false;
 };
 
@@ -93,7 +94,11 @@ SearchRequest request_of(const Options& options, const io::OpenScenario& questio
 }
 
 // Prints, writes what was asked for, and says whether there is an answer.
-int finish(const Options& options, const SearchAnswer& answer) {
+int finish(const Options& options, const SearchRequest& request, const search::Space& space,
+           const search::Ranking& ranking, bool complete, std::size_t threads) {
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  const SearchAnswer answer =
+      answer_of(request, space, ranking, complete, {evidence, options.interval / 100.0, threads});
   if (!options.write.empty() && !answer.ranked.empty()) {
     OutputFile file(options.write);
     const FoundConfiguration& best = answer.ranked.front();
@@ -171,7 +176,7 @@ int answer_together(const Options& options, const Share& share, const Ranks& ran
   for (const std::string& text : texts) complete = add_ranking_text(text, best) && complete;
   if (complete && best.count(search::Verdict::kInvalid) == share.space.candidates().size())
     refuse_empty_space(share.question);
-  return finish(options, answer_of(share.request, share.space, best, complete));
+  return finish(options, share.request, share.space, best, complete, threads_of(options, ranks));
 }
 
 int run(const Options& options) {
@@ -253,7 +258,7 @@ int merge(const Options& options) {
     }
   if (std::vector<Complaint> complaints = missing(files, options.files, space, seen); !complaints.empty())
     throw ConfigError(std::move(complaints));
-  return finish(options, answer_of(request, space, ranking, true));
+  return finish(options, request, space, ranking, true, 1);
 }
 
 constexpr const char* kExamples =
@@ -267,6 +272,7 @@ constexpr const char* kExamples =
 
 void add_output_options(CLI::App& command, Options& options) {
   command.add_flag("--json", options.json, "JSON instead of text");
+  add_interval_option(command, options.interval);
   command.add_option("--write", options.write, "Write the best configuration as a scenario file")->type_name("FILE");
   add_colour_option(command, options.colour);
 }

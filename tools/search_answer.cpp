@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/base/check.h"
 #include "sim/io/read_scenario.h"
 #include "sim/report/number.h"
+#include "sim/search/parallel.h"
 
 namespace foretoken::tools {
 namespace {
@@ -36,21 +38,35 @@ std::vector<std::string> searched_keys(const io::OpenKeys& open) {
 FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
   FoundConfiguration configuration{.candidate = space.candidates()[outcome.candidate],
                                    .outcome = outcome,
-                                   .scenario = {},
+                                   .scenario = space.question().base(),
                                    .text = {},
                                    .metrics = {}};
-  lowering::Scenario scenario = space.question().base();
-  space.apply(configuration.candidate, scenario);
-  expects(space.question().complete(scenario).empty(), "what was found obeys the rules of scenarios");
-  configuration.text = space.question().text_of(scenario);
-  configuration.scenario = io::read_scenario_text(configuration.text, "the configuration found");
+  space.apply(configuration.candidate, configuration.scenario);
+  expects(space.question().complete(configuration.scenario).empty(), "what was found obeys the rules of scenarios");
   return configuration;
+}
+
+std::vector<FoundConfiguration> all_found(const search::Space& space, const std::vector<Outcome>& outcomes) {
+  std::vector<FoundConfiguration> all;
+  for (const Outcome& outcome : outcomes) all.push_back(found(space, outcome));
+  return all;
+}
+
+// What ranks is written as a scenario, read again and simulated, as a user would.
+void predict(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
+  best.text = question.text_of(best.scenario);
+  best.scenario = io::read_scenario_text(best.text, "the configuration found");
+  best.metrics = app::predict(best.scenario);
+  expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
+              best.metrics->memory.peak == best.outcome.peak,
+          "a replay says what simulate says");
+  app::add_interval(*best.metrics, best.scenario, options.evidence, options.level);
 }
 
 }  // namespace
 
 SearchAnswer answer_of(const SearchRequest& request, const search::Space& space, const search::Ranking& ranking,
-                       bool complete) {
+                       bool complete, const AnswerOptions& options) {
   SearchAnswer answer{.name = space.question().base().name,
                       .objective = request.objective,
                       .axes = request.axes,
@@ -60,18 +76,13 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .considered = space.candidates().size(),
                       .invalid = ranking.count(search::Verdict::kInvalid),
                       .too_large = ranking.count(search::Verdict::kTooLarge),
-                      .ranked = {},
-                      .front = {},
-                      .smallest = {}};
-  for (const Outcome& outcome : ranking.top()) {
-    FoundConfiguration& best = answer.ranked.emplace_back(found(space, outcome));
-    best.metrics = app::predict(best.scenario);
-    expects(best.metrics->step_time == des::to_seconds(outcome.step_time) && best.metrics->memory.peak == outcome.peak,
-            "a replay says what simulate says");
-  }
-  for (const Outcome& outcome : ranking.front()) answer.front.push_back(found(space, outcome));
-  if (answer.ranked.empty())
-    for (const Outcome& outcome : ranking.smallest()) answer.smallest.push_back(found(space, outcome));
+                      .ranked = all_found(space, ranking.top()),
+                      .front = all_found(space, ranking.front()),
+                      .smallest = {},
+                      .difference = trust::difference_of_pairs(options.evidence)};
+  if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
+  search::parallel_for(options.threads, answer.ranked.size(),
+                       [&](std::size_t, std::size_t rank) { predict(answer.ranked[rank], space.question(), options); });
   return answer;
 }
 
@@ -79,7 +90,7 @@ std::string configuration_words(const search::Candidate& c) {
   std::string words = fmt::format("TP{} PP{}", c.tensor, c.pipeline);
   if (c.virtual_pipeline > 1) words += fmt::format(" VPP{}", c.virtual_pipeline);
   if (c.context > 1) words += fmt::format(" CP{}", c.context);
-  words += fmt::format(" DP{}", c.gpus / (c.tensor * c.context * c.pipeline));
+  words += fmt::format(" DP{}", c.data());
   if (c.sequence_parallel) words += " SP";
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);

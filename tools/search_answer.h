@@ -10,6 +10,7 @@
 #include "sim/report/layout.h"
 #include "sim/report/metrics.h"
 #include "sim/search/ranking.h"
+#include "sim/trust/difference.h"
 #include "tools/search_request.h"
 
 namespace foretoken::tools {
@@ -19,8 +20,8 @@ struct FoundConfiguration {
   search::Candidate candidate;
   search::Outcome outcome;
   lowering::Scenario scenario;
-  std::string text;                        ///< the scenario as JSON
-  std::optional<report::Metrics> metrics;  ///< of the ranked ones
+  std::string text;                        ///< the scenario as JSON; of the ranked ones
+  std::optional<report::Metrics> metrics;  ///< of the ranked ones, with intervals
 };
 
 struct SearchAnswer {
@@ -32,11 +33,18 @@ struct SearchAnswer {
   bool complete = true;
   std::size_t considered = 0, invalid = 0, too_large = 0;
   std::vector<FoundConfiguration> ranked, front, smallest;
+  trust::Difference difference;  ///< how well ranked configurations can be told apart
+};
+
+struct AnswerOptions {
+  const trust::Evidence& evidence;  ///< what intervals are made of
+  double level = trust::kUsualLevel;
+  std::size_t threads = 1;
 };
 
 /// Simulates what ranks. The outcome must not depend on anything but the request: shards and threads give the same.
 [[nodiscard]] SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
-                                     const search::Ranking& ranking, bool complete);
+                                     const search::Ranking& ranking, bool complete, const AnswerOptions& options);
 
 /// "TP8 PP8 VPP3 DP16, micro-batch 1, selective, sequence parallel": what tells a configuration from others.
 [[nodiscard]] std::string configuration_words(const search::Candidate& candidate);

@@ -41,9 +41,13 @@ std::string search_json(const SearchAnswer& answer) {
   for (const FoundConfiguration& found : answer.ranked) {
     Json entry = {{"rank", json["ranked"].size() + 1}};
     entry.update(configuration_json(found));
+    entry["step_time_s_interval"] = {found.metrics->interval->low.value(), found.metrics->interval->high.value()};
     entry["result"] = Json::parse(report::to_json(*found.metrics));
     json["ranked"].push_back(std::move(entry));
   }
+  json["difference"] = {{"half", answer.difference.half},
+                        {"nine_in_ten", answer.difference.nine_in_ten},
+                        {"pairs", answer.difference.pairs}};
   json["runner_up"] = answer.ranked.size() < 2 ? Json() : Json(why_runner_up_loses(answer));
   json["pareto"] = {{"axes", {name_of(answer.axes[0]), name_of(answer.axes[1])}}, {"points", Json::array()}};
   for (const FoundConfiguration& found : answer.front) json["pareto"]["points"].push_back(configuration_json(found));

@@ -59,7 +59,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
                      {"context", c.context},
                      {"pipeline", c.pipeline},
                      {"virtual_pipeline", c.virtual_pipeline},
-                     {"data", c.gpus / (c.tensor * c.context * c.pipeline)},
+                     {"data", c.data()},
                      {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)]},
                      {"micro", c.micro},
                      {"sequence_parallel", c.sequence_parallel},

@@ -40,11 +40,18 @@ TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
     EXPECT_GE(row["step_time_s"].get<double>(), before);
     before = row["step_time_s"];
     EXPECT_EQ(row["step_time_s"], row["result"]["step_time_s"]);
+    EXPECT_EQ(row["step_time_s_interval"], row["result"]["step_time_s_interval"]);
+    EXPECT_LT(row["step_time_s_interval"][0], row["step_time_s"]);
+    EXPECT_GT(row["step_time_s_interval"][1], row["step_time_s"]);
     EXPECT_TRUE(row["fits"]);
   }
+  EXPECT_GT(answer["difference"]["pairs"], 100);
+  EXPECT_LT(answer["difference"]["half"], answer["difference"]["nine_in_ten"]);
   const Ran simulated = run_foretoken({"simulate", best, "--json", "--require-fit"});
   ASSERT_EQ(simulated.status, 0) << simulated.err;
-  EXPECT_EQ(json::parse(simulated.out)["step_time_s"], answer["ranked"][0]["step_time_s"]);
+  const json alone = json::parse(simulated.out);
+  EXPECT_EQ(alone["step_time_s"], answer["ranked"][0]["step_time_s"]);
+  EXPECT_EQ(alone["step_time_s_interval"], answer["ranked"][0]["step_time_s_interval"]);
 }
 
 TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {

@@ -3,9 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/report/megatron.h"
 #include "sim/report/number.h"
+#include "sim/report/range.h"
 #include "sim/report/scatter.h"
 #include "sim/report/text.h"
 #include "tools/search_answer.h"
@@ -18,8 +20,6 @@ using report::Paint;
 using report::Table;
 using search::Candidate;
 using search::Objective;
-
-int data_of(const Candidate& c) { return c.gpus / (c.tensor * c.context * c.pipeline); }
 
 bool any(const SearchAnswer& answer, bool (*test)(const FoundConfiguration&)) {
   return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
@@ -34,8 +34,8 @@ struct Columns {
             answer,
             [](const auto& f) { return f.scenario.schedule != "1f1b" && f.scenario.schedule != "interleaved-1f1b"; })),
         fits(any(answer, [](const auto& f) { return !f.outcome.fits; })),
-        days(any(answer, [](const auto& f) { return f.metrics->run.has_value(); })),
-        cost(any(answer, [](const auto& f) { return f.metrics->run && f.metrics->run->cost; })) {}
+        days(gpus && answer.ranked.front().metrics->run),
+        cost(days && answer.ranked.front().metrics->run->cost) {}
   bool gpus, context, schedule, fits, days, cost;
 };
 
@@ -67,7 +67,11 @@ std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
   head(true, "recompute", Table::Align::kLeft);
   head(true, "ZeRO");
   head(show.schedule, "schedule", Table::Align::kLeft);
-  for (const char* name : {"step", "to best", "MFU", "bubble", "peak GiB"}) head(true, name);
+  const std::string interval = fmt::format("{:.0f} % interval", 100 * answer.ranked.front().metrics->interval->level);
+  for (const std::string& name : {std::string("step"), interval}) head(true, name.c_str());
+  for (const char* name : {"to best", "MFU"}) head(true, name);
+  head(!show.days, "bubble");
+  head(true, "peak GiB");
   head(show.fits, "fits", Table::Align::kLeft);
   head(show.days, "days");
   head(show.cost, "cost");
@@ -86,23 +90,58 @@ std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
     cell(true, fmt::format("{}", c.pipeline));
     cell(true, c.virtual_pipeline > 1 ? fmt::format("{}", c.virtual_pipeline) : "-");
     cell(show.context, fmt::format("{}", c.context));
-    cell(true, fmt::format("{}", data_of(c)));
+    cell(true, fmt::format("{}", c.data()));
     cell(true, c.sequence_parallel ? "yes" : "-");
     cell(true, fmt::format("{}", c.micro));
     cell(true, std::string(model::name_of(c.recompute)));
     cell(true, c.zero_stage > 0 ? fmt::format("{}", c.zero_stage) : "-");
     cell(show.schedule, found.scenario.schedule);
     cell(true, report::time_text(m.step_time));
+    cell(true, report::time_range({m.interval->low.value(), m.interval->high.value()}));
     cell(true, rank == 0 ? "best" : fmt::format("{:+.1f} %", 100 * (m.step_time / best - 1)));
     cell(true, report::percent(m.mfu));
-    cell(true, report::percent(m.bubble_fraction));
+    cell(!show.days, report::percent(m.bubble_fraction));
     cell(true, report::gib(m.memory.peak));
     cell(show.fits, found.outcome.fits ? "yes" : "NO");
     cell(show.days, m.run ? report::significant(m.run->days, 3) : "");
-    cell(show.cost, m.run && m.run->cost ? report::in_words(*m.run->cost) : "");
+    cell(show.cost, m.run && m.run->cost ? report::letters(*m.run->cost) : "");
     table.add(std::move(cells));
   }
   return table.text(paint);
+}
+
+// What the best means for the whole run.
+std::string run_text(const report::Metrics& best) {
+  if (!best.run) return "";
+  const report::RunCost& run = *best.run;
+  std::string text = fmt::format("With the best, {} tokens take {} ({})", report::in_words(run.tokens),
+                                 report::days_text(run.days), report::days_range(*report::range_of(best, run.days)));
+  if (run.cost)
+    text += fmt::format(" and cost {} {} ({})", report::in_words3(*run.cost), run.currency,
+                        report::words_range(*report::range_of(best, *run.cost)));
+  return report::paragraph("  ", text + ", failures not counted.");
+}
+
+// How far the order of the list can be trusted.
+std::string order_text(const SearchAnswer& answer) {
+  const trust::Difference& known = answer.difference;
+  if (answer.ranked.size() < 2 || known.pairs == 0) return "";
+  const FoundConfiguration& best = answer.ranked.front();
+  const auto is_near = [&](const FoundConfiguration& other) {  // the same job, no farther than half of all pairs
+    return other.candidate.gpus == best.candidate.gpus &&
+           std::abs(other.metrics->step_time / best.metrics->step_time - 1) <= known.half;
+  };
+  std::size_t near = 1;
+  while (near < answer.ranked.size() && is_near(answer.ranked[near])) ++near;
+  std::string text = fmt::format(
+      "Of two published runs of one job, the predicted ratio of their steps missed the measured one by less than {} in "
+      "half of all pairs and {} in nine of ten ({} pairs).",
+      report::percent(known.half), report::percent(known.nine_in_ten), report::whole(static_cast<double>(known.pairs)));
+  if (near > 1)
+    text += fmt::format(" Rank{} {} {} nearer than {} to the best: measure before you choose.", near > 2 ? "s" : "",
+                        near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",
+                        report::percent(known.half));
+  return report::paragraph("  ", text);
 }
 
 double axis_value(Objective objective, const FoundConfiguration& found) {
@@ -206,7 +245,8 @@ std::string search_text(const SearchAnswer& answer, const Paint& paint) {
   text += ranked_table(answer, paint);
   text +=
       "  TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree; SP: sequence parallel;\n"
-      "  bubble: idle time of the pipeline over the work of its busiest stage; peak: fullest stage\n";
+      "  bubble: idle time of the pipeline over the work of its busiest stage; peak: fullest stage\n\n";
+  text += run_text(*answer.ranked.front().metrics) + order_text(answer);
   if (const std::string why = why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);
   text += front_text(answer, paint);

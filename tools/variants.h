@@ -30,6 +30,7 @@ namespace foretoken::tools {
 /// scenario states about parallelism, schedule, micro-batch, recomputation and shards is free.
 [[nodiscard]] std::vector<html::Variant> found_by_search(const ScenarioSource& source,
                                                          std::span<const std::string> sets,
-                                                         const lowering::Scenario& base, std::size_t count);
+                                                         const lowering::Scenario& base, std::size_t count,
+                                                         const trust::Evidence& evidence);
 
 }  // namespace foretoken::tools

@@ -1,6 +1,8 @@
 // What every group of ranks exchanges.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
 #include "sim/report/number.h"
@@ -31,16 +33,27 @@ std::string communication(const ReportData& data) {
                {"exposed"},
                {"of the step"}});
   const Seconds step = data.base.metrics.step_time;
-  for (const observe::GroupTraffic& each : data.communication)
+  const auto amounts = [](const observe::Traffic& traffic) {
+    return std::array{
+        Table::number(static_cast<double>(traffic.operations), report::whole(static_cast<double>(traffic.operations))),
+        Table::number(traffic.payload.value(), report::binary_bytes(traffic.payload)),
+        Table::number(traffic.time.value(), report::time_text(traffic.time))};
+  };
+  for (const observe::GroupTraffic& each : data.communication) {
+    const auto [operations, bytes, time] = amounts(each);
     table.add({Table::text(each.group), Table::text(each.what),
                Table::number(each.shape.ranks, report::whole(each.shape.ranks)),
-               Table::text(way(each.shape, data.base.scenario)),
-               Table::number(static_cast<double>(each.operations), report::whole(static_cast<double>(each.operations))),
-               Table::number(each.payload.value(), report::binary_bytes(each.payload)),
-               Table::number(each.time.value(), report::time_text(each.time)),
+               Table::text(way(each.shape, data.base.scenario)), operations, bytes, time,
                Table::number(each.hidden().value(), report::time_text(each.hidden())),
                Table::number(each.exposed.value(), report::time_text(each.exposed)),
                Table::number(each.exposed / step, report::percent(each.exposed / step))});
+    if (each.parts.size() < 2) continue;
+    for (const observe::Traffic& part : each.parts) {
+      const auto [part_operations, part_bytes, part_time] = amounts(part);
+      const Table::Cell none = Table::text("");
+      table.add({none, Table::text(part.what), none, none, part_operations, part_bytes, part_time, none, none, none});
+    }
+  }
   return paragraph(
              fmt::format("One GPU of stage {} over one step. Sizes as nccl-tests counts them. Exposed is the time in "
                          "which the GPU does nothing else; the rest runs beside kernels or other transfers.",

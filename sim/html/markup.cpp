@@ -3,16 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "sim/report/number.h"
 
 namespace foretoken::html {
-
-std::string in_words3(double amount) {
-  const double digit = amount > 0 ? std::pow(10, std::floor(std::log10(amount)) - 2) : 1;
-  return report::in_words(std::round(amount / digit) * digit);
-}
 
 std::string script_json(std::string json) {
   for (std::size_t at = json.find('<'); at != json.npos; at = json.find('<', at)) json.replace(at, 1, "\\u003c");

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "sim/report/escaped.h"
+#include "sim/report/range.h"
 
 namespace foretoken::html {
 
 using report::escaped;
 
-/// An amount with three digits: 1.51 million.
-[[nodiscard]] std::string in_words3(double amount);
+using report::in_words3;
 
 /// JSON for a script element: nothing in it ends the element, for "<", which stands in strings only, is escaped.
 [[nodiscard]] std::string script_json(std::string json);

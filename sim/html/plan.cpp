@@ -8,12 +8,23 @@
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
 #include "sim/report/number.h"
+#include "sim/report/range.h"
 
 namespace foretoken::html {
 namespace {
 
 std::string words_of(const PlanOption& option) {
   return fmt::format("{} GPUs of {}", report::whole(option.gpus), option.cluster);
+}
+
+// "24.6 (23.1-26.4)".
+std::string with_range(std::string text, const std::optional<report::Range>& range,
+                       std::string (*words)(report::Range)) {
+  return range ? fmt::format("{} ({})", text, words(*range)) : text;
+}
+
+std::string days_of(double days, const std::optional<report::Range>& range) {
+  return with_range(report::significant(days, 3), range, report::number_range);
 }
 
 std::string conclusion(const Plan& plan) {
@@ -28,11 +39,20 @@ std::string conclusion(const Plan& plan) {
   }
   if (smallest == nullptr && cheapest == nullptr) return text + "No cluster and size considered meets this.";
   if (smallest != nullptr)
-    text += fmt::format("The smallest that does: {}, done in {} with nine chances in ten. ", words_of(*smallest),
-                        report::days_text(smallest->p90_days));
+    text += fmt::format("The smallest that does: {}, half of such runs done in {} days, nine in ten in {}. ",
+                        words_of(*smallest), days_of(smallest->p50_days, smallest->p50_range),
+                        days_of(smallest->p90_days, smallest->p90_range));
   if (cheapest != nullptr && cheapest->cost)
-    text += fmt::format("The cheapest: {} for {} {}.", words_of(*cheapest), in_words3(*cheapest->cost), plan.currency);
+    text +=
+        fmt::format("The cheapest: {} for {} {}. ", words_of(*cheapest),
+                    with_range(in_words3(*cheapest->cost), cheapest->cost_range, report::words_range), plan.currency);
+  if (smallest != nullptr && smallest->p50_range)
+    text += "In brackets: with the step time at the ends of its interval.";
   return text;
+}
+
+std::optional<std::pair<double, double>> band_of(const std::optional<report::Range>& range) {
+  return range ? std::optional(std::pair(range->low, range->high)) : std::nullopt;
 }
 
 // Curves of one value by size, one for each cluster; at most two clusters are drawn.
@@ -61,7 +81,7 @@ std::string charts(const Plan& plan) {
     return std::optional(
         CurvePoint{.x = static_cast<double>(option.gpus),
                    .y = option.p50_days,
-                   .interval = std::pair(option.p50_days, option.p90_days),
+                   .interval = band_of(option.p50_range),
                    .hint = fmt::format("{}: P50 {}, P90 {}", words_of(option), report::days_text(option.p50_days),
                                        report::days_text(option.p90_days)),
                    .is_marked = option.is_smallest});
@@ -70,11 +90,11 @@ std::string charts(const Plan& plan) {
     if (!option.cost) return std::nullopt;
     return CurvePoint{.x = static_cast<double>(option.gpus),
                       .y = *option.cost,
-                      .interval = {},
+                      .interval = band_of(option.cost_range),
                       .hint = fmt::format("{}: {} {}", words_of(option), in_words3(*option.cost), plan.currency),
                       .is_marked = option.is_cheapest};
   };
-  return "<div class=\"pair\">\n" + chart(plan, "Days, P50 to P90", days) +
+  return "<div class=\"pair\">\n" + chart(plan, "Days until done (P50)", days) +
          chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
 }
 
@@ -100,25 +120,28 @@ std::string plan(const ReportData& data) {
       table.add({cluster, gpus, Table::text(option.impossible)});
       continue;
     }
-    const bool meets = option.meets_deadline && option.within_budget;
     table.add({cluster, gpus, Table::text(option.configuration),
-               Table::number(option.p50_days, report::significant(option.p50_days, 3)),
-               Table::number(option.p90_days, report::significant(option.p90_days, 3)),
+               Table::number(option.p50_days, days_of(option.p50_days, option.p50_range)),
+               Table::number(option.p90_days, days_of(option.p90_days, option.p90_range)),
                Table::number(option.goodput, report::percent(option.goodput)),
                Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
-               option.cost ? Table::number(*option.cost, in_words3(*option.cost)) : Table::text("n/a"),
+               option.cost ? Table::number(*option.cost,
+                                           with_range(in_words3(*option.cost), option.cost_range, report::words_range))
+                           : Table::text("n/a"),
                option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
                                  : Table::text("n/a"),
                Table::text(!option.meets_deadline  ? "too late"
                            : !option.within_budget ? "too dear"
-                           : meets                 ? "yes"
-                                                   : "no")},
+                           : option.is_safe        ? "yes"
+                                                   : "likely")},
               option.is_smallest || option.is_cheapest);
   }
   return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
          paragraph(
              "P50 and P90: half and nine in ten of runs with failures and checkpoints are done by then, if the "
-             "predicted step time is right. Energy: GPUs at their TDP, times PUE. The sections below are about "
+             "predicted step time is right; in brackets, and as bands, with the step at the ends of its interval. "
+             "Likely: only if the step is no slower than predicted. Energy: GPUs at their TDP, times PUE. The sections "
+             "below are about "
              "the cheapest option that meets the plan, else the smallest, else the first possible one.",
              "remark");
 }

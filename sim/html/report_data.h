@@ -11,6 +11,7 @@
 #include "sim/observe/communication.h"
 #include "sim/report/gantt.h"
 #include "sim/report/metrics.h"
+#include "sim/report/range.h"
 
 namespace foretoken::html {
 
@@ -43,7 +44,9 @@ struct PlanOption {
   std::string configuration;  ///< "TP8 PP8 DP16, micro-batch 1"
   double expected_days = 0, p50_days = 0, p90_days = 0, goodput = 0, gpu_hours = 0, scaling_efficiency = 0;
   std::optional<double> cost, energy_mwh;
+  std::optional<report::Range> p50_range{}, p90_range{}, cost_range{};  ///< at the ends of the step's interval
   bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
+  bool is_safe = true;  ///< also when the step is at the slow end of its interval
 };
 
 /// A capacity plan; the report's scenario is its cheapest, else its smallest, else its first possible option.

@@ -21,11 +21,9 @@ std::string hint(const Variant& variant, const std::string& value) {
 // What a value does when the step takes longer.
 enum class WithTime { kGrows, kShrinks };
 
-// The interval of a value that is in proportion to the step time, or to one over it.
-std::optional<std::pair<double, double>> interval_of(const Metrics& m, double value, WithTime with) {
-  if (!m.interval) return std::nullopt;
-  const double low = m.interval->low / m.step_time, high = m.interval->high / m.step_time;
-  return with == WithTime::kGrows ? std::pair(value * low, value * high) : std::pair(value / high, value / low);
+std::optional<std::pair<double, double>> band_of(const Metrics& m, double value, WithTime with) {
+  const auto range = with == WithTime::kGrows ? report::range_of(m, value) : report::range_of_rate(m, value);
+  return range ? std::optional(std::pair(range->low, range->high)) : std::nullopt;
 }
 
 template <class Value, class Words>
@@ -35,7 +33,7 @@ Curve curve_of(const ReportData& data, std::string_view style, WithTime with, Va
     if (each.metrics)
       curve.points.push_back({.x = static_cast<double>(each.gpus),
                               .y = value(*each.metrics),
-                              .interval = interval_of(*each.metrics, value(*each.metrics), with),
+                              .interval = band_of(*each.metrics, value(*each.metrics), with),
                               .hint = hint(each, words(*each.metrics)),
                               .is_marked = each.is_base});
   return curve;
@@ -111,8 +109,12 @@ std::string table_of(const ReportData& data, const Variant& first) {
         Table::number(m.tokens_per_s_per_gpu / each_first, report::percent(m.tokens_per_s_per_gpu / each_first)),
         Table::number(m.mfu, report::percent(m.mfu)),
         Table::text(m.memory.fits ? "yes" : "no")};
-    if (has_run) cells.push_back(Table::number(m.run->days, report::significant(m.run->days, 3)));
-    if (has_cost) cells.push_back(Table::number(*m.run->cost, in_words3(*m.run->cost)));
+    const auto with_range = [&](double value, const std::string& text, std::string (*words)(report::Range)) {
+      const auto range = report::range_of(m, value);
+      cells.push_back(Table::number(value, range ? fmt::format("{} ({})", text, words(*range)) : text));
+    };
+    if (has_run) with_range(m.run->days, report::significant(m.run->days, 3), report::number_range);
+    if (has_cost) with_range(*m.run->cost, in_words3(*m.run->cost), report::words_range);
     table.add(std::move(cells), each.is_base);
   }
   return table.html();

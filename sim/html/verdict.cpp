@@ -19,10 +19,11 @@ std::string tile(std::string_view label, std::string_view value, std::string_vie
                      escaped(label), escaped(value), escaped(note));
 }
 
-// Ends of the interval, relative to the prediction.
-double low(const Metrics& m) { return m.interval->low / m.step_time; }
-double high(const Metrics& m) { return m.interval->high / m.step_time; }
-std::string percent_of_runs(const Metrics& m) { return fmt::format("{:g} % of runs", 100 * m.interval->level); }
+// "90 % of runs: 23.1-26.4 days"; nothing where there is no interval.
+std::string within(const Metrics& m, double value, std::string (*words)(report::Range)) {
+  const auto range = report::range_of(m, value);
+  return range ? fmt::format("{:g} % of runs: {}", 100 * m.interval->level, words(*range)) : std::string();
+}
 
 std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
@@ -35,13 +36,31 @@ std::string sentence(const ReportData& data) {
   if (!m.run)
     return fmt::format("{} on {} takes {} a step, {} tokens a second.", scenario.model.name, machine,
                        report::time_text(m.step_time), report::significant(m.tokens_per_s, 3));
-  const std::string within = m.interval ? fmt::format(" ({} between {} and {})", percent_of_runs(m),
-                                                      report::significant(m.run->days * low(m), 3),
-                                                      report::significant(m.run->days * high(m), 3))
-                                        : "";
-  const std::string cost = m.run->cost ? fmt::format(" and costs {} {}", in_words3(*m.run->cost), m.run->currency) : "";
-  return fmt::format("Training {} on {} tokens with {} takes {}{}{}.", scenario.model.name,
-                     report::in_words(m.run->tokens), machine, report::days_text(m.run->days), within, cost);
+  std::string text = fmt::format("Training {} on {} tokens with {} takes {}", scenario.model.name,
+                                 report::in_words(m.run->tokens), machine, report::days_text(m.run->days));
+  if (m.run->cost) text += fmt::format(" and costs {} {}", in_words3(*m.run->cost), m.run->currency);
+  if (!m.interval) return text + '.';
+  text += fmt::format("; {:g} % of such runs take {}", 100 * m.interval->level,
+                      report::days_range(*report::range_of(m, m.run->days)));
+  if (m.run->cost)
+    text += fmt::format(" and cost {} {}", report::words_range(*report::range_of(m, *m.run->cost)), m.run->currency);
+  return text + '.';
+}
+
+std::string run_tiles(const Metrics& m) {
+  const report::RunCost& run = *m.run;
+  const auto tile_of = [&](std::string_view label, const std::string& value, const std::string& range,
+                           const std::string& note) {
+    return tile(label, value, range.empty() ? note : range + "; " + note);
+  };
+  std::string html =
+      tile_of("Whole run", report::days_text(run.days), within(m, run.days, report::days_range),
+              fmt::format("{} GPU hours, failures not counted", report::in_words(std::round(run.gpu_hours))));
+  if (run.cost)
+    html += tile_of(
+        "Cost", fmt::format("{} {}", in_words3(*run.cost), run.currency), within(m, *run.cost, report::words_range),
+        fmt::format("{} {} per billion tokens", report::significant(*run.cost / run.tokens * 1e9, 3), run.currency));
+  return html;
 }
 
 // How far the nearest measured runs were missed: the reader's error bar.
@@ -65,8 +84,7 @@ std::string verdict(const ReportData& data) {
                fmt::format("{} of {} GiB on the fullest GPU", report::gib(used), report::gib(m.memory.capacity)),
                m.memory.fits ? "good" : "bad");
   html += tile("Step", report::time_text(m.step_time),
-               m.interval ? fmt::format("{} from {} to {}", percent_of_runs(m), report::time_text(m.interval->low),
-                                        report::time_text(m.interval->high))
+               m.interval ? within(m, m.step_time.value(), report::time_range)
                           : fmt::format("{} sequences of {} tokens", report::whole(static_cast<double>(batch.global)),
                                         report::whole(static_cast<double>(batch.sequence_length))));
   html += tile("Throughput", fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
@@ -74,14 +92,7 @@ std::string verdict(const ReportData& data) {
   html += tile("MFU", report::percent(m.mfu),
                fmt::format("{} of {} dense {} TFLOP/s", report::significant(m.model_tflops_per_gpu, 4),
                            report::plain(m.mfu_peak_tflops), name_of(data.base.scenario.precision)));
-  if (m.run) {
-    html += tile("Whole run", report::days_text(m.run->days),
-                 fmt::format("{} GPU hours", report::in_words(std::round(m.run->gpu_hours))));
-    if (m.run->cost)
-      html += tile("Cost", fmt::format("{} {}", in_words3(*m.run->cost), m.run->currency),
-                   fmt::format("{} {} per billion tokens", report::significant(*m.run->cost / m.run->tokens * 1e9, 3),
-                               m.run->currency));
-  }
+  if (m.run) html += run_tiles(m);
   html += tile("Bubble", report::percent(m.bubble_fraction_of_step),
                fmt::format("of the pipeline's time; {} of the work, ideal {}", report::percent(m.bubble_fraction),
                            report::percent(m.ideal_bubble_fraction)));

@@ -65,6 +65,7 @@ OpStream stream_of(const model::LayerOp& op) {
 }
 
 Bytes payload_of(const model::LayerOp& op) {
+  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return message->payload;
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
   return collective == nullptr ? Bytes(0) : collective->payload;
 }

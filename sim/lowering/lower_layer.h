@@ -21,7 +21,7 @@ struct TimedOp {
   des::Duration duration;
   des::Duration host;
   bool beside_next = false;  ///< runs beside the next kernel; the kernel after that waits for it
-  Bytes payload{};           ///< of collectives, as in CollectiveShape
+  Bytes payload{};           ///< of collectives, as in CollectiveShape, and of messages
   bool matrix = false;       ///< a matrix product
   bool recomputed = false;   ///< repeats work of the forward pass
 };

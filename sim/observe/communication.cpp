@@ -42,33 +42,55 @@ void add_messages(GroupTraffic& traffic, int stage, const lowering::LoweredStep&
   }
 }
 
-// Gradients out, parameters in: each of the stage's parameters once, and the tied embedding between the ends; where
-// they are sharded, as often as they are gathered and reduced.
-void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& scenario,
-                  const lowering::LoweredStep& step, const des::RunResult& run) {
+// What one micro-batch, or one step, reduces and gathers of a stage's parameters.
+struct ReplicaSizes {
+  Bytes reduced, gathered;
+};
+
+// Each parameter once: gradients out, parameters in. Where gradients are sharded they are reduced in every micro-batch,
+// and where parameters are sharded they are gathered in every micro-batch as often as they are dropped.
+ReplicaSizes replica_sizes(const lowering::Scenario& scenario, int stage) {
+  const double parameters = lowering::local_stage_parameters(scenario, stage);
+  const Bytes gradients(parameters * lowering::gradient_element_bytes(scenario));
+  if (!scenario.optimizer.shards_gradients()) return {gradients, Bytes(parameters * scenario.recipe.weight_bytes)};
+  const double batches = scenario.microbatches(), gathered = lowering::gathered_parameters(scenario);
+  return {batches * gradients, Bytes((gathered > 0 ? batches * gathered : parameters) * scenario.recipe.weight_bytes)};
+}
+
+// Operations of one kind that `stage` takes part in; `payload` is their size, if there is any.
+Traffic replica_traffic(std::string_view what, TaskMeaning kind, int stage, Bytes payload,
+                        const lowering::LoweredStep& step, const des::RunResult& run) {
   const int last = static_cast<int>(step.workload.stages.size()) - 1;
-  bool reduces = false, gathers = false;
+  Traffic traffic{.what = what};
   for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
     const Meaning& meaning = step.workload.meaning[task];
-    const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie && (stage == 0 || stage == last);
-    const bool reduce = meaning.kind == TaskMeaning::kGradReduce, gather = meaning.kind == TaskMeaning::kParamGather;
-    if (!tie && ((!reduce && !gather) || meaning.stage != stage)) continue;
+    if (meaning.kind != kind) continue;
+    const bool takes_part = kind == TaskMeaning::kEmbeddingTie ? stage == 0 || stage == last : meaning.stage == stage;
+    if (!takes_part) continue;
     ++traffic.operations;
     traffic.time += span_of(task, run);
-    if (tie)
-      traffic.payload += Bytes(lowering::local_token_table(scenario) * lowering::gradient_element_bytes(scenario));
-    reduces = reduces || reduce;
-    gathers = gathers || gather;
   }
-  const double parameters = lowering::local_stage_parameters(scenario, stage);
-  if (scenario.optimizer.shards_gradients()) {  // in every micro-batch
-    const double gathered = lowering::gathered_parameters(scenario), batches = scenario.microbatches();
-    traffic.payload += batches * Bytes(parameters * lowering::gradient_element_bytes(scenario));
-    traffic.payload += Bytes((gathered > 0 ? batches * gathered : parameters) * scenario.recipe.weight_bytes);
-    return;
+  if (traffic.operations > 0) traffic.payload = payload;
+  return traffic;
+}
+
+void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& scenario,
+                  const lowering::LoweredStep& step, const des::RunResult& run) {
+  const ReplicaSizes sizes = replica_sizes(scenario, stage);
+  const Bytes table(lowering::local_token_table(scenario) * lowering::gradient_element_bytes(scenario));
+  const bool scatters = scenario.optimizer.zero_stage >= 1;
+  for (const Traffic& part :
+       {replica_traffic(scatters ? "gradients: reduce-scatter" : "gradients: all-reduce", TaskMeaning::kGradReduce,
+                        stage, sizes.reduced, step, run),
+        replica_traffic("parameters: all-gather", TaskMeaning::kParamGather, stage, sizes.gathered, step, run),
+        replica_traffic("gradient of the tied embedding: all-reduce of first and last stage",
+                        TaskMeaning::kEmbeddingTie, stage, table, step, run)}) {
+    if (part.operations == 0) continue;
+    traffic.parts.push_back(part);
+    traffic.operations += part.operations;
+    traffic.payload += part.payload;
+    traffic.time += part.time;
   }
-  if (reduces) traffic.payload += Bytes(parameters * lowering::gradient_element_bytes(scenario));
-  if (gathers) traffic.payload += Bytes(parameters * scenario.recipe.weight_bytes);
 }
 
 }  // namespace
@@ -81,13 +103,7 @@ std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, cons
   std::vector<GroupTraffic> all;
   const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape,
                          des::Duration exposed) {
-    return GroupTraffic{.group = group,
-                        .what = what,
-                        .shape = shape,
-                        .operations = 0,
-                        .payload = {},
-                        .time = {},
-                        .exposed = des::to_seconds(exposed)};
+    return GroupTraffic{{.what = what}, group, shape, des::to_seconds(exposed), {}};
   };
   if (degrees.tensor > 1) {
     all.push_back(start("tensor-parallel", "activations and their gradients inside layers",

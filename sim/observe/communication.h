@@ -11,15 +11,20 @@
 
 namespace foretoken::observe {
 
-/// One kind of group, seen from one GPU of the busiest stage, over a step.
-struct GroupTraffic {
-  std::string_view group;  ///< "tensor-parallel"
-  std::string_view what;   ///< "activations inside layers"
-  GroupShape shape;
+/// Operations of one kind.
+struct Traffic {
+  std::string_view what;        ///< "parameters: all-gathers"
   std::int64_t operations = 0;  ///< collectives, or messages sent and received
-  Bytes payload;                ///< their sizes added up, as nccl-tests counts sizes
-  Seconds time;                 ///< how long they take, added up
-  Seconds exposed;              ///< the part of the step in which the stage does nothing else
+  Bytes payload{};              ///< their sizes added up, as nccl-tests counts sizes
+  Seconds time{};               ///< how long they take, added up
+};
+
+/// One kind of group, seen from one GPU of the busiest stage, over a step.
+struct GroupTraffic : Traffic {  ///< all of its operations
+  std::string_view group;        ///< "tensor-parallel"
+  GroupShape shape;
+  Seconds exposed;             ///< the part of the step in which the stage does nothing else
+  std::vector<Traffic> parts;  ///< what the sum is made of, where it is of several kinds
   /// The rest; less than the clock's picosecond is rounding of the sum.
   [[nodiscard]] Seconds hidden() const {
     const Seconds rest = time - exposed;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.h"
+#include "sim/report/range.h"
 
 namespace foretoken::report {
 namespace {
@@ -72,10 +73,17 @@ Json memory_of(const Memory& memory) {
   return json;
 }
 
-Json run_of(const RunCost& run) {
+Json run_of(const Metrics& m) {
+  const RunCost& run = *m.run;
+  const auto ends = [&](double value) {
+    const auto range = range_of(m, value);
+    return range ? Json::array({finite(range->low), finite(range->high)}) : Json();
+  };
   Json json = {{"tokens", finite(run.tokens)}, {"days", finite(run.days)}, {"gpu_hours", finite(run.gpu_hours)}};
   json["cost"] = run.cost ? Json(finite(*run.cost)) : Json();
   json["currency"] = run.currency;
+  json["days_interval"] = ends(run.days);
+  json["cost_interval"] = run.cost ? ends(*run.cost) : Json();
   return json;
 }
 
@@ -115,7 +123,7 @@ std::string to_json(const Metrics& m) {
                {"time_s", time_of(m.time)},
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};
-  json["run"] = m.run ? run_of(*m.run) : Json();
+  json["run"] = m.run ? run_of(m) : Json();
   json["delays"] = delays_json(m.delays, m.step_time);
   json["assumptions"] = m.assumptions;
   json["warnings"] = m.warnings;

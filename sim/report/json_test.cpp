@@ -41,7 +41,8 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
   EXPECT_THAT(keys_of(json["memory"]["per_stage"][0]),
               ElementsAre("weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "other_bytes",
                           "peak_bytes", "layers", "peak_microbatch_chunks"));
-  EXPECT_THAT(keys_of(json["run"]), ElementsAre("tokens", "days", "gpu_hours", "cost", "currency"));
+  EXPECT_THAT(keys_of(json["run"]),
+              ElementsAre("tokens", "days", "gpu_hours", "cost", "currency", "days_interval", "cost_interval"));
 }
 
 TEST(Json, TellsWhatTheStepWaitsFor) {

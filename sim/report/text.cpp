@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/report/number.h"
+#include "sim/report/range.h"
 
 namespace foretoken::report {
 namespace {
@@ -19,10 +20,18 @@ std::string head_line(std::string_view label, std::string_view value, std::strin
   return paragraph(front + gap, remark);
 }
 
-std::string run_lines(const RunCost& run, const Paint& paint) {
-  std::string remark = fmt::format("for {} tokens, {} GPU hours", in_words(run.tokens), whole(run.gpu_hours));
-  std::string text = head_line("whole run", days_text(run.days), remark, paint);
-  if (run.cost) text += head_line("cost", whole(*run.cost) + " " + run.currency, "", paint);
+std::string run_lines(const Metrics& m, const Paint& paint) {
+  const RunCost& run = *m.run;
+  const auto within = [&](double value, std::string (*words)(Range)) {
+    const auto range = range_of(m, value);
+    return range ? fmt::format("{:.0f} %: {}", 100 * m.interval->level, words(*range)) : std::string();
+  };
+  const std::string days = within(run.days, days_range);
+  std::string text = head_line("whole run", days_text(run.days),
+                               fmt::format("{}{}for {} tokens, {} GPU hours", days, days.empty() ? "" : "; ",
+                                           in_words(run.tokens), whole(run.gpu_hours)),
+                               paint);
+  if (run.cost) text += head_line("cost", whole(*run.cost) + " " + run.currency, within(*run.cost, words_range), paint);
   return text;
 }
 
@@ -80,7 +89,7 @@ std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, 
   text += head_line("Megatron log", significant(m.megatron_log_tflops_per_gpu) + " TFLOP/s/GPU",
                     "what current versions print: causal attention counted half", paint);
   text += memory_line(m.memory, paint);
-  if (m.run) text += run_lines(*m.run, paint);
+  if (m.run) text += run_lines(m, paint);
   return text;
 }
 

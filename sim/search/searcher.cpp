@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 #include "sim/base/error.h"
 #include "sim/lowering/lower.h"
@@ -14,7 +16,18 @@ namespace {
 
 using lowering::Scenario;
 
-constexpr std::size_t kRound = 256;  // replays between two looks at the best so far
+constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two looks at the best so far
+
+// 0 to `items` - 1, the first item of each key before all others: what items of one key share is made by whoever comes
+// first, and threads that take neighbours of one key would wait for each other.
+template <class KeyOf>
+std::vector<std::size_t> first_of_each(std::size_t items, KeyOf key_of) {
+  std::vector<std::size_t> order, others;
+  std::set<decltype(key_of(0))> seen;
+  for (std::size_t item = 0; item < items; ++item) (seen.insert(key_of(item)).second ? order : others).push_back(item);
+  order.insert(order.end(), others.begin(), others.end());
+  return order;
+}
 
 class Search {
  public:
@@ -69,7 +82,13 @@ class Search {
   }
 
   void estimate_all() {
-    parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t g) {
+    // Layers of a group are executed in ways that these decide.
+    const std::vector<std::size_t> order = first_of_each(groups_.size(), [&](std::size_t g) {
+      const Candidate& c = space_.candidates()[groups_[g].begin];
+      return std::tuple(c.tensor, c.context, c.micro);
+    });
+    parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t item) {
+      const std::size_t g = order[item];
       std::optional<schedule::Program> program;
       std::size_t decided = 0;
       for (std::size_t candidate = groups_[g].begin; candidate < groups_[g].end && !stopped(); ++candidate) {
@@ -109,14 +128,21 @@ class Search {
   }
 
   void replay_all() {
-    for (std::size_t at = 0; at < open_.size();) {
+    std::size_t most = kFirstRound;  // small at first: the best of few rules out most others
+    for (std::size_t at = 0; at < open_.size(); most = std::min(2 * most, kLargestRound)) {
       std::vector<Outcome> slower, round;
-      for (; at < open_.size() && round.size() < kRound; ++at)
+      for (; at < open_.size() && round.size() < most; ++at)
         (options_.prune && ranking_.is_hopeless(open_[at]) ? slower : round).push_back(open_[at]);
       advance(slower.size(), 0);
       std::vector<char> done(round.size(), 0);
-      parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t item) {
+      // Pipelines have shapes that these decide.
+      const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
+        const Candidate& c = space_.candidates()[round[item].candidate];
+        return std::tuple(c.schedule, c.virtual_pipeline, c.pipeline, c.data() * c.micro);
+      });
+      parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
         if (stopped()) return;
+        const std::size_t item = order[place];
         replay(round[item], workers_[thread]);
         done[item] = 1;
       });

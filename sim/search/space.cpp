@@ -87,7 +87,7 @@ void Space::add_pipelines(Candidate candidate) {
 
 void Space::add_batches(Candidate candidate) {
   const lowering::Batch& batch = question_->base().batch;
-  const std::int64_t data = candidate.gpus / (candidate.tensor * candidate.context * candidate.pipeline);
+  const std::int64_t data = candidate.data();
   for (std::size_t s = 0; s < schedules_.size(); ++s) {
     const auto schedule = schedule::find_schedule(schedules_[s]);
     if (!schedule || schedule->interleaves != (candidate.virtual_pipeline > 1)) continue;

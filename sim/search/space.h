@@ -17,6 +17,8 @@ struct Candidate {
   bool sequence_parallel = false;
   model::RecomputeGranularity recompute = model::RecomputeGranularity::kNone;
   int zero_stage = 0;
+
+  [[nodiscard]] int data() const { return gpus / (tensor * context * pipeline); }
 };
 
 struct SpaceOptions {

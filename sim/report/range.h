@@ -1,0 +1,33 @@
+// Intervals as people read them, and of whatever grows with the step time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/report/metrics.h"
+
+namespace foretoken::report {
+
+struct Range {
+  double low = 0, high = 0;
+};
+
+/// The interval of a value in proportion to the step time, as days and cost are; none where the step has none.
+[[nodiscard]] std::optional<Range> range_of(const Metrics& metrics, double value);
+
+/// The interval of a value in proportion to one over the step time, as tokens a second are.
+[[nodiscard]] std::optional<Range> range_of_rate(const Metrics& metrics, double value);
+
+/// An amount with three digits: 1.51 million.
+[[nodiscard]] std::string in_words3(double amount);
+
+// Three digits in the unit that suits the upper end: "23.1-26.4 days".
+[[nodiscard]] std::string number_range(Range range);
+[[nodiscard]] std::string time_range(Range seconds);
+[[nodiscard]] std::string days_range(Range days);
+[[nodiscard]] std::string words_range(Range amount);    ///< "1.45-1.66 million"
+[[nodiscard]] std::string letters_range(Range amount);  ///< "1.45-1.66M", as options take amounts
+/// "1.56M".
+[[nodiscard]] std::string letters(double amount);
+
+}  // namespace foretoken::report
