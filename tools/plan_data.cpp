@@ -9,6 +9,7 @@
 #include "sim/io/read_scenario.h"
 #include "sim/lowering/memory.h"
 #include "sim/model/transformer.h"
+#include "sim/report/number.h"
 #include "sim/search/searcher.h"
 #include "tools/plan.h"
 #include "tools/scenario_text.h"
@@ -39,9 +40,10 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
   if (!answer.ranked.empty()) {
     row.best = answer.ranked.front();
   } else if (answer.too_large > 0) {
-    row.impossible = fmt::format("nothing fits in memory; the smallest of {} configurations needs {:.1f} GiB of {:.1f}",
-                                 answer.too_large, answer.smallest.front().outcome.peak.value() / (1 << 30),
-                                 question.base().cluster.gpu.memory.value() / (1 << 30));
+    row.impossible =
+        fmt::format("nothing fits in memory; the smallest of {} configurations needs {} of {} GiB",
+                    report::whole(static_cast<double>(answer.too_large)), report::gib(needed(answer.smallest.front())),
+                    report::gib(question.base().cluster.gpu.memory));
   } else {
     row.impossible = "no valid configuration: the batch or the layers do not divide over these GPUs";
   }

@@ -85,25 +85,28 @@ SearchRequest request_of(const Options& options, const io::OpenScenario& questio
 }
 
 // The first rule that stands in the way, when no candidate is valid at all.
-[[noreturn]] void refuse_empty_space(const io::OpenScenario& question) {
+[[noreturn]] void refuse_empty_space(const io::OpenScenario& question, const search::SpaceOptions& space) {
   lowering::Scenario scenario = question.base();
+  if (!space.gpus.empty()) scenario.gpus = space.gpus.front();
   std::vector<Complaint> complaints = question.complete(scenario);
   if (complaints.empty())
-    complaints.push_back({question.base().name, "", "no combination of the open keys is valid; free more of them"});
+    complaints.push_back({question.base().name, "",
+                          "no combination of the open keys is valid: expected heads, layers, batch and GPUs that the "
+                          "degrees divide; try other --gpus, or --free keys that the scenario states"});
   throw ConfigError(std::move(complaints));
 }
 
+// The file of --write, opened before the work so that a wrong path is said first.
+std::unique_ptr<OutputFile> open_winner(const Options& options) {
+  return options.write.empty() ? nullptr : std::make_unique<OutputFile>(options.write);
+}
+
 // Prints, writes what was asked for, and says whether there is an answer.
-int finish(const Options& options, const SearchRequest& request, const search::Space& space,
-           const search::Ranking& ranking, bool complete, std::size_t threads) {
-  const trust::Evidence evidence = io::read_shipped_residuals();
-  const SearchAnswer answer =
-      answer_of(request, space, ranking, complete, {evidence, options.interval / 100.0, threads});
-  if (!options.write.empty() && !answer.ranked.empty()) {
-    OutputFile file(options.write);
+int finish(const Options& options, const SearchAnswer& answer, const std::unique_ptr<OutputFile>& winner) {
+  if (winner && !answer.ranked.empty()) {
     const FoundConfiguration& best = answer.ranked.front();
-    file.write(io::read_open_scenario_text(best.text, "the configuration found").text_of(best.scenario, 2) + '\n');
-    file.commit();
+    winner->write(io::read_open_scenario_text(best.text, "the configuration found").text_of(best.scenario, 2) + '\n');
+    winner->commit();
   }
   print(options.json ? search_json(answer) : search_text(answer, report::Paint(wants_colour(options.colour))));
   if (!answer.complete) return kInterrupted;
@@ -114,6 +117,8 @@ void check_options(const Options& options, const Ranks& ranks) {
   if (!options.shard.empty() && options.out.empty())
     throw ConfigError(
         {{"--shard", "", "expected --out FILE too: `foretoken search merge` reads the files of all shards"}});
+  if (!options.shard.empty() && !options.write.empty())
+    throw ConfigError({{"--write", "", "not of a shard: `foretoken search merge --write` knows the best of all"}});
   if (!options.shard.empty() && ranks.count() > 1)
     throw ConfigError({{"--shard", "", "not with mpirun, which shares the work by itself"}});
   if (options.resume && options.out.empty())
@@ -131,8 +136,9 @@ struct Share {
       : question(read_question(options)),
         request(request_of(options, question)),
         shard(ranks.count() > 1 ? Shard{ranks.rank(), ranks.count()} : parse_shard(options.shard)),
-        space(question, request.space) {
-    if (space.candidates().empty()) refuse_empty_space(question);
+        space(question, request.space),
+        winner(ranks.rank() == 0 ? open_winner(options) : nullptr) {
+    if (space.candidates().empty()) refuse_empty_space(question, request.space);
     if (options.out.empty()) return;
     log.emplace(ranks.count() > 1 ? fmt::format("{}.{}", options.out, ranks.rank()) : options.out, request, shard,
                 options.resume);
@@ -163,6 +169,7 @@ struct Share {
   SearchRequest request;
   Shard shard;
   search::Space space;
+  std::unique_ptr<OutputFile> winner;
   std::optional<SearchLog> log;
 };
 
@@ -175,8 +182,12 @@ int answer_together(const Options& options, const Share& share, const Ranks& ran
   bool complete = true;
   for (const std::string& text : texts) complete = add_ranking_text(text, best) && complete;
   if (complete && best.count(search::Verdict::kInvalid) == share.space.candidates().size())
-    refuse_empty_space(share.question);
-  return finish(options, share.request, share.space, best, complete, threads_of(options, ranks));
+    refuse_empty_space(share.question, share.request.space);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  return finish(options,
+                answer_of(share.request, share.space, best, complete,
+                          {evidence, options.interval / 100.0, threads_of(options, ranks)}),
+                share.winner);
 }
 
 int run(const Options& options) {
@@ -238,6 +249,7 @@ std::vector<Complaint> missing(const std::vector<SearchFile>& files, const std::
 }
 
 int merge(const Options& options) {
+  const std::unique_ptr<OutputFile> winner = open_winner(options);
   std::vector<SearchFile> files;
   for (const std::string& name : options.files) files.push_back(read_search_file(name));
   if (files.front().request.empty())
@@ -258,7 +270,8 @@ int merge(const Options& options) {
     }
   if (std::vector<Complaint> complaints = missing(files, options.files, space, seen); !complaints.empty())
     throw ConfigError(std::move(complaints));
-  return finish(options, request, space, ranking, true, 1);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  return finish(options, answer_of(request, space, ranking, true, {evidence, options.interval / 100.0}), winner);
 }
 
 constexpr const char* kExamples =

@@ -10,6 +10,7 @@
 #include "sim/app/simulate.h"
 #include "sim/base/check.h"
 #include "sim/io/read_scenario.h"
+#include "sim/lowering/memory.h"
 #include "sim/report/number.h"
 #include "sim/search/parallel.h"
 
@@ -74,6 +75,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .several_sizes = request.space.gpus.size() > 1,
                       .complete = complete,
                       .considered = space.candidates().size(),
+                      .decided = ranking.count(),
                       .invalid = ranking.count(search::Verdict::kInvalid),
                       .too_large = ranking.count(search::Verdict::kTooLarge),
                       .ranked = all_found(space, ranking.top()),
@@ -84,6 +86,10 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
   search::parallel_for(options.threads, answer.ranked.size(),
                        [&](std::size_t, std::size_t rank) { predict(answer.ranked[rank], space.question(), options); });
   return answer;
+}
+
+Bytes needed(const FoundConfiguration& found) {
+  return found.outcome.peak + lowering::outside_allocator(found.scenario);
 }
 
 std::string configuration_words(const search::Candidate& c) {

@@ -31,7 +31,7 @@ struct SearchAnswer {
   std::vector<std::string> searched;  ///< keys that were open
   bool several_sizes = false;
   bool complete = true;
-  std::size_t considered = 0, invalid = 0, too_large = 0;
+  std::size_t considered = 0, decided = 0, invalid = 0, too_large = 0;  ///< decided: all of them when complete
   std::vector<FoundConfiguration> ranked, front, smallest;
   trust::Difference difference;  ///< how well ranked configurations can be told apart
 };
@@ -45,6 +45,9 @@ struct AnswerOptions {
 /// Simulates what ranks. The outcome must not depend on anything but the request: shards and threads give the same.
 [[nodiscard]] SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                                      const search::Ranking& ranking, bool complete, const AnswerOptions& options);
+
+/// What the fullest GPU must hold: the allocator's peak and what lives outside it.
+[[nodiscard]] Bytes needed(const FoundConfiguration& found);
 
 /// "TP8 PP8 VPP3 DP16, micro-batch 1, selective, sequence parallel": what tells a configuration from others.
 [[nodiscard]] std::string configuration_words(const search::Candidate& candidate);

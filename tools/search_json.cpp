@@ -36,7 +36,10 @@ std::string search_json(const SearchAnswer& answer) {
                {"complete", answer.complete},
                {"searched", answer.searched},
                {"candidates",
-                {{"considered", answer.considered}, {"invalid", answer.invalid}, {"too_large", answer.too_large}}}};
+                {{"considered", answer.considered},
+                 {"decided", answer.decided},
+                 {"invalid", answer.invalid},
+                 {"too_large", answer.too_large}}}};
   json["ranked"] = Json::array();
   for (const FoundConfiguration& found : answer.ranked) {
     Json entry = {{"rank", json["ranked"].size() + 1}};

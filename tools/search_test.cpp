@@ -69,6 +69,18 @@ TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {
   }
 }
 
+// The scenario overlaps parameter gathers; on one GPU there are none, and the question has an answer all the same.
+TEST(SearchCommand, AnOverlapOfNothingRulesNothingOut) {
+  const TemporaryFolder folder;
+  const std::string best = folder.file("best.json");
+  const Ran searched = run_foretoken({"search", "llama-3-8b-8-h200", "--free", "all", "--gpus", "1", "--set",
+                                      "model.num_hidden_layers=8", "--write", best, "--json"});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const Ran simulated = run_foretoken({"simulate", best, "--json"});
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  EXPECT_EQ(json::parse(simulated.out)["step_time_s"], json::parse(searched.out)["ranked"][0]["step_time_s"]);
+}
+
 TEST(SearchCommand, AnswersAreTheSameBytesForThreadsAndShards) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kQuestion);

@@ -217,9 +217,10 @@ std::string nothing_fits(const SearchAnswer& answer, const Paint& paint) {
   std::string text = paint(Ink::kRed, "  No configuration fits in memory.") + '\n';
   for (const FoundConfiguration& found : answer.smallest) {
     const net::Gpu& gpu = found.scenario.cluster.gpu;
+    const int gpus = found.candidate.gpus;
     text += report::paragraph(
-        "  ", fmt::format("{} GPUs, {}: {} GiB of {} GiB", found.candidate.gpus, configuration_words(found.candidate),
-                          report::gib(found.outcome.peak), report::gib(gpu.memory)));
+        "  ", fmt::format("{} GPU{}, {}: {} of {} GiB", gpus, gpus == 1 ? "" : "s",
+                          configuration_words(found.candidate), report::gib(needed(found)), report::gib(gpu.memory)));
   }
   return text + "  Try more GPUs (--gpus), or --free keys that the scenario states.\n";
 }
@@ -227,18 +228,22 @@ std::string nothing_fits(const SearchAnswer& answer, const Paint& paint) {
 }  // namespace
 
 std::string search_text(const SearchAnswer& answer, const Paint& paint) {
-  const std::size_t valid = answer.considered - answer.invalid;
+  const auto whole = [](std::size_t count) { return report::whole(static_cast<double>(count)); };
   std::string text = paint(Ink::kBold, answer.name) + '\n';
   text += report::paragraph(
-      "  ",
-      fmt::format("{} configurations considered, {} valid, {} too large for memory; "
-                  "objective {}.",
-                  report::whole(static_cast<double>(answer.considered)), report::whole(static_cast<double>(valid)),
-                  report::whole(static_cast<double>(answer.too_large)), name_of(answer.objective)));
+      "  ", answer.complete
+                ? fmt::format("{} configurations considered, {} valid, {} too large for memory; objective {}.",
+                              whole(answer.considered), whole(answer.considered - answer.invalid),
+                              whole(answer.too_large), name_of(answer.objective))
+                : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
+                              whole(answer.considered), name_of(answer.objective)));
   text += answer.searched.empty()
               ? "  Nothing was left open: the scenario states every key. Try --free all, or --free KEY.\n"
               : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
-  if (!answer.complete) text += paint(Ink::kRed, "  Interrupted: the best so far, not the best of all.") + '\n';
+  if (!answer.complete)
+    text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before anything was found."
+                                                   : "  Interrupted: the best so far, not the best of all.") +
+            '\n';
   text += '\n';
   if (answer.ranked.empty())
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
+#include "sim/io/read_residuals.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/ordered_parallel.h"
@@ -47,26 +49,29 @@ std::vector<Varied> varied_keys(const std::vector<std::string>& texts) {
 }
 
 WhatIfRow try_row(const ScenarioSource& source, const Options& options, const std::vector<Varied>& keys,
-                  const std::vector<std::size_t>& choice) {
+                  const std::vector<std::size_t>& choice, const trust::Evidence& evidence) {
   std::vector<std::string> sets = options.sets;
   for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
-    row.metrics = app::predict(source.read(sets));
+    const lowering::Scenario scenario = source.read(sets);
+    row.metrics = app::predict(scenario);
+    app::add_interval(*row.metrics, scenario, evidence);
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
   }
   return row;
 }
 
-std::vector<WhatIfRow> try_all(const ScenarioSource& source, const Options& options, const std::vector<Varied>& keys) {
+std::vector<WhatIfRow> try_all(const ScenarioSource& source, const Options& options, const std::vector<Varied>& keys,
+                               const trust::Evidence& evidence) {
   std::vector<WhatIfRow> rows;
   if (keys.empty()) return rows;
   const std::vector<std::vector<std::size_t>> choices = combinations(keys);
   std::size_t at = 0;
   ordered_parallel<std::size_t>(
       options.threads, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
-      [&](std::size_t job) { return try_row(source, options, keys, choices[job]); },
+      [&](std::size_t job) { return try_row(source, options, keys, choices[job], evidence); },
       [&](WhatIfRow& row) { rows.push_back(std::move(row)); });
   return rows;
 }
@@ -85,7 +90,9 @@ int run(const Options& options) {
                 .knees = {},
                 .part = options.part,
                 .tornado = {}};
-  whatif.rows = try_all(source, options, whatif.keys);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  app::add_interval(whatif.base, scenario, evidence);
+  whatif.rows = try_all(source, options, whatif.keys, evidence);
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best) throw ConfigError(whatif.rows.front().impossible);
   if (options.tornado) whatif.tornado = app::sensitivities(scenario, options.part);

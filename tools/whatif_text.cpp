@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/report/number.h"
+#include "sim/report/range.h"
 #include "sim/report/text.h"
 #include "tools/whatif.h"
 
@@ -117,11 +118,13 @@ std::string knee_text(const std::string& key, const Knee& knee) {
 
 std::string conclusions_text(const WhatIf& whatif) {
   const WhatIfRow& best = whatif.rows[*whatif.best];
-  std::string text =
-      report::paragraph("  best   ", fmt::format("{}: {}, {} to the base{}", choice_text(whatif, best),
-                                                 report::time_text(best.metrics->step_time),
-                                                 change(best.metrics->step_time, whatif.base.step_time),
-                                                 best.metrics->memory.fits ? "" : "; no combination fits in memory"));
+  const report::Metrics& m = *best.metrics;
+  std::string text = report::paragraph(
+      "  best   ",
+      fmt::format("{}: {} ({:.0f} % interval {}), {} to the base{}", choice_text(whatif, best),
+                  report::time_text(m.step_time), 100 * m.interval->level,
+                  report::time_range({m.interval->low.value(), m.interval->high.value()}),
+                  change(m.step_time, whatif.base.step_time), m.memory.fits ? "" : "; no combination fits in memory"));
   for (std::size_t k = 0; k < whatif.keys.size(); ++k)
     if (whatif.knees[k]) text += report::paragraph("  knee   ", knee_text(whatif.keys[k].key, *whatif.knees[k]));
   return text;

@@ -50,12 +50,21 @@ std::vector<Complaint> OpenScenario::complete(Scenario& scenario) const {
   json keys = {{"schedule", scenario.schedule}};  // of all keys, the rules read only these two
   if (const auto overlap = document_.value.find("overlap"); overlap != document_.value.end())
     keys["overlap"] = *overlap;
+  drop_idle_overlap(scenario, keys);
   Findings findings;
   const Node root(keys, document_.source, findings);
   scenario.warnings.clear();
   read_overlap(root, scenario);
   apply_scenario_rules(root, Sound{}, scenario);
   return std::move(findings.complaints);
+}
+
+// A stated overlap of parameter gathers speaks of the choices that gather: where sharding is open and nothing is
+// sharded it says nothing.
+void OpenScenario::drop_idle_overlap(const Scenario& scenario, json& value) const {
+  if (!open_.zero_stage || scenario.optimizer.zero_stage > 0) return;
+  if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
+    overlap->erase("param_gather");
 }
 
 std::string OpenScenario::text_of(const Scenario& scenario, int indent) const {
@@ -73,6 +82,7 @@ std::string OpenScenario::text_of(const Scenario& scenario, int indent) const {
   parallelism["context"] = chosen.context;
   parallelism["data"] = chosen.data;
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
+  drop_idle_overlap(scenario, value);
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 

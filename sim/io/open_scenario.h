@@ -38,6 +38,8 @@ class OpenScenario {
   [[nodiscard]] std::string question() const;
 
  private:
+  void drop_idle_overlap(const lowering::Scenario& scenario, nlohmann::json& value) const;
+
   lowering::Scenario base_;
   Document document_;
   OpenKeys open_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -51,6 +52,7 @@ class Ranking {
   [[nodiscard]] const std::vector<Outcome>& front() const { return front_; }        ///< by the first axis
   [[nodiscard]] const std::vector<Outcome>& smallest() const { return smallest_; }  ///< of those too large
   [[nodiscard]] std::size_t count(Verdict verdict) const { return counts_[static_cast<std::size_t>(verdict)]; }
+  [[nodiscard]] std::size_t count() const { return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}); }
   [[nodiscard]] std::array<Objective, 2> axes() const { return axes_; }
 
   [[nodiscard]] double value(Objective objective, const Outcome& outcome) const;

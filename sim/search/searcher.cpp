@@ -46,7 +46,10 @@ class Search {
 
   SearchResult run() {
     estimate_all();
-    if (!stopped()) replay_all();
+    if (stopped())
+      replay_a_few();
+    else
+      replay_all();
     return {std::move(ranking_), !stopped()};
   }
 
@@ -97,14 +100,13 @@ class Search {
       }
       advance(decided, 0);
     });
-    if (stopped()) return;
     std::vector<Outcome> decided;
     for (const Space::Group& group : groups_)
       for (std::size_t candidate = group.begin; candidate < group.end; ++candidate) {
         const bool is_open = estimates_[candidate].verdict == Verdict::kSlower;
         (is_open ? open_ : decided).push_back(estimates_[candidate]);
       }
-    tell(decided);
+    if (!stopped()) tell(decided);
     std::sort(open_.begin(), open_.end(), [&](const Outcome& a, const Outcome& b) {
       return std::tuple(ranking_.value(options_.objective, a), a.step_time.ps, a.candidate) <
              std::tuple(ranking_.value(options_.objective, b), b.step_time.ps, b.candidate);
@@ -125,6 +127,14 @@ class Search {
       }
     }
     advance(1, 1);
+  }
+
+  // The search ended before its first replay: the most promising of what was seen are the best so far.
+  void replay_a_few() {
+    open_.resize(std::min(open_.size(), kFirstRound));
+    parallel_for(workers_.size(), open_.size(),
+                 [&](std::size_t thread, std::size_t item) { replay(open_[item], workers_[thread]); });
+    for (const Outcome& outcome : open_) ranking_.add(outcome);
   }
 
   void replay_all() {

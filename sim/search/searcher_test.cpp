@@ -136,5 +136,20 @@ TEST(Searcher, AStoppedSearchSaysSo) {
   EXPECT_FALSE(result.ranking.top().empty()) << "the best so far";
 }
 
+TEST(Searcher, InterruptedBeforeTheFirstReplayItStillShowsSomething) {
+  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
+  const Space space(question, {});
+  std::atomic<bool> stop = false;
+  SearchHooks hooks;
+  hooks.stop = &stop;
+  std::size_t told = 0;
+  hooks.decided = [&](std::span<const Outcome> outcomes) { told += outcomes.size(); };
+  hooks.progress = [&](const Progress& progress) { stop = stop || progress.decided > 0; };
+  const SearchResult result = run_search(space, {}, hooks);
+  EXPECT_FALSE(result.complete);
+  EXPECT_FALSE(result.ranking.top().empty());
+  EXPECT_EQ(told, 0U) << "only whole rounds are told";
+}
+
 }  // namespace
 }  // namespace foretoken::search
