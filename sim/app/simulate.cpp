@@ -5,22 +5,28 @@
 
 #include "sim/app/advice.h"
 #include "sim/base/check.h"
+#include "sim/lowering/task_names.h"
 
 namespace foretoken::app {
 
 namespace {
 
+// No checked schedule deadlocks; should one, it is told who waits for whom, and the program ends.
+des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names) {
+  des::RunResult run = des::run(graph);
+  if (!run.stuck.empty())
+    contract_broken(("a checked schedule does not deadlock\n" + des::describe_deadlock(graph, run, names)).c_str(),
+                    __FILE__, __LINE__);
+  return run;
+}
+
 // The clock runs once; all times are final.
 des::RunResult run_step(const lowering::LoweredStep& step, const lowering::Scenario& scenario, const HowToRun& how) {
-  const auto run_to_the_end = [](const des::TaskGraph& graph) {
-    des::RunResult run = des::run(graph);
-    expects(run.stuck.empty(), "a checked schedule does not deadlock");
-    return run;
-  };
   // Imperfections break the symmetry that folding rests on.
-  if (!how.unfolded && !scenario.imperfections.any()) return run_to_the_end(step.workload.graph);
+  if (!how.unfolded && !scenario.imperfections.any())
+    return run_to_the_end(step.workload.graph, lowering::names_of(step));
   const lowering::UnfoldedStep every = lowering::unfold(step, scenario, how.traffic);
-  const des::RunResult run = run_to_the_end(every.graph);
+  const des::RunResult run = run_to_the_end(every.graph, lowering::names_of(step, every));
   return lowering::seen_by(lowering::last_rank(every, run), every, run);
 }
 

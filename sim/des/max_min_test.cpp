@@ -49,8 +49,10 @@ std::vector<Fraction> solve_exactly(const Problem& problem) {
       Fraction left = problem.capacities[l];
       std::uint32_t growing = 0;
       for (std::size_t f = 0; f < flows; ++f) {
-        left -= rates[f] * crossings(problem.routes[f], l);
-        if (!stopped[f]) growing += crossings(problem.routes[f], l);
+        const std::uint32_t times = crossings(problem.routes[f], l);
+        if (times == 0) continue;
+        left -= rates[f] * times;
+        if (!stopped[f]) growing += times;
       }
       if (growing == 0) continue;
       const Fraction room = left / growing;
