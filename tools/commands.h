@@ -21,7 +21,8 @@ void add_whatif(CLI::App& program, Action& chosen);
 void add_report(CLI::App& program, Action& chosen);
 void add_explain(CLI::App& program, Action& chosen);
 void add_schedule(CLI::App& program, Action& chosen);
-void add_lists(CLI::App& program, Action& chosen);  ///< models, clusters, profiles, runtimes, scenarios
+void add_lists(CLI::App& program, Action& chosen);            ///< models, clusters, profiles, runtimes, scenarios
+void add_cluster_import(CLI::App& clusters, Action& chosen);  ///< clusters import
 void add_search(CLI::App& program, Action& chosen);
 void add_plan(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);

@@ -42,6 +42,19 @@ std::string gpu_text(const net::Gpu& gpu, const report::Paint& paint) {
   return text;
 }
 
+/// "GPU 0-1: 0, 1; GPU 2-3: 2, 3": the NICs on the fewest PCIe hops, where the cluster states what hangs where.
+std::string nearest_nics(const net::Cluster& cluster) {
+  if (cluster.wiring.sockets.empty() || cluster.links.nics == 0) return "";
+  const auto nearest = net::nearest_nics(cluster.wiring.sockets, cluster.gpus_per_node);
+  std::string text;
+  for (std::size_t first = 0, end = 0; first < nearest.size(); first = end) {
+    while (end < nearest.size() && nearest[end] == nearest[first]) ++end;
+    text += fmt::format("{}GPU {}{}: {}", text.empty() ? "" : "; ", first,
+                        end == first + 1 ? "" : fmt::format("-{}", end - 1), fmt::join(nearest[first], ", "));
+  }
+  return text;
+}
+
 std::string page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   if (document.name == "links") return links_page(paint);
   const net::Cluster c = io::read_cluster(document.root(findings));
@@ -55,6 +68,7 @@ std::string page(const io::Document& document, io::Findings& findings, const rep
                               : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
   text += entry("network", fmt::format("{} NICs of {} a {}: {} in all", links.nics, gb(links.nic),
                                        links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
+  text += entry("nearest NICs", nearest_nics(c));
   text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
                                       c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
                                       report::time_text(links.hop_latency)));

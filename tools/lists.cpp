@@ -111,7 +111,10 @@ void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
   showing->add_option("NAME", shown->name, "A name of the list, or a file")->required();
   showing->add_flag("--json", shown->json, "The file's JSON, with its bases merged in");
   add_colour_option(*showing, shown->colour);
-  if (kind.command == "clusters") add_drawing_options(*showing, *shown);
+  if (kind.command == "clusters") {
+    add_drawing_options(*showing, *shown);
+    add_cluster_import(*command, chosen);
+  }
   showing->callback([&chosen, described, shown] {
     chosen = [described, shown] {
       draw(*described, *shown);

@@ -5,6 +5,7 @@
 
 #include "sim/app/advice.h"
 #include "sim/base/check.h"
+#include "sim/lowering/task_names.h"
 
 namespace foretoken::app {
 
@@ -13,9 +14,12 @@ namespace {
 using lowering::Scenario;
 using lowering::Traffic;
 
-des::RunResult run_to_the_end(const des::TaskGraph& graph) {
+// No checked schedule deadlocks; should one, it is told who waits for whom, and the program ends.
+des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names) {
   des::RunResult run = des::run(graph);
-  expects(run.stuck.empty(), "a checked schedule does not deadlock");
+  if (!run.stuck.empty())
+    contract_broken(("a checked schedule does not deadlock\n" + des::describe_deadlock(graph, run, names)).c_str(),
+                    __FILE__, __LINE__);
   return run;
 }
 
@@ -28,9 +32,9 @@ struct Ran {
 
 // The clock runs once; all times are final.
 Ran run_step(const lowering::LoweredStep& step, const Scenario& scenario, const HowToRun& how) {
-  if (!how.unfolded) return {run_to_the_end(step.workload.graph), {}, {}};
+  if (!how.unfolded) return {run_to_the_end(step.workload.graph, lowering::names_of(step)), {}, {}};
   const lowering::UnfoldedStep every = lowering::unfold(step, scenario, *how.traffic);
-  const des::RunResult run = run_to_the_end(every.graph);
+  const des::RunResult run = run_to_the_end(every.graph, lowering::names_of(step, every));
   const int rank = lowering::last_rank(every, run);
   return {lowering::seen_by(rank, every, run), lowering::stretch_seen_by(rank, every, step),
           observe::waits_of(every, run)};

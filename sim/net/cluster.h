@@ -7,8 +7,15 @@
 
 #include "sim/base/kernel.h"
 #include "sim/base/placement.h"
+#include "sim/net/node_wiring.h"
 
 namespace foretoken::net {
+
+/// NVLink ports of a GPU.
+struct NvlinkPorts {
+  int count = 0;
+  BytesPerSecond each;  ///< per direction
+};
 
 /// A GPU by its datasheet (topologies/gpus/NAME.json). Rates are dense, without sparsity.
 struct Gpu {
@@ -19,6 +26,8 @@ struct Gpu {
   Bytes memory;  ///< what the driver reports, not the marketing figure
   BytesPerSecond memory_bandwidth;
   std::optional<double> tdp_watts;
+  std::optional<NvlinkPorts> nvlink;   ///< absent: none, or not stated
+  std::optional<BytesPerSecond> pcie;  ///< the widest slot it can use; absent: not stated
   std::string source;
 
   /// Dense peak of `precision`, if the GPU has it.
@@ -33,9 +42,10 @@ struct Cluster {
   std::string name;
   Gpu gpu;
   int gpus_per_node = 8;      ///< GPUs of one host
-  std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge" or "none"
+  std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge", "mesh" or "none"
   NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
-  std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"
+  NodeWiring wiring;          ///< of one host, where it is stated
+  std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"; "none" without NICs
   bool rail_optimized = false;
   int switch_radix = 64;         ///< ports of one network switch, at the rate of a NIC
   bool adaptive_routing = true;  ///< packets spread over equal paths; otherwise ECMP puts each flow on one of them

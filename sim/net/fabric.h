@@ -51,9 +51,11 @@ struct NodeGraph {
 /// Fills an empty `node` with the node of a cluster. (Boost's graphs only copy, never move: they are filled in place.)
 ///
 /// NVLink: a switch that every GPU reaches at its full rate, the hybrid cube mesh of DGX-1 (NVIDIA, "NVIDIA DGX-1 With
-/// Tesla V100 System Architecture", WP-08437, figure 4), bridged pairs, or none. PCIe: a switch for every min(NICs,
-/// GPUs) share of the node with its GPUs and NICs; all switches of a host hang on one root.
-/// Precondition: "hybrid-cube-mesh" has 8 GPUs.
+/// Tesla V100 System Architecture", WP-08437, figure 4), bridged pairs, or none; or the cables that the cluster states.
+/// PCIe: a switch for every min(NICs, GPUs) share of the node with its GPUs and NICs; all switches of a host hang on
+/// one root. Or the tree that the cluster states; its sockets are joined pair by pair with the rate of a PCIe link,
+/// which no source of such a tree tells (assumed: what a x16 slot carries, a link between sockets carries too).
+/// Precondition: without cables stated, "hybrid-cube-mesh" has 8 GPUs.
 void build_node(const Cluster& cluster, NodeGraph& node);
 
 /// Ports and layers of the network of a job's nodes.

@@ -1,6 +1,8 @@
 // One node as a graph: its GPUs, NVLink, PCIe switches and NICs.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <vector>
 
 #include "sim/base/check.h"
 #include "sim/net/fabric.h"
@@ -38,15 +40,21 @@ class NodeBuilder {
     boost::add_edge(b, a, Link{node_.links++, kind, capacity, Seconds(0)}, node_.graph);
   }
   void add_nvlink();
+  void add_cables();
   void add_host(int host);
+  void add_sockets(int host);
+  DeviceId add_tree(const PcieTree& tree, int host, DeviceKind kind);
 
   const Cluster& cluster_;
   NodeGraph& node_;
+  int sockets_ = 0, bridges_ = 0;
 };
 
 void NodeBuilder::add_nvlink() {
   const BytesPerSecond rate = cluster_.links.nvlink_per_gpu;
-  if (cluster_.nvlink_fabric == "nvswitch") {
+  if (!cluster_.wiring.cables.empty()) {
+    add_cables();
+  } else if (cluster_.nvlink_fabric == "nvswitch") {
     const DeviceId crossbar = add(DeviceKind::kNvSwitch, 0);
     for (int i = 0; i < node_.gpus; ++i) connect(node_.gpu(i), crossbar, LinkKind::kNvlink, rate);
   } else if (cluster_.nvlink_fabric == "hybrid-cube-mesh") {
@@ -59,7 +67,44 @@ void NodeBuilder::add_nvlink() {
   }
 }
 
+// The GPU with the most cables has the whole rate.
+void NodeBuilder::add_cables() {
+  std::map<int, int> cables;
+  for (const auto& [a, b, count] : cluster_.wiring.cables) {
+    cables[a] += count;
+    cables[b] += count;
+  }
+  const int most =
+      std::max_element(cables.begin(), cables.end(), [](auto x, auto y) { return x.second < y.second; })->second;
+  for (int first = 0; first < node_.gpus; first += cluster_.gpus_per_node)
+    for (const auto& [a, b, count] : cluster_.wiring.cables)
+      connect(node_.gpu(first + a), node_.gpu(first + b), LinkKind::kNvlink,
+              count / static_cast<double>(most) * cluster_.links.nvlink_per_gpu);
+}
+
+DeviceId NodeBuilder::add_tree(const PcieTree& tree, int host, DeviceKind kind) {
+  const DeviceId here = add(kind, kind == DeviceKind::kHost ? sockets_++ : bridges_++);
+  const BytesPerSecond pcie = cluster_.links.pcie_per_gpu;
+  const int nics = node_.nics / std::max(1, node_.gpus / cluster_.gpus_per_node);  // of a host
+  for (const int i : tree.gpus) connect(node_.gpu(host * cluster_.gpus_per_node + i), here, LinkKind::kPcie, pcie);
+  for (const int i : tree.nics)
+    connect(node_.nic(host * nics + i), here, LinkKind::kPcie, std::max(pcie, cluster_.links.nic));
+  for (const PcieTree& below : tree.switches)
+    connect(add_tree(below, host, DeviceKind::kPcieSwitch), here, LinkKind::kPcie, pcie);
+  return here;
+}
+
+void NodeBuilder::add_sockets(int host) {
+  std::vector<DeviceId> roots;
+  for (const PcieTree& socket : cluster_.wiring.sockets) {
+    const DeviceId root = add_tree(socket, host, DeviceKind::kHost);
+    for (const DeviceId other : roots) connect(other, root, LinkKind::kPcie, cluster_.links.pcie_per_gpu);
+    roots.push_back(root);
+  }
+}
+
 void NodeBuilder::add_host(int host) {
+  if (!cluster_.wiring.sockets.empty()) return add_sockets(host);
   const int gpus = cluster_.gpus_per_node;
   const int hosts = std::max(1, node_.gpus / gpus);
   const int nics = node_.nics / hosts;

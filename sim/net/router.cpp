@@ -36,6 +36,21 @@ std::vector<std::uint32_t> least_time_path(const NodeGraph& node, DeviceId from,
   return links;
 }
 
+/// Hops from a device to every other over PCIe alone: a NIC is no nearer for an NVLink to a GPU beside it.
+std::vector<std::uint32_t> pcie_hops(const NodeGraph& node, DeviceId from) {
+  std::vector<std::uint32_t> hops(boost::num_vertices(node.graph), kUnreached);
+  std::vector<DeviceId> reached = {from};
+  hops[from] = 0;
+  for (std::size_t next = 0; next < reached.size(); ++next)
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(reached[next], node.graph))) {
+      const DeviceId to = boost::target(edge, node.graph);
+      if (node.graph[edge].kind != LinkKind::kPcie || hops[to] != kUnreached) continue;
+      hops[to] = hops[reached[next]] + 1;
+      reached.push_back(to);
+    }
+  return hops;
+}
+
 /// splitmix64: a fixed hash, so that routes are the same on every machine.
 std::uint64_t hash(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
@@ -49,14 +64,11 @@ std::uint64_t hash(std::uint64_t x) {
 Router::Router(const Fabric& fabric) : fabric_(fabric) {
   const NodeGraph& node = fabric.node();
   for (int gpu = 0; gpu < node.gpus; ++gpu) {
-    std::vector<std::size_t> hops;
-    for (int nic = 0; nic < node.nics; ++nic) {
-      const auto path = least_time_path(node, node.gpu(gpu), node.nic(nic));
-      hops.push_back(path.empty() ? std::numeric_limits<std::size_t>::max() : path.size());
-    }
+    const std::vector<std::uint32_t> hops = pcie_hops(node, node.gpu(gpu));
+    const auto first = hops.begin() + node.gpus;  // of the NICs
     auto& near = near_.emplace_back();
     for (int nic = 0; nic < node.nics; ++nic)
-      if (hops[static_cast<std::size_t>(nic)] == *std::min_element(hops.begin(), hops.end())) near.push_back(nic);
+      if (first[nic] == *std::min_element(first, first + node.nics)) near.push_back(nic);
   }
 }
 
