@@ -6,6 +6,7 @@
 
 #include "sim/app/simulate.h"
 #include "sim/app/slow_hardware.h"
+#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/io/read_scenario.h"
 
@@ -116,6 +117,82 @@ TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
   EXPECT_GT(told.metrics.delays[0].on_critical_path->value(), 4e-12 * transfer_ps(scenario)) << "two, twice as long";
   // One message there and one back, over the receiver's and the sender's half-speed NIC.
   EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), 2 * transfer_ps(scenario), 4);
+}
+
+// Two nodes and one micro-batch: one message there and one back.
+std::string two_nodes(const std::string& fabric = "") {
+  return on(fabric) + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
+}
+
+std::string imperfect(const std::string& text, const std::string& imperfections) {
+  return text + R"(, "imperfections": {)" + imperfections + "}";
+}
+
+double longer_ps(const Simulation& uneven, const Simulation& even) {
+  return static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps);
+}
+
+TEST(Imperfections, AFailedNicLendsItsTrafficToTheNextOne) {
+  const lowering::Scenario scenario = job(two_nodes());
+  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
+  Simulation uneven = simulate(job(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])")));
+  // GPU 11 shares NIC 4 with GPU 12: both take twice as long, there and back.
+  EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4);
+  add_delays(uneven);
+  ASSERT_EQ(uneven.metrics.delays.size(), 1U);
+  EXPECT_EQ(uneven.metrics.delays[0].what, "NIC 3 of node 1 has failed");
+  EXPECT_EQ(uneven.metrics.delays[0].without.value(), even.metrics.step_time.value());
+  EXPECT_FALSE(uneven.metrics.delays[0].on_critical_path) << "nothing passes through it";
+}
+
+TEST(Imperfections, ASlowCableOfALeafHalvesWhatCrossesIt) {
+  const std::string fabric = R"(, "fabric": {"rail_optimized": false, "switch_radix": 16})";  // one node a leaf
+  const lowering::Scenario scenario = job(two_nodes(fabric));
+  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
+  const Simulation uneven = simulate(
+      job(imperfect(two_nodes(fabric), R"("slow_links": [{"between": ["spine 0", "leaf 1"], "rate_factor": 0.5}])")));
+  EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4);
+}
+
+TEST(Imperfections, InsideANodeASlowNvlinkHalvesAndAFailedOneLeavesPcie) {
+  const std::string text = on("") + R"(, "gpus": 2, "parallelism": {"pipeline": 2},
+      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
+  const lowering::Scenario scenario = job(text);
+  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
+  const char* link = R"({"between": ["node 0 gpu 1", "node 0 nvswitch 0"])";
+  const Simulation slow =
+      simulate(job(imperfect(text, std::string(R"("slow_links": [)") + link + R"(, "rate_factor": 0.5}])")));
+  EXPECT_NEAR(longer_ps(slow, even), 2 * transfer_ps(scenario), 4);
+  const Simulation failed = simulate(job(imperfect(text, std::string(R"("failed_links": [)") + link + "}]")));
+  const NodeLinks& links = scenario.cluster.links;
+  EXPECT_NEAR(longer_ps(failed, even), 2 * (links.nvlink_per_gpu / links.pcie_per_gpu - 1) * transfer_ps(scenario), 4);
+}
+
+std::string complaint_of(const std::string& text, const HowToRun& how = {}) {
+  try {
+    (void)simulate(job(text), how);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Imperfections, WhereNoWayIsLeftOneLineSaysSo) {
+  std::string all;
+  for (int nic = 0; nic < 8; ++nic)
+    all += std::string(all.empty() ? "" : ", ") + R"({"node": 1, "nic": )" + std::to_string(nic) + "}";
+  EXPECT_EQ(complaint_of(imperfect(two_nodes(), R"("failed_nics": [)" + all + "]")),
+            "/imperfections: expected a way between all GPUs, found none from GPU 0 (node 0) to GPU 8 (node 1): too "
+            "many NICs or links have failed");
+  const std::string fabric = R"(, "fabric": {"rail_optimized": false, "switch_radix": 16})";
+  EXPECT_EQ(complaint_of(imperfect(two_nodes(fabric), R"("failed_links": [{"between": ["leaf 0", "spine 0"]}])")),
+            "/imperfections: expected a way between all GPUs, found none from GPU 0 (node 0) to GPU 8 (node 1): too "
+            "many NICs or links have failed");
+  EXPECT_EQ(complaint_of(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])"),
+                         HowToRun{.unfolded = true, .traffic = lowering::Traffic::kAnalytic}),
+            "/imperfections: with one cost for each collective no link is simulated; expected --collectives flows, or "
+            "no slow or failed NICs and links");
 }
 
 TEST(Imperfections, AnOversubscribedSpineHalvesTheRateOfAllWhoCrossIt) {

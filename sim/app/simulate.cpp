@@ -5,6 +5,7 @@
 
 #include "sim/app/advice.h"
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 #include "sim/lowering/task_names.h"
 
 namespace foretoken::app {
@@ -44,6 +45,10 @@ Ran run_step(const lowering::LoweredStep& step, const Scenario& scenario, const 
 
 HowToRun resolved(HowToRun how, const Scenario& scenario) {
   const lowering::Imperfections& imperfections = scenario.imperfections;
+  if (how.traffic == Traffic::kAnalytic && imperfections.uneven_links())
+    throw ConfigError({{"", "/imperfections",
+                        "with one cost for each collective no link is simulated; expected --collectives flows, or no "
+                        "slow or failed NICs and links"}});
   if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
   // Imperfections break the symmetry that folding rests on.
   how.unfolded = how.unfolded || imperfections.any() || scenario.stragglers.on;

@@ -63,7 +63,13 @@ void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
   }
 }
 
-void add_links(const Simulation& run, std::vector<Part>& parts) {
+// Nothing passes through what has failed.
+std::optional<Seconds> path_of_link(const Simulation& run, std::size_t part, double rate_factor) {
+  if (rate_factor == 0) return std::nullopt;
+  return time_of(run.waits.by_link, static_cast<int>(part));
+}
+
+void add_nics(const Simulation& run, std::vector<Part>& parts) {
   const auto& nics = run.scenario.imperfections.slow_nics;
   for (std::size_t i = 0; i < nics.size(); ++i) {
     Scenario mended = run.scenario;
@@ -72,8 +78,21 @@ void add_links(const Simulation& run, std::vector<Part>& parts) {
         {{.what = fmt::format("NIC {} of node {} {}", nics[i].nic, nics[i].node, rate_text(nics[i].rate_factor)),
           .node = nics[i].node,
           .nic = nics[i].nic,
-          .on_critical_path = time_of(run.waits.by_link, static_cast<int>(i))},
+          .on_critical_path = path_of_link(run, i, nics[i].rate_factor)},
          std::move(mended)});
+  }
+}
+
+void add_other_links(const Simulation& run, std::vector<Part>& parts) {
+  const auto& links = run.scenario.imperfections.slow_links;
+  const std::size_t before = run.scenario.imperfections.slow_nics.size();
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Scenario mended = run.scenario;
+    mended.imperfections.slow_links.erase(mended.imperfections.slow_links.begin() + static_cast<std::ptrdiff_t>(i));
+    parts.push_back({{.what = fmt::format("the link between {} and {} {}", links[i].from, links[i].to,
+                                          rate_text(links[i].rate_factor)),
+                      .on_critical_path = path_of_link(run, before + i, links[i].rate_factor)},
+                     std::move(mended)});
   }
 }
 
@@ -108,7 +127,7 @@ void add_drawn_gpus(const Simulation& run, std::vector<Part>& parts) {
 
 bool is_slow(const Scenario& scenario) {
   const lowering::Imperfections& what = scenario.imperfections;
-  return !what.slow_gpus.empty() || !what.slow_nics.empty() || scenario.stragglers.on;
+  return !what.slow_gpus.empty() || what.uneven_links() || scenario.stragglers.on;
 }
 
 }  // namespace
@@ -124,7 +143,8 @@ Scenario mended(Scenario scenario) {
 void add_delays(Simulation& simulation) {
   std::vector<Part> parts;
   add_stated_gpus(simulation, parts);
-  add_links(simulation, parts);
+  add_nics(simulation, parts);
+  add_other_links(simulation, parts);
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return a.delay.on_critical_path.value_or(Seconds(0)) > b.delay.on_critical_path.value_or(Seconds(0));
   });

@@ -1,9 +1,11 @@
-// Slow GPUs, slow NICs and placement, counted against the job.
+// Slow GPUs, slow and failed NICs and links, and placement, counted against the job.
 #include "sim/io/read_imperfections.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "sim/net/fabric.h"
 
 namespace foretoken::io {
 namespace {
@@ -28,12 +30,75 @@ std::vector<int> read_placement(const std::vector<Node>& entries, const Node& no
   return placement;
 }
 
+// A NIC by its place; with `rate`, how much of it is left.
+void read_nics(const Node& node, std::string_view key, bool rate, int nodes, lowering::Scenario& scenario) {
+  const auto entries = node.find_array(key);
+  if (!entries) return;
+  const int last_nic = std::max(0, scenario.cluster.links.nics - 1);
+  for (const Node& entry : *entries) {
+    const Node nic = entry.as_object();
+    if (rate)
+      nic.allow_only({"node", "nic", "rate_factor"});
+    else
+      nic.allow_only({"node", "nic"});
+    scenario.imperfections.slow_nics.push_back(
+        {.node = static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1})),
+         .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
+         .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0});
+  }
+  if (nodes == 1 && !entries->empty()) node.complain(key, "expected a job of several nodes: this one uses no NIC");
+}
+
+// A link by the devices that it joins.
+void read_links(const Node& node, std::string_view key, bool rate, const net::Fabric& fabric,
+                lowering::Scenario& scenario) {
+  const auto entries = node.find_array(key);
+  if (!entries) return;
+  for (const Node& entry : *entries) {
+    const Node link = entry.as_object();
+    if (rate)
+      link.allow_only({"between", "rate_factor"});
+    else
+      link.allow_only({"between"});
+    const double left = rate ? link.number("rate_factor", kRateFactor) : 0;
+    const std::vector<Node> ends = link.array("between");
+    std::vector<std::string> names;
+    bool text = true;
+    for (const Node& end : ends) {
+      names.push_back(end.as_text());
+      text = text && end.is_text();
+    }
+    if (!text) continue;
+    if (names.size() == 2 && !net::links_between(fabric, names[0], names[1]).empty())
+      scenario.imperfections.slow_links.push_back({names[0], names[1], left});
+    else
+      link.complain("between",
+                    "expected two devices that a cable joins, for instance \"node 0 gpu 0\" and \"node 0 "
+                    "nvswitch 0\", or \"leaf 0\" and \"spine 0\"; foretoken clusters show NAME --svg FILE "
+                    "draws them");
+  }
+}
+
+// Tensor- and context-parallel collectives have one cost each.
+void warn_of_links_inside_nodes(lowering::Scenario& scenario) {
+  const lowering::Parallelism& parallel = scenario.parallelism;
+  if (parallel.tensor * parallel.context == 1) return;
+  for (const lowering::SlowLink& link : scenario.imperfections.slow_links)
+    if (link.from.starts_with("node") && link.to.starts_with("node")) {
+      scenario.warnings.push_back(fmt::format(
+          "the link between {} and {} changes messages and collectives of replicas only: tensor- and context-parallel "
+          "collectives keep the cost of sound nodes",
+          link.from, link.to));
+      return;
+    }
+}
+
 }  // namespace
 
 void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   const std::optional<Node> node = root.find_object("imperfections");
   if (!node) return;
-  node->allow_only({"slow_gpus", "slow_nics", "placement"});
+  node->allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
   lowering::Imperfections& what = scenario.imperfections;
   const NodeLinks& links = scenario.cluster.links;
   const int nodes = (scenario.gpus + links.gpus - 1) / links.gpus;
@@ -45,17 +110,13 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
                                 .slowdown = slow.number("slowdown", kSlowdown)});
     }
   }
-  if (const auto entries = node->find_array("slow_nics")) {
-    for (const Node& entry : *entries) {
-      const Node slow = entry.as_object();
-      slow.allow_only({"node", "nic", "rate_factor"});
-      what.slow_nics.push_back(
-          {.node = static_cast<int>(slow.whole("node", {.low = 0, .high = nodes - 1})),
-           .nic = static_cast<int>(slow.whole("nic", {.low = 0, .high = std::max(0, links.nics - 1)})),
-           .rate_factor = slow.number("rate_factor", kRateFactor)});
-    }
-    if (nodes == 1 && !what.slow_nics.empty())
-      node->complain("slow_nics", "expected a job of several nodes: this one uses no NIC");
+  read_nics(*node, "slow_nics", true, nodes, scenario);
+  read_nics(*node, "failed_nics", false, nodes, scenario);
+  if (node->has("slow_links") || node->has("failed_links")) {
+    const net::Fabric fabric(scenario.cluster, nodes);
+    read_links(*node, "slow_links", true, fabric, scenario);
+    read_links(*node, "failed_links", false, fabric, scenario);
+    warn_of_links_inside_nodes(scenario);
   }
   if (const auto entries = node->find_array("placement"))
     what.placement = read_placement(*entries, *node, scenario.gpus);

@@ -349,6 +349,32 @@ TEST(WrongScenario, Hardware) {
   });
 }
 
+TEST(WrongScenario, Links) {
+  const std::string cable =
+      "expected two devices that a cable joins, for instance \"node 0 gpu 0\" and \"node 0 nvswitch 0\", or \"leaf 0\" "
+      "and \"spine 0\"; foretoken clusters show NAME --svg FILE draws them";
+  expect_complaints({
+      {"sound", R"({"imperfections": {"failed_links": [{"between": ["node 3 nvswitch 0", "node 3 gpu 7"]}]}})", {}},
+      {"no cable",
+       R"({"imperfections": {"failed_links": [{"between": ["node 0 gpu 0", "node 1 gpu 0"]}]}})",
+       {"/imperfections/failed_links/0/between: " + cable}},
+      {"one end",
+       R"({"imperfections": {"slow_links": [{"between": ["leaf 0"], "rate_factor": 0.5}]}})",
+       {"/imperfections/slow_links/0/between: " + cable}},
+      {"a number",
+       R"({"imperfections": {"failed_links": [{"between": ["leaf 0", 7]}]}})",
+       {"/imperfections/failed_links/0/between/1: expected a string, found 7"}},
+      {"no such NIC",
+       R"({"imperfections": {"failed_nics": [{"node": 128, "nic": 8, "rate_factor": 0}]}})",
+       {"/imperfections/failed_nics/0/rate_factor: unknown key; known here: node, nic",
+        "/imperfections/failed_nics/0/node: expected a whole number from 0 to 127, found 128",
+        "/imperfections/failed_nics/0/nic: expected a whole number from 0 to 7, found 8"}},
+      {"failed is not slow",
+       R"({"imperfections": {"slow_nics": [{"node": 1, "nic": 0, "rate_factor": 0}]}})",
+       {"/imperfections/slow_nics/0/rate_factor: expected a number from 0.001 to 1, found 0"}},
+  });
+}
+
 TEST(WrongScenario, Stragglers) {
   expect_complaints({
       {"neither a switch nor numbers",

@@ -1,6 +1,7 @@
 // What is not as the datasheet says: slow GPUs, slow links, and where ranks really sit.
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace foretoken::lowering {
@@ -11,19 +12,28 @@ struct SlowGpu {
   double slowdown = 1;
 };
 
-/// A NIC with `rate_factor` of its rate in both directions (> 0).
+/// A NIC with `rate_factor` of its rate in both directions; 0: it has failed.
 struct SlowNic {
   int node = 0, nic = 0;
+  double rate_factor = 1;
+};
+
+/// The link between two devices, named as net::name_of does, with `rate_factor` of its rate in both directions; 0: it
+/// has failed.
+struct SlowLink {
+  std::string from, to;
   double rate_factor = 1;
 };
 
 struct Imperfections {
   std::vector<SlowGpu> slow_gpus;
   std::vector<SlowNic> slow_nics;
+  std::vector<SlowLink> slow_links;
   std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
   [[nodiscard]] bool any() const { return !slow_gpus.empty() || moves_flows(); }
   /// Whether it matters which links the job's bytes take.
-  [[nodiscard]] bool moves_flows() const { return !slow_nics.empty() || !placement.empty(); }
+  [[nodiscard]] bool moves_flows() const { return uneven_links() || !placement.empty(); }
+  [[nodiscard]] bool uneven_links() const { return !slow_nics.empty() || !slow_links.empty(); }
   [[nodiscard]] int gpu_of(int rank) const {
     return placement.empty() ? rank : placement[static_cast<std::size_t>(rank)];
   }

@@ -25,33 +25,55 @@ double share_of(const net::Link& link, LinkShares shares) {
   contract_broken("every kind of link has a share", __FILE__, __LINE__);
 }
 
+SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfections) {
+  SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1),
+                 .part = std::vector<int>(fabric.links().size(), -1),
+                 .failed = {}};
+  const auto add = [&](std::uint32_t link, double rate_factor, int part) {
+    slow.left[link] *= rate_factor;
+    slow.part[link] = part;
+    if (rate_factor > 0) return;
+    slow.failed.resize(slow.left.size(), false);
+    slow.failed[link] = true;
+  };
+  int part = 0;
+  for (const SlowNic& nic : imperfections.slow_nics) {
+    for (const bool out : {true, false}) add(fabric.nic_link(nic.node, nic.nic, out), nic.rate_factor, part);
+    ++part;
+  }
+  for (const SlowLink& cable : imperfections.slow_links) {
+    for (const std::uint32_t link : net::links_between(fabric, cable.from, cable.to))
+      add(link, cable.rate_factor, part);
+    ++part;
+  }
+  return slow;
+}
+
 }  // namespace
 
 Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
              des::TaskGraph& graph)
-    : graph_(graph), fabric_(cluster, (gpus + cluster.links.gpus - 1) / cluster.links.gpus), router_(fabric_) {
-  for (const net::Link& link : fabric_.links()) capacity_.push_back(share_of(link, shares) * link.capacity.value());
-  link_.resize(fabric_.links().size());
-  part_.assign(fabric_.links().size(), -1);
-  int part = 0;
-  for (const SlowNic& slow : imperfections.slow_nics) {
-    for (const bool out : {true, false}) slow_down(fabric_.nic_link(slow.node, slow.nic, out), slow.rate_factor, part);
-    ++part;
+    : graph_(graph),
+      fabric_(cluster, (gpus + cluster.links.gpus - 1) / cluster.links.gpus),
+      slow_(slow_links_of(fabric_, imperfections)),
+      router_(fabric_, slow_.failed) {
+  if (!slow_.failed.empty()) sound_.emplace(fabric_);
+  std::vector<double> left;
+  for (const net::Link& link : fabric_.links()) {
+    capacity_.push_back(share_of(link, shares) * link.capacity.value());
+    left.push_back(capacity_.back() * slow_.left[link.id]);
   }
-  binding_ = net::possible_bottlenecks(fabric_, capacity_);
-}
-
-void Wires::slow_down(std::uint32_t link, double rate_factor, int part) {
-  capacity_[link] *= rate_factor;
-  part_[link] = part;
+  link_.resize(capacity_.size());
+  binding_ = net::possible_bottlenecks(fabric_, left);
 }
 
 void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
   if (!binding_[id]) return;
   std::optional<des::LinkId>& link = link_[id];
   if (!link) {
-    link = graph_.add_link(BytesPerSecond(capacity_[id]));
-    parts_.push_back(part_[id]);
+    link = graph_.add_link(BytesPerSecond(capacity_[id] * slow_.left[id]));
+    parts_.resize(link->value + 1, -1);  // others may add links of their own
+    parts_[link->value] = slow_.part[id];
   }
   route.push_back(*link);
 }
@@ -71,7 +93,7 @@ void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) {
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;
-  for (const std::uint32_t id : router_.route(from, to, 0).links)
+  for (const std::uint32_t id : (sound_ ? *sound_ : router_).route(from, to, 0).links)
     least = least == 0 ? capacity_[id] : std::min(least, capacity_[id]);
   return BytesPerSecond(least);
 }

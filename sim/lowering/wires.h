@@ -24,6 +24,13 @@ struct LinkShares {
   double nvlink = 1, pcie = 1;
 };
 
+/// What is not as it should be, by link of the fabric.
+struct SlowLinks {
+  std::vector<double> left;  ///< the part of its rate that is left
+  std::vector<int> part;     ///< its place among the scenario's slow NICs, then slow links; -1: none of them
+  std::vector<bool> failed;  ///< empty: none
+};
+
 /// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
 /// bottleneck.
 class Wires {
@@ -48,19 +55,19 @@ class Wires {
   /// By link of the graph: its place among the slow links of the scenario, -1: none of them.
   [[nodiscard]] const std::vector<int>& parts() const { return parts_; }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
-  [[nodiscard]] int nics_near(int gpu) const { return router_.nics_near(gpu % fabric_.node().gpus); }
+  [[nodiscard]] int nics_near(int gpu) const { return router_.nics_near(gpu); }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
-  void slow_down(std::uint32_t link, double rate_factor, int part);
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
-  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
+  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);  ///< on the way if nothing were slow
 
   des::TaskGraph& graph_;
   net::Fabric fabric_;
+  SlowLinks slow_;
   net::Router router_;
+  std::optional<net::Router> sound_;              // if nothing had failed; only where something has
   std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
-  std::vector<int> part_;                         // by link of the fabric: its place among the slow links
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
   std::vector<int> parts_;                        // by link of the graph

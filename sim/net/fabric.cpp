@@ -161,6 +161,17 @@ void Fabric::copy_whole(Graph& all) const {
   });
 }
 
+std::vector<std::uint32_t> links_between(const Fabric& fabric, std::string_view a, std::string_view b) {
+  Graph all;
+  fabric.copy_whole(all);
+  std::vector<std::uint32_t> links;
+  for_each_edge(all, [&](auto edge) {
+    const std::string from = name_of(all[boost::source(edge, all)]), to = name_of(all[boost::target(edge, all)]);
+    if ((from == a && to == b) || (from == b && to == a)) links.push_back(all[edge].id);
+  });
+  return links;
+}
+
 std::string name_of(const Device& device) {
   const auto kind = [&] {
     switch (device.kind) {

@@ -4,6 +4,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/net/cluster.h"
@@ -113,6 +114,9 @@ class Fabric {
 /// below its end, nor the PCIe link of a NIC that is slower. Leaving such links out of routes changes no rate.
 /// `capacity`: by link id.
 [[nodiscard]] std::vector<bool> possible_bottlenecks(const Fabric& fabric, const std::vector<double>& capacity);
+
+/// Ids of the links between two devices in both directions, by their names; empty when no cable joins them.
+[[nodiscard]] std::vector<std::uint32_t> links_between(const Fabric& fabric, std::string_view a, std::string_view b);
 
 /// "gpu 3", "spine 0", ... as drawings and messages name a device.
 [[nodiscard]] std::string name_of(const Device& device);

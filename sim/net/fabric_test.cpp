@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 
+#include "sim/base/error.h"
 #include "sim/net/router.h"
 
 namespace foretoken::net {
@@ -157,6 +160,56 @@ TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
   for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow).links);
   EXPECT_EQ(ways.size(), 4U) << "flows of one pair spread over all spines";
   EXPECT_EQ(router.route(0, 8, 0, 5).links, router.route(0, 8, 0, 5).links);
+}
+
+TEST(Fabric, RoutesPassByWhatHasFailed) {
+  Cluster hashed = cluster("nvswitch", 8);
+  hashed.rail_optimized = false;
+  hashed.switch_radix = 12;
+  hashed.links.oversubscription = 2;  // 8 ports down, 4 up
+  hashed.adaptive_routing = false;
+  const Fabric fabric(hashed, 3);
+  std::vector<bool> failed(fabric.links().size(), false);
+  for (const std::uint32_t link : links_between(fabric, "leaf 1", "spine 2")) failed[link] = true;
+  ASSERT_EQ(std::count(failed.begin(), failed.end(), true), 2);
+  Router router(fabric, failed);
+  std::set<std::vector<std::uint32_t>> ways;
+  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow).links);
+  EXPECT_EQ(ways.size(), 3U) << "three spines are left";
+  for (const bool out : {true, false}) failed[fabric.nic_link(1, 0, out)] = true;
+  Router lame(fabric, failed);
+  EXPECT_EQ(lame.nearest_nic(8), 1);
+  EXPECT_EQ(lame.nics_near(8), 1);
+  EXPECT_EQ(lame.route(0, 8, 0).links, Router(fabric, failed).route(0, 8, 0).links);
+  EXPECT_EQ(lame.route(0, 16, 0).links, Router(fabric).route(0, 16, 0).links) << "others keep their way";
+}
+
+TEST(Fabric, WithAnythingFailedARouteIsSoundOrThereIsNone) {
+  std::mt19937 random(1);
+  for (const auto& [name, c, nodes] : fabrics()) {
+    SCOPED_TRACE(name);
+    const Fabric fabric(c, nodes);
+    Graph graph;
+    const auto ends = ends_of(fabric, graph);
+    for (int trial = 0; trial < 20; ++trial) {
+      std::vector<bool> failed(fabric.links().size(), false);
+      std::set<std::pair<DeviceId, DeviceId>> cut;
+      for (const auto& [link, at] : ends)
+        if (random() % 8 == 0) cut.insert(std::minmax(at.from, at.to));
+      for (const auto& [link, at] : ends) failed[link] = cut.contains(std::minmax(at.from, at.to));
+      Router router(fabric, failed);
+      const int last = fabric.nodes() * fabric.node().gpus - 1;
+      try {
+        const Route route = router.route(0, last, fabric.nodes() > 1 ? router.nearest_nic(0) : 0);
+        for (std::size_t i = 0; i < route.links.size(); ++i) {
+          EXPECT_FALSE(failed[route.links[i]]);
+          EXPECT_EQ(ends.at(route.links[i]).from, i == 0 ? 0 : ends.at(route.links[i - 1]).to);
+        }
+      } catch (const ConfigError& error) {
+        EXPECT_EQ(error.complaints().size(), 1U);
+      }
+    }
+  }
 }
 
 TEST(Fabric, LinksOfAFullTreeAreNoBottlenecksAndThoseOfAThinOneAre) {

@@ -3,8 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "sim/net/fabric.h"
@@ -18,30 +17,41 @@ struct Route {
 };
 
 /// Finds routes. Inside a node the path with the least sum of 1 / capacity; between switches a shortest path, one of
-/// several equal ones by a hash of the endpoints and `flow` (ECMP). Not thread-safe: routes inside nodes and the
-/// distances to switches are kept.
+/// several equal ones by a hash of the endpoints and `flow` (ECMP). Links that failed are passed by: a GPU whose NICs
+/// failed takes the next one of its node that works, and so does what would arrive at one that failed. Not thread-safe:
+/// routes inside nodes and the distances to switches are kept.
 class Router {
  public:
-  explicit Router(const Fabric& fabric);
+  /// `failed`: by link id of the fabric, both directions of a cable alike; empty: all work.
+  explicit Router(const Fabric& fabric, std::vector<bool> failed = {});
 
   /// GPU `from` to GPU `to` (global numbers, node-major). Between nodes the flow leaves through NIC `nic` of its node
-  /// and arrives at NIC `nic` of the other (a rail).
-  /// Precondition: from != to; a path exists; nic is one of the node's when nodes differ.
+  /// and arrives at NIC `nic` of the other (a rail). Throws ConfigError where failures leave no way.
+  /// Precondition: from != to; nic is one of the node's when nodes differ.
   [[nodiscard]] Route route(int from, int to, int nic, std::uint64_t flow = 0);
 
-  /// The NIC nearest to a GPU of a node, the lowest of several; `which` counts through them.
+  /// The NIC nearest to a GPU (global number) of those that work, the lowest of several; `which` counts through them.
   [[nodiscard]] int nearest_nic(int gpu, int which = 0) const;
-  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(near_[static_cast<std::size_t>(gpu)].size()); }
+  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(working_near(gpu).size()); }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
 
  private:
-  const std::vector<std::uint32_t>& inside(DeviceId from, DeviceId to);
+  [[nodiscard]] bool works(std::uint32_t link) const { return failed_.empty() || !failed_[link]; }
+  [[nodiscard]] bool nic_works(int node, int nic) const;
+  [[nodiscard]] std::vector<int> working_near(int gpu) const;
+  [[nodiscard]] bool is_whole(int node) const;
+  /// NICs to leave and to arrive by: `nic` both, or the next ones that work and are connected. False: there are none.
+  [[nodiscard]] bool find_nics(int here, int there, int& leaves, int& arrives);
+  const std::vector<std::uint32_t>& inside(int node, DeviceId from, DeviceId to);
   const std::vector<std::uint32_t>& distances_to(DeviceId leaf);
+  void add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route);
 
   const Fabric& fabric_;
-  std::map<std::pair<DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;  // links of a path in any node
-  std::map<DeviceId, std::vector<std::uint32_t>> distances_;                    // hops from every switch to this one
-  std::vector<std::vector<int>> near_;                                          // by GPU of a node: its NICs
+  std::vector<bool> failed_;
+  // Links of a path in a node; -1 stands for every node in which nothing failed.
+  std::map<std::tuple<int, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
+  std::map<DeviceId, std::vector<std::uint32_t>> distances_;  // hops from every switch to this one
+  std::vector<std::vector<int>> near_;                        // by GPU of a node: its NICs
 };
 
 }  // namespace foretoken::net

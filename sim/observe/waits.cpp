@@ -38,7 +38,8 @@ Waits waits_of(const lowering::UnfoldedStep& unfolded, const des::RunResult& run
       const auto flow = std::lower_bound(flows.begin(), flows.end(), task,
                                          [](const des::Flow& each, des::TaskId value) { return each.task < value; });
       std::set<int> parts;  // a flow may pass both directions' ends of one part
-      for (const des::LinkId link : flow->route) parts.insert(unfolded.link_part[link.value]);
+      for (const des::LinkId link : flow->route)
+        if (link.value < unfolded.link_part.size()) parts.insert(unfolded.link_part[link.value]);
       parts.erase(-1);
       for (const int part : parts) waits.by_link[part] += time;
     }
