@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/io/text.h"
+#include "tools/ranks.h"
 
 namespace foretoken::tools {
 namespace {
@@ -49,7 +50,7 @@ bool wants_colour(std::string_view choice) {
   if (choice == "never") return false;
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
+  return ::isatty(STDOUT_FILENO) == 1 && !is_launched_by_mpi() && (refused == nullptr || *refused == '\0') &&
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 

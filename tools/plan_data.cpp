@@ -121,6 +121,14 @@ void choose(Plan& plan) {
   }
 }
 
+// A run that nobody would wait for is none.
+std::string why_endless(const PlanRow& row) {
+  constexpr double kLongestDays = 100 * 365.25;
+  if (row.slow.failures.p90_days < kLongestDays) return "";
+  return fmt::format("it would take more than 100 years: {} of training, an interruption every {}",
+                     report::days_text(row.run.training_days), report::days_text(row.run.failures.job_mtbf_hours / 24));
+}
+
 // All sizes of one cluster; empty: the scenario's own.
 void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std::string& cluster,
               const trust::Evidence& evidence, Plan& plan) {
@@ -138,6 +146,8 @@ void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std
     if (!row.impossible.empty()) continue;
     row.price_per_gpu_hour = question.base().run->price_per_gpu_hour;
     add_runs(asked, plan.assumptions, row);
+    row.impossible = why_endless(row);
+    if (!row.impossible.empty()) continue;
     const double rate = row.best.metrics->tokens_per_s_per_gpu;
     if (base_rate == 0) base_rate = rate;
     row.scaling_efficiency = rate / base_rate;

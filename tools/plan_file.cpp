@@ -11,21 +11,31 @@
 #include "sim/io/document.h"
 #include "sim/io/node.h"
 #include "sim/io/text.h"
+#include "tools/search_answer.h"
 
 namespace foretoken::tools {
 namespace {
 
 using io::Node;
 
-std::string words_of(const Node& found) {
-  std::string words = fmt::format("TP{} PP{}", found.whole("tensor"), found.whole("pipeline"));
-  if (const auto chunks = found.whole("virtual_pipeline"); chunks > 1) words += fmt::format(" VPP{}", chunks);
-  if (const auto context = found.whole("context"); context > 1) words += fmt::format(" CP{}", context);
-  words += fmt::format(" DP{}, micro-batch {}, recompute {}", found.whole("data"), found.whole("micro"),
-                       found.text("recompute"));
-  if (found.boolean("sequence_parallel")) words += ", sequence parallel";
-  if (const auto stage = found.whole("zero_stage", {.low = 0}); stage > 0) words += fmt::format(", ZeRO {}", stage);
-  return words;
+model::RecomputeGranularity recompute_of(const Node& found) {
+  using model::RecomputeGranularity;
+  const std::string name = found.text("recompute");
+  for (const auto each : {RecomputeGranularity::kSelective, RecomputeGranularity::kFull})
+    if (name_of(each) == name) return each;
+  return RecomputeGranularity::kNone;
+}
+
+std::string words_of(const Node& found, int gpus) {
+  return configuration_words({.gpus = gpus,
+                              .tensor = found.positive_int("tensor"),
+                              .context = found.positive_int("context"),
+                              .pipeline = found.positive_int("pipeline"),
+                              .virtual_pipeline = found.positive_int("virtual_pipeline"),
+                              .micro = found.whole("micro"),
+                              .sequence_parallel = found.boolean("sequence_parallel"),
+                              .recompute = recompute_of(found),
+                              .zero_stage = static_cast<int>(found.whole("zero_stage", {.low = 0, .high = 3}))});
 }
 
 std::optional<report::Range> find_range(const Node& node, std::string_view key) {
@@ -47,7 +57,7 @@ html::PlanOption read_option(const Node& node) {
                           .cost = {},
                           .energy_mwh = {}};
   if (!option.impossible.empty()) return option;
-  option.configuration = words_of(node.object("configuration"));
+  option.configuration = words_of(node.object("configuration"), option.gpus);
   option.expected_days = node.number("expected_days", io::kPositive);
   option.p50_days = node.number("p50_days", io::kPositive);
   option.p90_days = node.number("p90_days", io::kPositive);

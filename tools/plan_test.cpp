@@ -113,6 +113,11 @@ TEST(PlanCommand, TheSmallestThatMeetsTheDeadlineAndTheCheapestWithinIt) {
   EXPECT_TRUE(plan(asked, 1)["smallest"].is_null());
 }
 
+TEST(PlanCommand, ARunThatNeverEndsIsNone) {
+  const json answer = plan({"gpt3-175b-1024-a100", "--tokens", "300B", "--mtbf", "0.001"}, 1);
+  EXPECT_THAT(answer["options"][0]["impossible"].get<std::string>(), testing::HasSubstr("100 years"));
+}
+
 TEST(PlanCommand, RowsThatCannotBeSayWhy) {
   const json answer = plan({"gpt3-175b-1024-a100", "--free", "all", "--tokens", "300B", "--gpus", "8,1000",
                             "--clusters", "dgx-a100-80gb-hdr"},

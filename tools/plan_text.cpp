@@ -90,6 +90,18 @@ std::string table_text(const Plan& plan, const Paint& paint) {
   return table.text(paint);
 }
 
+std::string legend_text(const Plan& plan) {
+  const bool any =
+      std::any_of(plan.rows.begin(), plan.rows.end(), [](const PlanRow& row) { return row.impossible.empty(); });
+  if (!any) return "";
+  std::string text =
+      "  days: without failures; P50, P90: with failures and checkpoints; scaling: tokens/s per GPU against\n"
+      "  the cluster's smallest size; GPU hours, cost and energy of the expected time\n" +
+      fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
+  if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
+  return text;
+}
+
 std::string row_words(const Plan& plan, const PlanRow& row) {
   std::string words = fmt::format("{} GPUs of {}: done in {} days (P50; P90 {}), {} GPU hours", report::whole(row.gpus),
                                   row.cluster, report::significant(row.run.failures.p50_days, 3),
@@ -124,8 +136,8 @@ std::string nearest_text(const Plan& plan) {
 std::string verdict_text(const Plan& plan, const Paint& paint) {
   if (!plan.smallest) {
     const std::string nearest = nearest_text(plan);
-    return paint(Ink::kRed,
-                 nearest.empty() ? "  No cluster of these fits." : "  No cluster of these meets deadline and budget.") +
+    return paint(Ink::kRed, nearest.empty() ? "  None of these is possible."
+                                            : "  No cluster of these meets deadline and budget.") +
            '\n' + nearest;
   }
   const bool same = plan.cheapest == plan.smallest;
@@ -174,19 +186,17 @@ std::string plan_text(const Plan& plan, const Paint& paint) {
   if (plan.deadline_days) asked += fmt::format(", within {} days", report::plain(*plan.deadline_days));
   if (plan.budget) asked += ", for at most " + money(*plan.budget, assumed.currency);
   text += report::paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
-  text +=
-      "  days: without failures; P50, P90: with failures and checkpoints; scaling: tokens/s per GPU against\n"
-      "  the cluster's smallest size; GPU hours, cost and energy of the expected time\n" +
-      fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
-  if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
-  text += '\n';
+  text += legend_text(plan) + '\n';
   text += verdict_text(plan, paint) + unpriced_text(plan);
   if (plan.smallest) text += failures_text(plan, paint);
   text += report::title_text("Assumed", "", paint);
+  const bool is_usual = assumed.mtbf_hours_per_gpu == PlanAssumptions{}.mtbf_hours_per_gpu;
   text += report::paragraph(
-      "  ", fmt::format("{} hours between interruptions of one GPU (arXiv:2407.21783: 419 in 54 days on 16,384 GPUs); "
-                        "energy of GPUs at their TDP times PUE {}; hosts and network not counted.",
-                        report::whole(assumed.mtbf_hours_per_gpu), report::plain(assumed.pue)));
+      "  ",
+      fmt::format("{} hours between interruptions of one GPU{}; energy of GPUs at their TDP times PUE {}; hosts and "
+                  "network not counted.",
+                  report::plain(assumed.mtbf_hours_per_gpu),
+                  is_usual ? " (arXiv:2407.21783: 419 in 54 days on 16,384 GPUs)" : "", report::plain(assumed.pue)));
   return text;
 }
 

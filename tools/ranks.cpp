@@ -14,14 +14,20 @@
 namespace foretoken::tools {
 namespace {
 
-// Ranks that a launcher says there are; Open MPI, then PMI (MPICH, Intel MPI, srun --mpi=pmi2).
+// Ranks that a launcher says there are, as text; Open MPI, then PMI (MPICH, Intel MPI, srun --mpi=pmi2).
+const char* launched_size() {
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return size != nullptr ? size : std::getenv("PMI_SIZE");
+}
+
 int launched_ranks() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (const char* size = std::getenv(name)) return std::atoi(size);
-  return 1;
+  const char* size = launched_size();
+  return size == nullptr ? 1 : std::atoi(size);
 }
 
 }  // namespace
+
+bool is_launched_by_mpi() { return launched_size() != nullptr; }
 
 #ifdef FORETOKEN_MPI
 

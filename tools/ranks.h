@@ -7,6 +7,10 @@
 
 namespace foretoken::tools {
 
+/// Whether mpirun or the like started this process. Its standard output then is a terminal of the launcher, whatever
+/// the user's is.
+[[nodiscard]] bool is_launched_by_mpi();
+
 /// Joins the MPI job for its lifetime when mpirun or srun started one; otherwise it is alone. Throws ConfigError when
 /// this build cannot join the job that it is part of. At most one at a time.
 class Ranks {

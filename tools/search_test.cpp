@@ -114,6 +114,8 @@ TEST(SearchCommand, FourRanksSayWhatOneProcessSays) {
   const auto ranks = [&](const std::string& more) {
     return WEXITSTATUS(std::system((run + question + " --json " + more + " > " + out + " 2> " + out + ".err").c_str()));
   };
+  ASSERT_EQ(WEXITSTATUS(std::system((run + question + " > " + out).c_str())), 0);
+  EXPECT_EQ(contents(out), run_foretoken({"search", question}).out) << "the launcher's terminal is not the reader's";
   ASSERT_EQ(ranks("--out " + folder.file("part.jsonl")), 0) << contents(out + ".err");
   EXPECT_EQ(contents(out), one);
   std::vector<std::string> merge = {"search", "merge", "--json"};

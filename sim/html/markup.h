@@ -39,6 +39,10 @@ class Table {
   /// Text, escaped.
   [[nodiscard]] static Cell text(std::string_view text) { return {escaped(text), std::nullopt}; }
   [[nodiscard]] static Cell number(double value, std::string_view text) { return {escaped(text), value}; }
+  /// A number with its interval in small below it, if there is one.
+  [[nodiscard]] static Cell number(double value, std::string_view text, const std::optional<std::string>& range) {
+    return {escaped(text) + (range ? "<br><small>" + escaped(*range) + "</small>" : ""), value};
+  }
   void add(std::vector<Cell> cells, bool is_marked = false) { rows_.push_back({std::move(cells), is_marked}); }
   [[nodiscard]] std::string html(bool sortable = false) const;
 

@@ -1,6 +1,7 @@
 // A capacity plan: clusters and sizes against deadline and budget.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -25,6 +26,11 @@ std::string with_range(std::string text, const std::optional<report::Range>& ran
 
 std::string days_of(double days, const std::optional<report::Range>& range) {
   return with_range(report::significant(days, 3), range, report::number_range);
+}
+
+Table::Cell number_cell(double value, const std::string& text, const std::optional<report::Range>& range,
+                        std::string (*words)(report::Range)) {
+  return Table::number(value, text, range ? std::optional(words(*range)) : std::nullopt);
 }
 
 std::string conclusion(const Plan& plan) {
@@ -94,7 +100,13 @@ std::string charts(const Plan& plan) {
                       .hint = fmt::format("{}: {} {}", words_of(option), in_words3(*option.cost), plan.currency),
                       .is_marked = option.is_cheapest};
   };
-  return "<div class=\"pair\">\n" + chart(plan, "Days until done (P50)", days) +
+  std::vector<std::string_view> clusters;
+  for (const PlanOption& option : plan.options)
+    if (option.impossible.empty() && std::find(clusters.begin(), clusters.end(), option.cluster) == clusters.end())
+      clusters.push_back(option.cluster);
+  const std::string names =
+      clusters.size() == 2 ? legend({{"point s1", clusters[0]}, {"point s2", clusters[1]}}) : std::string();
+  return names + "<div class=\"pair\">\n" + chart(plan, "Days until done (P50)", days) +
          chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
 }
 
@@ -120,26 +132,26 @@ std::string plan(const ReportData& data) {
       table.add({cluster, gpus, Table::text(option.impossible)});
       continue;
     }
-    table.add({cluster, gpus, Table::text(option.configuration),
-               Table::number(option.p50_days, days_of(option.p50_days, option.p50_range)),
-               Table::number(option.p90_days, days_of(option.p90_days, option.p90_range)),
-               Table::number(option.goodput, report::percent(option.goodput)),
-               Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
-               option.cost ? Table::number(*option.cost,
-                                           with_range(in_words3(*option.cost), option.cost_range, report::words_range))
+    table.add(
+        {cluster, gpus, Table::text(option.configuration),
+         number_cell(option.p50_days, report::significant(option.p50_days, 3), option.p50_range, report::number_range),
+         number_cell(option.p90_days, report::significant(option.p90_days, 3), option.p90_range, report::number_range),
+         Table::number(option.goodput, report::percent(option.goodput)),
+         Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
+         option.cost ? number_cell(*option.cost, in_words3(*option.cost), option.cost_range, report::words_range)
+                     : Table::text("n/a"),
+         option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
                            : Table::text("n/a"),
-               option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
-                                 : Table::text("n/a"),
-               Table::text(!option.meets_deadline  ? "too late"
-                           : !option.within_budget ? "too dear"
-                           : option.is_safe        ? "yes"
-                                                   : "likely")},
-              option.is_smallest || option.is_cheapest);
+         Table::text(!option.meets_deadline  ? "too late"
+                     : !option.within_budget ? "too dear"
+                     : option.is_safe        ? "yes"
+                                             : "likely")},
+        option.is_smallest || option.is_cheapest);
   }
   return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
          paragraph(
              "P50 and P90: half and nine in ten of runs with failures and checkpoints are done by then, if the "
-             "predicted step time is right; in brackets, and as bands, with the step at the ends of its interval. "
+             "predicted step time is right; in small, and as bands, with the step at the ends of its interval. "
              "Likely: only if the step is no slower than predicted. Energy: GPUs at their TDP, times PUE. The sections "
              "below are about "
              "the cheapest option that meets the plan, else the smallest, else the first possible one.",

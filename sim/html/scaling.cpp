@@ -111,7 +111,7 @@ std::string table_of(const ReportData& data, const Variant& first) {
         Table::text(m.memory.fits ? "yes" : "no")};
     const auto with_range = [&](double value, const std::string& text, std::string (*words)(report::Range)) {
       const auto range = report::range_of(m, value);
-      cells.push_back(Table::number(value, range ? fmt::format("{} ({})", text, words(*range)) : text));
+      cells.push_back(Table::number(value, text, range ? std::optional(words(*range)) : std::nullopt));
     };
     if (has_run) with_range(m.run->days, report::significant(m.run->days, 3), report::number_range);
     if (has_cost) with_range(*m.run->cost, in_words3(*m.run->cost), report::words_range);

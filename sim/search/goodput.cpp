@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/math/distributions/gamma.hpp>
 #include <cmath>
+#include <limits>
 
 #include "sim/base/check.h"
 
@@ -55,7 +56,10 @@ RunWithFailures run_with_failures(double days, int gpus, const FailureModel& fai
   run.goodput = days / run.expected_days;
   run.expected_failures = (without + added) / m;
   run.p50_days = run.p90_days = run.expected_days;
-  if (added > 0 && variance > 0) {
+  if (!std::isfinite(added) || !std::isfinite(variance)) {  // it gets nowhere between two interruptions
+    run.expected_days = run.p50_days = run.p90_days = run.expected_failures = std::numeric_limits<double>::infinity();
+    run.goodput = 0;
+  } else if (added > 0 && variance > 0) {
     const boost::math::gamma_distribution<double> shape(added * added / variance, variance / added);
     run.p50_days = (without + boost::math::quantile(shape, 0.5)) / kDay;
     run.p90_days = (without + boost::math::quantile(shape, 0.9)) / kDay;

@@ -30,6 +30,7 @@ struct RunWithFailures {
 /// restart, which an interruption restarts. The mean is Daly's M e^(R/M) (e^((t+C)/M) - 1) for each interval of length
 /// t; the spread is the exact variance of the same process. The quantiles are those of what failures add, taken as a
 /// gamma distribution of that mean and variance: exact in mean and spread, approximate in shape.
+/// Times are infinite when interruptions come so fast that no number holds them.
 /// Holds for: independent interruptions, one job on all GPUs, spares at hand.
 [[nodiscard]] RunWithFailures run_with_failures(double days, int gpus, const FailureModel& failures);
 

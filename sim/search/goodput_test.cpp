@@ -95,5 +95,12 @@ TEST(Goodput, LlamaThreesRunWasMoreThanNinetyPercentEffective) {
   EXPECT_NEAR(run.job_mtbf_hours, 3.1, 0.1);
 }
 
+TEST(Goodput, ARunThatGetsNowhereTakesForEver) {
+  const RunWithFailures run =
+      run_with_failures(24, 1024, {.mtbf_hours_per_gpu = 1e-3, .checkpoint_write_s = 20, .restart_s = 600});
+  EXPECT_TRUE(std::isinf(run.p50_days) && std::isinf(run.p90_days) && std::isinf(run.expected_days));
+  EXPECT_EQ(run.goodput, 0);
+}
+
 }  // namespace
 }  // namespace foretoken::search
