@@ -66,12 +66,16 @@ std::string page(const io::Document& document, io::Findings& findings, const rep
                               ? fmt::format("NVLink ({}) {} a GPU, domain of {} GPUs; PCIe {} a GPU", c.nvlink_fabric,
                                             gb(links.nvlink_per_gpu), links.gpus, gb(links.pcie_per_gpu))
                               : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
-  text += entry("network", fmt::format("{} NICs of {} a {}: {} in all", links.nics, gb(links.nic),
-                                       links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
-  text += entry("nearest NICs", nearest_nics(c));
-  text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
-                                      c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
-                                      report::time_text(links.hop_latency)));
+  if (links.nics == 0) {
+    text += entry("network", "no NICs: jobs of one node");
+  } else {
+    text += entry("network", fmt::format("{} NICs of {} a {}: {} in all", links.nics, gb(links.nic),
+                                         links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
+    text += entry("nearest NICs", nearest_nics(c));
+    text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
+                                        c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
+                                        report::time_text(links.hop_latency)));
+  }
   if (c.price_per_gpu_hour) text += entry("price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
   text += entry("source", c.source);
   return text + gpu_text(c.gpu, paint);

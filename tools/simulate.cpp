@@ -24,6 +24,7 @@
 #include "tools/options.h"
 #include "tools/ordered_parallel.h"
 #include "tools/output.h"
+#include "tools/share_cluster.h"
 #include "tools/strict.h"
 
 namespace foretoken::tools {
@@ -32,9 +33,9 @@ namespace {
 constexpr int kMostThreads = 256, kWrongInput = 2;
 
 struct Options {
-  std::vector<std::string> scenarios, sets;
+  std::vector<std::string> scenarios, sets, nodes;
   std::string fidelity = "stage", collectives, trace, svg, colour;
-  bool json = false, require_fit = false, strict = false, unfolded = false;
+  bool json = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
   int threads = 1, interval = 90;
 };
 
@@ -175,6 +176,8 @@ int run(const Options& options) {
   if (!options.trace.empty() && options.trace == options.svg)
     throw ConfigError({{"foretoken simulate", "", "--trace and --svg name the same file; expected two"}});
   const bool colour = !options.json && wants_colour(options.colour);
+  if (options.share_cluster)
+    return share_cluster({options.scenarios, options.sets, options.nodes, options.json, colour});
   const trust::Evidence evidence = io::read_shipped_residuals();
   bool wrong = false, refused = false, fits = true, first = true;
   const bool writes_files = !(options.trace.empty() && options.svg.empty());
@@ -196,12 +199,27 @@ int run(const Options& options) {
   return wrong ? kWrongInput : refused || (options.require_fit && !fits) ? kRefused : 0;
 }
 
+void add_share_options(CLI::App& command, Options& options) {
+  CLI::Option* share =
+      command.add_flag("--share-cluster", options.share_cluster,
+                       "Simulate the scenarios as neighbours on one cluster, every GPU and link of it");
+  command
+      .add_option("--nodes", options.nodes,
+                  "Nodes of a scenario, like 0-3,8; once for each (default: one after another)")
+      ->allow_extra_args(false)
+      ->needs(share)
+      ->type_name("LIST");
+  for (const char* other : {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit"})
+    share->excludes(command.get_option(other));
+}
+
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
     "  foretoken simulate gpt3-175b-1024-a100 --set batch.global=3072 --set model.n_layer=48\n"
     "  foretoken simulate gpt3-175b-1024-a100 --trace step.json   (open it in ui.perfetto.dev)\n"
     "  foretoken simulate scenarios/*.json --json --threads 8 | jq '[.name, .step_time_s, .mfu]'\n"
+    "  foretoken simulate a.json b.json --share-cluster --nodes 0-3 --nodes 4-7\n"
     "  generate-scenarios | foretoken simulate - --json           (one scenario a line)\n";
 
 }  // namespace
@@ -235,6 +253,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");
   add_interval_option(*command, options->interval);
   add_strict_option(*command, options->strict);
+  add_share_options(*command, *options);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

@@ -18,7 +18,7 @@ template <bool kFlows, bool kObserved>
 class Run {
  public:
   Run(const TaskGraph& graph, std::span<Observer* const> observers)
-      : graph_(graph), observers_(observers), network_(graph) {
+      : graph_(graph), observers_(observers), network_(graph, kObserved) {
     waiting_.reserve(graph.tasks());
     for (std::uint32_t task = 0; task < graph.tasks(); ++task) {
       const std::uint32_t edges = graph.in_degree({task});
@@ -98,6 +98,10 @@ class Run {
   void share_links() {
     if (queue_.more_now()) return;  // the instant is not over
     for (const auto& [task, at] : network_.settle(queue_.now())) queue_.push(at, task);
+    if constexpr (kObserved) {
+      for (const auto& [task, rate] : network_.rates())
+        for (Observer* observer : observers_) observer->on_rate(task, rate, queue_.now());
+    }
   }
 
   void write_result() {

@@ -9,8 +9,12 @@
 
 namespace foretoken::des {
 
-FlowNetwork::FlowNetwork(const TaskGraph& graph)
-    : flows_(graph.flows()), capacities_(graph.links()), states_(flows_.size()), links_(capacities_.size()) {}
+FlowNetwork::FlowNetwork(const TaskGraph& graph, bool keeps_rates)
+    : flows_(graph.flows()),
+      capacities_(graph.links()),
+      states_(flows_.size()),
+      links_(capacities_.size()),
+      keeps_rates_(keeps_rates) {}
 
 bool FlowNetwork::on_event(TaskId task, Instant now) {
   const auto found = std::lower_bound(flows_.begin(), flows_.end(), task,
@@ -32,6 +36,7 @@ bool FlowNetwork::on_event(TaskId task, Instant now) {
 
 std::span<const FlowNetwork::Arrival> FlowNetwork::settle(Instant now) {
   arrivals_.clear();
+  rates_.clear();
   if (touched_.empty()) return {};
   gather_component();
   std::vector<BytesPerSecond> capacities;
@@ -102,6 +107,7 @@ void FlowNetwork::move_at(std::uint32_t flow, double rate, Instant now) {
   state.bytes_left = std::max(0.0, state.bytes_left - moved);
   state.since = now;
   state.rate = rate;
+  if (keeps_rates_) rates_.push_back({flows_[flow].task, BytesPerSecond(rate)});
   const Instant arrival = later(now, to_duration(Bytes(state.bytes_left) / BytesPerSecond(rate)));
   if (arrival == state.arrival) return;
   state.arrival = arrival;

@@ -21,7 +21,13 @@ class FlowNetwork {
     Instant at;
   };
 
-  explicit FlowNetwork(const TaskGraph& graph);
+  struct NewRate {
+    TaskId task;
+    BytesPerSecond rate;
+  };
+
+  /// `keeps_rates`: rates() is asked for.
+  explicit FlowNetwork(const TaskGraph& graph, bool keeps_rates = false);
 
   /// An event of a flow's task: the end of its latency, or an arrival that `settle` announced. True when the flow has
   /// arrived; false when it has just joined its links, or when the announcement has been replaced.
@@ -30,6 +36,9 @@ class FlowNetwork {
   /// Gives new rates to the flows concerned by those that joined or left since the last call, and returns the arrivals
   /// that changed; valid until the next call. To be called once an instant's events are done.
   std::span<const Arrival> settle(Instant now);
+
+  /// The rates that the last settle changed.
+  [[nodiscard]] std::span<const NewRate> rates() const { return rates_; }
 
  private:
   enum class Phase : std::uint8_t { kLatency, kMoving, kArrived };
@@ -61,6 +70,8 @@ class FlowNetwork {
   std::vector<LinkId> component_links_;  // scratch of settle
   std::vector<std::uint32_t> component_flows_;
   std::vector<Arrival> arrivals_;
+  bool keeps_rates_;
+  std::vector<NewRate> rates_;
 };
 
 }  // namespace foretoken::des

@@ -6,12 +6,14 @@
 
 namespace foretoken::des {
 
-/// Told of every start and end. Within one instant all ends come before the starts they allow.
+/// Told of every start and end, and of every new rate of a flow. Within one instant all ends come before the starts
+/// they allow, and rates after both. A flow moves from its first rate to its end.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_start(TaskId /*task*/, Instant /*at*/) {}
   virtual void on_end(TaskId /*task*/, Instant /*at*/) {}
+  virtual void on_rate(TaskId /*flow*/, BytesPerSecond /*rate*/, Instant /*at*/) {}
 };
 
 }  // namespace foretoken::des

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "sim/io/test_text.h"
 
@@ -58,6 +59,21 @@ TEST(ReadCluster, WithoutNvlinkTheNodeTalksOverPcie) {
   EXPECT_EQ(cluster.nvlink_fabric, "none");
   EXPECT_EQ(cluster.links.nvlink_per_gpu, BytesPerSecond(0));
   EXPECT_EQ(cluster.links.gpus, 8);
+}
+
+TEST(ReadCluster, ANodeWithoutNicsNeedsNoNetwork) {
+  const net::Cluster cluster = read(R"({"node": {"nics": null}, "fabric": null})");
+  EXPECT_EQ(cluster.links.nics, 0);
+  EXPECT_EQ(cluster.fabric_kind, "none");
+}
+
+TEST(ReadCluster, WhatHangsWhereIsReadAsStated) {
+  const net::Cluster cluster = read(R"({"node": {"gpus": 2, "nics": {"count": 1},
+      "nvlink": {"fabric": "bridge", "domain_gpus": 2, "cables": [[0, 1, 12]]},
+      "sockets": [{"gpus": [1]}, {"switches": [{"gpus": [0], "nics": [0]}]}]}})");
+  EXPECT_EQ(cluster.wiring.cables, (std::vector<net::NvlinkCables>{{0, 1, 12}}));
+  EXPECT_EQ(cluster.wiring.sockets, (std::vector<net::PcieTree>{{{1}, {}, {}}, {{}, {}, {{{0}, {0}, {}}}}}));
+  EXPECT_EQ(net::nearest_nics(cluster.wiring.sockets, 2), (std::vector<std::vector<int>>{{0}, {0}}));
 }
 
 struct WrongCluster {

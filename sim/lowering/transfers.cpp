@@ -12,7 +12,8 @@ namespace foretoken::lowering {
 
 Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
     : scenario_(scenario),
-      wires_(scenario.cluster, scenario.gpus, scenario.imperfections, {}, graph),
+      wires_(scenario.cluster, std::max(scenario.gpus, scenario.imperfections.cluster_gpus), scenario.imperfections, {},
+             graph),
       ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {}
 
 int Transfers::gpu_of(int stage, int rank) const {

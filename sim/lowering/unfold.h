@@ -49,8 +49,9 @@ struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
-  std::vector<int> slowest;    ///< by instance: the GPU that it waits for, -1: none; empty on even GPUs
-  std::vector<int> link_part;  ///< by link of the graph: which of the scenario's slow links it is, -1: none
+  std::vector<int> slowest;             ///< by instance: the GPU that it waits for, -1: none; empty on even GPUs
+  std::vector<int> link_part;           ///< by link of the graph: which of the scenario's slow links it is, -1: none
+  std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 
   /// The instance that stage rank `rank` takes part in.

@@ -74,6 +74,8 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
     link = graph_.add_link(BytesPerSecond(capacity_[id] * slow_.left[id]));
     parts_.resize(link->value + 1, -1);  // others may add links of their own
     parts_[link->value] = slow_.part[id];
+    ids_.resize(link->value + 1);
+    ids_[link->value] = id;
   }
   route.push_back(*link);
 }

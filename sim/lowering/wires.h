@@ -54,6 +54,8 @@ class Wires {
 
   /// By link of the graph: its place among the slow links of the scenario, -1: none of them.
   [[nodiscard]] const std::vector<int>& parts() const { return parts_; }
+  /// By link of the graph: its id in the cluster's fabric.
+  [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
   [[nodiscard]] int nics_near(int gpu) const { return router_.nics_near(gpu); }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
@@ -71,6 +73,7 @@ class Wires {
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
   std::vector<int> parts_;                        // by link of the graph
+  std::vector<std::uint32_t> ids_;                // by link of the graph
 };
 
 /// Channels of a communicator: one for each of the NICs near as many members as its smallest node has; a single one

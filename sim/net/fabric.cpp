@@ -172,6 +172,19 @@ std::vector<std::uint32_t> links_between(const Fabric& fabric, std::string_view 
   return links;
 }
 
+std::vector<std::string> link_names(const Fabric& fabric, std::span<const std::uint32_t> ids) {
+  Graph all;
+  fabric.copy_whole(all);
+  std::vector<std::string> names(ids.size());
+  for_each_edge(all, [&](auto edge) {
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (ids[i] == all[edge].id)
+        names[i] =
+            fmt::format("{} to {}", name_of(all[boost::source(edge, all)]), name_of(all[boost::target(edge, all)]));
+  });
+  return names;
+}
+
 std::string name_of(const Device& device) {
   const auto kind = [&] {
     switch (device.kind) {

@@ -3,6 +3,7 @@
 
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,9 @@ class Fabric {
 
 /// Ids of the links between two devices in both directions, by their names; empty when no cable joins them.
 [[nodiscard]] std::vector<std::uint32_t> links_between(const Fabric& fabric, std::string_view a, std::string_view b);
+
+/// "node 4 nic 2 to leaf 1", ...: what the links of the fabric join, in the order of `ids`.
+[[nodiscard]] std::vector<std::string> link_names(const Fabric& fabric, std::span<const std::uint32_t> ids);
 
 /// "gpu 3", "spine 0", ... as drawings and messages name a device.
 [[nodiscard]] std::string name_of(const Device& device);

@@ -1,7 +1,8 @@
 // Drawings of a cluster.
 //
 // Every kind of device has its layer. In a node the devices of a layer stand evenly spread over the node's width, GPUs
-// under their PCIe switch; network switches are spread over the whole drawing.
+// under their PCIe switch; network switches are spread over the whole drawing. Links between devices of one layer are
+// arcs: above network switches, below everything else, with room for the widest.
 #include "sim/report/fabric_svg.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ using net::DeviceKind;
 using net::Graph;
 using net::LinkKind;
 
-constexpr double kBox = 46, kGap = 10, kLayer = 74, kMargin = 24, kHead = 58;
+constexpr double kBox = 46, kGap = 10, kLayer = 74, kMargin = 24, kHead = 58, kHalfBox = 12;
 
 constexpr const char* kStyle =
     "<style>text{font:11px system-ui,sans-serif;fill:#222;text-anchor:middle}.t{font-weight:600;font-size:14px;"
@@ -90,11 +91,19 @@ struct Point {
   double x = 0, y = 0;
 };
 
+// How far an arc between two devices of a layer, `distance` apart, leaves it.
+double arc_height(LinkKind kind, double distance) {
+  return kind == LinkKind::kPcie ? std::min(34.0, 10 + 0.06 * distance) : std::min(96.0, 14 + 0.16 * distance);
+}
+
 class Drawing {
  public:
   explicit Drawing(const net::Fabric& fabric) : fabric_(fabric) {
     fabric.copy_whole(graph_);
+    for (const net::Link& link : fabric.links())
+      fastest_[link.kind] = std::max(fastest_[link.kind], link.capacity.value());
     place();
+    leave_room_for_arcs();
   }
   [[nodiscard]] std::string svg(std::string_view title) const;
 
@@ -103,6 +112,20 @@ class Drawing {
   [[nodiscard]] double node_width() const {
     return static_cast<double>(std::max(fabric_.node().gpus, fabric_.node().nics)) * (kBox + kGap) + kGap;
   }
+  [[nodiscard]] bool is_arc(DeviceId a, DeviceId b) const {
+    return layer_of(graph_[a].kind) == layer_of(graph_[b].kind);
+  }
+  [[nodiscard]] double line_width(LinkKind kind, BytesPerSecond rate) const {
+    const double widest = kind == LinkKind::kPcie ? 1.2 : 2.4;
+    return 0.8 + widest * std::sqrt(rate.value() / fastest_.at(kind));
+  }
+  [[nodiscard]] double width_of(DeviceKind kind) const {
+    return kind == DeviceKind::kNvSwitch ? node_width() - 2 * kGap
+           : kind == DeviceKind::kHost   ? 1.8 * kBox
+           : kind == DeviceKind::kRouter ? kBox + 0.8 * kGap
+                                         : kBox;
+  }
+  void leave_room_for_arcs();
   void put_nodes(std::string& out) const;
   void put_links(std::string& out) const;
   void put_devices(std::string& out) const;
@@ -112,7 +135,9 @@ class Drawing {
   Graph graph_;
   std::vector<Point> at_;
   std::vector<int> used_layers_;  // in order, without gaps
+  std::map<LinkKind, double> fastest_;
   double width_ = 0, height_ = 0;
+  double above_ = 0, below_ = 0;  // room for arcs over the first layer and under the last
 };
 
 void Drawing::place() {
@@ -140,9 +165,23 @@ void Drawing::place() {
     }
 }
 
+void Drawing::leave_room_for_arcs() {
+  net::for_each_edge(graph_, [&](auto edge) {
+    const DeviceId a = boost::source(edge, graph_), b = boost::target(edge, graph_);
+    if (!is_arc(a, b)) return;
+    const double height = arc_height(graph_[edge].kind, std::abs(at_[a].x - at_[b].x));
+    if (graph_[a].node < 0)
+      above_ = std::max(above_, height);
+    else if (layer_of(graph_[a].kind) == used_layers_.back())
+      below_ = std::max(below_, height);
+  });
+  for (Point& at : at_) at.y += above_;
+  height_ += above_ + below_;
+}
+
 void Drawing::put_nodes(std::string& out) const {
   const auto nic_row = std::find_if(used_layers_.begin(), used_layers_.end(), [](int layer) { return layer >= 3; });
-  const double top = kHead + static_cast<double>(nic_row - used_layers_.begin()) * kLayer + 8;
+  const double top = above_ + kHead + static_cast<double>(nic_row - used_layers_.begin()) * kLayer + 8;
   const double node = node_width();
   const double first = (width_ - (fabric_.nodes() * (node + kGap) - kGap)) / 2;
   for (int n = 0; n < fabric_.nodes(); ++n) {
@@ -158,29 +197,36 @@ void Drawing::put_links(std::string& out) const {
   net::for_each_edge(graph_, [&](auto edge) {
     const DeviceId a = boost::source(edge, graph_), b = boost::target(edge, graph_);
     if (a > b) return;  // a cable is drawn once
-    const double gb = graph_[edge].capacity.value() / 1e9;
-    const Point &p = at_[a], &q = at_[b];
-    const double bend = p.y == q.y ? 24 + 0.12 * std::abs(p.x - q.x) : 0;  // neighbours in a layer: an arc below
+    const auto& [id, kind, capacity, latency] = graph_[edge];
+    Point p = at_[a], q = at_[b];
+    if (graph_[b].kind == DeviceKind::kNvSwitch) q.x = p.x;  // as wide as its node
+    double bend = 0;                                         // of a cubic curve, which reaches three quarters of it
+    if (is_arc(a, b)) {
+      const double side = graph_[a].node < 0 ? -1 : 1;
+      bend = side * arc_height(kind, std::abs(p.x - q.x)) / 0.75;
+      p.y += side * kHalfBox;
+      q.y += side * kHalfBox;
+    }
     out += fmt::format(
-        "<path class=\"{}\" fill=\"none\" stroke-opacity=\".75\" stroke-width=\"{:.1f}\" d=\"M{:.1f} {:.1f}Q{:.1f} "
-        "{:.1f} {:.1f} {:.1f}\"><title>{} to {}: {} GB/s each way</title></path>\n",
-        class_of(graph_[edge].kind), 0.8 + 0.8 * std::log10(1 + gb), p.x, p.y, (p.x + q.x) / 2, (p.y + q.y) / 2 + bend,
-        q.x, q.y, net::name_of(graph_[a]), net::name_of(graph_[b]), plain(gb));
+        "<path class=\"{}\" fill=\"none\" stroke-opacity=\".75\" stroke-width=\"{:.1f}\" d=\"M{:.1f} {:.1f}{}"
+        "{:.1f} {:.1f}\"><title>{} to {}: {} GB/s each way</title></path>\n",
+        class_of(kind), line_width(kind, capacity), p.x, p.y,
+        bend == 0 ? "L" : fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} ", p.x, p.y + bend, q.x, q.y + bend), q.x, q.y,
+        net::name_of(graph_[a]), net::name_of(graph_[b]), plain(capacity.value() / 1e9));
   });
 }
 
 void Drawing::put_devices(std::string& out) const {
   for (DeviceId v = 0; v < at_.size(); ++v) {
     const Device& device = graph_[v];
-    const bool wide = device.kind == DeviceKind::kNvSwitch || device.kind == DeviceKind::kHost;
-    const double w = wide ? 1.8 * kBox : kBox;
+    const double w = width_of(device.kind);
     const char* look = device.kind == DeviceKind::kGpu                           ? " gpu"
                        : device.node < 0 || device.kind == DeviceKind::kNvSwitch ? " switch"
                                                                                  : "";
     out += fmt::format(
         "<rect class=\"box{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"24\" rx=\"5\"/>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-        look, at_[v].x - w / 2, at_[v].y - 12, w, at_[v].x, at_[v].y + 4, short_name(device));
+        look, at_[v].x - w / 2, at_[v].y - kHalfBox, w, at_[v].x, at_[v].y + 4, short_name(device));
   }
 }
 
@@ -197,7 +243,7 @@ void Drawing::put_legend(std::string& out) const {
     out += fmt::format(
         "<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"M{:.0f} 42h22\"/><text class=\"k\" x=\"{:.0f}\" "
         "y=\"46\">{}</text>\n",
-        class_of(what.first), 0.8 + 0.8 * std::log10(1 + what.second), x, x + 28, label);
+        class_of(what.first), line_width(what.first, gigabytes_per_second(what.second)), x, x + 28, label);
     x += 48 + 6.4 * static_cast<double>(label.size());
   }
 }

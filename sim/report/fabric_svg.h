@@ -9,7 +9,7 @@
 namespace foretoken::report {
 
 /// The fabric as an SVG of layers: core, spine and leaf switches above, nodes with NICs, PCIe switches, GPUs and NVLink
-/// below. A link's width grows with the logarithm of its rate; rates stand in the legend.
+/// below. A link's width grows with the root of its rate beside the fastest of its kind; rates stand in the legend.
 [[nodiscard]] std::string fabric_svg(const net::Fabric& fabric, std::string_view title);
 
 /// The same as a GraphViz graph (`dot -Tsvg`), one edge for both directions of a cable.

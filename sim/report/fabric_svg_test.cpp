@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <vector>
 
 #include "sim/cost/test_clusters.h"
 
@@ -39,6 +40,33 @@ TEST(FabricSvg, EveryGpuOfEveryNodeIsDrawn) {
   const std::string svg = fabric_svg(two_nodes(), "two nodes");
   EXPECT_EQ(count(svg, ">GPU 0<"), 2);
   EXPECT_EQ(count(svg, ">GPU 7<"), 2);
+}
+
+// y where paths of a class begin.
+std::vector<double> begins(const std::string& svg, const std::string& of) {
+  std::vector<double> at;
+  for (std::size_t i = svg.find("class=\"" + of + "\" fill"); i != std::string::npos;
+       i = svg.find("class=\"" + of + "\" fill", i + 1)) {
+    const std::size_t m = svg.find("d=\"M", i);
+    at.push_back(std::stod(svg.substr(svg.find(' ', m) + 1)));
+  }
+  return at;
+}
+
+double height_of(const std::string& svg) { return std::stod(svg.substr(svg.find("height=\"") + 8)); }
+
+TEST(FabricSvg, ArcsHaveRoomAboveRoutersAndBelowGpus) {
+  net::Cluster cluster;
+  cluster.gpus_per_node = 8;
+  cluster.nvlink_fabric = "hybrid-cube-mesh";
+  cluster.links = cost::dgx_a100();
+  cluster.fabric_kind = "dragonfly";
+  cluster.switch_radix = 8;
+  const std::string svg = fabric_svg(net::Fabric(cluster, 3), "arcs");
+  EXPECT_EQ(count(svg, "class=\"nvlink\" fill"), 3 * 16) << "a cable between two GPUs is drawn once";
+  const double height = height_of(svg);
+  for (const double y : begins(svg, "nvlink")) EXPECT_LT(y + 0.16 * 4 * 56, height);
+  for (const double y : begins(svg, "network")) EXPECT_GT(y, 58);
 }
 
 }  // namespace
