@@ -94,7 +94,10 @@ class Unfolder {
       for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
       const Duration folded = folded_.duration(task);
       const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members_);
-      if (speeds_.uneven()) unfolded_.slowest.push_back(slowest);
+      if (speeds_.uneven()) {
+        unfolded_.slowest.push_back(slowest);
+        unfolded_.stretch.push_back(duration - folded);
+      }
       std::span<const Transfer> transfers;
       if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members_);
       unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
@@ -205,15 +208,11 @@ des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunRes
   return seen;
 }
 
-std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded, const LoweredStep& step) {
+std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
   std::vector<Duration> stretch;
-  if (unfolded.slowest.empty()) return stretch;
-  const des::TaskGraph& folded = step.workload.graph;
-  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
-    const Instance& instance = unfolded.instance({task}, rank);
-    const bool computes = instance.begin == instance.end && unfolded.graph.kind(instance.begin) != TaskKind::kFlow;
-    stretch.push_back(computes ? unfolded.graph.duration(instance.begin) - folded.duration({task}) : Duration{});
-  }
+  if (unfolded.stretch.empty()) return stretch;
+  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
+    stretch.push_back(unfolded.stretch[unfolded.instance_at({task}, rank)]);
   return stretch;
 }
 
