@@ -231,6 +231,43 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
               16);
 }
 
+// All that layers communicate in one micro-batch of stage 0.
+double tensor_comm_ps(const Simulation& simulation) {
+  const auto& passes = *simulation.step.passes;
+  return static_cast<double>(passes.timing(0, 0, Phase::kForward).tensor_comm.ps +
+                             passes.timing(0, 0, Phase::kBackward).tensor_comm.ps);
+}
+
+TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
+  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 16},
+      "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
+  const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
+  for (const auto fidelity : {lowering::Fidelity::kStage, lowering::Fidelity::kKernel}) {
+    const Simulation folded = simulate(job(text), fidelity);
+    const Simulation even = simulate(job(text), HowToRun{.fidelity = fidelity, .unfolded = true});
+    const Simulation uneven = simulate(job(text + slow), HowToRun{.fidelity = fidelity, .unfolded = true});
+    const double took = tensor_comm_ps(even);
+    ASSERT_GT(took, 0);
+    EXPECT_NEAR(static_cast<double>(even.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * took);
+    // Every all-reduce is as long as its slowest channel takes.
+    EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), took, 1e-6 * took);
+  }
+}
+
+TEST(Imperfections, APlacementThatTearsTensorGroupsPutsThemOnTheNetwork) {
+  const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 2, "data": 8},
+      "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
+  const std::string torn =
+      R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
+  const Simulation usual = simulate(job(text), HowToRun{.unfolded = true});
+  const Simulation apart = simulate(job(text + torn));
+  const NodeLinks& links = usual.scenario.cluster.links;
+  const double took = tensor_comm_ps(usual);
+  // The same bytes through one NIC instead of NVLink.
+  EXPECT_NEAR(static_cast<double>(apart.run.makespan.ps - usual.run.makespan.ps),
+              (links.nvlink_per_gpu / links.nic - 1) * took, 1e-6 * took);
+}
+
 TEST(Imperfections, PlacementMovesRanksBetweenNodes) {
   const auto text = [](const char* placement) {
     return on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},

@@ -37,8 +37,7 @@ Ran run_step(const lowering::LoweredStep& step, const Scenario& scenario, const 
   const lowering::UnfoldedStep every = lowering::unfold(step, scenario, *how.traffic);
   const des::RunResult run = run_to_the_end(every.graph, lowering::names_of(step, every));
   const int rank = lowering::last_rank(every, run);
-  return {lowering::seen_by(rank, every, run), lowering::stretch_seen_by(rank, every, step),
-          observe::waits_of(every, run)};
+  return {lowering::seen_by(rank, every, run), lowering::stretch_seen_by(rank, every), observe::waits_of(every, run)};
 }
 
 }  // namespace

@@ -80,6 +80,10 @@ TEST(Unfold, HoldsKernelByKernel) {
     const Simulation unfolded =
         simulate(scenario, HowToRun{.fidelity = kernel, .unfolded = true, .traffic = lowering::Traffic::kAnalytic});
     EXPECT_TRUE(folded.run.end == unfolded.run.end);
+    const Simulation flows = simulate(scenario, HowToRun{.fidelity = kernel, .unfolded = true});
+    const double ratio = static_cast<double>(flows.run.makespan.ps) / static_cast<double>(folded.run.makespan.ps);
+    EXPECT_GE(ratio, 0.99);
+    EXPECT_LE(ratio, scenario.overlap.grad_reduce && scenario.parallelism.pipeline > 1 ? 1.03 : 1.01);
   }
 }
 

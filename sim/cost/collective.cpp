@@ -9,6 +9,7 @@
 #include "sim/cost/costs.h"
 #include "sim/cost/network_share.h"
 #include "sim/cost/smooth_law.h"
+#include "sim/cost/unseen.h"
 
 namespace foretoken::cost {
 namespace {
@@ -166,6 +167,13 @@ Seconds across_nodes(const CollectiveShape& shape, const Fabric& fabric) {
   return (1 - weight) * base + weight * next;
 }
 
+/// Whether nobody measured what the profile says of a group's collective.
+bool unseen_place(const CollectiveShape& shape, const InsideNodeLaw& inside, const AcrossNodesLaw& across) {
+  if (shape.group.nodes > 1) return unseen(shape.kind, across_curve(across, shape.kind).evidence.provenance);
+  const Bracket b = bracket(inside, shape.kind, shape.group.ranks);
+  return unseen(shape.kind, b.below->evidence.provenance) || unseen(shape.kind, b.above->evidence.provenance);
+}
+
 }  // namespace
 
 Bytes ring_bytes(const CollectiveShape& shape) {
@@ -192,6 +200,8 @@ Bytes ring_bytes(const CollectiveShape& shape) {
 ///   across nodes: B = efficiency x share of the NICs, at most the rate inside a node; latency grows with log2(nodes);
 ///                 a correction for each measured number of nodes
 ///
+///   where nobody measured (unseen.h): NCCL's choice (nccl_law.h), if the profile has it
+///
 /// Source: public nccl-tests tables, see the profile; traffic factors from nccl-tests, doc/PERFORMANCE.md.
 /// Holds for: no other traffic than `groups_per_node` equal groups, equal ranks on every node.
 /// Error: the residuals of each curve in the profile; docs/models/costs.md.
@@ -205,6 +215,8 @@ Seconds collective_time(const CollectiveShape& shape, const NodeLinks& links, co
   const bool nvlink = links.nvlink_per_gpu.value() > 0;
   const InsideNodeLaw& inside = nvlink ? profile.nvlink : profile.pcie;
   const BytesPerSecond link = nvlink ? links.nvlink_per_gpu : links.pcie_per_gpu;
+  if (profile.nccl && nvlink && unseen_place(shape, inside, profile.network))
+    return nccl_time(shape, links, *profile.nccl);
   if (group.nodes > 1) return across_nodes(shape, {links, inside, link, profile.network});
   expects(link.value() > 0, "a group inside a node has links");
   return inside_node(shape, inside, link);

@@ -204,6 +204,13 @@ double time_us(const NcclOption& option, double bytes, CollectiveKind kind, int 
 
 }  // namespace
 
+std::optional<NcclArchitecture> nccl_architecture_named(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames = {"volta", "ampere", "hopper", "blackwell"};
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<NcclArchitecture>(found - kNames.begin());
+}
+
 std::string_view name_of(NcclAlgorithm algorithm) {
   constexpr std::array<std::string_view, 5> kNames = {"Tree", "Ring", "NVLS", "NVLSTree", "PAT"};
   return kNames[static_cast<std::size_t>(algorithm)];

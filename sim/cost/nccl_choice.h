@@ -17,6 +17,8 @@ namespace foretoken::cost {
 enum class NcclAlgorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat };
 enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
 enum class NcclArchitecture : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+/// As topologies/gpus names it: "volta", "ampere", "hopper", "blackwell".
+[[nodiscard]] std::optional<NcclArchitecture> nccl_architecture_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(NcclAlgorithm algorithm);  ///< as NCCL_ALGO spells it
 [[nodiscard]] std::string_view name_of(NcclProtocol protocol);    ///< as NCCL_PROTO spells it
 

@@ -1,6 +1,5 @@
 // What NCCL finds on a node before it tunes: channels and their rates.
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "sim/base/check.h"

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.h"
 #include "sim/cost/attention.h"
+#include "sim/cost/unseen.h"
 
 namespace foretoken::cost {
 namespace {
@@ -15,6 +16,15 @@ template <class Laws>
 Part part(const char* name, const Laws& laws, std::string_view measured_by) {
   Part result{.name = name, .evidence = {}, .measured_by = measured_by};
   for (const auto& law : laws) result.evidence.push_back(law.evidence);
+  return result;
+}
+
+// Curves that a prediction reads: not those that NCCL's choice stands in for.
+template <class Curves>
+Part collectives(const char* name, const Curves& curves, const Profile& profile) {
+  Part result{.name = name, .evidence = {}, .measured_by = "collectives"};
+  for (const auto& curve : curves)
+    if (!profile.nccl || !unseen(curve.kind, curve.evidence.provenance)) result.evidence.push_back(curve.evidence);
   return result;
 }
 
@@ -56,9 +66,9 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
     parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}, "gemm"});
   if (uses.fused_attention) parts.push_back(attention_part(profile.attention, uses.head_dim));
   parts.push_back({"memory-bound", {profile.memory_bound.evidence}, "kernels"});
-  if (uses.nvlink) parts.push_back(part("collectives over NVLink", profile.nvlink.curves, "collectives"));
+  if (uses.nvlink) parts.push_back(collectives("collectives over NVLink", profile.nvlink.curves, profile));
   if (uses.pcie) parts.push_back(part("collectives over PCIe", profile.pcie.curves, "collectives"));
-  if (uses.network) parts.push_back(part("collectives across nodes", profile.network.curves, "collectives"));
+  if (uses.network) parts.push_back(collectives("collectives across nodes", profile.network.curves, profile));
   const PointToPointLaw& messages = profile.point_to_point;
   if (uses.messages_inside && uses.nvlink)
     parts.push_back({"messages over NVLink", {messages.nvlink.evidence}, "collectives"});

@@ -10,6 +10,7 @@
 #include "sim/base/units.h"
 #include "sim/cost/evidence.h"
 #include "sim/cost/gemm_law.h"
+#include "sim/cost/nccl_law.h"
 
 namespace foretoken::cost {
 
@@ -130,6 +131,8 @@ struct Profile {
   InsideNodeLaw pcie{};    ///< collectives among GPUs of one node without NVLink
   AcrossNodesLaw network{};
   PointToPointLaw point_to_point{};
+  /// Stands in for collectives of GPUs with NVLink that nobody measured (unseen.h); none: their curves as they are.
+  std::optional<NcclSystem> nccl{};
   std::optional<HostLaw> host{};
 };
 

@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "sim/cost/unseen.h"
 #include "sim/io/data_path.h"
 #include "sim/io/document.h"
 #include "sim/io/read_cluster.h"
 #include "sim/io/read_collectives.h"
 #include "sim/io/read_imperfections.h"
 #include "sim/io/read_model.h"
+#include "sim/io/read_nccl.h"
 #include "sim/io/read_profile.h"
 #include "sim/io/read_runtime.h"
 #include "sim/io/scenario_parts.h"
@@ -43,20 +45,41 @@ void read_model_part(const Node& root, Scenario& scenario) {
   if (document) scenario.model = read_model(document->root(root.findings()), document->name);
 }
 
-/// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's.
-void read_measured_part(const Node& cluster, Scenario& scenario) {
-  if (!cluster.has("measured_collectives")) return;
+/// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's. Whether
+/// they did.
+bool read_measured_part(const Node& cluster, Scenario& scenario) {
+  if (!cluster.has("measured_collectives")) return false;
   const auto document = open_reference(cluster.child("measured_collectives"), kMeasuredCollectives);
-  if (!document) return;
+  if (!document) return false;
   const cost::MeasuredCollectives measured = read_measured_collectives(document->root(cluster.findings()));
   const std::string& architecture = scenario.cluster.gpu.architecture;
   if (measured.architecture != architecture) {  // a cluster with another GPU than the file that it is based on
     scenario.assumptions.push_back(fmt::format("collectives measured on {} are not used: its GPUs are {}, these {}",
                                                measured.name, measured.architecture, architecture));
-    return;
+    return false;
   }
   scenario.profile = cost::with_measured(std::move(scenario.profile), measured);
   scenario.assumptions.push_back(fmt::format("collectives measured on {}: {}", measured.name, measured.source));
+  return true;
+}
+
+/// On a system that nobody measured, NCCL's choice stands in for curves of other GPUs and other collectives.
+void stand_in_for_unseen(Scenario& scenario) {
+  const net::Cluster& machine = scenario.cluster;
+  const auto architecture = cost::nccl_architecture_named(machine.gpu.architecture);
+  if (machine.nvlink_fabric != "nvswitch" || !architecture) return;
+  std::set<std::string_view> places;
+  const auto look_at = [&](const auto& curves, bool inside) {
+    for (const auto& curve : curves)
+      if (cost::unseen(curve.kind, curve.evidence.provenance)) places.insert(inside ? "inside nodes" : "across nodes");
+  };
+  look_at(scenario.profile.nvlink.curves, true);
+  look_at(scenario.profile.network.curves, false);
+  if (places.empty()) return;
+  scenario.profile.nccl = cost::NcclSystem{*architecture, read_nccl_tuning("")};
+  scenario.assumptions.push_back(
+      fmt::format("collectives {} that no table shows for these GPUs: NCCL {}'s choice over the cluster's links",
+                  fmt::join(places, " and "), scenario.profile.nccl->tuning.version));
 }
 
 std::optional<Document> read_cluster_part(const Node& root, Scenario& scenario) {
@@ -124,7 +147,7 @@ Scenario read_parts(const Node& root, const std::string& document_name, Sound& s
   sound.cluster = is_sound(findings, [&] { cluster = read_cluster_part(root, scenario); });
   sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
   sound.profile = is_sound(findings, [&] { read_profile_part(root, sound.cluster, scenario); }) && sound.cluster;
-  if (cluster && sound.profile) read_measured_part(cluster->root(findings), scenario);
+  if (cluster && sound.profile && !read_measured_part(cluster->root(findings), scenario)) stand_in_for_unseen(scenario);
   read_runtime_part(root, scenario);
   sound.parallelism = is_sound(findings, [&] { read_parallelism(root, scenario); });
   sound.batch = is_sound(findings, [&] { read_batch(root, scenario); });

@@ -11,6 +11,7 @@
 
 #include "sim/io/data_path.h"
 #include "sim/io/precision_recipe.h"
+#include "sim/io/read_nccl.h"
 #include "sim/io/test_text.h"
 
 namespace foretoken::io {
@@ -161,6 +162,25 @@ TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {
   const Scenario other = of(R"({"base": "aws-p5", "gpu": "a100-sxm4-80gb"})");
   EXPECT_THAT(other.assumptions,
               Contains("collectives measured on aws-p5 are not used: its GPUs are hopper, these ampere"));
+}
+
+TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
+  const auto of = [](const char* cluster) {
+    return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
+                    "cluster": )" +
+                std::string(cluster) + "}");
+  };
+  const std::string newest = read_nccl_tuning("").version;
+  const Scenario plain = of(R"("dgx-b200-ndr")");
+  ASSERT_TRUE(plain.profile.nccl);
+  EXPECT_EQ(plain.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
+  EXPECT_THAT(plain.assumptions, Contains("collectives across nodes that no table shows for these GPUs: NCCL " +
+                                          newest + "'s choice over the cluster's links"));
+  EXPECT_THAT(of(R"("dgx-2-v100-32gb-edr")").assumptions,
+              Contains(HasSubstr("collectives across nodes and inside nodes that no table shows")));
+  EXPECT_FALSE(of(R"("aws-p5")").profile.nccl) << "a system that was measured";
+  EXPECT_TRUE(of(R"({"base": "aws-p5", "measured_collectives": null})").profile.nccl);
+  EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")").profile.nccl) << "no NVLink switch";
 }
 
 TEST(ReadScenario, RecipesOfThePublishedRuntimes) {

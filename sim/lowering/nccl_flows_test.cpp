@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/cost/nccl_law.h"
 #include "sim/des/engine.h"
 
 namespace foretoken::lowering {
@@ -132,6 +133,29 @@ TEST(NcclFlows, CollectivesShareLinks) {
     return des::to_seconds(des::run(graph).makespan - des::Instant{}).value();
   };
   EXPECT_NEAR(seconds(2), 2 * seconds(1), 1e-9);
+}
+
+// The closed form of cost/nccl_law.h and the flows, each the other's oracle.
+TEST(NcclFlows, AloneTakeTheClosedForm) {
+  for (const NcclArchitecture architecture :
+       {NcclArchitecture::kAmpere, NcclArchitecture::kHopper, NcclArchitecture::kBlackwell}) {
+    net::Cluster cluster = cluster_of(architecture);
+    cluster.gpus_per_node = cluster.links.gpus = cluster.links.nics = 8;
+    for (const auto algorithm : {NcclAlgorithm::kRing, NcclAlgorithm::kTree, NcclAlgorithm::kNvls})
+      for (const int nodes : {1, 2, 3, 4, 7, 8})
+        for (const int local : {1, 2, 4, 8}) {
+          const bool in_switch = algorithm == NcclAlgorithm::kNvls;
+          if (nodes * local < 2 || (in_switch && (architecture == NcclArchitecture::kAmpere || local < 4))) continue;
+          const auto named = in_switch && nodes > 1 ? NcclAlgorithm::kNvlsTree : algorithm;
+          Nccl nccl = nccl_of(architecture, named);
+          const cost::NcclSystem system{architecture, nccl.tuning};
+          const GroupShape group{.ranks = nodes * local, .nodes = nodes, .ranks_per_node = local};
+          const CollectiveShape shape{CollectiveKind::kAllReduce, Bytes(kPayload), group};
+          SCOPED_TRACE(testing::Message() << name_of(named) << " " << nodes << " x " << local);
+          const double flows = nccl_flow_time(shape.kind, shape.payload, local, nodes, cluster, nccl).value();
+          EXPECT_NEAR(flows, cost::nccl_time(shape, cluster.links, system, nccl.settings).value(), 1e-6 * flows);
+        }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// Messages and data-parallel collectives as flows.
+// Messages and collectives as flows.
 #include "sim/lowering/transfers.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "sim/cost/costs.h"
 #include "sim/cost/network_share.h"
@@ -20,20 +22,93 @@ int Transfers::gpu_of(int stage, int rank) const {
   return scenario_.imperfections.gpu_of(stage * ranks_a_stage_ + rank);
 }
 
-std::optional<Transfer> Transfers::transfer_of(const Meaning& meaning, des::Duration duration,
-                                               std::span<const int> members) {
-  const bool message = meaning.kind == TaskMeaning::kSendForward || meaning.kind == TaskMeaning::kSendBackward;
-  const bool replicas = meaning.kind == TaskMeaning::kGradReduce || meaning.kind == TaskMeaning::kParamGather;
-  const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie;
-  if (!message && !tie && !(replicas && members.size() > 1)) return std::nullopt;
-  const std::tuple key{meaning.kind, static_cast<int>(meaning.stage), members.front(), duration.ps};
-  auto found = kept_.find(key);
-  if (found == kept_.end())
-    found = kept_
-                .emplace(key, message ? this->message(meaning, members.front())
-                                      : this->collective(meaning, duration, members))
-                .first;
-  return Transfer{found->second.latency, &found->second.legs};
+// A group that its placement tears from one node sends over the network what it would have sent inside.
+BytesPerSecond Transfers::node_rate(const GroupShape& group) const {
+  const NodeLinks& links = scenario_.cluster.links;
+  if (group.nodes > 1) return cost::network_share(links, group.ranks_per_node, group.groups_per_node);
+  return links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu;
+}
+
+std::span<const Transfer> Transfers::transfers_of(const Meaning& meaning, des::Duration duration,
+                                                  des::Duration stretched, const Passes& passes,
+                                                  std::span<const int> members) {
+  found_.clear();
+  switch (meaning.kind) {
+    case TaskMeaning::kForward:
+    case TaskMeaning::kBackward:
+      of_pass(meaning, duration, stretched, passes, members);
+      break;
+    case TaskMeaning::kNormReduce:
+      found_.push_back({{}, &in_groups(meaning, /*context=*/false, duration, members)});
+      break;
+    case TaskMeaning::kGradReduce:
+    case TaskMeaning::kParamGather:
+      if (members.size() == 1) break;
+      [[fallthrough]];
+    case TaskMeaning::kSendForward:
+    case TaskMeaning::kSendBackward:
+    case TaskMeaning::kEmbeddingTie: {
+      const bool message = meaning.kind == TaskMeaning::kSendForward || meaning.kind == TaskMeaning::kSendBackward;
+      const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), duration.ps, false};
+      auto found = kept_.find(key);
+      if (found == kept_.end())
+        found = kept_
+                    .emplace(key, message ? this->message(meaning, members.front())
+                                          : this->collective(meaning, duration, members))
+                    .first;
+      found_.push_back({found->second.latency, &found->second.legs});
+      break;
+    }
+    default:
+      break;
+  }
+  return found_;
+}
+
+// A kernel is one collective. A pass computes first, and then does all its exposed communication at once: what it adds
+// to the pass, and for how long in all it shares links with others, is the same.
+void Transfers::of_pass(const Meaning& meaning, des::Duration duration, des::Duration stretched, const Passes& passes,
+                        std::span<const int> members) {
+  if (meaning.op != nullptr) {
+    if (meaning.op->stream == OpStream::kCompute || members.size() == 1) return;
+    found_.push_back({{}, &in_groups(meaning, meaning.op->stream == OpStream::kContextComm, duration, members)});
+    return;
+  }
+  const auto phase = meaning.kind == TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
+  const PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
+  const auto part = [&](des::Duration exposed) {
+    return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
+                                      static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};
+  };
+  const des::Duration tensor = part(timing.tensor_comm), context = part(timing.context_comm);
+  const des::Duration rest = stretched - tensor - context;
+  if (tensor.ps > 0) found_.push_back({rest, &in_groups(meaning, /*context=*/false, tensor, members)});
+  if (context.ps > 0)
+    found_.push_back({tensor.ps > 0 ? des::Duration{} : rest, &in_groups(meaning, /*context=*/true, context, members)});
+}
+
+const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool context, des::Duration moving,
+                                             std::span<const int> members) {
+  const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, context};
+  const auto found = kept_.find(key);
+  if (found != kept_.end()) return found->second.legs;
+  const NodeLinks& links = scenario_.cluster.links;
+  const GroupShape shape = context ? net::context_group(scenario_.degrees(), links.gpus)
+                                   : net::tensor_group(scenario_.degrees(), links.gpus);
+  // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
+  // round for context groups.
+  const int tensor = scenario_.parallelism.tensor, block = tensor * scenario_.parallelism.context;
+  std::map<int, std::vector<int>> groups;
+  for (const int member : members)
+    groups[context ? member / block * tensor + member % tensor : member / tensor].push_back(
+        gpu_of(meaning.stage, member));
+  Kept kept;
+  for (auto& [name, gpus] : groups) {
+    std::sort(gpus.begin(), gpus.end());
+    for (Leg& leg : wires_.pipelined_ring(gpus, des::to_seconds(moving), node_rate(shape)))
+      kept.legs.push_back(std::move(leg));
+  }
+  return kept_.emplace(key, std::move(kept)).first->second.legs;
 }
 
 Transfers::Kept Transfers::message(const Meaning& meaning, int rank) {
@@ -69,9 +144,7 @@ Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration dura
     if (tie) gpus.push_back(gpu_of(scenario_.parallelism.pipeline - 1, member));
   }
   std::sort(gpus.begin(), gpus.end());
-  const BytesPerSecond share =
-      group.nodes > 1 ? cost::network_share(links, group.ranks_per_node, group.groups_per_node) : BytesPerSecond(0);
-  return {duration_of(latency), wires_.ring(gpus, whole - latency, share)};
+  return {duration_of(latency), wires_.ring(gpus, whole - latency, node_rate(group))};
 }
 
 }  // namespace foretoken::lowering

@@ -1,4 +1,4 @@
-// Messages and data-parallel collectives of an unfolded step as flows over the cluster's links.
+// What an unfolded step moves, as flows over the cluster's links: messages, and collectives of every kind of group.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@
 
 namespace foretoken::lowering {
 
-/// A latency, then flows that start together. `legs` stays valid as long as its Transfers.
+/// A time without flows, then flows that start together. `legs` stays valid as long as its Transfers.
 struct Transfer {
-  des::Duration latency;
+  des::Duration before;
   const std::vector<Leg>* legs;
 };
 
@@ -22,10 +22,12 @@ class Transfers {
  public:
   Transfers(const Scenario& scenario, des::TaskGraph& graph);
 
-  /// What the task `meaning`, lasting `duration` as one cost, moves when stage ranks `members` carry it out; nothing
-  /// for tasks that move no bytes between pipeline stages or replicas.
-  [[nodiscard]] std::optional<Transfer> transfer_of(const Meaning& meaning, des::Duration duration,
-                                                    std::span<const int> members);
+  /// What the task `meaning` moves, one transfer after another, when stage ranks `members` carry it out; nothing for
+  /// tasks that move no bytes. As one cost it lasts `duration`, `stretched` with its slowest member. Valid until the
+  /// next call.
+  [[nodiscard]] std::span<const Transfer> transfers_of(const Meaning& meaning, des::Duration duration,
+                                                       des::Duration stretched, const Passes& passes,
+                                                       std::span<const int> members);
 
   /// As Wires::parts().
   [[nodiscard]] const std::vector<int>& link_parts() const { return wires_.parts(); }
@@ -37,14 +39,23 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
+  using Key = std::tuple<TaskMeaning, int, int, std::int64_t, bool>;  // kind, stage, first member, duration, context
+  void of_pass(const Meaning& meaning, des::Duration duration, des::Duration stretched, const Passes& passes,
+               std::span<const int> members);
+  /// Flows of the tensor-parallel groups among `members`, or of the context-parallel ones.
+  [[nodiscard]] const std::vector<Leg>& in_groups(const Meaning& meaning, bool context, des::Duration moving,
+                                                  std::span<const int> members);
   [[nodiscard]] Kept message(const Meaning& meaning, int rank);
   [[nodiscard]] Kept collective(const Meaning& meaning, des::Duration duration, std::span<const int> members);
+  /// Bytes per second of a node's links for one such group, when its cost was taken.
+  [[nodiscard]] BytesPerSecond node_rate(const GroupShape& group) const;
   [[nodiscard]] int gpu_of(int stage, int rank) const;
 
   const Scenario& scenario_;
   Wires wires_;
   int ranks_a_stage_;
-  std::map<std::tuple<TaskMeaning, int, int, std::int64_t>, Kept> kept_;  // kind, stage, first member, duration
+  std::map<Key, Kept> kept_;
+  std::vector<Transfer> found_;
 };
 
 }  // namespace foretoken::lowering

@@ -93,11 +93,15 @@ class Unfolder {
       for (const StreamId stream : folded_.members(task))
         for_each_member(spread, rank, ranks_, [&](int member) { streams_.push_back(stream_of(stream, member)); });
       for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
-      const auto [duration, slowest] = speeds_.paced(folded_.duration(task), meaning, *step_.passes, members_);
-      if (speeds_.uneven()) unfolded_.slowest.push_back(slowest);
-      std::optional<Transfer> transfer;
-      if (flows_) transfer = flows_->transfer_of(meaning, duration, members_);
-      unfolded_.instances.push_back(transfer ? move(*transfer) : hold(duration));
+      const Duration folded = folded_.duration(task);
+      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members_);
+      if (speeds_.uneven()) {
+        unfolded_.slowest.push_back(slowest);
+        unfolded_.stretch.push_back(duration - folded);
+      }
+      std::span<const Transfer> transfers;
+      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members_);
+      unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
     });
   }
 
@@ -110,21 +114,26 @@ class Unfolder {
     return {task, task};
   }
 
-  // Flows on streams_, once all of them are there.
-  Instance move(const Transfer& transfer) {
+  // Transfers one after another on streams_, once all of them are there.
+  Instance move(std::span<const Transfer> transfers) {
     des::TaskGraph& graph = unfolded_.graph;
-    if (transfer.legs->size() == 1) {
-      const Leg& leg = transfer.legs->front();
-      const TaskId task = graph.add_flow(streams_, leg.bytes, leg.route, transfer.latency);
+    const Transfer& first = transfers.front();
+    if (transfers.size() == 1 && first.legs->size() == 1) {
+      const Leg& leg = first.legs->front();
+      const TaskId task = graph.add_flow(streams_, leg.bytes, leg.route, first.before);
       return {task, task};
     }
-    const Instance begin = hold(transfer.latency), end = hold({});
-    for (const Leg& leg : *transfer.legs) {
-      const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});
-      graph.add_dependency(begin.end, flow);
-      graph.add_dependency(flow, end.begin);
+    Instance whole = hold(first.before);
+    for (const Transfer& transfer : transfers) {
+      const TaskId end = hold({}).begin;
+      for (const Leg& leg : *transfer.legs) {
+        const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});
+        graph.add_dependency(whole.end, flow);
+        graph.add_dependency(flow, end);
+      }
+      whole.end = end;
     }
-    return {begin.begin, end.end};
+    return whole;
   }
 
   void connect(TaskId before, TaskId after) {
@@ -200,15 +209,11 @@ des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunRes
   return seen;
 }
 
-std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded, const LoweredStep& step) {
+std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
   std::vector<Duration> stretch;
-  if (unfolded.slowest.empty()) return stretch;
-  const des::TaskGraph& folded = step.workload.graph;
-  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
-    const Instance& instance = unfolded.instance({task}, rank);
-    const bool computes = instance.begin == instance.end && unfolded.graph.kind(instance.begin) != TaskKind::kFlow;
-    stretch.push_back(computes ? unfolded.graph.duration(instance.begin) - folded.duration({task}) : Duration{});
-  }
+  if (unfolded.stretch.empty()) return stretch;
+  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
+    stretch.push_back(unfolded.stretch[unfolded.instance_at({task}, rank)]);
   return stretch;
 }
 

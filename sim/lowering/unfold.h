@@ -50,14 +50,18 @@ struct UnfoldedStep {
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
   std::vector<int> slowest;             ///< by instance: the GPU that it waits for, -1: none; empty on even GPUs
+  std::vector<des::Duration> stretch;   ///< by instance: how much longer slow GPUs make it; empty on even GPUs
   std::vector<int> link_part;           ///< by link of the graph: which of the scenario's slow links it is, -1: none
   std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 
-  /// The instance that stage rank `rank` takes part in.
-  [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
+  /// The instance that stage rank `rank` takes part in: its place, and what it consists of.
+  [[nodiscard]] std::uint32_t instance_at(des::TaskId folded, int rank) const {
     const UnfoldedTask& task = tasks[folded.value];
-    return instances[task.first + static_cast<std::uint32_t>(task.spread.instance_of(rank, ranks))];
+    return task.first + static_cast<std::uint32_t>(task.spread.instance_of(rank, ranks));
+  }
+  [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
+    return instances[instance_at(folded, rank)];
   }
 };
 
@@ -75,8 +79,7 @@ struct UnfoldedStep {
 [[nodiscard]] des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run);
 
 /// By task of the folded step, how much longer slow GPUs make it for stage rank `rank`; empty on even GPUs.
-[[nodiscard]] std::vector<des::Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded,
-                                                         const LoweredStep& step);
+[[nodiscard]] std::vector<des::Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded);
 
 /// The stage rank whose own work ends last, the lowest on a tie.
 [[nodiscard]] int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);

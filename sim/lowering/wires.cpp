@@ -7,6 +7,8 @@
 #include "sim/lowering/wires.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "sim/base/check.h"
 
@@ -126,6 +128,29 @@ std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesP
   for (int channel = 0; channel < channels; ++channel)
     for (const net::Hop& hop : net::ring_hops(members, channel / near))
       take(hop, channel % near, legs.emplace_back(Leg{{}, bytes}).route);
+  return legs;
+}
+
+BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
+  std::map<std::uint32_t, int> crossings;
+  for (const net::Hop& hop : hops)
+    for (const std::uint32_t id : (sound_ ? *sound_ : router_).route(hop.from, hop.to, 0).links) ++crossings[id];
+  double rate = std::numeric_limits<double>::infinity();
+  for (const auto& [id, times] : crossings) rate = std::min(rate, capacity_[id] / times);
+  return BytesPerSecond(rate);
+}
+
+std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate) {
+  const net::Members members = net::members_of(gpus, fabric_.node().gpus);
+  const bool inside = members.size() == 1;
+  const int channels = channels_of(*this, members), near = inside ? 1 : nics_near(gpus.front());
+  std::vector<Leg> legs;
+  for (int channel = 0; channel < channels; ++channel) {
+    const std::vector<net::Hop> hops = net::ring_hops(members, channel / near);
+    const double share = inside ? rate_alone(hops).value() : rate.value() / channels;
+    Leg& leg = legs.emplace_back(Leg{{}, Bytes(transfer.value() * share)});
+    for (const net::Hop& hop : hops) take(hop, channel % near, leg.route);
+  }
   return legs;
 }
 

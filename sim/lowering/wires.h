@@ -47,6 +47,9 @@ class Wires {
   /// share of the network then. Precondition: at least two GPUs.
   [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
 
+  /// The same with one leg for all hops of a channel: for groups whose ranks wait for one another in every layer.
+  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
+
   /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
   /// Appends the link from a GPU to its node's switch (out), or back. Precondition: the node has an NVLink switch.
@@ -62,7 +65,9 @@ class Wires {
 
  private:
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
-  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);  ///< on the way if nothing were slow
+  // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
+  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
+  [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
 
   des::TaskGraph& graph_;
   net::Fabric fabric_;

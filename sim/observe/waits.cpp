@@ -31,17 +31,16 @@ Waits waits_of(const lowering::UnfoldedStep& unfolded, const des::RunResult& run
   for (const des::TaskId task :
        critical_path(unfolded.graph, run, [](std::uint32_t, std::uint32_t) { return false; })) {
     const des::Duration time = run.end[task.value] - run.start[task.value];
-    if (unfolded.graph.kind(task) != des::TaskKind::kFlow) {
-      const int gpu = unfolded.slowest.empty() ? -1 : unfolded.slowest[instance_of(task, unfolded.instances)];
-      if (gpu >= 0) waits.by_gpu[gpu] += time;
-    } else if (links) {
+    const int gpu = unfolded.slowest.empty() ? -1 : unfolded.slowest[instance_of(task, unfolded.instances)];
+    if (gpu >= 0) waits.by_gpu[gpu] += time;
+    if (links && unfolded.graph.kind(task) == des::TaskKind::kFlow) {
       const auto flow = std::lower_bound(flows.begin(), flows.end(), task,
                                          [](const des::Flow& each, des::TaskId value) { return each.task < value; });
       std::set<int> parts;  // a flow may pass both directions' ends of one part
       for (const des::LinkId link : flow->route)
         if (link.value < unfolded.link_part.size()) parts.insert(unfolded.link_part[link.value]);
       parts.erase(-1);
-      for (const int part : parts) waits.by_link[part] += time;
+      for (const int part : parts) waits.by_link[part] += time - unfolded.graph.duration(task);
     }
   }
   return waits;
