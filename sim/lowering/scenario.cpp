@@ -64,6 +64,43 @@ model::LayerContext Scenario::layer_context() const {
           .overlap_forward_collectives = overlap.tensor_parallel};
 }
 
+std::size_t Scenario::group_of(int stage) const {
+  std::size_t group = 0;
+  for (; stage >= groups.at(group).stages; ++group) stage -= groups[group].stages;
+  return group;
+}
+
+int Scenario::node_of(int gpu) const {
+  int before = 0;
+  for (const StageGroup& group : groups) {
+    const int there = group.stages * gpus / parallelism.pipeline, domain = group.cluster.links.gpus;
+    if (gpu < there) return before + gpu / domain;
+    gpu -= there;
+    before += (there + domain - 1) / domain;
+  }
+  return before + gpu / cluster.links.gpus;
+}
+
+FlopPerSecond Scenario::mean_peak() const {
+  FlopPerSecond sum;
+  for (int stage = 0; stage < parallelism.pipeline; ++stage) {
+    const auto peak = cluster_of(stage).gpu.peak_of(precision);
+    expects(peak.has_value(), "a checked scenario uses a precision of its GPUs");
+    if (groups.empty()) return *peak;
+    sum += *peak;
+  }
+  return sum / static_cast<double>(parallelism.pipeline);
+}
+
+std::string Scenario::gpu_names() const {
+  if (groups.empty()) return cluster.gpu.name;
+  std::string names;
+  for (const StageGroup& group : groups)
+    if (names.find(group.cluster.gpu.name) == std::string::npos)
+      names += (names.empty() ? "" : " and ") + group.cluster.gpu.name;
+  return names;
+}
+
 int Scenario::layers_in(int stage, int chunk) const {
   // The same rule as deal_layers, for one chunk: this is asked for every stage of a long pipeline.
   const int chunks = parallelism.virtual_pipeline;
