@@ -165,10 +165,10 @@ TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {
 }
 
 TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
-  const auto of = [](const char* cluster) {
+  const auto of = [](const char* cluster, const char* precision = "bf16") {
     return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
                     "cluster": )" +
-                std::string(cluster) + "}");
+                std::string(cluster) + R"(, "precision": ")" + precision + "\"}");
   };
   const std::string newest = read_nccl_tuning("").version;
   const Scenario plain = of(R"("dgx-b200-ndr")");
@@ -176,11 +176,11 @@ TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
   EXPECT_EQ(plain.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
   EXPECT_THAT(plain.assumptions, Contains("collectives across nodes that no table shows for these GPUs: NCCL " +
                                           newest + "'s choice over the cluster's links"));
-  EXPECT_THAT(of(R"("dgx-2-v100-32gb-edr")").assumptions,
+  EXPECT_THAT(of(R"("dgx-2-v100-32gb-edr")", "fp16").assumptions,
               Contains(HasSubstr("collectives across nodes and inside nodes that no table shows")));
   EXPECT_FALSE(of(R"("aws-p5")").profile.nccl) << "a system that was measured";
   EXPECT_TRUE(of(R"({"base": "aws-p5", "measured_collectives": null})").profile.nccl);
-  EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")").profile.nccl) << "no NVLink switch";
+  EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")", "fp16").profile.nccl) << "no NVLink switch";
 }
 
 TEST(ReadScenario, RecipesOfThePublishedRuntimes) {

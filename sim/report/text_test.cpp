@@ -124,6 +124,7 @@ TEST(Text, ManyStagesAreSummarised) {
   m.memory.per_stage.assign(64, example_stage(3, 2));
   m.memory.per_stage[20] = example_stage(4, 2);
   m.memory.per_stage[21] = example_stage(1, 2);
+  m.memory.fullest = 20;
   const std::string text = memory_text(m.memory, Paint(false));
   EXPECT_THAT(text, HasSubstr("\n      0 "));
   EXPECT_THAT(text, HasSubstr("\n     20 "));
