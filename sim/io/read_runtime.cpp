@@ -30,6 +30,7 @@ void read_switches(const Node& node, lowering::Runtime& runtime) {
   runtime.overlap_p2p = overlap.boolean_or("p2p", runtime.overlap_p2p);
   runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
+  runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
   runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
   runtime.transformer_engine = node.boolean_or("transformer_engine", runtime.transformer_engine);
   runtime.fused_accumulation = node.boolean_or("fused_accumulation", runtime.fused_accumulation);
@@ -57,7 +58,7 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
                      "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
                      "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
-                     "step_overhead_us", "collective_per_rank_us", "optimizer_bytes"});
+                     "step_overhead_us", "collective_per_rank_us", "optimizer_bytes", "data_comm_nics"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -67,6 +68,7 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
   number("gradient_accumulation_bytes", {.low = 0, .high = 1000}, runtime.gradient_accumulation_bytes);
   number("tensor_comm_factor", kFactor, runtime.tensor_comm_factor);
   number("data_comm_factor", kFactor, runtime.data_comm_factor);
+  if (const auto nics = read_fitted(fitted, "data_comm_nics", kFactor, runtime)) runtime.data_comm_nics = nics;
   number("gemm_factor", kFactor, runtime.gemm_factor);
   number("optimizer_bytes", {.low = 0, .high = 1000}, runtime.optimizer_bytes);
   time("collective_per_rank_us", runtime.collective_per_rank);
@@ -84,8 +86,9 @@ void read_fitted_numbers(const Node& fitted, lowering::Runtime& runtime) {
 
 lowering::Runtime read_runtime(const Node& node) {
   node.allow_only({"name", "description", "source", "notes", "default_attention", "default_zero_stage", "fully_sharded",
-                   "overlap", "scatter_gather", "fused_cross_entropy", "cublas_before_11_7", "pads_vocabulary",
-                   "transformer_engine", "fused_accumulation", "keeps_16bit_gradients", "gradient_bytes", "fitted"});
+                   "overlap", "scatter_gather", "fused_cross_entropy", "compiled_cross_entropy", "cublas_before_11_7",
+                   "pads_vocabulary", "transformer_engine", "fused_accumulation", "keeps_16bit_gradients",
+                   "gradient_bytes", "fitted"});
   lowering::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");

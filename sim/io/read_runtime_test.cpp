@@ -14,7 +14,8 @@ TEST(ReadRuntime, EveryKey) {
     "name": "r", "description": "d", "source": "s", "default_attention": "unfused", "default_zero_stage": 3,
     "fully_sharded": true,
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
-    "scatter_gather": true, "fused_cross_entropy": true, "keeps_16bit_gradients": true, "cublas_before_11_7": true,
+    "scatter_gather": true, "fused_cross_entropy": true, "compiled_cross_entropy": true,
+    "keeps_16bit_gradients": true, "cublas_before_11_7": true,
     "transformer_engine": true, "pads_vocabulary": false,
     "gradient_bytes": {"fp16": 4, "bf16": 2},
     "fitted": {"gradient_accumulation_bytes": {"value": 16, "note": "a"}, "tensor_comm_factor": {"value": 2.5, "note": "b"},
@@ -24,13 +25,15 @@ TEST(ReadRuntime, EveryKey) {
                "host_growth_per_tensor_rank": {"value": 0.047, "note": "f"}, "p2p_overhead_us": {"value": 3, "note": "g"},
                "pass_overhead_us": {"value": 700, "note": "i"},
                "step_overhead_us": {"value": 1000, "note": "h"}, "optimizer_bytes": {"value": 92, "note": "k"},
+               "data_comm_nics": {"value": 1.5, "note": "l"},
                "collective_per_rank_us": {"value": 14, "note": "j"}}})",
                           [&](const Node& root) { runtime = read_runtime(root); }),
             "");
   EXPECT_EQ(runtime.default_attention, model::AttentionKind::kUnfused);
   EXPECT_FALSE(runtime.overlap_backward_collectives);
   EXPECT_TRUE(runtime.overlap_grad_reduce && runtime.overlap_param_gather && runtime.overlap_p2p);
-  EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.keeps_16bit_gradients);
+  EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.compiled_cross_entropy &&
+              runtime.keeps_16bit_gradients);
   EXPECT_TRUE(runtime.cublas_before_11_7);
   EXPECT_TRUE(runtime.transformer_engine && !runtime.fused_accumulation);
   EXPECT_FALSE(runtime.pads_vocabulary);
@@ -50,9 +53,10 @@ TEST(ReadRuntime, EveryKey) {
   EXPECT_EQ(runtime.default_zero_stage, 3);
   EXPECT_TRUE(runtime.fully_sharded);
   EXPECT_EQ(runtime.optimizer_bytes, 92);
+  EXPECT_EQ(runtime.data_comm_nics, 1.5);
   EXPECT_EQ(runtime.collective_per_rank, microseconds(14));
-  ASSERT_EQ(runtime.notes.size(), 13u);
-  EXPECT_EQ(runtime.notes[2], "gemm_factor = 1.08: c");
+  ASSERT_EQ(runtime.notes.size(), 14u);
+  EXPECT_EQ(runtime.notes[3], "gemm_factor = 1.08: c");
 }
 
 TEST(ReadRuntime, AbsentKeysKeepTheDefaultsOfTheStruct) {
@@ -77,7 +81,7 @@ TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
             "data_comm_factor, "
             "gemm_factor, memory_bound_factor, tensor_comm_overhead_us, host_per_layer_forward_us, "
             "host_per_layer_backward_us, host_growth_per_tensor_rank, p2p_overhead_us, pass_overhead_us, "
-            "step_overhead_us, collective_per_rank_us, optimizer_bytes\n"
+            "step_overhead_us, collective_per_rank_us, optimizer_bytes, data_comm_nics\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
 }
 

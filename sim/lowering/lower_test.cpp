@@ -11,6 +11,7 @@
 #include "sim/lowering/lower_layer.h"
 #include "sim/lowering/parameters.h"
 #include "sim/lowering/profile_uses.h"
+#include "sim/lowering/replicas.h"
 #include "sim/lowering/test_job.h"
 
 namespace foretoken::lowering {
@@ -47,6 +48,25 @@ TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
   const LayerBlocks apart = time_blocks(s);
   EXPECT_EQ(apart.layer_forward.size(), fused.layer_forward.size() + 4);
   EXPECT_NEAR(host_time(apart.layer_forward).value(), forward + 4 * one, 1e-9);
+}
+
+TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeSays) {
+  Scenario s = scenario();
+  s.parallelism.pipeline = 1;
+  s.parallelism.data = 8;
+  const double bytes = 1e9;
+  const auto reduce = [&] { return des::to_seconds(replica_collective(s, CollectiveKind::kAllReduce, bytes)); };
+  const Seconds all_nics = reduce();
+  s.runtime.data_comm_nics = 0.5;
+  const double sent = 2 * 2.0 * 7 / 8 * bytes;  // two groups a node, each a ring of eight
+  EXPECT_NEAR(reduce().value(), sent / (0.5 * s.cluster.links.nic.value()), 1e-9);
+  s.runtime.data_comm_nics = 100;
+  EXPECT_EQ(reduce(), all_nics) << "never faster than measured";
+  s.parallelism.tensor = 8;
+  s.parallelism.data = 2;
+  const Seconds one_gpu_a_node = reduce();
+  s.runtime.data_comm_nics = 0.5;
+  EXPECT_EQ(reduce(), one_gpu_a_node);
 }
 
 struct Tally {

@@ -1,7 +1,10 @@
 // What data-parallel replicas exchange.
 #include "sim/lowering/replicas.h"
 
+#include <algorithm>
+
 #include "sim/cost/costs.h"
+#include "sim/cost/smooth_law.h"
 #include "sim/lowering/lower_layer.h"
 
 namespace foretoken::lowering {
@@ -12,8 +15,15 @@ GroupShape replica_group(const Scenario& scenario) {
 
 des::Duration replica_collective(const Scenario& scenario, CollectiveKind kind, double bytes) {
   const GroupShape group = replica_group(scenario);
-  const Seconds time = cost::collective_time({kind, Bytes(bytes), group}, scenario.cluster.links, scenario.profile);
-  return duration_of((group.nodes > 1 ? scenario.runtime.data_comm_factor : 1.0) * time);
+  const CollectiveShape shape{kind, Bytes(bytes), group};
+  const Runtime& runtime = scenario.runtime;
+  Seconds time = cost::collective_time(shape, scenario.cluster.links, scenario.profile);
+  if (group.nodes == 1) return duration_of(time);
+  if (runtime.data_comm_nics && group.ranks_per_node > 1) {
+    const BytesPerSecond used = *runtime.data_comm_nics * scenario.cluster.links.nic;
+    time = std::max(time, static_cast<double>(group.groups_per_node) * cost::ring_bytes(shape) / used);
+  }
+  return duration_of(runtime.data_comm_factor * time);
 }
 
 des::Duration gather_parameters(const Scenario& scenario, double parameters) {

@@ -9,8 +9,9 @@ namespace foretoken::lowering {
 /// The ranks over which gradients are reduced and states are shared out: data x context.
 [[nodiscard]] GroupShape replica_group(const Scenario& scenario);
 
-/// Time of one collective over the replicas; `bytes` as in CollectiveShape. Across nodes the runtime's factor counts:
-/// replicas share the fabric with one another, and measured steps show more than nccl-tests alone.
+/// Time of one collective over the replicas; `bytes` as in CollectiveShape. Across nodes the runtime's factor counts,
+/// and its NICs bound the rate of groups with several GPUs a node (docs/models/step.md): replicas share the fabric with
+/// one another, and measured steps show more than nccl-tests alone.
 [[nodiscard]] des::Duration replica_collective(const Scenario& scenario, CollectiveKind kind, double bytes);
 
 /// All-gather of the 16-bit weights of so many parameters.

@@ -1,6 +1,7 @@
 // A software stack: what it fuses, what it overlaps, how its messages block, and its few fitted numbers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct Runtime {
   bool overlap_backward_collectives = true;  ///< tensor-parallel collectives beside weight-gradient GEMMs
   bool scatter_gather = false;  ///< pipeline messages cut over tensor ranks, gathered in the receiving node
   bool fused_cross_entropy = false;
-  bool overlap_grad_reduce = false;  ///< defaults of the scenario's `overlap`
+  bool compiled_cross_entropy = false;  ///< fused by PyTorch's compiler, not by Transformer Engine
+  bool overlap_grad_reduce = false;     ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
   bool overlap_p2p = false;            ///< interleaved schedules only
   bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
@@ -40,10 +42,12 @@ struct Runtime {
   double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
   Seconds tensor_comm_overhead;            ///< added to each tensor-parallel collective
   double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
-  double gemm_factor = 1;                  ///< time of GEMMs inside training, relative to the profile
-  Seconds collective_per_rank;             ///< of each gathered or reduced tensor of sharded layers, per replica
-  double optimizer_bytes = 48;             ///< memory traffic of the optimizer step per parameter of its share
-  double memory_bound_factor = 1;          ///< time of memory-bound kernels inside training, relative to the profile
+  /// NICs of a node that all its data-parallel groups keep busy together when each holds several of its GPUs.
+  std::optional<double> data_comm_nics;
+  double gemm_factor = 1;          ///< time of GEMMs inside training, relative to the profile
+  Seconds collective_per_rank;     ///< of each gathered or reduced tensor of sharded layers, per replica
+  double optimizer_bytes = 48;     ///< memory traffic of the optimizer step per parameter of its share
+  double memory_bound_factor = 1;  ///< time of memory-bound kernels inside training, relative to the profile
   Seconds host_per_layer_forward;  ///< host time to issue one layer, tensor degree 1; other ops as one of its ops
   Seconds host_per_layer_backward;
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank

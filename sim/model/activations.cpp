@@ -126,7 +126,8 @@ Bytes embedding_activation_bytes(const Transformer& model, const LayerContext& c
 }
 
 Bytes head_activation_bytes(const Transformer& model, const LayerContext& context) {
-  const double loss = logit_bytes(model, context) * (context.fusions.cross_entropy ? 1 : 2);
+  const bool in_16_bits = context.fusions.cross_entropy && !context.fusions.compiled_cross_entropy;
+  const double loss = logit_bytes(model, context) * (in_16_bits ? 1 : 2);
   return Bytes(2 * residual_bytes(model, context) + loss);
 }
 
@@ -170,8 +171,11 @@ Bytes loss_transient_bytes(const Transformer& model, const LayerContext& context
       2 * real(padded_vocabulary(model, context.tensor, context.pads_vocabulary)) * real(model.hidden) / context.tensor;
   const double gathered = context.sequence_parallel ? hidden_bytes(model, context) + residual_bytes(model, context) : 0;
   const double backward = weights + hidden_bytes(model, context) + gathered;
+  const double logits = logit_bytes(model, context);
+  // The softmax is divided out of place: 16-bit logits and their fp32 copy are alive beside the result.
+  if (context.fusions.compiled_cross_entropy) return Bytes(std::max(3 * logits, backward - logits));
   if (context.fusions.cross_entropy) return Bytes(backward);
-  return Bytes(std::max(logit_bytes(model, context), backward - logit_bytes(model, context)));
+  return Bytes(std::max(logits, backward - logits));
 }
 
 std::string_view name_of(RecomputeGranularity granularity) {

@@ -201,6 +201,10 @@ TEST(Activations, EmbeddingAndHead) {
   EXPECT_EQ(head_activation_bytes(model, context).value(), tokens * (4 * h / t + 2 * vocabulary / t));
   EXPECT_EQ(loss_transient_bytes(model, context).value(), 2 * vocabulary * h / t + tokens * (4 * h + 2 * h / t))
       << "head's backward: weights' gradient, input's gradient, gathered input, its scattered gradient";
+  context.fusions.compiled_cross_entropy = true;
+  EXPECT_EQ(head_activation_bytes(model, context).value(), tokens * (4 * h / t + 4 * vocabulary / t));
+  EXPECT_EQ(loss_transient_bytes(model, context).value(), 6 * tokens * vocabulary / t)
+      << "16-bit logits and an fp32 copy beside the one that is kept";
   model.hidden_dropout = 0;
   model.embedding_norm = true;
   EXPECT_EQ(embedding_activation_bytes(model, context).value(), tokens * (8 + 2 * h / t));

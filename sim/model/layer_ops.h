@@ -23,7 +23,8 @@ enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 
 
 /// What the software fuses; each flag that is off adds the separate kernels.
 struct Fusions {
-  bool cross_entropy = false;  ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
+  bool cross_entropy = false;           ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
+  bool compiled_cross_entropy = false;  ///< the fused one is PyTorch's compiler's, whose kernels write out of place
 };
 
 /// How one layer is cut and executed.
