@@ -15,7 +15,8 @@ namespace foretoken::tools {
 std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                            const lowering::Scenario& base, std::size_t count,
                                            const trust::Evidence& evidence) {
-  if (base.imperfections.any() || base.stragglers.on) return {};  // a search takes even hardware
+  if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
+    return {};  // a search takes even hardware
   // Everything anew but the context-parallel degree.
   OpenOptions open;
   open.frees = {"all"};

@@ -50,7 +50,7 @@ Difference difference(const Scenario& here, const Scenario& there) {
   Difference d;
   d.size("parameters", model::total_parameters(here.model), model::total_parameters(there.model), 1);
   d.size("GPUs", here.gpus, there.gpus, 0.5);
-  d.kind(there.cluster.gpu.name, here.cluster.gpu.name != there.cluster.gpu.name, 1.5);
+  d.kind(there.gpu_names(), here.gpu_names() != there.gpu_names(), 1.5);
   d.kind(there.cluster.gpu.architecture + " generation",
          here.cluster.gpu.architecture != there.cluster.gpu.architecture, 3);
   d.kind(there.runtime.name, here.runtime.name != there.runtime.name, 1);

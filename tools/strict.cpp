@@ -16,9 +16,10 @@ void add_strict_option(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict, "Exit with 1 when a cost that is read was scaled from another GPU's");
 }
 
-std::optional<Complaint> why_not_strict(const lowering::Scenario& scenario, const std::string& file) {
-  const cost::Profile& profile = scenario.profile;
-  const std::string& gpu = scenario.cluster.gpu.name;
+namespace {
+
+std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost::Uses& uses, const std::string& gpu,
+                                        const std::string& file) {
   if (profile.gpu != gpu)
     return Complaint{
         file, "/profile",
@@ -27,7 +28,7 @@ std::optional<Complaint> why_not_strict(const lowering::Scenario& scenario, cons
                     io::in_quotes(gpu), io::in_quotes(profile.name), io::in_quotes(profile.gpu), gpu)};
   std::vector<std::string> parts;
   std::set<std::string_view> measurements;
-  for (const cost::ScaledPart& part : cost::scaled_parts(profile, lowering::uses_of(scenario))) {
+  for (const cost::ScaledPart& part : cost::scaled_parts(profile, uses)) {
     parts.push_back(fmt::format("{} (from {})", part.name, part.from));
     measurements.insert(part.measured_by);
   }
@@ -37,6 +38,17 @@ std::optional<Complaint> why_not_strict(const lowering::Scenario& scenario, cons
       fmt::format("--strict: expected no scaled parts, found in profile {}: {}; measure with "
                   "foretoken-calibrate {}, then fit with foretoken calibrate fit --gpu {}",
                   io::in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
+}
+
+}  // namespace
+
+std::optional<Complaint> why_not_strict(const lowering::Scenario& scenario, const std::string& file) {
+  int stage = 0;
+  for (const auto& [profile, uses] : lowering::profiles_used(scenario)) {
+    if (auto complaint = why_not_strict(*profile, uses, scenario.cluster_of(stage).gpu.name, file)) return complaint;
+    if (!scenario.groups.empty()) stage += scenario.groups[scenario.group_of(stage)].stages;
+  }
+  return std::nullopt;
 }
 
 }  // namespace foretoken::tools

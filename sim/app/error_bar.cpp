@@ -5,8 +5,24 @@
 
 namespace foretoken::app {
 
+namespace {
+
+// Several kinds of GPUs are a kind of their own, which no case stands for.
+std::string gpu_of(const lowering::Scenario& scenario) {
+  std::string kinds;
+  trust::Place place;
+  for (const lowering::StageGroup& group : scenario.groups) {
+    place.gpu = group.cluster.gpu.name;
+    if (!kinds.empty()) kinds += '+';
+    kinds += place.gpu_kind();
+  }
+  return kinds.empty() ? scenario.cluster.gpu.name : kinds;
+}
+
+}  // namespace
+
 trust::Place place_of(const lowering::Scenario& scenario) {
-  return {.gpu = scenario.cluster.gpu.name,
+  return {.gpu = gpu_of(scenario),
           .runtime = scenario.runtime.name,
           .bits = static_cast<int>(8 * bytes_per_element(scenario.precision)),
           .gpus = static_cast<double>(scenario.gpus),

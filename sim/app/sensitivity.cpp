@@ -13,46 +13,66 @@ namespace {
 
 using lowering::Scenario;
 
+// One kind of node of a job, and its runtime.
+struct Hardware {
+  net::Cluster& cluster;
+  cost::Profile& profile;
+};
+
 template <class F>
-void for_each_gemm_law(Scenario& scenario, F change) {
-  for (auto& [precision, gemm] : scenario.profile.gemm) std::visit(change, gemm.law);
+void for_each_gemm_law(const Hardware& h, F change) {
+  for (auto& [precision, gemm] : h.profile.gemm) std::visit(change, gemm.law);
 }
 
 void scale_rate(cost::TileWaveLaw& law, double factor) { law.peak = law.peak * factor; }
 void scale_rate(cost::RooflineLaw& law, double factor) { law.compute_rate = law.compute_rate * factor; }
 
-void scale_arithmetic(Scenario& s, double factor) {
-  for_each_gemm_law(s, [factor](auto& law) { scale_rate(law, factor); });
-  for (cost::AttentionLaw& law : s.profile.attention.laws) {
+void scale_arithmetic(const Hardware& h, double factor) {
+  for_each_gemm_law(h, [factor](auto& law) { scale_rate(law, factor); });
+  for (cost::AttentionLaw& law : h.profile.attention.laws) {
     law.forward.peak = law.forward.peak * factor;
     law.backward.peak = law.backward.peak * factor;
   }
 }
 
-void scale_memory(Scenario& s, double factor) {
-  for_each_gemm_law(s, [factor](auto& law) { law.memory_bandwidth = law.memory_bandwidth * factor; });
-  s.profile.memory_bound.bandwidth = s.profile.memory_bound.bandwidth * factor;
+void scale_memory(const Hardware& h, double factor) {
+  for_each_gemm_law(h, [factor](auto& law) { law.memory_bandwidth = law.memory_bandwidth * factor; });
+  h.profile.memory_bound.bandwidth = h.profile.memory_bound.bandwidth * factor;
 }
 
-void scale_launch(Scenario& s, double factor) {
-  for_each_gemm_law(s, [factor](auto& law) { law.launch = law.launch * factor; });
-  s.profile.attention.launch = s.profile.attention.launch * factor;
-  s.profile.memory_bound.launch = s.profile.memory_bound.launch * factor;
+void scale_launch(const Hardware& h, double factor) {
+  for_each_gemm_law(h, [factor](auto& law) { law.launch = law.launch * factor; });
+  h.profile.attention.launch = h.profile.attention.launch * factor;
+  h.profile.memory_bound.launch = h.profile.memory_bound.launch * factor;
 }
 
-void scale_node_latency(Scenario& s, double factor) {
-  for (cost::InsideNodeLaw* law : {&s.profile.nvlink, &s.profile.pcie})
+void scale_node_latency(const Hardware& h, double factor) {
+  for (cost::InsideNodeLaw* law : {&h.profile.nvlink, &h.profile.pcie})
     for (cost::CollectiveCurve& curve : law->curves) curve.latency = curve.latency * factor;
-  for (cost::PointToPointLaw::Path* path : {&s.profile.point_to_point.nvlink, &s.profile.point_to_point.pcie})
+  for (cost::PointToPointLaw::Path* path : {&h.profile.point_to_point.nvlink, &h.profile.point_to_point.pcie})
     path->latency = path->latency * factor;
 }
 
-void scale_network_latency(Scenario& s, double factor) {
-  for (cost::AcrossNodesCurve& curve : s.profile.network.curves) {
+void scale_network_latency(const Hardware& h, double factor) {
+  for (cost::AcrossNodesCurve& curve : h.profile.network.curves) {
     curve.latency = curve.latency * factor;
     curve.latency_per_doubling = curve.latency_per_doubling * factor;
   }
-  s.profile.point_to_point.network.latency = s.profile.point_to_point.network.latency * factor;
+  h.profile.point_to_point.network.latency = h.profile.point_to_point.network.latency * factor;
+}
+
+void scale_nvlink(const Hardware& h, double factor) {
+  h.cluster.links.nvlink_per_gpu = h.cluster.links.nvlink_per_gpu * factor;
+}
+void scale_pcie(const Hardware& h, double factor) {
+  h.cluster.links.pcie_per_gpu = h.cluster.links.pcie_per_gpu * factor;
+}
+void scale_nics(const Hardware& h, double factor) { h.cluster.links.nic = h.cluster.links.nic * factor; }
+
+template <void (*Scale)(const Hardware&, double)>
+void on_all_nodes(Scenario& s, double factor) {
+  Scale({s.cluster, s.profile}, factor);
+  for (lowering::StageGroup& group : s.groups) Scale({group.cluster, group.profile}, factor);
 }
 
 void scale_host(Scenario& s, double factor) {
@@ -61,8 +81,13 @@ void scale_host(Scenario& s, double factor) {
 }
 
 bool always(const Scenario&) { return true; }
-bool has_nvlink(const Scenario& s) { return s.cluster.links.nvlink_per_gpu > BytesPerSecond(0); }
-bool leaves_node(const Scenario& s) { return s.gpus > s.cluster.links.gpus; }
+bool has_nvlink(const Scenario& s) {
+  bool has = s.cluster.links.nvlink_per_gpu > BytesPerSecond(0);
+  for (const lowering::StageGroup& group : s.groups)
+    has = has || group.cluster.links.nvlink_per_gpu > BytesPerSecond(0);
+  return has;
+}
+bool leaves_node(const Scenario& s) { return !s.groups.empty() || s.gpus > s.cluster.links.gpus; }
 
 struct Property {
   std::string_view name, belongs;
@@ -71,20 +96,16 @@ struct Property {
 };
 
 constexpr Property kProperties[] = {
-    {"GPU arithmetic rate", "profile.gemm, profile.attention", scale_arithmetic, always},
-    {"GPU memory bandwidth", "profile.memory_bound, profile.gemm", scale_memory, always},
-    {"kernel launch time", "profile launch_us", scale_launch, always},
+    {"GPU arithmetic rate", "profile.gemm, profile.attention", on_all_nodes<scale_arithmetic>, always},
+    {"GPU memory bandwidth", "profile.memory_bound, profile.gemm", on_all_nodes<scale_memory>, always},
+    {"kernel launch time", "profile launch_us", on_all_nodes<scale_launch>, always},
     {"host time to issue a layer", "runtime host times", scale_host, always},
-    {"NVLink rate", "cluster.node.nvlink.gb_per_s_per_gpu",
-     [](Scenario& s, double factor) { s.cluster.links.nvlink_per_gpu = s.cluster.links.nvlink_per_gpu * factor; },
-     has_nvlink},
-    {"PCIe rate", "cluster.node.pcie_gb_per_s",
-     [](Scenario& s, double factor) { s.cluster.links.pcie_per_gpu = s.cluster.links.pcie_per_gpu * factor; },
+    {"NVLink rate", "cluster.node.nvlink.gb_per_s_per_gpu", on_all_nodes<scale_nvlink>, has_nvlink},
+    {"PCIe rate", "cluster.node.pcie_gb_per_s", on_all_nodes<scale_pcie>,
      [](const Scenario& s) { return !has_nvlink(s); }},
-    {"latency inside a node", "profile.nvlink, profile.pcie", scale_node_latency, always},
-    {"network interface rate", "cluster.node.nics.gb_per_s",
-     [](Scenario& s, double factor) { s.cluster.links.nic = s.cluster.links.nic * factor; }, leaves_node},
-    {"network latency", "profile.network, profile.point_to_point", scale_network_latency, leaves_node},
+    {"latency inside a node", "profile.nvlink, profile.pcie", on_all_nodes<scale_node_latency>, always},
+    {"network interface rate", "cluster.node.nics.gb_per_s", on_all_nodes<scale_nics>, leaves_node},
+    {"network latency", "profile.network, profile.point_to_point", on_all_nodes<scale_network_latency>, leaves_node},
 };
 
 Seconds step_time_with(const Scenario& scenario, const Property& property, double factor) {

@@ -49,6 +49,12 @@ HowToRun resolved(HowToRun how, const Scenario& scenario) {
     throw ConfigError({{"", "/imperfections",
                         "with one cost for each collective no link is simulated; expected --collectives flows, or no "
                         "slow or failed NICs and links"}});
+  const bool mixed = !scenario.groups.empty();
+  if (how.traffic == Traffic::kFlows && mixed)
+    throw ConfigError({{"", "/cluster",
+                        "flows over nodes of several kinds are not simulated; expected --collectives analytic, or "
+                        "nodes of one kind"}});
+  if (!how.traffic && mixed) how.traffic = Traffic::kAnalytic;
   if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
   // Imperfections break the symmetry that folding rests on.
   how.unfolded = how.unfolded || imperfections.any() || scenario.stragglers.on;

@@ -34,8 +34,6 @@ std::string rate_text(double rate_factor) {
   return rate_factor == 0 ? "has failed" : fmt::format("has {:.3g} % of its rate", 100 * rate_factor);
 }
 
-int node_of(const Scenario& scenario, int gpu) { return gpu / scenario.cluster.links.gpus; }
-
 // Time of a key on the critical path, zero if it is not there.
 template <class Map>
 Seconds time_of(const Map& times, int key) {
@@ -54,7 +52,7 @@ void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
       slowdown *= each.slowdown;
       return true;
     });
-    const int node = node_of(run.scenario, slow.gpu);
+    const int node = run.scenario.node_of(slow.gpu);
     parts.push_back({{.what = gpu_text(slow.gpu, node, slowdown),
                       .gpu = slow.gpu,
                       .node = node,
@@ -109,10 +107,10 @@ void add_drawn_gpus(const Simulation& run, std::vector<Part>& parts) {
   std::stable_sort(gpus.begin(), gpus.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (gpus.size() > kMostDrawn) gpus.resize(kMostDrawn);
   for (const auto& [gpu, time] : gpus) {
-    const double slowdown = lowering::slowness(scenario.stragglers, gpu, scenario.cluster.gpus_per_node);
+    const double slowdown = lowering::slowness(scenario.stragglers, gpu, scenario.host_of(gpu));
     Scenario mended = scenario;
     mended.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});  // as the typical one
-    const int node = node_of(scenario, gpu);
+    const int node = scenario.node_of(gpu);
     parts.push_back({{.what = gpu_text(gpu, node, slowdown) + ", as drawn",
                       .gpu = gpu,
                       .node = node,

@@ -5,6 +5,7 @@
 
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
+#include "sim/lowering/parts.h"
 
 namespace foretoken::html {
 namespace {
@@ -36,11 +37,15 @@ std::string assumptions(const ReportData& data) {
     const auto [place, rest] = place_and_rest(line);
     table.add({Table::text(place), {badge(rest)}, Table::text(rest)});
   }
-  const net::Cluster& cluster = data.base.scenario.cluster;
-  for (const auto& [place, source] :
-       {std::pair("cluster " + cluster.name, cluster.source), std::pair("GPU " + cluster.gpu.name, cluster.gpu.source)})
+  const auto add_datasheet = [&](const std::string& place, const std::string& source) {
     if (!source.empty())
       table.add({Table::text(place), {"<span class=\"badge datasheet\">datasheet</span>"}, Table::text(source)});
+  };
+  const lowering::Parts parts(data.base.scenario);
+  for (const lowering::Scenario* part : parts.all()) {
+    add_datasheet("cluster " + part->cluster.name, part->cluster.source);
+    add_datasheet("GPU " + part->cluster.gpu.name, part->cluster.gpu.source);
+  }
   return table.html();
 }
 

@@ -10,8 +10,7 @@
 namespace foretoken::html {
 namespace {
 
-std::string way(const GroupShape& shape, const lowering::Scenario& scenario) {
-  const NodeLinks& links = scenario.cluster.links;
+std::string way(const GroupShape& shape, const NodeLinks& links) {
   if (shape.nodes > 1)
     return fmt::format("network, {} nodes; {} such group{} on the {} NICs of a node", shape.nodes,
                        shape.groups_per_node, shape.groups_per_node == 1 ? "" : "s", links.nics);
@@ -22,6 +21,7 @@ std::string way(const GroupShape& shape, const lowering::Scenario& scenario) {
 
 std::string communication(const ReportData& data) {
   if (data.communication.empty()) return paragraph("One GPU holds all of the model: nothing is exchanged.");
+  const NodeLinks& links = data.base.scenario.cluster_of(data.base.observations.busiest_stage).links;
   Table table({{"group", false},
                {"what", false},
                {"ranks"},
@@ -42,8 +42,8 @@ std::string communication(const ReportData& data) {
   for (const observe::GroupTraffic& each : data.communication) {
     const auto [operations, bytes, time] = amounts(each);
     table.add({Table::text(each.group), Table::text(each.what),
-               Table::number(each.shape.ranks, report::whole(each.shape.ranks)),
-               Table::text(way(each.shape, data.base.scenario)), operations, bytes, time,
+               Table::number(each.shape.ranks, report::whole(each.shape.ranks)), Table::text(way(each.shape, links)),
+               operations, bytes, time,
                Table::number(each.hidden().value(), report::time_text(each.hidden())),
                Table::number(each.exposed.value(), report::time_text(each.exposed)),
                Table::number(each.exposed / step, report::percent(each.exposed / step))});

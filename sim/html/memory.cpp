@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/html/markup.h"
 #include "sim/html/memory_over_time.h"
@@ -26,17 +27,21 @@ constexpr Part kParts[] = {{"weights", "m-weights", &report::StageMemory::weight
                            {"activations", "m-activations", &report::StageMemory::activations},
                            {"workspaces, short-lived", "m-other", &report::StageMemory::other}};
 
-std::size_t fullest_stage(const report::Memory& memory) {
-  std::size_t fullest = 0;
-  for (std::size_t s = 1; s < memory.per_stage.size(); ++s)
-    if (memory.per_stage[s].peak > memory.per_stage[fullest].peak) fullest = s;
-  return fullest;
+// The capacities of the stages, the largest last; several where GPUs are of several kinds.
+std::set<Bytes> capacities(const report::Memory& memory) {
+  std::set<Bytes> all;
+  for (const report::StageMemory& stage : memory.per_stage) all.insert(stage.capacity);
+  return all;
 }
 
 std::string stage_bars(const report::Memory& memory) {
   const auto stages = static_cast<double>(memory.per_stage.size());
   const double row = std::clamp(640 / stages, 8.0, 26.0), bar = row * 0.76;
-  const double full = std::max(memory.capacity.value(), (memory.peak + memory.outside_allocator).value()) * 1.02;
+  const std::set<Bytes> limits = capacities(memory);
+  double full = limits.rbegin()->value();
+  for (const report::StageMemory& stage : memory.per_stage)
+    full = std::max(full, (stage.peak + memory.outside_allocator).value());
+  full *= 1.02;
   const double scale = (kWidth - kLabel - kRight) / full, bottom = row * stages + 22;
   Svg svg(kWidth, bottom + 22, "Memory of one GPU of each stage at its peak");
   for (const double tick : round_ticks(0, full / kGib, 8)) {
@@ -57,9 +62,11 @@ std::string stage_bars(const report::Memory& memory) {
     for (const Part& each : kParts) part(each.style, each.name, memory.per_stage[s].*each.bytes);
     part("m-outside", "outside the allocator", memory.outside_allocator);
   }
-  const double capacity = kLabel + memory.capacity.value() * scale;
-  svg.line("limit", capacity, 14, capacity, bottom);
-  svg.text("limit-text", capacity - 6, 11, "end", fmt::format("capacity {}", report::binary_bytes(memory.capacity)));
+  for (const Bytes limit : limits) {
+    const double x = kLabel + limit.value() * scale;
+    svg.line("limit", x, 14, x, bottom);
+    svg.text("limit-text", x - 6, 11, "end", fmt::format("capacity {}", report::binary_bytes(limit)));
+  }
   return svg.take();
 }
 
@@ -81,7 +88,7 @@ std::string table_of(const report::Memory& memory) {
     for (const Part& part : kParts)
       cells.push_back(Table::number((stage.*part.bytes).value(), report::gib(stage.*part.bytes)));
     cells.push_back(Table::number(stage.peak.value(), report::gib(stage.peak)));
-    const Bytes free = memory.capacity - memory.outside_allocator - stage.peak;
+    const Bytes free = stage.capacity - memory.outside_allocator - stage.peak;
     cells.push_back(Table::number(free.value(), report::gib(free)));
     cells.push_back(Table::number(stage.peak_microbatch_chunks, report::whole(stage.peak_microbatch_chunks)));
     table.add(std::move(cells));
@@ -93,7 +100,7 @@ std::string table_of(const report::Memory& memory) {
 
 std::string memory(const ReportData& data) {
   const report::Memory& memory = data.base.metrics.memory;
-  const std::size_t fullest = fullest_stage(memory);
+  const std::size_t fullest = memory.fullest;
   std::string html = paragraph(fmt::format(
       "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
       "NCCL buffers). Most of the fullest stage, {}, is {}.",

@@ -28,7 +28,7 @@ std::string within(const Metrics& m, double value, std::string (*words)(report::
 std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const lowering::Scenario& scenario = data.base.scenario;
-  const std::string machine = fmt::format("{} {} GPUs", report::whole(scenario.gpus), scenario.cluster.gpu.name);
+  const std::string machine = fmt::format("{} {} GPUs", report::whole(scenario.gpus), scenario.gpu_names());
   if (!m.memory.fits)
     return fmt::format("{} does not fit on {}: {} of {} GiB are needed on the fullest GPU.", scenario.model.name,
                        machine, report::gib(m.memory.peak + m.memory.outside_allocator),

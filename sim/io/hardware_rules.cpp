@@ -17,6 +17,19 @@ namespace {
 
 using lowering::Scenario;
 
+/// One kind of node and its costs.
+struct Hardware {
+  const net::Cluster& cluster;
+  const cost::Profile& profile;
+};
+
+std::vector<Hardware> hardware_of(const Scenario& scenario) {
+  if (scenario.groups.empty()) return {{scenario.cluster, scenario.profile}};
+  std::vector<Hardware> all;
+  for (const lowering::StageGroup& group : scenario.groups) all.push_back({group.cluster, group.profile});
+  return all;
+}
+
 /// Names of the precisions that a map of rates or laws has.
 template <class Map>
 std::string precisions_of(const Map& map) {
@@ -26,35 +39,35 @@ std::string precisions_of(const Map& map) {
   return either(names);
 }
 
-void check_precision(const Node& root, const Sound& sound, const Scenario& scenario) {
-  const net::Gpu& gpu = scenario.cluster.gpu;
+void check_precision(const Node& root, const Sound& sound, const Scenario& scenario, const Hardware& hardware) {
+  const net::Gpu& gpu = hardware.cluster.gpu;
   const std::string name = in_quotes(name_of(scenario.precision));
   if (sound.cluster && !gpu.peak_of(scenario.precision)) {
     root.complain("precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name), name,
                                            precisions_of(gpu.peak)));
-  } else if (sound.profile && !scenario.profile.gemm.contains(scenario.precision)) {
+  } else if (sound.profile && !hardware.profile.gemm.contains(scenario.precision)) {
     root.complain("precision",
-                  fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(scenario.profile.name),
-                              name, precisions_of(scenario.profile.gemm)));
+                  fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(hardware.profile.name),
+                              name, precisions_of(hardware.profile.gemm)));
   }
 }
 
 // A GPU whose stated rate is not the one that its profile was fitted at: costs stay the profile's.
-void warn_of_another_rate(const Scenario& scenario, std::vector<std::string>& warnings) {
-  const auto stated = scenario.cluster.gpu.peak_of(scenario.precision);
-  const auto found = scenario.profile.gemm.find(scenario.precision);
-  if (!stated || found == scenario.profile.gemm.end()) return;
+void warn_of_another_rate(const Scenario& scenario, const Hardware& hardware, std::vector<std::string>& warnings) {
+  const auto stated = hardware.cluster.gpu.peak_of(scenario.precision);
+  const auto found = hardware.profile.gemm.find(scenario.precision);
+  if (!stated || found == hardware.profile.gemm.end()) return;
   const auto* law = std::get_if<cost::TileWaveLaw>(&found->second.law);
   if (law == nullptr || std::abs(*stated / law->peak - 1) < 0.01) return;
   warnings.push_back(
       fmt::format("the GPU states {:.4g} TFLOP/s, but profile {} was fitted at {:.4g}: times are the "
                   "profile's, MFU is of the stated rate",
-                  stated->value() / 1e12, in_quotes(scenario.profile.name), law->peak.value() / 1e12));
+                  stated->value() / 1e12, in_quotes(hardware.profile.name), law->peak.value() / 1e12));
 }
 
-void warn_of_slow_placements(const Scenario& scenario, std::vector<std::string>& warnings) {
+void warn_of_slow_placements(const Scenario& scenario, const Hardware& hardware, std::vector<std::string>& warnings) {
   const int tensor = scenario.parallelism.tensor;
-  const int domain = std::min(scenario.cluster.links.gpus, scenario.gpus);
+  const int domain = std::min(hardware.cluster.links.gpus, scenario.gpus);
   if (tensor > domain) {
     warnings.push_back(
         fmt::format("tensor {} is wider than the {} GPUs that share NVLink: its collectives cross the "
@@ -114,22 +127,25 @@ bool schedule_known(const Node& root, Scenario& scenario) {
 }
 
 void check_hardware(const Node& root, const Sound& sound, Scenario& scenario) {
-  check_precision(root, sound, scenario);
-  if (sound.cluster && sound.profile && scenario.profile.gpu != scenario.cluster.gpu.name)
-    scenario.warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}",
-                                            in_quotes(scenario.profile.name), in_quotes(scenario.profile.gpu),
-                                            in_quotes(scenario.cluster.gpu.name)));
-  if (sound.cluster && sound.profile) warn_of_another_rate(scenario, scenario.warnings);
-  if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, scenario.warnings);
+  for (const Hardware& hardware : hardware_of(scenario)) {
+    const auto& [cluster, profile] = hardware;
+    check_precision(root, sound, scenario, hardware);
+    if (sound.cluster && sound.profile && profile.gpu != cluster.gpu.name)
+      scenario.warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}",
+                                              in_quotes(profile.name), in_quotes(profile.gpu),
+                                              in_quotes(cluster.gpu.name)));
+    if (sound.cluster && sound.profile) warn_of_another_rate(scenario, hardware, scenario.warnings);
+    if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, hardware, scenario.warnings);
+    if (sound.profile && scenario.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
+      root.complain("attention", fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
+                                             "\"unfused\", found {}",
+                                             in_quotes(profile.name),
+                                             in_quotes(model::name_of(scenario.attention, scenario.flash_kernel))));
+  }
   if (sound.parallelism && scenario.parallelism.sequence_parallel && scenario.parallelism.tensor == 1) {
     scenario.parallelism.sequence_parallel = false;
     scenario.warnings.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
   }
-  if (sound.profile && scenario.flash_kernel != FlashKernel::kFastest && scenario.profile.attention.flash2.empty())
-    root.complain("attention", fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
-                                           "\"unfused\", found {}",
-                                           in_quotes(scenario.profile.name),
-                                           in_quotes(model::name_of(scenario.attention, scenario.flash_kernel))));
   if (scenario.parallelism.context > 1 && scenario.attention != model::AttentionKind::kFlash)
     root.complain("attention", fmt::format("expected \"flash\": context {} is supported with it only",
                                            scenario.parallelism.context));

@@ -10,11 +10,9 @@
 
 #include "sim/io/data_path.h"
 #include "sim/io/document.h"
-#include "sim/io/read_cluster.h"
-#include "sim/io/read_collectives.h"
+#include "sim/io/read_hardware.h"
 #include "sim/io/read_imperfections.h"
 #include "sim/io/read_model.h"
-#include "sim/io/read_profile.h"
 #include "sim/io/read_runtime.h"
 #include "sim/io/scenario_parts.h"
 #include "sim/io/scenario_rules.h"
@@ -43,46 +41,6 @@ void read_model_part(const Node& root, Scenario& scenario) {
   if (document) scenario.model = read_model(document->root(root.findings()), document->name);
 }
 
-/// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's.
-void read_measured_part(const Node& cluster, Scenario& scenario) {
-  if (!cluster.has("measured_collectives")) return;
-  const auto document = open_reference(cluster.child("measured_collectives"), kMeasuredCollectives);
-  if (!document) return;
-  const cost::MeasuredCollectives measured = read_measured_collectives(document->root(cluster.findings()));
-  const std::string& architecture = scenario.cluster.gpu.architecture;
-  if (measured.architecture != architecture) {  // a cluster with another GPU than the file that it is based on
-    scenario.assumptions.push_back(fmt::format("collectives measured on {} are not used: its GPUs are {}, these {}",
-                                               measured.name, measured.architecture, architecture));
-    return;
-  }
-  scenario.profile = cost::with_measured(std::move(scenario.profile), measured);
-  scenario.assumptions.push_back(fmt::format("collectives measured on {}: {}", measured.name, measured.source));
-}
-
-std::optional<Document> read_cluster_part(const Node& root, Scenario& scenario) {
-  auto document = open_reference(root.child("cluster"), kClusters);
-  if (document) scenario.cluster = read_cluster(document->root(root.findings()));
-  return document;
-}
-
-/// The profile stated, or that of the cluster's GPU; never silently another GPU's.
-void read_profile_part(const Node& root, bool cluster_known, Scenario& scenario) {
-  std::optional<Document> document;
-  if (root.has("profile")) {
-    document = open_reference(root.child("profile"), kProfiles);
-  } else if (cluster_known) {
-    const std::string& gpu = scenario.cluster.gpu.name;
-    root.findings().defaulted.push_back(root.child("profile").pointer());
-    if (!find_data_file(kProfiles, gpu)) {
-      root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
-                                           in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
-      return;
-    }
-    document = open_named(root.child("profile"), kProfiles, gpu);
-  }
-  if (document) scenario.profile = read_profile(document->root(root.findings()));
-}
-
 void read_runtime_part(const Node& root, Scenario& scenario) {
   constexpr std::string_view kDefaultRuntime = "megatron-core";
   const bool stated = root.has("runtime");
@@ -93,19 +51,23 @@ void read_runtime_part(const Node& root, Scenario& scenario) {
 }
 
 /// Names of parts of the profile that take no part in this scenario: other precisions, links that its GPUs lack.
-std::set<std::string> unused_parts(const Scenario& scenario) {
+std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Uses& uses) {
   std::set<std::string> names;
-  for (const cost::Part& part : cost::parts_of(scenario.profile)) names.insert(part.name);
-  for (const cost::Part& part : cost::parts_of(scenario.profile, lowering::uses_of(scenario))) names.erase(part.name);
+  for (const cost::Part& part : cost::parts_of(profile)) names.insert(part.name);
+  for (const cost::Part& part : cost::parts_of(profile, uses)) names.erase(part.name);
   return names;
 }
 
-/// Notes of the profile and the runtime: every number that was taken has its source among the assumptions.
+/// Notes of the profiles and the runtime: every number that was taken has its source among the assumptions.
 void add_notes(Scenario& scenario) {
-  const std::set<std::string> unused = unused_parts(scenario);
-  for (const std::string& note : scenario.profile.notes)
-    if (!unused.contains(note.substr(0, note.find(':'))))
-      scenario.assumptions.push_back(fmt::format("profile {}: {}", scenario.profile.name, note));
+  std::set<std::string> seen;
+  for (const auto& [profile, uses] : lowering::profiles_used(scenario)) {
+    if (!seen.insert(profile->name).second) continue;
+    const std::set<std::string> unused = unused_parts(*profile, uses);
+    for (const std::string& note : profile->notes)
+      if (!unused.contains(note.substr(0, note.find(':'))))
+        scenario.assumptions.push_back(fmt::format("profile {}: {}", profile->name, note));
+  }
   for (const std::string& note : scenario.runtime.notes)
     scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
 }
@@ -122,9 +84,9 @@ Scenario read_parts(const Node& root, const std::string& document_name, Sound& s
   sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
   std::optional<Document> cluster;
   sound.cluster = is_sound(findings, [&] { cluster = read_cluster_part(root, scenario); });
+  if (!sound.cluster) cluster.reset();
   sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
-  sound.profile = is_sound(findings, [&] { read_profile_part(root, sound.cluster, scenario); }) && sound.cluster;
-  if (cluster && sound.profile) read_measured_part(cluster->root(findings), scenario);
+  sound.profile = is_sound(findings, [&] { read_profile_part(root, cluster, scenario); }) && sound.cluster;
   read_runtime_part(root, scenario);
   sound.parallelism = is_sound(findings, [&] { read_parallelism(root, scenario); });
   sound.batch = is_sound(findings, [&] { read_batch(root, scenario); });
@@ -158,6 +120,8 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   if (root.has("imperfections")) root.complain("imperfections", "expected none: a search takes even hardware");
   if (root.has("stragglers") && root.child("stragglers").value() != false)
     root.complain("stragglers", "expected none: a search takes even hardware");
+  if (!scenario.groups.empty())
+    root.complain("cluster", "expected nodes of one kind: a search deals no stages out over groups of nodes");
   read_overlap(root, unused);  // what is mistyped is said now
   std::erase_if(findings.complaints, [](const Complaint& c) { return c.pointer == "/overlap/param_gather"; });
   findings.throw_if_wrong();

@@ -44,14 +44,46 @@ bool degrees_fit(const Node& root, Scenario& scenario) {
   return false;
 }
 
-void check_gpus_fill_nodes(const Node& root, const Scenario& scenario) {
-  const int node = scenario.cluster.gpus_per_node;
-  if (scenario.gpus > node && scenario.gpus % node != 0)
+void check_gpus_fill_nodes(const Node& root, const net::Cluster& cluster, int gpus, bool others) {
+  const int node = cluster.gpus_per_node;
+  if (gpus > node && gpus % node != 0)
     root.complain("gpus", fmt::format("expected at most one node or whole nodes of {} GPUs, found {}; try {}", node,
-                                      scenario.gpus, multiples_near(scenario.gpus, node)));
-  if (scenario.gpus > scenario.cluster.links.gpus && scenario.cluster.links.nics == 0)
-    root.complain("gpus", fmt::format("expected at most {}: the nodes of {} have no NICs, found {}",
-                                      scenario.cluster.links.gpus, in_quotes(scenario.cluster.name), scenario.gpus));
+                                      gpus, multiples_near(gpus, node)));
+  if ((others || gpus > cluster.links.gpus) && cluster.links.nics == 0)
+    root.complain("gpus", fmt::format("expected at most {}: the nodes of {} have no NICs, found {}", cluster.links.gpus,
+                                      in_quotes(cluster.name), gpus));
+}
+
+void check_nodes(const Node& root, const Scenario& scenario) {
+  if (scenario.groups.empty()) check_gpus_fill_nodes(root, scenario.cluster, scenario.gpus, false);
+  for (const lowering::StageGroup& group : scenario.groups)  // their stages are not dealt out yet: GPUs
+    check_gpus_fill_nodes(root, group.cluster, group.stages, true);
+}
+
+/// Every stage stands on nodes of one kind: groups of GPUs become groups of stages.
+bool stages_dealt_to_groups(const Node& root, Scenario& scenario) {
+  if (scenario.groups.empty()) return true;
+  int sum = 0;
+  for (const lowering::StageGroup& group : scenario.groups) sum += group.stages;
+  if (sum != scenario.gpus) {
+    root.complain("gpus", fmt::format("expected {}, the GPUs of all groups of cluster {}, found {}", sum,
+                                      in_quotes(scenario.cluster.name), scenario.gpus));
+    return false;
+  }
+  const int ranks_a_stage = scenario.gpus / scenario.parallelism.pipeline;
+  for (lowering::StageGroup& group : scenario.groups) {
+    if (group.stages % ranks_a_stage != 0) {
+      root.child("parallelism")
+          .complain("pipeline",
+                    fmt::format("expected stages on nodes of one kind: {} GPUs / pipeline {} = {} a stage do "
+                                "not divide the {} GPUs of {}; try a larger one",
+                                scenario.gpus, scenario.parallelism.pipeline, ranks_a_stage, group.stages,
+                                in_quotes(group.cluster.name)));
+      return false;
+    }
+    group.stages /= ranks_a_stage;
+  }
+  return true;
 }
 
 /// Degrees up to twice the stated one that divide `size`, for what to try.
@@ -209,7 +241,8 @@ void apply_scenario_rules(const Node& root, const Sound& sound, Scenario& scenar
   const Node parallelism = root.child("parallelism");
   const bool known = sound.parallelism && schedule_known(root, scenario);
   const bool fits = sound.parallelism && sound.gpus && degrees_fit(root, scenario);
-  if (sound.cluster && sound.gpus) check_gpus_fill_nodes(root, scenario);
+  if (sound.cluster && sound.gpus) check_nodes(root, scenario);
+  if (sound.cluster && fits && !stages_dealt_to_groups(root, scenario)) return;
   if (sound.model && sound.parallelism) check_shards(parallelism, scenario);
   const bool split = sound.model && sound.parallelism && layers_split(parallelism, scenario);
   if (sound.parallelism && sound.batch) check_sequence(root, scenario);

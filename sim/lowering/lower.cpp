@@ -1,11 +1,14 @@
 // Scenario -> task graph: passes, messages, and the end of the step.
 #include "sim/lowering/lower.h"
 
+#include <algorithm>
+
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/lowering/lower_data_parallel.h"
 #include "sim/lowering/lower_sharded.h"
+#include "sim/lowering/parts.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::lowering {
@@ -25,6 +28,14 @@ Boundary boundary_of(const Scenario& scenario) {
   if (scenario.parallelism.sequence_parallel) return {whole, whole / t, false};
   if (scenario.runtime.scatter_gather) return {whole, whole / t, true};
   return {whole, whole, false};
+}
+
+// What a message takes besides moving its bytes, on receivers of one kind.
+Seconds message_fixed(const Scenario& receiver) {
+  const Boundary boundary = boundary_of(receiver);
+  const Seconds gather =
+      boundary.gathered ? tensor_collective_time(receiver, CollectiveKind::kAllGather, boundary.whole) : Seconds(0);
+  return receiver.runtime.p2p_overhead + gather;
 }
 
 // The engine's clock ends after 106 days; a step that could come near is not a real one.
@@ -49,6 +60,25 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
 
+des::Duration hop_time(const Message& message, const Scenario& scenario) {
+  return duration_of(message.fixed +
+                     cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
+}
+
+// Between nodes of two kinds a message is as slow as the slower side's NICs make it; the receiver gathers its pieces.
+des::Duration hop_between(const Scenario& sender, const Scenario& receiver) {
+  des::Duration slower;
+  for (const Scenario* side : {&sender, &receiver}) {
+    Message message{
+        .fixed = message_fixed(receiver),
+        .shape = {.payload = boundary_of(*side).sent,
+                  .crosses_nodes = true,
+                  .senders_per_node = net::pipeline_senders_per_node(side->degrees(), side->cluster.links.gpus)}};
+    slower = std::max(slower, hop_time(message, *side));
+  }
+  return slower;
+}
+
 }  // namespace
 
 MessageDurations message_durations(const Scenario& scenario) {
@@ -56,12 +86,17 @@ MessageDurations message_durations(const Scenario& scenario) {
   const auto stages = static_cast<std::size_t>(scenario.parallelism.pipeline);
   durations.forward.resize(stages);
   durations.backward.resize(stages);
+  const Parts parts(scenario);
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    const Message message = message_from(scenario, static_cast<int>(stage));
-    const des::Duration duration =
-        duration_of(message.fixed + cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
-    durations.forward[stage] = duration;
-    durations.backward[(stage + 1) % stages] = duration;  // the same hop, the other way
+    const std::size_t next = (stage + 1) % stages;
+    const Scenario &here = parts.of(static_cast<int>(stage)), &there = parts.of(static_cast<int>(next));
+    if (&here == &there) {
+      durations.forward[stage] = hop_time(message_from(here, parts.local(static_cast<int>(stage))), here);
+      durations.backward[next] = durations.forward[stage];  // the same hop, the other way
+    } else {
+      durations.forward[stage] = hop_between(here, there);
+      durations.backward[next] = hop_between(there, here);
+    }
   }
   return durations;
 }
@@ -72,13 +107,10 @@ MessageStyle message_style(const Scenario& scenario) {
 }
 
 Message message_from(const Scenario& scenario, int stage) {
-  const Boundary boundary = boundary_of(scenario);
   const net::Degrees degrees = scenario.degrees();
   const int domain = scenario.cluster.links.gpus;
-  const Seconds gather =
-      boundary.gathered ? tensor_collective_time(scenario, CollectiveKind::kAllGather, boundary.whole) : Seconds(0);
-  return {.fixed = scenario.runtime.p2p_overhead + gather,
-          .shape = {.payload = boundary.sent,
+  return {.fixed = message_fixed(scenario),
+          .shape = {.payload = boundary_of(scenario).sent,
                     .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, stage),
                     .senders_per_node = net::pipeline_senders_per_node(degrees, domain)}};
 }

@@ -9,10 +9,12 @@
 #include "sim/lowering/lower_data_parallel.h"
 
 #include <algorithm>
+#include <span>
 
 #include "sim/cost/costs.h"
 #include "sim/lowering/lower_sharded.h"
 #include "sim/lowering/parameters.h"
+#include "sim/lowering/parts.h"
 #include "sim/lowering/replicas.h"
 
 namespace foretoken::lowering {
@@ -26,6 +28,7 @@ class StepEnd {
   StepEnd(Workload& workload, const Scenario& scenario)
       : workload_(workload),
         scenario_(scenario),
+        parts_(scenario),
         stages_(scenario.parallelism.pipeline),
         group_(replica_group(scenario)) {}
 
@@ -37,8 +40,15 @@ class StepEnd {
     return shards_optimizer() && !scenario_.overlap.param_gather;
   }
 
-  [[nodiscard]] Duration collective(CollectiveKind kind, double bytes, const GroupShape& group) const {
-    return duration_of(cost::collective_time({kind, Bytes(bytes), group}, scenario_.cluster.links, scenario_.profile));
+  // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there.
+  template <class Group>
+  [[nodiscard]] Duration all_reduce(double bytes, std::span<const Scenario* const> parts, const Group& group) const {
+    Duration slowest;
+    for (const Scenario* part : parts)
+      slowest =
+          std::max(slowest, duration_of(cost::collective_time({CollectiveKind::kAllReduce, Bytes(bytes), group(*part)},
+                                                              part->cluster.links, part->profile)));
+    return slowest;
   }
   // A task on the data-parallel stream of a stage.
   TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, const std::vector<TaskId>& after) {
@@ -57,6 +67,9 @@ class StepEnd {
     return workload_.stages[static_cast<std::size_t>(stage)];
   }
 
+  [[nodiscard]] Duration gather(int stage, double parameters) const {
+    return gather_parameters(parts_.of(stage), parameters);
+  }
   /// Parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
@@ -72,6 +85,7 @@ class StepEnd {
 
   Workload& workload_;
   const Scenario& scenario_;
+  Parts parts_;
   int stages_;
   GroupShape group_;
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
@@ -85,7 +99,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
     const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
     if (stage > 0 || chunk > 0) {
       const double parameters = local_chunk_parameters(scenario_, stage, chunk);
-      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(scenario_, parameters),
+      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(parts_.of(stage), parameters),
                                        TaskMeaning::kGradReduce, {ready.back()}));
       continue;
     }
@@ -95,7 +109,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
     for (std::size_t b = 0; b < parameters.size(); ++b) {
       filled += parameters[b];
       if (filled < bucket() && b + 1 < parameters.size()) continue;
-      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(scenario_, filled),
+      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(parts_.of(stage), filled),
                                        TaskMeaning::kGradReduce, {ready[b]}));
       filled = 0;
     }
@@ -115,7 +129,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
       const double parameters = local_stage_parameters(scenario_, stage);
-      before_norm_.push_back({on_data_stream(stage, 0, lowering::reduce_gradients(scenario_, parameters),
+      before_norm_.push_back({on_data_stream(stage, 0, lowering::reduce_gradients(parts_.of(stage), parameters),
                                              TaskMeaning::kGradReduce, ends.finished[at])});
     }
   }
@@ -130,7 +144,7 @@ void StepEnd::reduce_norm_gradients() {
       layers += scenario_.layers_in(stage, chunk);
     const double elements = layers * 2.0 * (scenario_.model.norm == model::Norm::kLayerNorm ? 2 : 1) *
                             static_cast<double>(scenario_.model.hidden);
-    const Seconds time = tensor_collective_time(scenario_, CollectiveKind::kAllReduce,
+    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce,
                                                 Bytes(elements * gradient_element_bytes(scenario_)));
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, before)};
@@ -142,8 +156,10 @@ void StepEnd::tie_embedding() {
   const int last = stages_ - 1;
   const double bytes = local_token_table(scenario_) * gradient_element_bytes(scenario_);
   const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
-  const TaskId task =
-      workload_.graph.add_rendezvous(members, collective(CollectiveKind::kAllReduce, bytes, tied_pair(scenario_)));
+  const std::vector<const Scenario*> ends{&parts_.of(0), &parts_.of(last)};
+  const bool mixed = ends.front() != ends.back();
+  const TaskId task = workload_.graph.add_rendezvous(
+      members, all_reduce(bytes, ends, [&](const Scenario& part) { return tied_pair(part, mixed); }));
   workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie});
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
@@ -153,34 +169,38 @@ void StepEnd::tie_embedding() {
 }
 
 void StepEnd::norm_and_optimizer() {
-  const int domain = scenario_.cluster.links.gpus;
-  const GroupShape world{.ranks = scenario_.gpus,
-                         .nodes = (scenario_.gpus + domain - 1) / domain,
-                         .ranks_per_node = std::min(domain, scenario_.gpus),
-                         .groups_per_node = 1};
+  const std::vector<const Scenario*> parts = parts_.all();
+  GroupShape world{.ranks = scenario_.gpus, .nodes = 0, .ranks_per_node = 1, .groups_per_node = 1};
+  for (const Scenario* part : parts)
+    world.nodes += (part->gpus + part->cluster.links.gpus - 1) / part->cluster.links.gpus;
+  const auto world_seen_by = [&](const Scenario& part) {
+    GroupShape seen = world;
+    seen.ranks_per_node = std::min(part.cluster.links.gpus, part.gpus);
+    return seen;
+  };
   std::vector<des::StreamId> members;
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
-  const TaskId norm = workload_.graph.add_rendezvous(members, collective(CollectiveKind::kAllReduce, 4, world));
+  const TaskId norm = workload_.graph.add_rendezvous(members, all_reduce(4, parts, world_seen_by));
   workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {
-    const Seconds step = cost::memory_bound_time({optimizer_traffic(scenario_, stage)}, scenario_.profile);
+    const Seconds step = cost::memory_bound_time({optimizer_traffic(scenario_, stage)}, scenario_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (scenario_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(scenario_.runtime.step_overhead), TaskMeaning::kStepOverhead);
     if (has_data_parallel() && gathers_at_the_end())
-      on_data_stream(stage, 0, gather_parameters(scenario_, local_stage_parameters(scenario_, stage)),
+      on_data_stream(stage, 0, gather_parameters(parts_.of(stage), local_stage_parameters(scenario_, stage)),
                      TaskMeaning::kParamGather, {optimizer});
   }
 }
 
 }  // namespace
 
-GroupShape tied_pair(const Scenario& scenario) {
+GroupShape tied_pair(const Scenario& scenario, bool mixed) {
   const int domain = scenario.cluster.links.gpus;
   const net::Degrees degrees = scenario.degrees();
-  const bool crosses = scenario.gpus > domain;
+  const bool crosses = mixed || scenario.gpus > domain;
   return {.ranks = 2,
           .nodes = crosses ? 2 : 1,
           .ranks_per_node = crosses ? 1 : 2,
@@ -219,7 +239,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario
         filled += parameters[b];
         if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
         blocks[from].push_back(
-            step.on_data_stream(stage, chunk, gather_parameters(scenario, filled), TaskMeaning::kParamGather, {}));
+            step.on_data_stream(stage, chunk, step.gather(stage, filled), TaskMeaning::kParamGather, {}));
         from = b + 1;
         filled = 0;
       }

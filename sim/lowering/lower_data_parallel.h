@@ -15,8 +15,8 @@ namespace foretoken::lowering {
 /// all-gather, in the order of Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const Scenario& scenario, const PipelineEnds& ends);
 
-/// First and last stage's ranks that share a tied embedding, in pairs.
-[[nodiscard]] GroupShape tied_pair(const Scenario& scenario);
+/// First and last stage's ranks that share a tied embedding, in pairs; `mixed`: on nodes of different kinds.
+[[nodiscard]] GroupShape tied_pair(const Scenario& scenario, bool mixed = false);
 
 /// Memory traffic of the optimizer step of one stage's GPU.
 [[nodiscard]] Bytes optimizer_traffic(const Scenario& scenario, int stage);

@@ -75,8 +75,8 @@ double quantised_weights(const Scenario& s, int stage) {
   return copies * layers_of(s, stage) * model::layer_matmul_parameters(s.model) / s.parallelism.tensor;
 }
 
-double workspace(const Scenario& s) {
-  const auto& architecture = s.cluster.gpu.architecture;
+double workspace(const Scenario& s, int stage) {
+  const auto& architecture = s.cluster_of(stage).gpu.architecture;
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
 }
 
@@ -158,7 +158,7 @@ StaticMemory static_memory(const Scenario& scenario, int stage) {
   return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(scenario, stage)),
           .gradients = Bytes(gradient * share(2) + working.gradients),
           .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1)),
-          .other = Bytes(placeholders + workspace(scenario) + kSmallBuffers)};
+          .other = Bytes(placeholders + workspace(scenario, stage) + kSmallBuffers)};
 }
 
 PassMemory pass_memory(const Scenario& scenario, int stage, int chunk) {

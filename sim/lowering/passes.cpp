@@ -11,6 +11,7 @@
 #include "sim/base/check.h"
 #include "sim/base/intervals.h"
 #include "sim/des/engine.h"
+#include "sim/lowering/parts.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -165,26 +166,36 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
   });
 }
 
-Passes::Passes(const Scenario& scenario, PassLibrary& library)
-    : library_(&library), chunks_(scenario.parallelism.virtual_pipeline) {
-  const int stages = scenario.parallelism.pipeline;
-  entries_.reserve(static_cast<std::size_t>(stages) * static_cast<std::size_t>(chunks_) * 2);
-  for (int stage = 0; stage < stages; ++stage)
+void Passes::add_entries(const Scenario& scenario) {
+  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
+  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < chunks_; ++chunk)
       for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
-        entries_.push_back(&library_->entry(make_of(scenario, stage, chunk, phase)));
+        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(scenario, stage, chunk, phase)));
 }
 
-Passes::Passes(const Scenario& scenario, std::unique_ptr<PassLibrary> library) : Passes(scenario, *library) {
-  own_ = std::move(library);
+Passes::Passes(const Scenario& scenario, PassLibrary& library)
+    : libraries_(static_cast<std::size_t>(scenario.parallelism.pipeline), &library),
+      chunks_(scenario.parallelism.virtual_pipeline) {
+  add_entries(scenario);
 }
 
-Passes::Passes(const Scenario& scenario) : Passes(scenario, std::make_unique<PassLibrary>(time_blocks(scenario))) {}
+Passes::Passes(const Scenario& scenario) : chunks_(scenario.parallelism.virtual_pipeline) {
+  const Parts parts(scenario);
+  for (const Scenario* part : parts.all()) {
+    own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
+    libraries_.insert(libraries_.end(), static_cast<std::size_t>(part->parallelism.pipeline), own_.back().get());
+  }
+  add_entries(scenario);
+}
 
-Seconds Passes::layer_forward() const { return des::to_seconds(time_pass({&library_->blocks().layer_forward}).total); }
+Seconds Passes::layer_forward(int stage) const {
+  return des::to_seconds(time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_forward}).total);
+}
 
-Seconds Passes::layer_backward() const {
-  return des::to_seconds(time_pass({&library_->blocks().layer_backward_recompute}).total);
+Seconds Passes::layer_backward(int stage) const {
+  return des::to_seconds(
+      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_backward_recompute}).total);
 }
 
 const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {

@@ -79,7 +79,7 @@ class PassLibrary {
 /// All passes of a scenario: which blocks, how long.
 class Passes {
  public:
-  /// With a library of its own, or with one that was made for the same layers.
+  /// With a library of its own for each kind of GPU, or with one that was made for the same layers.
   explicit Passes(const Scenario& scenario);
   Passes(const Scenario& scenario, PassLibrary& library);
 
@@ -89,16 +89,16 @@ class Passes {
   [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::Phase phase) const {
     return entry(stage, chunk, phase).timing;
   }
-  /// Time of one layer's forward and backward pass (with recomputation), alone.
-  [[nodiscard]] Seconds layer_forward() const;
-  [[nodiscard]] Seconds layer_backward() const;
+  /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
+  [[nodiscard]] Seconds layer_forward(int stage) const;
+  [[nodiscard]] Seconds layer_backward(int stage) const;
 
  private:
-  Passes(const Scenario& scenario, std::unique_ptr<PassLibrary> library);
+  void add_entries(const Scenario& scenario);
   [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::Phase phase) const;
 
-  std::unique_ptr<PassLibrary> own_;
-  PassLibrary* library_;
+  std::vector<std::unique_ptr<PassLibrary>> own_;
+  std::vector<PassLibrary*> libraries_;             // by stage
   std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][phase]
   int chunks_ = 1;
 };

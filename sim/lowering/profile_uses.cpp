@@ -1,6 +1,8 @@
 // What the lowering asks of the cost models, in a few rules.
 #include "sim/lowering/profile_uses.h"
 
+#include "sim/lowering/parts.h"
+
 namespace foretoken::lowering {
 
 cost::Uses uses_of(const Scenario& scenario) {
@@ -19,6 +21,19 @@ cost::Uses uses_of(const Scenario& scenario) {
                   .messages_across = several_stages && scenario.gpus > links.gpus};
   if (scenario.precision == Precision::kFp8) uses.precisions.push_back(Precision::kBf16);  // the head's products
   return uses;
+}
+
+std::vector<std::pair<const cost::Profile*, cost::Uses>> profiles_used(const Scenario& scenario) {
+  if (scenario.groups.empty()) return {{&scenario.profile, uses_of(scenario)}};
+  std::vector<std::pair<const cost::Profile*, cost::Uses>> used;
+  const Parts parts(scenario);
+  const std::vector<const Scenario*> all = parts.all();
+  for (std::size_t group = 0; group < all.size(); ++group) {
+    cost::Uses uses = uses_of(*all[group]);
+    uses.network = uses.messages_across = true;  // between the groups
+    used.emplace_back(&scenario.groups[group].profile, std::move(uses));
+  }
+  return used;
 }
 
 }  // namespace foretoken::lowering

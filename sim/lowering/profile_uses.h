@@ -1,12 +1,18 @@
 // Which parts of its profile a scenario reads.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "sim/cost/parts.h"
 #include "sim/lowering/scenario.h"
 
 namespace foretoken::lowering {
 
-/// Precondition: model, cluster and parallelism of the scenario are complete.
+/// Precondition, here and below: model, cluster and parallelism of the scenario are complete; it has no groups.
 [[nodiscard]] cost::Uses uses_of(const Scenario& scenario);
+
+/// The profile of every kind of node, and what is read of it. They live as long as the scenario.
+[[nodiscard]] std::vector<std::pair<const cost::Profile*, cost::Uses>> profiles_used(const Scenario& scenario);
 
 }  // namespace foretoken::lowering

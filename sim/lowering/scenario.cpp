@@ -25,6 +25,19 @@ std::optional<Dealt> deal_as_stated(std::int64_t layers, const Parallelism& para
   return dealt;
 }
 
+// The number of the box that a GPU is in, counted group by group; size(cluster) GPUs fill one.
+template <class Size>
+int box_of(const Scenario& scenario, int gpu, const Size& size) {
+  int before = 0;
+  for (const StageGroup& group : scenario.groups) {
+    const int there = group.stages * (scenario.gpus / scenario.parallelism.pipeline), box = size(group.cluster);
+    if (gpu < there) return before + gpu / box;
+    gpu -= there;
+    before += (there + box - 1) / box;
+  }
+  return before + gpu / size(scenario.cluster);
+}
+
 }  // namespace
 
 std::optional<Dealt> deal_layers(std::int64_t layers, const Parallelism& parallelism) {
@@ -62,6 +75,40 @@ model::LayerContext Scenario::layer_context() const {
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
           .overlap_forward_collectives = overlap.tensor_parallel};
+}
+
+std::size_t Scenario::group_of(int stage) const {
+  std::size_t group = 0;
+  for (; stage >= groups.at(group).stages; ++group) stage -= groups[group].stages;
+  return group;
+}
+
+int Scenario::node_of(int gpu) const {
+  return box_of(*this, gpu, [](const net::Cluster& kind) { return kind.links.gpus; });
+}
+
+int Scenario::host_of(int gpu) const {
+  return box_of(*this, gpu, [](const net::Cluster& kind) { return kind.gpus_per_node; });
+}
+
+FlopPerSecond Scenario::mean_peak() const {
+  FlopPerSecond sum;
+  for (int stage = 0; stage < parallelism.pipeline; ++stage) {
+    const auto peak = cluster_of(stage).gpu.peak_of(precision);
+    expects(peak.has_value(), "a checked scenario uses a precision of its GPUs");
+    if (groups.empty()) return *peak;
+    sum += *peak;
+  }
+  return sum / static_cast<double>(parallelism.pipeline);
+}
+
+std::string Scenario::gpu_names() const {
+  if (groups.empty()) return cluster.gpu.name;
+  std::string names;
+  for (const StageGroup& group : groups)
+    if (names.find(group.cluster.gpu.name) == std::string::npos)
+      names += (names.empty() ? "" : " and ") + group.cluster.gpu.name;
+  return names;
 }
 
 int Scenario::layers_in(int stage, int chunk) const {

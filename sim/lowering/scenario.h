@@ -64,13 +64,21 @@ struct TrainingRun {
   std::string currency = "USD";
 };
 
+/// Consecutive pipeline stages on nodes of one kind.
+struct StageGroup {
+  int stages = 1;
+  net::Cluster cluster;
+  cost::Profile profile;
+};
+
 /// Immutable once read; nobody downstream checks it again.
 struct Scenario {
   std::string name;
   model::Transformer model;
-  net::Cluster cluster;
+  net::Cluster cluster;  ///< of several kinds of nodes: its name, else the first kind
   int gpus = 1;
   cost::Profile profile;
+  std::vector<StageGroup> groups;  ///< of a cluster of several kinds of nodes, in order of stages; empty: all are alike
   Runtime runtime;
   Parallelism parallelism;
   std::string schedule = "1f1b";  ///< a name of the schedule catalogue
@@ -98,6 +106,21 @@ struct Scenario {
   }
   /// How one layer is cut and executed under this scenario.
   [[nodiscard]] model::LayerContext layer_context() const;
+  /// The place of a stage's group in `groups`. Precondition: there are groups.
+  [[nodiscard]] std::size_t group_of(int stage) const;
+  [[nodiscard]] const net::Cluster& cluster_of(int stage) const {
+    return groups.empty() ? cluster : groups[group_of(stage)].cluster;
+  }
+  [[nodiscard]] const cost::Profile& profile_of(int stage) const {
+    return groups.empty() ? profile : groups[group_of(stage)].profile;
+  }
+  /// The node (NVLink domain) of a GPU of the job, numbered group by group.
+  [[nodiscard]] int node_of(int gpu) const;
+  [[nodiscard]] int host_of(int gpu) const;  ///< the same for hosts, of which a domain may have several
+  /// The dense peak of the scenario's precision, mean over all GPUs.
+  [[nodiscard]] FlopPerSecond mean_peak() const;
+  /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
+  [[nodiscard]] std::string gpu_names() const;
   /// Layers of chunk `chunk` of stage `stage`.
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };

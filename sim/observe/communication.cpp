@@ -3,6 +3,7 @@
 
 #include "sim/lowering/lower_sharded.h"
 #include "sim/lowering/parameters.h"
+#include "sim/lowering/parts.h"
 #include "sim/lowering/replicas.h"
 
 namespace foretoken::observe {
@@ -97,8 +98,10 @@ void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& sc
 
 std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
                                         const des::RunResult& run, const Observations& seen) {
-  const net::Degrees degrees = scenario.degrees();
-  const int domain = scenario.cluster.links.gpus, stage = seen.busiest_stage;
+  const int stage = seen.busiest_stage;
+  const lowering::Parts parts(scenario);
+  const net::Degrees degrees = parts.of(stage).degrees();  // on the stage's own nodes
+  const int domain = parts.of(stage).cluster.links.gpus, pipeline = scenario.parallelism.pipeline;
   const StageSplit& split = seen.busiest;
   std::vector<GroupTraffic> all;
   const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape,
@@ -115,12 +118,14 @@ std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, cons
                         split.context_comm));
     add_passes(all.back(), OpStream::kContextComm, stage, step);
   }
-  if (degrees.pipeline > 1) {
-    const bool crosses = net::pipeline_hop_crosses_nodes(degrees, domain, stage);
+  if (pipeline > 1) {
+    const int next = (stage + 1) % pipeline;
+    const bool crosses =
+        &parts.of(next) != &parts.of(stage) || net::pipeline_hop_crosses_nodes(degrees, domain, parts.local(stage));
     all.push_back(start("pipeline", "activations and gradients between stages",
-                        {.ranks = degrees.pipeline,
-                         .nodes = crosses ? degrees.pipeline : 1,
-                         .ranks_per_node = crosses ? 1 : degrees.pipeline,
+                        {.ranks = pipeline,
+                         .nodes = crosses ? pipeline : 1,
+                         .ranks_per_node = crosses ? 1 : pipeline,
                          .groups_per_node = net::pipeline_senders_per_node(degrees, domain)},
                         split.pipeline_comm));
     add_messages(all.back(), stage, step, run);

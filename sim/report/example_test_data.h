@@ -13,6 +13,7 @@ inline StageMemory example_stage(double weights_gib, int layers) {
                     .activations = Bytes(10 * kGib),
                     .other = Bytes(kGib),
                     .peak = {},
+                    .capacity = Bytes(79 * kGib),
                     .peak_microbatch_chunks = 4,
                     .layers = layers};
   stage.peak = stage.weights + stage.gradients + stage.optimizer + stage.activations + stage.other;

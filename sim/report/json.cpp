@@ -53,6 +53,7 @@ Json stage_of(const StageMemory& stage) {
           {"activations_bytes", finite(stage.activations)},
           {"other_bytes", finite(stage.other)},
           {"peak_bytes", finite(stage.peak)},
+          {"capacity_bytes", finite(stage.capacity)},
           {"layers", stage.layers},
           {"peak_microbatch_chunks", stage.peak_microbatch_chunks}};
 }

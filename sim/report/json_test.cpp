@@ -40,7 +40,7 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
                           "boundary_activations_microbatch_bytes", "per_stage"));
   EXPECT_THAT(keys_of(json["memory"]["per_stage"][0]),
               ElementsAre("weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "other_bytes",
-                          "peak_bytes", "layers", "peak_microbatch_chunks"));
+                          "peak_bytes", "capacity_bytes", "layers", "peak_microbatch_chunks"));
   EXPECT_THAT(keys_of(json["run"]),
               ElementsAre("tokens", "days", "gpu_hours", "cost", "currency", "days_interval", "cost_interval"));
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/check.h"
 #include "sim/lowering/memory.h"
 
 namespace foretoken::report {
@@ -52,9 +51,7 @@ void measure_rates(Metrics& metrics, const Scenario& scenario) {
   metrics.model_tflops_per_gpu = model::model_flop_per_sequence(scenario.model, s).value() * per_gpu;
   metrics.megatron_log_tflops_per_gpu = model::causal_model_flop_per_sequence(scenario.model, s).value() * per_gpu;
   metrics.hardware_tflops_per_gpu = hardware_flop(scenario).value() * per_gpu;
-  const auto peak = scenario.cluster.gpu.peak_of(scenario.precision);
-  expects(peak.has_value(), "a checked scenario uses a precision of its GPU");
-  metrics.mfu_peak_tflops = peak->value() / kTera;
+  metrics.mfu_peak_tflops = scenario.mean_peak().value() / kTera;
   metrics.mfu = metrics.model_tflops_per_gpu / metrics.mfu_peak_tflops;
   metrics.hfu = metrics.hardware_tflops_per_gpu / metrics.mfu_peak_tflops;
 }
@@ -96,6 +93,7 @@ StageMemory stage_memory(const Scenario& scenario, int stage, const observe::Sta
                      .activations = timeline.activations_at_peak,
                      .other = fixed.other + timeline.transient_at_peak,
                      .peak = fixed.total() + timeline.peak,
+                     .capacity = scenario.cluster_of(stage).gpu.memory,
                      .peak_microbatch_chunks = timeline.most_chunks};
   for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
     memory.layers += scenario.layers_in(stage, chunk);
@@ -115,13 +113,14 @@ std::string dominant_part(const StageMemory& memory) {
 
 Memory measure_memory(const Scenario& scenario, const std::vector<observe::StageTimeline>& timelines) {
   Memory memory;
-  std::size_t fullest = 0;
+  std::size_t& fullest = memory.fullest;
+  const auto room = [](const StageMemory& stage) { return stage.capacity - stage.peak; };
   for (std::size_t stage = 0; stage < timelines.size(); ++stage) {
     memory.per_stage.push_back(stage_memory(scenario, static_cast<int>(stage), timelines[stage]));
-    if (memory.per_stage[stage].peak > memory.per_stage[fullest].peak) fullest = stage;
+    if (room(memory.per_stage[stage]) < room(memory.per_stage[fullest])) fullest = stage;
   }
   memory.peak = memory.per_stage[fullest].peak;
-  memory.capacity = scenario.cluster.gpu.memory;
+  memory.capacity = memory.per_stage[fullest].capacity;
   memory.outside_allocator = lowering::outside_allocator(scenario);
   memory.fits = memory.peak + memory.outside_allocator <= memory.capacity;
   memory.dominant = dominant_part(memory.per_stage[fullest]);
@@ -153,8 +152,8 @@ Metrics measure(const Scenario& scenario, const lowering::LoweredStep& step, con
   metrics.step_time = des::to_seconds(seen.makespan);
   measure_rates(metrics, scenario);
   measure_bubble(metrics, scenario, seen);
-  metrics.layer_forward = step.passes->layer_forward();
-  metrics.layer_backward = step.passes->layer_backward();
+  metrics.layer_forward = step.passes->layer_forward(seen.busiest_stage);
+  metrics.layer_backward = step.passes->layer_backward(seen.busiest_stage);
   metrics.time = split_of(seen.busiest);
   metrics.memory = measure_memory(scenario, memory);
   metrics.run = measure_run(scenario, metrics);

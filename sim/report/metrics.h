@@ -26,17 +26,19 @@ struct StageMemory {
   Bytes activations;  ///< stored for backward passes, at the peak
   Bytes other;        ///< workspaces, and at the peak short-lived tensors
   Bytes peak;
+  Bytes capacity;                  ///< of the stage's GPU
   int peak_microbatch_chunks = 0;  ///< most chunk activations alive at once, as replayed
   int layers = 0;
 };
 
 struct Memory {
-  Bytes peak, capacity;
+  Bytes peak, capacity;     ///< of the stage with the least room
   Bytes outside_allocator;  ///< CUDA context and NCCL buffers; fits when peak + this <= capacity
   bool fits = true;
   std::vector<StageMemory> per_stage;
-  std::string dominant;  ///< what takes most of the fullest stage
-  std::string advice;    ///< the cheapest change that would make it fit; empty when it fits
+  std::size_t fullest = 0;  ///< the stage with the least room
+  std::string dominant;     ///< what takes most of the fullest stage
+  std::string advice;       ///< the cheapest change that would make it fit; empty when it fits
   // The whole model over all GPUs.
   Bytes model_state;              ///< bytes per parameter x parameters
   Bytes boundary_whole_batch;     ///< layer-boundary activations (2 s b h per layer) of the whole global batch at once

@@ -36,11 +36,8 @@ std::string run_lines(const Metrics& m, const Paint& paint) {
 }
 
 std::string memory_line(const Memory& memory, const Paint& paint) {
-  const auto fullest = std::max_element(memory.per_stage.begin(), memory.per_stage.end(),
-                                        [](const auto& a, const auto& b) { return a.peak < b.peak; });
-  const std::string where = memory.per_stage.size() > 1
-                                ? fmt::format("; stage {} is the fullest", fullest - memory.per_stage.begin())
-                                : std::string();
+  const std::string where =
+      memory.per_stage.size() > 1 ? fmt::format("; stage {} is the fullest", memory.fullest) : std::string();
   return head_line("memory", fmt::format("{} of {} GiB", gib(memory.peak), gib(memory.capacity)),
                    memory.fits ? "fits" + where : paint(Ink::kRed, "does NOT fit" + where), paint);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/lowering/parts.h"
 #include "sim/model/transformer.h"
 #include "sim/report/number.h"
 #include "sim/report/text.h"
@@ -46,7 +47,7 @@ std::string model_row(const model::Transformer& model) {
                      number(model.ffn_hidden), number(model.vocabulary));
 }
 
-std::string cluster_row(const lowering::Scenario& scenario) {
+std::string nodes_row(const lowering::Scenario& scenario) {
   const net::Cluster& cluster = scenario.cluster;
   const NodeLinks& links = cluster.links;
   const int nodes = (scenario.gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
@@ -58,6 +59,29 @@ std::string cluster_row(const lowering::Scenario& scenario) {
                      number(scenario.gpus), cluster.gpu.name, number(nodes), nodes == 1 ? "node" : "nodes",
                      cluster.gpus_per_node, inside, links.nics, plain(links.nic.value() / 1e9),
                      links.gpus == cluster.gpus_per_node ? "node" : "domain");
+}
+
+// The nodes of every kind, with the stages that stand on them.
+std::string cluster_row(const lowering::Scenario& scenario) {
+  if (scenario.groups.empty()) return nodes_row(scenario);
+  std::string row = scenario.cluster.name;
+  int stage = 0;
+  const lowering::Parts parts(scenario);
+  for (const lowering::Scenario* part : parts.all()) {
+    const int last = stage + part->parallelism.pipeline - 1;
+    row += fmt::format("{} stage{} on {}", stage == 0 ? ":" : ".",
+                       stage == last ? fmt::format(" {}", stage) : fmt::format("s {} to {}", stage, last),
+                       nodes_row(*part));
+    stage = last + 1;
+  }
+  return row;
+}
+
+std::string profiles_of(const lowering::Scenario& scenario) {
+  if (scenario.groups.empty()) return "profile " + scenario.profile.name;
+  std::vector<std::string> names;
+  for (const lowering::StageGroup& group : scenario.groups) names.push_back(group.profile.name);
+  return fmt::format("profiles {}", fmt::join(names, " and "));
 }
 
 std::string parallelism_row(const lowering::Scenario& scenario, const Resolved& resolved) {
@@ -121,7 +145,7 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const loweri
   const Resolved resolved(scenario);
   return {{"model", model_row(scenario.model)},
           {"cluster", cluster_row(scenario)},
-          {"costs", fmt::format("{}, {}", resolved("/profile", "profile " + scenario.profile.name),
+          {"costs", fmt::format("{}, {}", resolved("/profile", profiles_of(scenario)),
                                 resolved("/runtime", "runtime " + scenario.runtime.name))},
           {"parallelism", parallelism_row(scenario, resolved)},
           {"schedule", resolved("/schedule", scenario.schedule)},

@@ -43,22 +43,19 @@ std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scal
     glyphs.insert(glyphs.end(), cells[p], paint(kParts[p].ink, kParts[p].glyph));
   glyphs.insert(glyphs.end(), cells.back(), paint(Ink::kDim, kOutsideGlyph));
   glyphs.resize(kBarColumns, paint(Ink::kDim, "·"));
-  const auto mark = static_cast<std::size_t>(memory.capacity / scale * static_cast<double>(kBarColumns));
+  const auto mark = static_cast<std::size_t>(stage.capacity / scale * static_cast<double>(kBarColumns));
   std::string text;
   for (std::size_t c = 0; c < glyphs.size(); ++c) text += (c == mark ? "|" : "") + glyphs[c];
   return mark >= kBarColumns ? text + "|" : text;
 }
 
 // Stages that are shown one by one; the rest is summarised.
-std::vector<std::size_t> shown_stages(const std::vector<StageMemory>& stages) {
+std::vector<std::size_t> shown_stages(const std::vector<StageMemory>& stages, std::size_t fullest) {
   std::vector<std::size_t> shown;
   if (stages.size() <= kMostRows) {
     for (std::size_t s = 0; s < stages.size(); ++s) shown.push_back(s);
     return shown;
   }
-  std::size_t fullest = 0;
-  for (std::size_t s = 1; s < stages.size(); ++s)
-    if (stages[s].peak > stages[fullest].peak) fullest = s;
   shown = {0, 1, fullest, stages.size() - 1};
   std::sort(shown.begin(), shown.end());
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
@@ -77,20 +74,30 @@ std::string rest_note(const std::vector<StageMemory>& stages, const std::vector<
   return fmt::format("the other {} stages: peaks of {} to {}", stages.size() - shown.size(), gib(least), gib(most));
 }
 
+bool same_capacity(const std::vector<StageMemory>& stages) {
+  return std::all_of(stages.begin(), stages.end(),
+                     [&](const StageMemory& stage) { return stage.capacity == stages.front().capacity; });
+}
+
 std::string stage_table(const Memory& memory, const Paint& paint) {
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"stage"}, {"layers"}};
   for (const Part& part : kParts) columns.push_back({part.name});
   columns.push_back({"peak"});
+  const bool mixed = !same_capacity(memory.per_stage);
+  if (mixed) columns.push_back({"of"});
   columns.push_back({"", Align::kLeft});
   Table table(std::move(columns));
-  const Bytes scale = std::max(memory.capacity, memory.peak + memory.outside_allocator);
-  const std::vector<std::size_t> shown = shown_stages(memory.per_stage);
+  Bytes scale;
+  for (const StageMemory& stage : memory.per_stage)
+    scale = std::max({scale, stage.capacity, stage.peak + memory.outside_allocator});
+  const std::vector<std::size_t> shown = shown_stages(memory.per_stage, memory.fullest);
   for (const std::size_t s : shown) {
     const StageMemory& stage = memory.per_stage[s];
     std::vector<std::string> row = {fmt::format("{}", s), fmt::format("{}", stage.layers)};
     for (const Part& part : kParts) row.push_back(gib(stage.*part.bytes));
     row.push_back(gib(stage.peak));
+    if (mixed) row.push_back(gib(stage.capacity));
     row.push_back(stage_bar(stage, memory, scale, paint));
     table.add(std::move(row));
   }

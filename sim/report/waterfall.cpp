@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/check.h"
 #include "sim/report/number.h"
 #include "sim/report/text.h"
 
@@ -43,10 +42,8 @@ Kernels kernels_of_all_stages(const Scenario& scenario, const lowering::LoweredS
 
 // Time of the model's operations at peak, dealt out evenly over all GPUs.
 Duration at_peak(const Scenario& scenario, Flop per_sequence) {
-  const auto peak = scenario.cluster.gpu.peak_of(scenario.precision);
-  expects(peak.has_value(), "a checked scenario uses a precision of its GPU");
   return lowering::duration_of(per_sequence * static_cast<double>(scenario.batch.global) /
-                               static_cast<double>(scenario.gpus) / *peak);
+                               static_cast<double>(scenario.gpus) / scenario.mean_peak());
 }
 
 }  // namespace
@@ -105,8 +102,7 @@ std::string waterfall_text(const Waterfall& fall, const Scenario& scenario, cons
   std::string text = title_text("From the ideal step to the predicted one",
                                 fmt::format("stage {}, the busiest; what nothing hides", fall.stage), paint);
   at = static_cast<double>(fall.ideal.ps);
-  text += line(fmt::format("the model's operations at {} TFLOP/s",
-                           plain(scenario.cluster.gpu.peak_of(scenario.precision)->value() / 1e12)),
+  text += line(fmt::format("the model's operations at {} TFLOP/s", plain(scenario.mean_peak().value() / 1e12)),
                time_text(des::to_seconds(fall.ideal)), at / whole, 0, at, Ink::kGreen);
   for (const WaterfallStep& each : fall.steps) {
     if (each.time.ps == 0) continue;

@@ -1,0 +1,124 @@
+// Cluster and profile of a scenario.
+#include "sim/io/read_hardware.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/io/data_path.h"
+#include "sim/io/read_cluster.h"
+#include "sim/io/read_collectives.h"
+#include "sim/io/read_profile.h"
+#include "sim/io/text.h"
+
+namespace foretoken::io {
+namespace {
+
+using lowering::Scenario;
+using lowering::StageGroup;
+
+// Of all GPUs, if every kind has a price.
+std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
+  double sum = 0, gpus = 0;
+  for (const StageGroup& group : groups) {
+    if (!group.cluster.price_per_gpu_hour) return std::nullopt;
+    sum += group.stages * *group.cluster.price_per_gpu_hour;
+    gpus += group.stages;
+  }
+  return sum / gpus;
+}
+
+void read_groups(const Node& node, Scenario& scenario) {
+  node.allow_only({"name", "groups", "price_per_gpu_hour", "source", "notes"});
+  const std::vector<Node> entries = node.array("groups");
+  if (entries.size() < 2) node.complain("groups", "expected at least two kinds of nodes; one needs no groups");
+  for (const Node& entry : entries) {
+    const Node object = entry.as_object();
+    object.allow_only({"cluster", "gpus"});
+    StageGroup& group = scenario.groups.emplace_back();
+    group.stages = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
+    if (const auto document = open_reference(object.child("cluster"), kClusters))
+      group.cluster = read_cluster(document->root(node.findings()));
+  }
+  if (scenario.groups.empty()) return;
+  scenario.cluster = scenario.groups.front().cluster;
+  scenario.cluster.name = node.text_or("name", "unnamed cluster");
+  scenario.cluster.source = node.find_text("source").value_or("");
+  scenario.cluster.price_per_gpu_hour = node.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
+  if (!scenario.cluster.price_per_gpu_hour) scenario.cluster.price_per_gpu_hour = mean_price(scenario.groups);
+}
+
+// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's.
+void read_measured(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
+                   std::vector<std::string>& assumptions) {
+  if (!node.has("measured_collectives")) return;
+  const auto document = open_reference(node.child("measured_collectives"), kMeasuredCollectives);
+  if (!document) return;
+  const cost::MeasuredCollectives measured = read_measured_collectives(document->root(node.findings()));
+  const std::string& architecture = cluster.gpu.architecture;
+  if (measured.architecture != architecture) {  // a cluster with another GPU than the file that it is based on
+    assumptions.push_back(fmt::format("collectives measured on {} are not used: its GPUs are {}, these {}",
+                                      measured.name, measured.architecture, architecture));
+    return;
+  }
+  profile = cost::with_measured(std::move(profile), measured);
+  assumptions.push_back(fmt::format("collectives measured on {}: {}", measured.name, measured.source));
+}
+
+// The profile of a GPU; a complaint at the scenario's profile, and nothing, when there is none.
+std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
+  if (find_data_file(kProfiles, gpu)) return open_named(root.child("profile"), kProfiles, gpu);
+  root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
+                                       in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
+  return std::nullopt;
+}
+
+void read_group_profiles(const Node& root, const Node& cluster, Scenario& scenario) {
+  if (root.has("profile")) root.complain("profile", "expected none: every group of nodes takes the profile of its GPU");
+  const std::vector<Node> entries = cluster.array("groups");
+  for (std::size_t i = 0; i < scenario.groups.size(); ++i) {
+    StageGroup& group = scenario.groups[i];
+    const auto document = profile_of(root, group.cluster.gpu.name);
+    const auto nodes = open_reference(entries[i].as_object().child("cluster"), kClusters);
+    if (!document || !nodes) continue;
+    group.profile = read_profile(document->root(root.findings()));
+    read_measured(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);
+  }
+  scenario.profile = scenario.groups.front().profile;
+}
+
+}  // namespace
+
+std::optional<Document> read_cluster_part(const Node& root, Scenario& scenario) {
+  auto document = open_reference(root.child("cluster"), kClusters);
+  if (!document) return document;
+  const Node node = document->root(root.findings());
+  if (node.has("groups"))
+    read_groups(node, scenario);
+  else
+    scenario.cluster = read_cluster(node);
+  return document;
+}
+
+void read_profile_part(const Node& root, const std::optional<Document>& cluster, Scenario& scenario) {
+  if (cluster && !scenario.groups.empty()) {
+    root.findings().defaulted.push_back(root.child("profile").pointer());
+    read_group_profiles(root, cluster->root(root.findings()), scenario);
+    return;
+  }
+  std::optional<Document> document;
+  if (root.has("profile")) {
+    document = open_reference(root.child("profile"), kProfiles);
+  } else if (cluster) {
+    root.findings().defaulted.push_back(root.child("profile").pointer());
+    document = profile_of(root, scenario.cluster.gpu.name);
+  }
+  if (!document) return;
+  scenario.profile = read_profile(document->root(root.findings()));
+  if (cluster) read_measured(cluster->root(root.findings()), scenario.cluster, scenario.profile, scenario.assumptions);
+}
+
+}  // namespace foretoken::io
