@@ -113,6 +113,11 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
                                 .slowdown = slow.number("slowdown", kSlowdown)});
     }
   }
+  if (!scenario.groups.empty()) {
+    for (const char* key : {"slow_nics", "failed_nics", "slow_links", "failed_links", "placement"})
+      if (node->has(key)) node->complain(key, "expected none: links between nodes of several kinds are not simulated");
+    return;
+  }
   read_nics(*node, "slow_nics", true, nodes, scenario);
   read_nics(*node, "failed_nics", false, nodes, scenario);
   if (node->has("slow_links") || node->has("failed_links")) {
