@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/base/error.h"
@@ -121,6 +122,15 @@ void choose(Plan& plan) {
   }
 }
 
+// The scenario's own name may speak of other GPUs.
+void rename(PlanRow& row) {
+  const std::string name = fmt::format("{} on {} GPUs of {}", row.best.scenario.model.name, row.gpus, row.cluster);
+  nlohmann::json scenario = nlohmann::json::parse(row.best.text);
+  scenario["name"] = name;
+  row.best.text = scenario.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  row.best.scenario.name = row.best.metrics->name = name;
+}
+
 // A run that nobody would wait for is none.
 std::string why_endless(const PlanRow& row) {
   constexpr double kLongestDays = 100 * 365.25;
@@ -145,6 +155,7 @@ void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std
     }
     if (!row.impossible.empty()) continue;
     row.price_per_gpu_hour = question.base().run->price_per_gpu_hour;
+    if (!cluster.empty() || !asked.space.gpus.empty()) rename(row);
     add_runs(asked, plan.assumptions, row);
     row.impossible = why_endless(row);
     if (!row.impossible.empty()) continue;

@@ -96,6 +96,7 @@ TEST(PlanCommand, TheSmallestThatMeetsTheDeadlineAndTheCheapestWithinIt) {
   const json all = plan(sizes, 0);
   ASSERT_EQ(all["options"].size(), 4u);
   EXPECT_EQ(all["smallest"], 0);
+  EXPECT_EQ(all["options"][1]["scenario"]["name"], "llama-3-8b on 16 GPUs of hgx-h200-ndr");
   for (std::size_t i = 1; i < 4; ++i) {
     EXPECT_LT(all["options"][i]["p90_days"], all["options"][i - 1]["p90_days"]);
     EXPECT_LE(all["options"][i]["scaling_efficiency"].get<double>(), 1.02);
