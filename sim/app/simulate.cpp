@@ -40,6 +40,11 @@ Ran run_step(const lowering::LoweredStep& step, const Scenario& scenario, const 
   return {lowering::seen_by(rank, every, run), lowering::stretch_seen_by(rank, every), observe::waits_of(every, run)};
 }
 
+lowering::LoweredStep lower(const Scenario& scenario, const HowToRun& how) {
+  return how.unfolded && how.traffic == Traffic::kFlows ? lowering::lower_for_flows(scenario, how.fidelity)
+                                                        : lowering::lower(scenario, how.fidelity);
+}
+
 }  // namespace
 
 HowToRun resolved(HowToRun how, const Scenario& scenario) {
@@ -55,8 +60,8 @@ HowToRun resolved(HowToRun how, const Scenario& scenario) {
                         "nodes of one kind"}});
   if (!how.traffic && mixed) how.traffic = Traffic::kAnalytic;
   if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
-  // Imperfections break the symmetry that folding rests on.
-  how.unfolded = how.unfolded || imperfections.any() || scenario.stragglers.on;
+  // Imperfections break the symmetry that folding rests on, and flows are those of every GPU.
+  how.unfolded = how.unfolded || how.traffic == Traffic::kFlows || imperfections.any() || scenario.stragglers.on;
   return how;
 }
 
@@ -75,7 +80,7 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
                     .metrics = {}};
   result.how = resolved(how, result.scenario);
   // The question as tasks: from here on nothing asks a cost model.
-  result.step = lowering::lower(result.scenario, how.fidelity);
+  result.step = lower(result.scenario, result.how);
   Ran ran = run_step(result.step, result.scenario, result.how);
   result.run = std::move(ran.run);
   result.waits = std::move(ran.waits);
@@ -89,15 +94,17 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
 }
 
 report::Metrics predict(const Scenario& scenario) {
-  const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
-  const Ran ran = run_step(step, scenario, resolved({}, scenario));
+  const HowToRun how = resolved({}, scenario);
+  const lowering::LoweredStep step = lower(scenario, how);
+  const Ran ran = run_step(step, scenario, how);
   return report::measure(scenario, step, observe::observe_stages(step, ran.run, ran.stretch),
                          observe::memory_timelines(scenario, step, ran.run));
 }
 
-Seconds step_time(const Scenario& scenario, const HowToRun& how) {
-  const lowering::LoweredStep step = lowering::lower(scenario, how.fidelity);
-  return des::to_seconds(run_step(step, scenario, resolved(how, scenario)).run.makespan - des::Instant{});
+Seconds step_time(const Scenario& scenario, const HowToRun& asked) {
+  const HowToRun how = resolved(asked, scenario);
+  const lowering::LoweredStep step = lower(scenario, how);
+  return des::to_seconds(run_step(step, scenario, how).run.makespan - des::Instant{});
 }
 
 }  // namespace foretoken::app

@@ -105,16 +105,17 @@ BytesPerSecond Wires::least_capacity(int from, int to) {
 std::vector<Leg> Wires::message(int from, int to, Seconds transfer, BytesPerSecond rate) {
   const bool inside = node_of(from) == node_of(to);
   const int nics = inside ? 1 : nics_near(from);
-  const double bytes = transfer.value() * (inside ? least_capacity(from, to) : rate).value() / nics;
+  const std::vector<std::vector<net::Hop>> hops(static_cast<std::size_t>(nics), {{from, to, from}});
+  const BytesPerSecond alone = inside ? least_capacity(from, to) : rate_within_nodes(hops, {rate, true});
   std::vector<Leg> legs;
-  for (int k = 0; k < nics; ++k) take({from, to, from}, k, legs.emplace_back(Leg{{}, Bytes(bytes)}).route);
+  for (int k = 0; k < nics; ++k)
+    take({from, to, from}, k, legs.emplace_back(Leg{{}, Bytes(transfer.value() * alone.value() / nics)}).route);
   return legs;
 }
 
-std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate) {
+std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, Alone alone) {
   expects(gpus.size() >= 2, "a ring has at least two GPUs");
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
-  const int channels = channels_of(*this, members);
   std::vector<Leg> legs;
   if (members.size() == 1) {
     for (const net::Hop& hop : net::ring_hops(members, 0)) {
@@ -124,11 +125,38 @@ std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesP
     return legs;
   }
   const int near = nics_near(gpus.front());
-  const Bytes bytes(transfer.value() * rate.value() / channels);
-  for (int channel = 0; channel < channels; ++channel)
-    for (const net::Hop& hop : net::ring_hops(members, channel / near))
-      take(hop, channel % near, legs.emplace_back(Leg{{}, bytes}).route);
+  const std::vector<std::vector<net::Hop>> channels = channels_over(members);
+  const Bytes bytes(transfer.value() * rate_within_nodes(channels, alone).value() /
+                    static_cast<double>(channels.size()));
+  for (std::size_t channel = 0; channel < channels.size(); ++channel)
+    for (const net::Hop& hop : channels[channel])
+      take(hop, static_cast<int>(channel) % near, legs.emplace_back(Leg{{}, bytes}).route);
   return legs;
+}
+
+std::vector<std::vector<net::Hop>> Wires::channels_over(const net::Members& members) const {
+  const int near = members.size() == 1 ? 1 : nics_near(members.front().front());
+  std::vector<std::vector<net::Hop>> channels;
+  for (int channel = 0; channel < channels_of(*this, members); ++channel)
+    channels.push_back(net::ring_hops(members, channel / near));
+  return channels;
+}
+
+BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone) {
+  if (!alone.across_nodes) return alone.rate;
+  net::Router& router = sound_ ? *sound_ : router_;
+  std::map<std::uint32_t, int> crossings;
+  for (std::size_t channel = 0; channel < channels.size(); ++channel)
+    for (const net::Hop& hop : channels[channel]) {
+      const bool inside = node_of(hop.from) == node_of(hop.to);
+      const int nic = inside ? 0 : router.nearest_nic(hop.via, static_cast<int>(channel) % router.nics_near(hop.via));
+      for (const std::uint32_t id : router.route(hop.from, hop.to, nic).links)
+        if (fabric_.links()[id].kind != net::LinkKind::kNetwork) ++crossings[id];
+    }
+  double least = alone.rate.value();
+  for (const auto& [id, times] : crossings)
+    least = std::min(least, capacity_[id] * static_cast<double>(channels.size()) / times);
+  return BytesPerSecond(least);
 }
 
 BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
@@ -140,16 +168,18 @@ BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   return BytesPerSecond(rate);
 }
 
-std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate) {
+std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone) {
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
   const bool inside = members.size() == 1;
-  const int channels = channels_of(*this, members), near = inside ? 1 : nics_near(gpus.front());
+  const int near = inside ? 1 : nics_near(gpus.front());
+  const std::vector<std::vector<net::Hop>> channels = channels_over(members);
+  const double all = inside ? 0 : rate_within_nodes(channels, alone).value();
   std::vector<Leg> legs;
-  for (int channel = 0; channel < channels; ++channel) {
-    const std::vector<net::Hop> hops = net::ring_hops(members, channel / near);
-    const double share = inside ? rate_alone(hops).value() : rate.value() / channels;
+  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+    const std::vector<net::Hop>& hops = channels[channel];
+    const double share = inside ? rate_alone(hops).value() : all / static_cast<double>(channels.size());
     Leg& leg = legs.emplace_back(Leg{{}, Bytes(transfer.value() * share)});
-    for (const net::Hop& hop : hops) take(hop, channel % near, leg.route);
+    for (const net::Hop& hop : hops) take(hop, static_cast<int>(channel) % near, leg.route);
   }
   return legs;
 }

@@ -31,6 +31,12 @@ struct SlowLinks {
   std::vector<bool> failed;  ///< empty: none
 };
 
+/// Bytes per second that a transfer moves when it is alone, as its cost was taken.
+struct Alone {
+  BytesPerSecond rate;  ///< of one GPU's NVLink, or of a node's NICs
+  bool across_nodes;    ///< over the NICs: then at most what links inside the nodes carry, too
+};
+
 /// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
 /// bottleneck.
 class Wires {
@@ -43,12 +49,12 @@ class Wires {
   [[nodiscard]] std::vector<Leg> message(int from, int to, Seconds transfer, BytesPerSecond rate);
 
   /// A collective over `gpus` (ascending) as NCCL's rings: inside a node one ring; across nodes one ring a channel,
-  /// which leaves and enters every node through the NIC of that channel. Alone it takes `transfer`; `rate` is a node's
-  /// share of the network then. Precondition: at least two GPUs.
-  [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
+  /// which leaves and enters every node through the NIC of that channel. Alone it takes `transfer`. Precondition: at
+  /// least two GPUs.
+  [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
   /// The same with one leg for all hops of a channel: for groups whose ranks wait for one another in every layer.
-  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
+  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
   /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
@@ -68,6 +74,10 @@ class Wires {
   // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
+  /// The rate of all channels together, or less where links inside the nodes carry less of them: what a transfer that
+  /// is alone moves over the network.
+  [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
+  [[nodiscard]] std::vector<std::vector<net::Hop>> channels_over(const net::Members& members) const;
 
   des::TaskGraph& graph_;
   net::Fabric fabric_;
