@@ -265,7 +265,7 @@ std::string search_text(const SearchAnswer& answer, const Paint& paint) {
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
   text += ranked_table(answer, paint);
   text +=
-      "  TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree; SP: sequence parallel;\n"
+      "  TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree; SP: sequence parallel;\n"
       "  bubble: idle time of the pipeline over the work of its busiest stage; peak: fullest stage\n\n";
   text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
   if (const std::string why = why_runner_up_loses(answer); !why.empty())
