@@ -81,7 +81,7 @@ void Transfers::of_pass(const Meaning& meaning, des::Duration duration, des::Dur
                                       static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};
   };
   const des::Duration tensor = part(timing.tensor_comm), context = part(timing.context_comm);
-  const des::Duration rest = stretched - tensor - context;
+  const des::Duration rest = std::max(des::Duration{}, stretched - tensor - context);  // parts may round up
   if (tensor.ps > 0) found_.push_back({rest, &in_groups(meaning, /*context=*/false, tensor, members)});
   if (context.ps > 0)
     found_.push_back({tensor.ps > 0 ? des::Duration{} : rest, &in_groups(meaning, /*context=*/true, context, members)});
