@@ -67,7 +67,8 @@ void stand_in_for_unseen(const Node& node, const net::Cluster& cluster, cost::Pr
                          std::vector<std::string>& assumptions) {
   const std::string& name = cluster.gpu.architecture;
   const auto architecture = cost::nccl_architecture_named(name);
-  if (cluster.nvlink_fabric != "nvswitch" || !architecture) return;
+  // Nothing is known of what NCCL reaches on Volta's switches.
+  if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return;
   std::vector<std::string> unseen;
   const auto look_at = [&](const auto& curves, std::string_view place) {
     bool some = false, all_reduce = false;

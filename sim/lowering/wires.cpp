@@ -51,6 +51,17 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfec
   return slow;
 }
 
+std::vector<SwitchLinks> switch_links_of(const net::NodeGraph& node) {
+  std::vector<SwitchLinks> links(static_cast<std::size_t>(node.gpus));
+  net::for_each_edge(node.graph, [&](auto edge) {
+    const net::DeviceId from = boost::source(edge, node.graph), to = boost::target(edge, node.graph);
+    const auto is_switch = [&](net::DeviceId device) { return node.graph[device].kind == net::DeviceKind::kNvSwitch; };
+    if (is_switch(to)) links[from].to = node.graph[edge].id;
+    if (is_switch(from)) links[to].from = node.graph[edge].id;
+  });
+  return links;
+}
+
 }  // namespace
 
 Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
@@ -66,6 +77,7 @@ Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfe
     left.push_back(capacity_.back() * slow_.left[link.id]);
   }
   link_.resize(capacity_.size());
+  switch_ = switch_links_of(fabric_.node());
   binding_ = net::possible_bottlenecks(fabric_, left);
 }
 
@@ -87,13 +99,19 @@ void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route
   for (const std::uint32_t id : router_.route(hop.from, hop.to, nic).links) take_link(id, route);
 }
 
-void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) {
-  const net::NodeGraph& node = fabric_.node();
-  const int peer = gpu % node.gpus == 0 ? gpu + 1 : gpu - gpu % node.gpus;
-  const std::vector<std::uint32_t> links = out ? router_.route(gpu, peer, 0).links : router_.route(peer, gpu, 0).links;
-  expects(links.size() == 2, "a switch joins the GPUs of a node");
-  take_link(out ? links.front() : links.back(), route);
+std::uint32_t Wires::switch_link(int gpu, bool out) const {
+  const SwitchLinks& links = switch_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
+  const std::optional<std::uint32_t>& link = out ? links.to : links.from;
+  expects(link.has_value(), "a switch joins the GPUs of a node");
+  return fabric_.node_link(node_of(gpu), *link);
 }
+
+bool Wires::reaches_switch(int gpu) const {
+  const SwitchLinks& links = switch_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
+  return links.to && links.from && slow_.left[switch_link(gpu, true)] > 0 && slow_.left[switch_link(gpu, false)] > 0;
+}
+
+void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) { take_link(switch_link(gpu, out), route); }
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;

@@ -37,6 +37,11 @@ struct Alone {
   bool across_nodes;    ///< over the NICs: then at most what links inside the nodes carry, too
 };
 
+/// Links of a node's graph between a GPU and an NVLink switch.
+struct SwitchLinks {
+  std::optional<std::uint32_t> to, from;
+};
+
 /// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
 /// bottleneck.
 class Wires {
@@ -58,7 +63,9 @@ class Wires {
 
   /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
-  /// Appends the link from a GPU to its node's switch (out), or back. Precondition: the node has an NVLink switch.
+  /// Whether links that work join a GPU to an NVLink switch.
+  [[nodiscard]] bool reaches_switch(int gpu) const;
+  /// Appends the link from a GPU to its node's switch (out), or back. Precondition: it reaches one.
   void take_switch(int gpu, bool out, std::vector<des::LinkId>& route);
 
   /// By link of the graph: its place among the slow links of the scenario, -1: none of them.
@@ -71,6 +78,7 @@ class Wires {
 
  private:
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
+  [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
   // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
@@ -84,6 +92,7 @@ class Wires {
   SlowLinks slow_;
   net::Router router_;
   std::optional<net::Router> sound_;              // if nothing had failed; only where something has
+  std::vector<SwitchLinks> switch_;               // by GPU of a node
   std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
