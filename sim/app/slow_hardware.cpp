@@ -107,7 +107,7 @@ void add_drawn_gpus(const Simulation& run, std::vector<Part>& parts) {
   std::stable_sort(gpus.begin(), gpus.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (gpus.size() > kMostDrawn) gpus.resize(kMostDrawn);
   for (const auto& [gpu, time] : gpus) {
-    const double slowdown = lowering::slowness(scenario.stragglers, gpu, scenario.cluster.gpus_per_node);
+    const double slowdown = lowering::slowness(scenario.stragglers, gpu, scenario.host_of(gpu));
     Scenario mended = scenario;
     mended.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});  // as the typical one
     const int node = scenario.node_of(gpu);

@@ -182,6 +182,10 @@ net::Gpu read_gpu(const Node& node) {
 }
 
 net::Cluster read_cluster(const Node& node) {
+  if (node.has("groups")) {
+    node.complain("groups", "expected one kind of node, found groups of them; name one of their clusters");
+    return {};
+  }
   node.allow_only({"name", "gpu", "node", "fabric", "measured_collectives", "price_per_gpu_hour", "source", "notes"});
   net::Cluster cluster;
   cluster.name = node.text_or("name", "unnamed cluster");

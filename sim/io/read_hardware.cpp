@@ -25,14 +25,6 @@ namespace {
 using lowering::Scenario;
 using lowering::StageGroup;
 
-// The kind of node of one group; nothing, and a complaint, when there is none.
-std::optional<Document> nodes_of(const Node& entry) {
-  auto document = open_reference(entry.child("cluster"), kClusters);
-  if (!document || !document->value.contains("groups")) return document;
-  entry.complain("cluster", "expected a cluster of one kind of node, found groups");
-  return std::nullopt;
-}
-
 // Of all GPUs, if every kind has a price.
 std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
   double sum = 0, gpus = 0;
@@ -53,7 +45,8 @@ void read_groups(const Node& node, Scenario& scenario) {
     object.allow_only({"cluster", "gpus"});
     StageGroup& group = scenario.groups.emplace_back();
     group.stages = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
-    if (const auto document = nodes_of(object)) group.cluster = read_cluster(document->root(node.findings()));
+    if (const auto document = open_reference(object.child("cluster"), kClusters))
+      group.cluster = read_cluster(document->root(node.findings()));
   }
   if (scenario.groups.empty()) return;
   scenario.cluster = scenario.groups.front().cluster;
@@ -121,7 +114,7 @@ void read_group_profiles(const Node& root, const Node& cluster, Scenario& scenar
   for (std::size_t i = 0; i < scenario.groups.size(); ++i) {
     StageGroup& group = scenario.groups[i];
     const auto document = profile_of(root, group.cluster.gpu.name);
-    const auto nodes = nodes_of(entries[i].as_object());
+    const auto nodes = open_reference(entries[i].as_object().child("cluster"), kClusters);
     if (!document || !nodes) continue;
     group.profile = read_profile(document->root(root.findings()));
     read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);
