@@ -6,11 +6,15 @@
 // links show as sharing.
 #include "sim/lowering/wires.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -28,12 +32,10 @@ double share_of(const net::Link& link, LinkShares shares) {
 }
 
 SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfections) {
-  SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1),
-                 .part = std::vector<int>(fabric.links().size(), -1),
-                 .failed = {}};
+  SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1), .parts = {}, .failed = {}};
   const auto add = [&](std::uint32_t link, double rate_factor, int part) {
     slow.left[link] *= rate_factor;
-    slow.part[link] = part;
+    slow.parts[link].push_back(part);
     if (rate_factor > 0) return;
     slow.failed.resize(slow.left.size(), false);
     slow.failed[link] = true;
@@ -49,6 +51,10 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfec
     ++part;
   }
   return slow;
+}
+
+[[noreturn]] void no_way(const std::string& what) {
+  throw ConfigError({{"", "/imperfections", "expected a way " + what + ": too many NICs or links have failed"}});
 }
 
 }  // namespace
@@ -74,30 +80,55 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
   std::optional<des::LinkId>& link = link_[id];
   if (!link) {
     link = graph_.add_link(BytesPerSecond(capacity_[id] * slow_.left[id]));
-    parts_.resize(link->value + 1, -1);  // others may add links of their own
-    parts_[link->value] = slow_.part[id];
-    ids_.resize(link->value + 1);
+    const auto parts = slow_.parts.find(id);
+    if (parts != slow_.parts.end()) parts_.emplace(link->value, parts->second);
+    ids_.resize(link->value + 1);  // others may add links of their own
     ids_[link->value] = id;
   }
   route.push_back(*link);
 }
 
+const std::vector<int>& Wires::working_nics(int gpu) const {
+  const std::vector<int>& nics = router_.nics_near(gpu);
+  if (nics.empty())
+    no_way(fmt::format("from every GPU to the network, found none from GPU {} (node {})", gpu, node_of(gpu)));
+  return nics;
+}
+
+net::Route Wires::way(int from, int to, int nic) {
+  std::optional<net::Route> route = router_.route(from, to, nic);
+  if (!route)
+    no_way(fmt::format("between all GPUs, found none from GPU {} (node {}) to GPU {} (node {})", from, node_of(from),
+                       to, node_of(to)));
+  return *std::move(route);
+}
+
+net::Route Wires::sound_way(int from, int to) {
+  std::optional<net::Route> route = (sound_ ? *sound_ : router_).route(from, to, 0);
+  expects(route.has_value(), "where nothing has failed all GPUs are connected");
+  return *std::move(route);
+}
+
 void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route) {
-  const int nic = node_of(hop.from) == node_of(hop.to) ? 0 : router_.nearest_nic(hop.via, which);
-  for (const std::uint32_t id : router_.route(hop.from, hop.to, nic).links) take_link(id, route);
+  int nic = 0;
+  if (node_of(hop.from) != node_of(hop.to)) {
+    const std::vector<int>& nics = working_nics(hop.via);
+    nic = nics[static_cast<std::size_t>(which) % nics.size()];
+  }
+  for (const std::uint32_t id : way(hop.from, hop.to, nic).links) take_link(id, route);
 }
 
 void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) {
   const net::NodeGraph& node = fabric_.node();
   const int peer = gpu % node.gpus == 0 ? gpu + 1 : gpu - gpu % node.gpus;
-  const std::vector<std::uint32_t> links = out ? router_.route(gpu, peer, 0).links : router_.route(peer, gpu, 0).links;
+  const std::vector<std::uint32_t> links = out ? way(gpu, peer, 0).links : way(peer, gpu, 0).links;
   expects(links.size() == 2, "a switch joins the GPUs of a node");
   take_link(out ? links.front() : links.back(), route);
 }
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;
-  for (const std::uint32_t id : (sound_ ? *sound_ : router_).route(from, to, 0).links)
+  for (const std::uint32_t id : sound_way(from, to).links)
     least = least == 0 ? capacity_[id] : std::min(least, capacity_[id]);
   return BytesPerSecond(least);
 }
@@ -134,7 +165,7 @@ std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesP
 BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   std::map<std::uint32_t, int> crossings;
   for (const net::Hop& hop : hops)
-    for (const std::uint32_t id : (sound_ ? *sound_ : router_).route(hop.from, hop.to, 0).links) ++crossings[id];
+    for (const std::uint32_t id : sound_way(hop.from, hop.to).links) ++crossings[id];
   double rate = std::numeric_limits<double>::infinity();
   for (const auto& [id, times] : crossings) rate = std::min(rate, capacity_[id] / times);
   return BytesPerSecond(rate);
