@@ -1,6 +1,7 @@
 // Slow GPUs, slow NICs, thin fabrics and tensor parallelism across nodes, on jobs small enough to work out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -145,6 +146,61 @@ TEST(Imperfections, AFailedNicLendsItsTrafficToTheNextOne) {
   EXPECT_EQ(uneven.metrics.delays[0].what, "NIC 3 of node 1 has failed");
   EXPECT_EQ(uneven.metrics.delays[0].without.value(), even.metrics.step_time.value());
   EXPECT_FALSE(uneven.metrics.delays[0].on_critical_path) << "nothing passes through it";
+}
+
+TEST(Imperfections, AFailedNicIsNotLostAmongManySlowOnes) {
+  std::string slow;
+  for (int nic = 0; nic < 8; ++nic)
+    slow += std::string(slow.empty() ? "" : ", ") + R"({"node": 0, "nic": )" + std::to_string(nic) +
+            R"(, "rate_factor": 0.99})";
+  Simulation uneven = simulate(
+      job(imperfect(two_nodes(), R"("slow_nics": [)" + slow + R"(], "failed_nics": [{"node": 1, "nic": 3}])")));
+  add_delays(uneven);
+  const std::vector<report::Delay>& delays = uneven.metrics.delays;
+  ASSERT_EQ(delays.size(), 10U) << "eight, the rest, and everything";
+  EXPECT_EQ(delays[0].what, "NIC 3 of node 1 has failed");
+  for (std::size_t i = 1; i < 8; ++i) EXPECT_LE(delays[0].without, delays[i].without);
+  EXPECT_LT(delays[0].without, delays[1].without);
+  EXPECT_EQ(delays[8].what, "1 more that is slow or failed");
+  EXPECT_EQ(delays[9].what, "everything that is slow");
+}
+
+TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
+  std::string failed;  // seven GPUs of each node reach the network through the eighth
+  for (const std::string node : {"node 0 ", "node 1 "})
+    for (int i = 0; i < 7; ++i) {
+      const std::string gpu = std::to_string(i);
+      failed += std::string(failed.empty() ? "" : ", ") + R"({"between": [")" + node + "gpu " + gpu + R"(", ")" + node +
+                "pcie " + gpu + R"("]})";
+    }
+  Simulation uneven = simulate(
+      job(imperfect(two_nodes(), R"("slow_gpus": [{"gpu": 5, "slowdown": 1.5}], "failed_links": [)" + failed + "]")));
+  add_delays(uneven);
+  const std::vector<report::Delay>& delays = uneven.metrics.delays;
+  ASSERT_EQ(delays.size(), 10U);
+  EXPECT_TRUE(std::any_of(delays.begin(), delays.end(), [](const auto& each) { return each.gpu == 5; }));
+  EXPECT_EQ(delays[8].what, "7 more that are slow or failed");
+}
+
+TEST(Imperfections, WhatSharesALinkIsToldOfEachPart) {
+  Simulation uneven = simulate(job(imperfect(two_nodes(), R"(
+      "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}],
+      "slow_links": [{"between": ["node 1 nic 3", "leaf 3"], "rate_factor": 0.5}])")));
+  add_delays(uneven);
+  ASSERT_EQ(uneven.metrics.delays.size(), 3U);
+  const report::Delay &nic = uneven.metrics.delays[0], &link = uneven.metrics.delays[1];
+  EXPECT_GT(nic.on_critical_path->value(), 0);
+  EXPECT_EQ(nic.on_critical_path->value(), link.on_critical_path->value());
+  EXPECT_EQ(nic.without.value(), link.without.value()) << "half of the rate is left without either";
+}
+
+TEST(Imperfections, AGpuWithoutPcieSendsThroughItsNeighboursNic) {
+  const char* cut = R"("failed_links": [{"between": ["node 0 gpu 0", "node 0 pcie 0"]},
+      {"between": ["node 0 pcie 0", "node 0 host 0"]}])";
+  const lowering::Scenario scenario = job(two_nodes());
+  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
+  const Simulation uneven = simulate(job(imperfect(two_nodes(), cut)));
+  EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4) << "two GPUs share NIC 1, there and back";
 }
 
 TEST(Imperfections, ASlowCableOfALeafHalvesWhatCrossesIt) {

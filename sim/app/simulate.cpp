@@ -24,20 +24,31 @@ des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& nam
   return run;
 }
 
-// What the clock said, and what slow hardware had to do with it.
-struct Ran {
+// Every GPU of a job, and what the clock said of them.
+struct Unfolded {
+  lowering::UnfoldedStep step;
   des::RunResult run;
-  std::vector<des::Duration> stretch;
-  observe::Waits waits;
 };
 
-// The clock runs once; all times are final.
-Ran run_step(const lowering::LoweredStep& step, const Scenario& scenario, const HowToRun& how) {
-  if (!how.unfolded) return {run_to_the_end(step.workload.graph, lowering::names_of(step)), {}, {}};
-  const lowering::UnfoldedStep every = lowering::unfold(step, scenario, *how.traffic);
-  const des::RunResult run = run_to_the_end(every.graph, lowering::names_of(step, every));
-  const int rank = lowering::last_rank(every, run);
-  return {lowering::seen_by(rank, every, run), lowering::stretch_seen_by(rank, every), observe::waits_of(every, run)};
+Unfolded run_every_gpu(const lowering::LoweredStep& step, const Scenario& scenario, Traffic traffic) {
+  Unfolded every{lowering::unfold(step, scenario, traffic), {}};
+  every.run = run_to_the_end(every.step.graph, lowering::names_of(step, every.step));
+  return every;
+}
+
+// A run in the numbering of the folded step, as the rank saw it that ends last.
+struct Seen {
+  des::RunResult run;
+  std::vector<des::Duration> stretch;
+};
+
+Seen see(const Unfolded& every) {
+  const int rank = lowering::last_rank(every.step, every.run);
+  return {lowering::seen_by(rank, every.step, every.run), lowering::stretch_seen_by(rank, every.step)};
+}
+
+des::RunResult run_folded(const lowering::LoweredStep& step) {
+  return run_to_the_end(step.workload.graph, lowering::names_of(step));
 }
 
 lowering::LoweredStep lower(const Scenario& scenario, const HowToRun& how) {
@@ -81,11 +92,17 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
   result.how = resolved(how, result.scenario);
   // The question as tasks: from here on nothing asks a cost model.
   result.step = lower(result.scenario, result.how);
-  Ran ran = run_step(result.step, result.scenario, result.how);
-  result.run = std::move(ran.run);
-  result.waits = std::move(ran.waits);
+  Seen seen;
+  if (result.how.unfolded) {
+    const Unfolded every = run_every_gpu(result.step, result.scenario, *result.how.traffic);
+    seen = see(every);
+    result.waits = observe::waits_of(every.step, every.run);
+  } else {
+    seen.run = run_folded(result.step);
+  }
+  result.run = std::move(seen.run);
   // Who was busy when, and which bytes were alive.
-  result.observations = observe::observe_stages(result.step, result.run, ran.stretch);
+  result.observations = observe::observe_stages(result.step, result.run, seen.stretch);
   result.memory = observe::memory_timelines(result.scenario, result.step, result.run);
   // The numbers that people ask for.
   result.metrics = report::measure(result.scenario, result.step, result.observations, result.memory);
@@ -96,15 +113,22 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
 report::Metrics predict(const Scenario& scenario) {
   const HowToRun how = resolved({}, scenario);
   const lowering::LoweredStep step = lower(scenario, how);
-  const Ran ran = run_step(step, scenario, how);
-  return report::measure(scenario, step, observe::observe_stages(step, ran.run, ran.stretch),
-                         observe::memory_timelines(scenario, step, ran.run));
+  const Seen seen = how.unfolded ? see(run_every_gpu(step, scenario, *how.traffic)) : Seen{run_folded(step), {}};
+  return report::measure(scenario, step, observe::observe_stages(step, seen.run, seen.stretch),
+                         observe::memory_timelines(scenario, step, seen.run));
 }
 
-Seconds step_time(const Scenario& scenario, const HowToRun& asked) {
-  const HowToRun how = resolved(asked, scenario);
-  const lowering::LoweredStep step = lower(scenario, how);
-  return des::to_seconds(run_step(step, scenario, how).run.makespan - des::Instant{});
+Seconds step_time(const Scenario& scenario, const HowToRun& how) {
+  return step_time(lower(scenario, resolved(how, scenario)), scenario, how);
+}
+
+Seconds step_time(const lowering::LoweredStep& step, const Scenario& scenario, const HowToRun& how) {
+  const HowToRun all = resolved(how, scenario);
+  // With one cost for each collective and equal GPUs all do as the one that stands for them (unfold.h).
+  const bool alike = !scenario.imperfections.any() && !scenario.stragglers.on && all.traffic == Traffic::kAnalytic;
+  const des::RunResult run =
+      all.unfolded && !alike ? run_every_gpu(step, scenario, *all.traffic).run : run_folded(step);
+  return des::to_seconds(run.makespan - des::Instant{});
 }
 
 }  // namespace foretoken::app

@@ -48,5 +48,9 @@ struct Simulation {
 
 /// The step time of simulate() alone.
 [[nodiscard]] Seconds step_time(const lowering::Scenario& scenario, const HowToRun& how);
+/// The same of a step that is lowered already. Imperfections and stragglers change no lowered step: scenarios that
+/// differ in them alone share it.
+[[nodiscard]] Seconds step_time(const lowering::LoweredStep& step, const lowering::Scenario& scenario,
+                                const HowToRun& how);
 
 }  // namespace foretoken::app

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,18 +19,21 @@ using lowering::Scenario;
 using report::Delay;
 
 constexpr std::size_t kMostParts = 8, kMostDrawn = 3;
-constexpr double kLeastShare = 0.01;  // of the step on the critical path, for a GPU that was drawn to be named
+constexpr double kLeastShare = 0.01;  // of the step on the critical path, for a GPU or host that was drawn to be named
 
-// Something slow, and the scenario in which it is not.
+// Something slow or failed, and what to change in the scenario for it not to be.
 struct Part {
   Delay delay;
-  Scenario mended;
+  std::function<void(Scenario&)> mend;
 };
 
+std::string slow_text(double slowdown) {
+  return slowdown < 1 ? fmt::format("{:.3g} % fast", 100 * (1 - slowdown))
+                      : fmt::format("{:.3g} % slow", 100 * (slowdown - 1));
+}
+
 std::string gpu_text(int gpu, int node, double slowdown) {
-  const std::string part = slowdown < 1 ? fmt::format("{:.3g} % fast", 100 * (1 - slowdown))
-                                        : fmt::format("{:.3g} % slow", 100 * (slowdown - 1));
-  return fmt::format("GPU {} (node {}) is {}", gpu, node, part);
+  return fmt::format("GPU {} (node {}) is {}", gpu, node, slow_text(slowdown));
 }
 
 std::string rate_text(double rate_factor) {
@@ -45,19 +51,17 @@ void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
   std::set<int> seen;
   for (const lowering::SlowGpu& slow : run.scenario.imperfections.slow_gpus) {
     if (!seen.insert(slow.gpu).second) continue;
-    Scenario mended = run.scenario;
     double slowdown = 1;
-    std::erase_if(mended.imperfections.slow_gpus, [&](const lowering::SlowGpu& each) {
-      if (each.gpu != slow.gpu) return false;
-      slowdown *= each.slowdown;
-      return true;
-    });
+    for (const lowering::SlowGpu& each : run.scenario.imperfections.slow_gpus)
+      if (each.gpu == slow.gpu) slowdown *= each.slowdown;
     const int node = run.scenario.node_of(slow.gpu);
     parts.push_back({{.what = gpu_text(slow.gpu, node, slowdown),
                       .gpu = slow.gpu,
                       .node = node,
                       .on_critical_path = time_of(run.waits.by_gpu, slow.gpu)},
-                     std::move(mended)});
+                     [gpu = slow.gpu](Scenario& scenario) {
+                       std::erase_if(scenario.imperfections.slow_gpus, [&](auto& each) { return each.gpu == gpu; });
+                     }});
   }
 }
 
@@ -70,14 +74,12 @@ std::optional<Seconds> path_of_link(const Simulation& run, std::size_t part, dou
 void add_nics(const Simulation& run, std::vector<Part>& parts) {
   const auto& nics = run.scenario.imperfections.slow_nics;
   for (std::size_t i = 0; i < nics.size(); ++i) {
-    Scenario mended = run.scenario;
-    mended.imperfections.slow_nics.erase(mended.imperfections.slow_nics.begin() + static_cast<std::ptrdiff_t>(i));
     parts.push_back(
         {{.what = fmt::format("NIC {} of node {} {}", nics[i].nic, nics[i].node, rate_text(nics[i].rate_factor)),
           .node = nics[i].node,
           .nic = nics[i].nic,
           .on_critical_path = path_of_link(run, i, nics[i].rate_factor)},
-         std::move(mended)});
+         [i](Scenario& scenario) { scenario.imperfections.slow_nics[i].rate_factor = 1; }});
   }
 }
 
@@ -85,42 +87,97 @@ void add_other_links(const Simulation& run, std::vector<Part>& parts) {
   const auto& links = run.scenario.imperfections.slow_links;
   const std::size_t before = run.scenario.imperfections.slow_nics.size();
   for (std::size_t i = 0; i < links.size(); ++i) {
-    Scenario mended = run.scenario;
-    mended.imperfections.slow_links.erase(mended.imperfections.slow_links.begin() + static_cast<std::ptrdiff_t>(i));
     parts.push_back({{.what = fmt::format("the link between {} and {} {}", links[i].from, links[i].to,
                                           rate_text(links[i].rate_factor)),
                       .on_critical_path = path_of_link(run, before + i, links[i].rate_factor)},
-                     std::move(mended)});
+                     [i](Scenario& scenario) { scenario.imperfections.slow_links[i].rate_factor = 1; }});
   }
 }
 
-// Of GPUs that were drawn, those that most of the critical path waits for.
-void add_drawn_gpus(const Simulation& run, std::vector<Part>& parts) {
+double drawn_slowness(const Scenario& scenario, int gpu) {
+  return lowering::slowness(scenario.stragglers, gpu, scenario.host_of(gpu));
+}
+
+// Of a GPU's slowness what it has in common with all GPUs of its host.
+double host_slowness(const Scenario& scenario, int gpu) {
+  lowering::Stragglers hosts = scenario.stragglers;
+  hosts.gpu_spread = 0;
+  return lowering::slowness(hosts, gpu, scenario.host_of(gpu));
+}
+
+// Mended, it is as the typical one.
+Part drawn_gpu(const Scenario& scenario, int gpu) {
+  const double slowdown = drawn_slowness(scenario, gpu);
+  const int node = scenario.node_of(gpu);
+  return {{.what = gpu_text(gpu, node, slowdown) + ", as drawn", .gpu = gpu, .node = node}, [=](Scenario& to) {
+            to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
+          }};
+}
+
+// Called by its GPUs: only nodes have numbers that users see.
+Part drawn_host(const Scenario& scenario, int host) {
+  std::vector<int> gpus;
+  for (int gpu = 0; gpu < scenario.gpus; ++gpu)
+    if (scenario.host_of(gpu) == host) gpus.push_back(gpu);
+  const double slowdown = host_slowness(scenario, gpus.front());
+  const int node = scenario.node_of(gpus.front());
+  return {{.what = fmt::format("the host of GPUs {} to {} (node {}) is {}, as drawn", gpus.front(), gpus.back(), node,
+                               slow_text(slowdown)),
+           .node = node},
+          [=](Scenario& to) {
+            for (const int gpu : gpus) to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
+          }};
+}
+
+// Of hosts and GPUs that were drawn, those that most of the critical path waits for.
+void add_drawn(const Simulation& run, std::vector<Part>& parts) {
   const Scenario& scenario = run.scenario;
   if (!scenario.stragglers.on) return;
-  std::vector<std::pair<int, des::Duration>> gpus(run.waits.by_gpu.begin(), run.waits.by_gpu.end());
-  std::erase_if(gpus, [&](const auto& each) {
+  std::map<std::pair<bool, int>, des::Duration> waits;  // by whether it is a host, and its number
+  for (const auto& [gpu, time] : run.waits.by_gpu) {
     const auto& stated = scenario.imperfections.slow_gpus;
-    return des::to_seconds(each.second) < kLeastShare * run.metrics.step_time ||
-           std::any_of(stated.begin(), stated.end(), [&](const auto& slow) { return slow.gpu == each.first; });
-  });
-  std::stable_sort(gpus.begin(), gpus.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (gpus.size() > kMostDrawn) gpus.resize(kMostDrawn);
-  for (const auto& [gpu, time] : gpus) {
-    const double slowdown = lowering::slowness(scenario.stragglers, gpu, scenario.host_of(gpu));
-    Scenario mended = scenario;
-    mended.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});  // as the typical one
-    const int node = scenario.node_of(gpu);
-    parts.push_back({{.what = gpu_text(gpu, node, slowdown) + ", as drawn",
-                      .gpu = gpu,
-                      .node = node,
-                      .on_critical_path = des::to_seconds(time)},
-                     std::move(mended)});
+    if (host_slowness(scenario, gpu) > 1)
+      waits[{true, scenario.host_of(gpu)}] += time;
+    else if (std::none_of(stated.begin(), stated.end(), [&](const auto& slow) { return slow.gpu == gpu; }))
+      waits[{false, gpu}] = time;
   }
-  Scenario equal = scenario;
-  equal.stragglers.on = false;
+  std::vector<std::pair<std::pair<bool, int>, des::Duration>> drawn(waits.begin(), waits.end());
+  std::erase_if(drawn,
+                [&](const auto& each) { return des::to_seconds(each.second) < kLeastShare * run.metrics.step_time; });
+  std::stable_sort(drawn.begin(), drawn.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (drawn.size() > kMostDrawn) drawn.resize(kMostDrawn);
+  for (const auto& [which, time] : drawn) {
+    parts.push_back(which.first ? drawn_host(scenario, which.second) : drawn_gpu(scenario, which.second));
+    parts.back().delay.on_critical_path = des::to_seconds(time);
+  }
+  parts.push_back({{.what = fmt::format("all that was drawn with seed {}", scenario.stragglers.seed)},
+                   [](Scenario& to) { to.stragglers.on = false; }});
+}
+
+// Keeps what matters most, most time on the critical path first, and makes one part of all the rest. What has failed
+// carries nothing out, so no time tells how much it matters; it comes first, in half of the places where more is waited
+// for than fits.
+void keep_most_important(std::vector<Part>& parts) {
+  if (parts.size() <= kMostParts) return;
+  const auto failed = [](const Part& part) { return !part.delay.on_critical_path; };
+  const auto waited_for = [](const Part& part) { return part.delay.on_critical_path > Seconds(0); };
+  std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+    if (failed(a) || failed(b)) return failed(a) && !failed(b);
+    return *a.delay.on_critical_path > *b.delay.on_critical_path;
+  });
+  const auto working = std::find_if_not(parts.begin(), parts.end(), failed);
+  const auto waits = static_cast<std::size_t>(std::count_if(working, parts.end(), waited_for));
+  const std::size_t places = std::max(kMostParts / 2, kMostParts - std::min(kMostParts, waits));
+  const auto failures = static_cast<std::size_t>(working - parts.begin());
+  if (failures > places) std::rotate(parts.begin() + static_cast<std::ptrdiff_t>(places), working, parts.end());
+  const auto end_of_kept = parts.begin() + kMostParts;
+  const std::vector<Part> rest(std::make_move_iterator(end_of_kept), std::make_move_iterator(parts.end()));
+  parts.erase(end_of_kept, parts.end());
   parts.push_back(
-      {{.what = fmt::format("all that was drawn with seed {}", scenario.stragglers.seed)}, std::move(equal)});
+      {{.what = fmt::format("{} more that {} slow or failed", rest.size(), rest.size() == 1 ? "is" : "are")},
+       [rest](Scenario& to) {
+         for (const Part& part : rest) part.mend(to);
+       }});
 }
 
 bool is_slow(const Scenario& scenario) {
@@ -133,6 +190,7 @@ bool is_slow(const Scenario& scenario) {
 Scenario mended(Scenario scenario) {
   lowering::Imperfections left;
   left.placement = std::move(scenario.imperfections.placement);
+  left.cluster_gpus = scenario.imperfections.cluster_gpus;
   scenario.imperfections = std::move(left);
   scenario.stragglers.on = false;
   return scenario;
@@ -143,18 +201,21 @@ void add_delays(Simulation& simulation) {
   add_stated_gpus(simulation, parts);
   add_nics(simulation, parts);
   add_other_links(simulation, parts);
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-    return a.delay.on_critical_path.value_or(Seconds(0)) > b.delay.on_critical_path.value_or(Seconds(0));
-  });
   const std::size_t stated = parts.size();
-  if (stated > kMostParts) parts.erase(parts.begin() + kMostParts, parts.end());
-  add_drawn_gpus(simulation, parts);
+  keep_most_important(parts);
+  const std::size_t one_by_one = std::min(parts.size(), kMostParts);
+  add_drawn(simulation, parts);
   if (stated > 1 || (stated == 1 && simulation.scenario.stragglers.on))
-    parts.push_back({{.what = "everything that is slow"}, mended(simulation.scenario)});
+    parts.push_back({{.what = "everything that is slow"}, [](Scenario& to) { to = mended(std::move(to)); }});
+  std::vector<Delay>& delays = simulation.metrics.delays;
   for (Part& part : parts) {
-    part.delay.without = step_time(part.mended, simulation.how);
-    simulation.metrics.delays.push_back(std::move(part.delay));
+    Scenario without = simulation.scenario;
+    part.mend(without);
+    part.delay.without = step_time(simulation.step, without, simulation.how);
+    delays.push_back(std::move(part.delay));
   }
+  std::stable_sort(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(one_by_one),
+                   [](const Delay& a, const Delay& b) { return a.without < b.without; });
 }
 
 report::Waterfall waterfall_of(const Simulation& simulation) {

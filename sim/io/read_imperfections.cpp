@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/net/fabric.h"
+#include "sim/net/process_groups.h"
 
 namespace foretoken::io {
 namespace {
@@ -79,18 +80,25 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
   }
 }
 
-// Tensor- and context-parallel collectives have one cost each.
-void warn_of_links_inside_nodes(lowering::Scenario& scenario) {
-  const lowering::Parallelism& parallel = scenario.parallelism;
-  if (parallel.tensor * parallel.context == 1) return;
-  for (const lowering::SlowLink& link : scenario.imperfections.slow_links)
-    if (link.from.starts_with("node") && link.to.starts_with("node")) {
-      scenario.warnings.push_back(fmt::format(
-          "the link between {} and {} changes messages and collectives of replicas only: tensor- and context-parallel "
-          "collectives keep the cost of sound nodes",
-          link.from, link.to));
-      return;
-    }
+// With whole passes only what a pass waits for becomes flows (sim/lowering/transfers.cpp).
+void warn_of_hidden_communication(lowering::Scenario& scenario) {
+  const lowering::Imperfections& what = scenario.imperfections;
+  const bool inside_nodes =
+      !what.placement.empty() || std::any_of(what.slow_links.begin(), what.slow_links.end(), [](const auto& link) {
+        return link.from.starts_with("node") && link.to.starts_with("node");
+      });
+  const auto uses = [&](const GroupShape& group) { return group.ranks > 1 && (inside_nodes || group.nodes > 1); };
+  const int domain = scenario.cluster.links.gpus;
+  const bool tensor = (scenario.overlap.tensor_parallel || scenario.runtime.overlap_backward_collectives) &&
+                      uses(net::tensor_group(scenario.degrees(), domain));
+  const bool context = uses(net::context_group(scenario.degrees(), domain));
+  if (!what.moves_flows() || !(tensor || context)) return;
+  scenario.warnings.push_back(fmt::format(
+      "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
+      "expected --fidelity kernel for all of it to take the links as they are",
+      tensor && context ? "tensor- and context"
+      : tensor          ? "tensor"
+                        : "context"));
 }
 
 }  // namespace
@@ -121,10 +129,10 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
     const net::Fabric fabric(scenario.cluster, nodes);
     read_links(*node, "slow_links", true, fabric, scenario);
     read_links(*node, "failed_links", false, fabric, scenario);
-    warn_of_links_inside_nodes(scenario);
   }
   if (const auto entries = node->find_array("placement"))
     what.placement = read_placement(*entries, *node, scenario.gpus);
+  warn_of_hidden_communication(scenario);
 }
 
 }  // namespace foretoken::io

@@ -35,7 +35,11 @@ void read_stragglers(const Node& root, lowering::Scenario& scenario) {
     how.seed = static_cast<std::uint64_t>(
         node.whole_or("seed", static_cast<std::int64_t>(how.seed), {.low = 0, .high = std::int64_t{1} << 53}));
   }
-  if (how.on) scenario.assumptions.push_back(in_words(how));
+  if (!how.on) return;
+  scenario.assumptions.push_back(in_words(how));
+  scenario.warnings.push_back(
+      "stragglers: a runtime's numbers were fitted on whole steps with the stragglers that they had, so drawing them "
+      "may count them twice; no validated run had them on, and the interval is that of runs without them");
 }
 
 }  // namespace foretoken::io

@@ -8,9 +8,9 @@ namespace foretoken::lowering {
 /// How times of kernels differ between GPUs, and from pass to pass.
 struct Stragglers {
   bool on = false;
-  /// Standard deviation of the time of one GPU, relative to the typical one. Source: Megatron-LM 358e5f0,
-  /// megatron/core/README_STRAGGLER.md: clocks from 1950 to 1980 MHz among the ranks of a healthy job, whose numbers
-  /// reach 28; the range of 32 normal draws is 4.1 standard deviations.
+  /// Standard deviation of the time of one GPU, relative to the typical one; assumed, of the order of one log:
+  /// Megatron-LM 358e5f0, megatron/core/README_STRAGGLER.md, clocks from 1950 to 1980 MHz. If its job had 32 ranks
+  /// (inferred: it prints ranks up to 28), these are the range of 32 normal draws, 4.1 standard deviations.
   double gpu_spread = 0.0037;
   double slow_nodes = 0;          ///< part of all nodes that are slow; MegaScale met 0.005 (arXiv:2402.15627)
   double slow_node_factor = 1.1;  ///< time on a slow node; about 10 % there

@@ -30,7 +30,7 @@ class Transfers {
                                                        std::span<const int> members);
 
   /// As Wires::parts().
-  [[nodiscard]] const std::vector<int>& link_parts() const { return wires_.parts(); }
+  [[nodiscard]] const LinkParts& link_parts() const { return wires_.parts(); }
   /// As Wires::link_ids().
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return wires_.link_ids(); }
 

@@ -51,7 +51,7 @@ class Unfolder {
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) add_instances({task});
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
       folded_.for_each_dependent({task}, [&](TaskId after) { connect({task}, after); });
-    if (flows_) unfolded_.link_part = flows_->link_parts();
+    if (flows_) unfolded_.link_parts = flows_->link_parts();
     if (flows_) unfolded_.link_ids = flows_->link_ids();
     return std::move(unfolded_);
   }

@@ -6,6 +6,7 @@
 
 #include "sim/des/engine.h"
 #include "sim/lowering/lower.h"
+#include "sim/lowering/wires.h"
 
 namespace foretoken::lowering {
 
@@ -51,7 +52,7 @@ struct UnfoldedStep {
   std::vector<Instance> instances;
   std::vector<int> slowest;             ///< by instance: the GPU that it waits for, -1: none; empty on even GPUs
   std::vector<des::Duration> stretch;   ///< by instance: how much longer slow GPUs make it; empty on even GPUs
-  std::vector<int> link_part;           ///< by link of the graph: which of the scenario's slow links it is, -1: none
+  LinkParts link_parts;                 ///< by link of the graph
   std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 

@@ -6,11 +6,15 @@
 // links show as sharing.
 #include "sim/lowering/wires.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -28,12 +32,10 @@ double share_of(const net::Link& link, LinkShares shares) {
 }
 
 SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfections) {
-  SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1),
-                 .part = std::vector<int>(fabric.links().size(), -1),
-                 .failed = {}};
+  SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1), .parts = {}, .failed = {}};
   const auto add = [&](std::uint32_t link, double rate_factor, int part) {
     slow.left[link] *= rate_factor;
-    slow.part[link] = part;
+    slow.parts[link].push_back(part);
     if (rate_factor > 0) return;
     slow.failed.resize(slow.left.size(), false);
     slow.failed[link] = true;
@@ -62,6 +64,10 @@ std::vector<SwitchLinks> switch_links_of(const net::NodeGraph& node) {
   return links;
 }
 
+[[noreturn]] void no_way(const std::string& what) {
+  throw ConfigError({{"", "/imperfections", "expected a way " + what + ": too many NICs or links have failed"}});
+}
+
 }  // namespace
 
 Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
@@ -86,17 +92,49 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
   std::optional<des::LinkId>& link = link_[id];
   if (!link) {
     link = graph_.add_link(BytesPerSecond(capacity_[id] * slow_.left[id]));
-    parts_.resize(link->value + 1, -1);  // others may add links of their own
-    parts_[link->value] = slow_.part[id];
-    ids_.resize(link->value + 1);
+    const auto parts = slow_.parts.find(id);
+    if (parts != slow_.parts.end()) parts_.emplace(link->value, parts->second);
+    ids_.resize(link->value + 1);  // others may add links of their own
     ids_[link->value] = id;
   }
   route.push_back(*link);
 }
 
+const std::vector<int>& Wires::working_nics(int gpu) const {
+  const std::vector<int>& nics = router_.nics_near(gpu);
+  if (nics.empty())
+    no_way(fmt::format("from every GPU to the network, found none from GPU {} (node {})", gpu, node_of(gpu)));
+  return nics;
+}
+
+net::Route Wires::way(int from, int to, int nic) {
+  std::optional<net::Route> route = router_.route(from, to, nic);
+  if (!route)
+    no_way(fmt::format("between all GPUs, found none from GPU {} (node {}) to GPU {} (node {})", from, node_of(from),
+                       to, node_of(to)));
+  return *std::move(route);
+}
+
+net::Route Wires::sound_way(const net::Hop& hop, int which) {
+  net::Router& router = sound_ ? *sound_ : router_;
+  int nic = 0;
+  if (node_of(hop.from) != node_of(hop.to)) {
+    const std::vector<int>& nics = router.nics_near(hop.via);
+    expects(!nics.empty(), "a GPU that leaves its node has a NIC");
+    nic = nics[static_cast<std::size_t>(which) % nics.size()];
+  }
+  std::optional<net::Route> route = router.route(hop.from, hop.to, nic);
+  expects(route.has_value(), "where nothing has failed all GPUs are connected");
+  return *std::move(route);
+}
+
 void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route) {
-  const int nic = node_of(hop.from) == node_of(hop.to) ? 0 : router_.nearest_nic(hop.via, which);
-  for (const std::uint32_t id : router_.route(hop.from, hop.to, nic).links) take_link(id, route);
+  int nic = 0;
+  if (node_of(hop.from) != node_of(hop.to)) {
+    const std::vector<int>& nics = working_nics(hop.via);
+    nic = nics[static_cast<std::size_t>(which) % nics.size()];
+  }
+  for (const std::uint32_t id : way(hop.from, hop.to, nic).links) take_link(id, route);
 }
 
 std::uint32_t Wires::switch_link(int gpu, bool out) const {
@@ -115,7 +153,7 @@ void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) { ta
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;
-  for (const std::uint32_t id : (sound_ ? *sound_ : router_).route(from, to, 0).links)
+  for (const std::uint32_t id : sound_way({from, to, from}).links)
     least = least == 0 ? capacity_[id] : std::min(least, capacity_[id]);
   return BytesPerSecond(least);
 }
@@ -162,15 +200,11 @@ std::vector<std::vector<net::Hop>> Wires::channels_over(const net::Members& memb
 
 BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone) {
   if (!alone.across_nodes) return alone.rate;
-  net::Router& router = sound_ ? *sound_ : router_;
   std::map<std::uint32_t, int> crossings;
   for (std::size_t channel = 0; channel < channels.size(); ++channel)
-    for (const net::Hop& hop : channels[channel]) {
-      const bool inside = node_of(hop.from) == node_of(hop.to);
-      const int nic = inside ? 0 : router.nearest_nic(hop.via, static_cast<int>(channel) % router.nics_near(hop.via));
-      for (const std::uint32_t id : router.route(hop.from, hop.to, nic).links)
+    for (const net::Hop& hop : channels[channel])
+      for (const std::uint32_t id : sound_way(hop, static_cast<int>(channel)).links)
         if (fabric_.links()[id].kind != net::LinkKind::kNetwork) ++crossings[id];
-    }
   double least = alone.rate.value();
   for (const auto& [id, times] : crossings)
     least = std::min(least, capacity_[id] * static_cast<double>(channels.size()) / times);
@@ -180,7 +214,7 @@ BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> c
 BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   std::map<std::uint32_t, int> crossings;
   for (const net::Hop& hop : hops)
-    for (const std::uint32_t id : (sound_ ? *sound_ : router_).route(hop.from, hop.to, 0).links) ++crossings[id];
+    for (const std::uint32_t id : sound_way(hop).links) ++crossings[id];
   double rate = std::numeric_limits<double>::infinity();
   for (const auto& [id, times] : crossings) rate = std::min(rate, capacity_[id] / times);
   return BytesPerSecond(rate);

@@ -1,6 +1,7 @@
 // The links of a job's cluster in a task graph, and routes over them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,10 +25,14 @@ struct LinkShares {
   double nvlink = 1, pcie = 1;
 };
 
+/// By link: its places among the slow links of the scenario (its slow NICs, then its slow links); absent: it
+/// is as it should be.
+using LinkParts = std::map<std::uint32_t, std::vector<int>>;
+
 /// What is not as it should be, by link of the fabric.
 struct SlowLinks {
   std::vector<double> left;  ///< the part of its rate that is left
-  std::vector<int> part;     ///< its place among the scenario's slow NICs, then slow links; -1: none of them
+  LinkParts parts;
   std::vector<bool> failed;  ///< empty: none
 };
 
@@ -43,7 +48,7 @@ struct SwitchLinks {
 };
 
 /// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
-/// bottleneck.
+/// bottleneck. Where failures leave no way that something asks for, it throws ConfigError.
 class Wires {
  public:
   Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
@@ -68,18 +73,22 @@ class Wires {
   /// Appends the link from a GPU to its node's switch (out), or back. Precondition: it reaches one.
   void take_switch(int gpu, bool out, std::vector<des::LinkId>& route);
 
-  /// By link of the graph: its place among the slow links of the scenario, -1: none of them.
-  [[nodiscard]] const std::vector<int>& parts() const { return parts_; }
+  [[nodiscard]] const LinkParts& parts() const { return parts_; }
   /// By link of the graph: its id in the cluster's fabric.
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
-  [[nodiscard]] int nics_near(int gpu) const { return router_.nics_near(gpu); }
+  /// Those nearest that the GPU can use. Throws ConfigError where failures leave none.
+  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(working_nics(gpu).size()); }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
+  [[nodiscard]] const std::vector<int>& working_nics(int gpu) const;
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
   [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
-  // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
+  [[nodiscard]] net::Route way(int from, int to, int nic);
+  // If nothing had failed: the same, by the `which`-th of the NICs near `via`; the least capacity on a way, and the
+  // rate of one flow over many hops.
+  [[nodiscard]] net::Route sound_way(const net::Hop& hop, int which = 0);
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
   /// The rate of all channels together, or less where links inside the nodes carry less of them: what a transfer that
@@ -96,7 +105,7 @@ class Wires {
   std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
-  std::vector<int> parts_;                        // by link of the graph
+  LinkParts parts_;                               // by link of the graph
   std::vector<std::uint32_t> ids_;                // by link of the graph
 };
 

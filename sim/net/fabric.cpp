@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "sim/base/check.h"
 
@@ -12,6 +14,48 @@ namespace foretoken::net {
 namespace {
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+// A device in the graph of its node, or (node -1) in that of the network.
+struct Place {
+  int node = -1;
+  DeviceId device = 0;
+};
+
+const Graph& graph_of(const Fabric& fabric, int node) { return node < 0 ? fabric.switches() : fabric.node().graph; }
+
+int number_at(std::string_view text, std::size_t at) {
+  int number = -1;
+  std::from_chars(text.data() + at, text.data() + text.size(), number);
+  return number;
+}
+
+// The device that name_of calls so.
+std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
+  constexpr std::string_view kNode = "node ";
+  const int node = name.starts_with(kNode) ? number_at(name, kNode.size()) : -1;
+  const int index = number_at(name, name.find_last_of(' ') + 1);
+  const Graph& graph = graph_of(fabric, node);
+  if (node >= fabric.nodes()) return std::nullopt;
+  for (DeviceId v = 0; v < boost::num_vertices(graph); ++v)
+    if (graph[v].index == index && name_of({graph[v].kind, node, index}) == name) return Place{node, v};
+  return std::nullopt;
+}
+
+// Those that lead straight from one to the other.
+void add_links(const Fabric& fabric, Place from, Place to, std::vector<std::uint32_t>& links) {
+  if (from.node == to.node) {
+    const Graph& graph = graph_of(fabric, from.node);
+    const std::uint32_t first = from.node < 0 ? fabric.network_begin() : fabric.node_link(from.node, 0);
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(from.device, graph)))
+      if (boost::target(edge, graph) == to.device) links.push_back(first + graph[edge].id);
+  } else if (from.node < 0 || to.node < 0) {
+    const bool out = to.node < 0;
+    const Place &inner = out ? from : to, &outer = out ? to : from;
+    const Device& nic = fabric.node().graph[inner.device];
+    if (nic.kind == DeviceKind::kNic && fabric.switch_of(inner.node, nic.index) == outer.device)
+      links.push_back(fabric.nic_link(inner.node, nic.index, out));
+  }
+}
 
 }  // namespace
 
@@ -164,13 +208,11 @@ void Fabric::copy_whole(Graph& all) const {
 }
 
 std::vector<std::uint32_t> links_between(const Fabric& fabric, std::string_view a, std::string_view b) {
-  Graph all;
-  fabric.copy_whole(all);
+  const std::optional<Place> one = place_of(fabric, a), other = place_of(fabric, b);
   std::vector<std::uint32_t> links;
-  for_each_edge(all, [&](auto edge) {
-    const std::string from = name_of(all[boost::source(edge, all)]), to = name_of(all[boost::target(edge, all)]);
-    if ((from == a && to == b) || (from == b && to == a)) links.push_back(all[edge].id);
-  });
+  if (!one || !other) return links;
+  add_links(fabric, *one, *other, links);
+  add_links(fabric, *other, *one, links);
   return links;
 }
 

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
+#include <string>
 
-#include "sim/base/error.h"
 #include "sim/net/router.h"
 
 namespace foretoken::net {
@@ -100,7 +101,7 @@ TEST(Fabric, RoutesAreUnbrokenAndEndWhereTheyShould) {
     for (int from = 0; from < 8 * named.nodes; from += 3)
       for (int to = 0; to < 8 * named.nodes; to += 5) {
         if (from == to) continue;
-        const Route route = router.route(from, to, router.nearest_nic(from), 7);
+        const Route route = router.route(from, to, router.nics_near(from).front(), 7).value();
         DeviceId at = vertex(from);
         std::set<DeviceId> seen{at};
         for (const std::uint32_t link : route.links) {
@@ -117,13 +118,13 @@ TEST(Fabric, RailsKeepTrafficOfOneNicNumberUnderOneLeaf) {
   const Fabric fabric(cluster("nvswitch", 8), 4);  // radix 8: four ports down
   Router router(fabric);
   for (int gpu = 0; gpu < 8; ++gpu) {
-    EXPECT_EQ(router.nearest_nic(gpu), gpu);
-    const Route route = router.route(gpu, gpu + 24, gpu);
+    EXPECT_EQ(router.nics_near(gpu), std::vector{gpu});
+    const Route route = router.route(gpu, gpu + 24, gpu).value();
     EXPECT_EQ(route.links.size(), 6U) << "PCIe, PCIe, NIC out, NIC in, PCIe, PCIe";
     EXPECT_DOUBLE_EQ(route.latency.value(), 1e-6) << "one switch: two cables";
   }
   const Fabric larger(cluster("nvswitch", 8), 5);
-  EXPECT_EQ(Router(larger).route(0, 32, 0).links.size(), 10U)
+  EXPECT_EQ(Router(larger).route(0, 32, 0)->links.size(), 10U)
       << "the fifth node hangs on another leaf of its rail, in another pod: over spine, core and spine";
 }
 
@@ -136,8 +137,8 @@ TEST(Fabric, CubeMeshHasSixCablesAGpuAndNoDirectLinkToSome) {
   });
   for (const double rate : leaving) EXPECT_DOUBLE_EQ(rate, 300e9);
   Router router(fabric);
-  EXPECT_EQ(router.route(0, 4, 0).links.size(), 1U);
-  EXPECT_EQ(router.route(0, 5, 0).links.size(), 2U) << "over a neighbour, not over PCIe";
+  EXPECT_EQ(router.route(0, 4, 0)->links.size(), 1U);
+  EXPECT_EQ(router.route(0, 5, 0)->links.size(), 2U) << "over a neighbour, not over PCIe";
 }
 
 TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
@@ -157,9 +158,9 @@ TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
   EXPECT_EQ(hashed.shape().spines, 4);
   Router router(hashed);
   std::set<std::vector<std::uint32_t>> ways;
-  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow).links);
+  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow)->links);
   EXPECT_EQ(ways.size(), 4U) << "flows of one pair spread over all spines";
-  EXPECT_EQ(router.route(0, 8, 0, 5).links, router.route(0, 8, 0, 5).links);
+  EXPECT_EQ(router.route(0, 8, 0, 5)->links, router.route(0, 8, 0, 5)->links);
 }
 
 TEST(Fabric, RoutesPassByWhatHasFailed) {
@@ -174,41 +175,105 @@ TEST(Fabric, RoutesPassByWhatHasFailed) {
   ASSERT_EQ(std::count(failed.begin(), failed.end(), true), 2);
   Router router(fabric, failed);
   std::set<std::vector<std::uint32_t>> ways;
-  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow).links);
+  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow)->links);
   EXPECT_EQ(ways.size(), 3U) << "three spines are left";
   for (const bool out : {true, false}) failed[fabric.nic_link(1, 0, out)] = true;
   Router lame(fabric, failed);
-  EXPECT_EQ(lame.nearest_nic(8), 1);
-  EXPECT_EQ(lame.nics_near(8), 1);
-  EXPECT_EQ(lame.route(0, 8, 0).links, Router(fabric, failed).route(0, 8, 0).links);
-  EXPECT_EQ(lame.route(0, 16, 0).links, Router(fabric).route(0, 16, 0).links) << "others keep their way";
+  EXPECT_EQ(lame.nics_near(8), std::vector{1});
+  EXPECT_EQ(lame.route(0, 8, 0)->links, Router(fabric, failed).route(0, 8, 0)->links);
+  EXPECT_EQ(lame.route(0, 16, 0)->links, Router(fabric).route(0, 16, 0)->links) << "others keep their way";
 }
 
-TEST(Fabric, WithAnythingFailedARouteIsSoundOrThereIsNone) {
+// Whether the working links of two nodes and of the network join two GPUs: inside their node, or out of one node, over
+// switches and into the other.
+bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId from, DeviceId to) {
+  const int here = graph[from].node, there = graph[to].node;
+  const auto search = [&](bool through_network) {
+    // A device twice: on the way out, and once in the network or beyond it.
+    std::set<std::pair<DeviceId, bool>> seen = {{from, false}};
+    std::vector<std::pair<DeviceId, bool>> reached = {{from, false}};
+    for (std::size_t next = 0; next < reached.size(); ++next) {
+      const auto [at, beyond] = reached[next];
+      for (const auto edge : boost::make_iterator_range(boost::out_edges(at, graph))) {
+        const DeviceId after = boost::target(edge, graph);
+        const bool is_switch = graph[after].node < 0;
+        if (failed[graph[edge].id] || (is_switch && !through_network)) continue;
+        if (beyond && graph[at].node >= 0 && is_switch) continue;  // arrived
+        if (!is_switch && graph[after].node != (beyond ? there : here)) continue;
+        const std::pair place(after, beyond || is_switch);
+        if (seen.insert(place).second) reached.push_back(place);
+      }
+    }
+    return seen.contains({to, through_network});
+  };
+  return (here == there && search(false)) || search(true);
+}
+
+TEST(Fabric, WithAnythingFailedARouteIsFoundExactlyWhereThereIsOne) {
   std::mt19937 random(1);
+  int found = 0, none = 0;
   for (const auto& [name, c, nodes] : fabrics()) {
     SCOPED_TRACE(name);
     const Fabric fabric(c, nodes);
     Graph graph;
     const auto ends = ends_of(fabric, graph);
-    for (int trial = 0; trial < 20; ++trial) {
+    const auto devices = boost::num_vertices(fabric.node().graph);
+    for (int trial = 0; trial < 60; ++trial) {
       std::vector<bool> failed(fabric.links().size(), false);
       std::set<std::pair<DeviceId, DeviceId>> cut;
+      const auto one_in = static_cast<std::size_t>(2 + trial % 7);
       for (const auto& [link, at] : ends)
-        if (random() % 8 == 0) cut.insert(std::minmax(at.from, at.to));
+        if (random() % one_in == 0) cut.insert(std::minmax(at.from, at.to));
       for (const auto& [link, at] : ends) failed[link] = cut.contains(std::minmax(at.from, at.to));
       Router router(fabric, failed);
-      const int last = fabric.nodes() * fabric.node().gpus - 1;
-      try {
-        const Route route = router.route(0, last, fabric.nodes() > 1 ? router.nearest_nic(0) : 0);
-        for (std::size_t i = 0; i < route.links.size(); ++i) {
-          EXPECT_FALSE(failed[route.links[i]]);
-          EXPECT_EQ(ends.at(route.links[i]).from, i == 0 ? 0 : ends.at(route.links[i - 1]).to);
-        }
-      } catch (const ConfigError& error) {
-        EXPECT_EQ(error.complaints().size(), 1U);
+      const int to = 1 + static_cast<int>(random() % static_cast<std::size_t>(8 * nodes - 1));
+      const DeviceId last = static_cast<DeviceId>(to / 8) * devices + static_cast<DeviceId>(to % 8);
+      const std::vector<int>& near = router.nics_near(0);
+      const std::optional<Route> route = router.route(0, to, near.empty() ? 0 : near.front());
+      ASSERT_EQ(route.has_value(), are_joined(graph, failed, 0, last)) << "to GPU " << to << ", trial " << trial;
+      ++(route ? found : none);
+      if (!route) continue;
+      DeviceId at = 0;
+      for (const std::uint32_t link : route->links) {
+        EXPECT_FALSE(failed[link]);
+        ASSERT_EQ(ends.at(link).from, at);
+        at = ends.at(link).to;
       }
+      EXPECT_EQ(at, last);
     }
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(none, 100);
+}
+
+TEST(Fabric, AGpuWithoutItsPcieCableLeavesOverAnother) {
+  const Fabric fabric(cluster("nvswitch", 8), 2);
+  std::vector<bool> failed(fabric.links().size(), false);
+  for (const auto& [a, b] : {std::pair("node 0 gpu 0", "node 0 pcie 0"), std::pair("node 0 pcie 0", "node 0 host 0")})
+    for (const std::uint32_t link : links_between(fabric, a, b)) failed[link] = true;
+  Router router(fabric, failed);
+  EXPECT_EQ(router.nics_near(0), std::vector{1}) << "NIC 0 works, but nothing leads to it";
+  EXPECT_EQ(router.nics_near(1), std::vector{1});
+  EXPECT_EQ(router.route(0, 8, 1)->links.size(), 10U) << "NVLink, GPU 1, NIC 1, its leaf, and the same there";
+  EXPECT_NE(router.route(0, 8, 0)->links, router.route(0, 8, 1)->links) << "arrives at NIC 0";
+}
+
+TEST(Fabric, LinksAreFoundByTheNamesOfTheirEnds) {
+  for (const auto& [name, c, nodes] : fabrics()) {
+    SCOPED_TRACE(name);
+    const Fabric fabric(c, nodes);
+    Graph graph;
+    std::map<std::pair<std::string, std::string>, std::set<std::uint32_t>> joined;
+    for (const auto& [link, at] : ends_of(fabric, graph))
+      joined[std::minmax(name_of(graph[at.from]), name_of(graph[at.to]))].insert(link);
+    for (const auto& [names, links] : joined) {
+      const std::vector<std::uint32_t> found = links_between(fabric, names.second, names.first);
+      EXPECT_EQ(std::set(found.begin(), found.end()), links) << names.first << ", " << names.second;
+    }
+    EXPECT_TRUE(links_between(fabric, "node 0 gpu 0", "node 0 gpu 7").empty()) << "no cable";
+    for (const char* wrong :
+         {"", "gpu 0", "node 0", "node 00 gpu 0", "node 0 gpu 0 ", "node 99 gpu 0", "node -1 gpu 0"})
+      EXPECT_TRUE(links_between(fabric, wrong, "node 0 pcie 0").empty()) << wrong;
   }
 }
 

@@ -1,8 +1,6 @@
 // Routes between GPUs.
 #include "sim/net/router.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
@@ -11,7 +9,6 @@
 #include <limits>
 
 #include "sim/base/check.h"
-#include "sim/base/error.h"
 #include "sim/base/hash.h"
 
 namespace foretoken::net {
@@ -45,17 +42,18 @@ std::vector<std::uint32_t> least_time_path(const NodeGraph& node, DeviceId from,
   return links;
 }
 
-/// Hops from a device to every other over PCIe alone: a NIC is no nearer for an NVLink to a GPU beside it.
-std::vector<std::uint32_t> pcie_hops(const NodeGraph& node, DeviceId from) {
+/// Hops from a device to every other over those links that takes(link) allows, through no NIC.
+template <class Takes>
+std::vector<std::uint32_t> hops_from(const NodeGraph& node, DeviceId from, const Takes& takes) {
   std::vector<std::uint32_t> hops(boost::num_vertices(node.graph), kUnreached);
   std::vector<DeviceId> reached = {from};
   hops[from] = 0;
   for (std::size_t next = 0; next < reached.size(); ++next)
     for (const auto edge : boost::make_iterator_range(boost::out_edges(reached[next], node.graph))) {
       const DeviceId to = boost::target(edge, node.graph);
-      if (node.graph[edge].kind != LinkKind::kPcie || hops[to] != kUnreached) continue;
+      if (hops[to] != kUnreached || !takes(node.graph[edge])) continue;
       hops[to] = hops[reached[next]] + 1;
-      reached.push_back(to);
+      if (node.graph[to].kind != DeviceKind::kNic) reached.push_back(to);
     }
   return hops;
 }
@@ -74,66 +72,66 @@ struct Working {
 Router::Router(const Fabric& fabric, std::vector<bool> failed) : fabric_(fabric), failed_(std::move(failed)) {
   const NodeGraph& node = fabric.node();
   for (int gpu = 0; gpu < node.gpus; ++gpu) {
-    const std::vector<std::uint32_t> hops = pcie_hops(node, node.gpu(gpu));
+    // Over PCIe alone: a NIC is no nearer for an NVLink to a GPU beside it.
+    const std::vector<std::uint32_t> hops =
+        hops_from(node, node.gpu(gpu), [](const Link& link) { return link.kind == LinkKind::kPcie; });
     const auto first = hops.begin() + node.gpus;  // of the NICs
     auto& near = near_.emplace_back();
     for (int nic = 0; nic < node.nics; ++nic)
       if (first[nic] == *std::min_element(first, first + node.nics)) near.push_back(nic);
   }
+  for (int at = 0; at < fabric.nodes(); ++at) {
+    if (is_whole(at)) continue;
+    for (int gpu = at * node.gpus; gpu < (at + 1) * node.gpus; ++gpu) exits_.emplace(gpu, exits_of(gpu));
+  }
 }
 
+// Its links, and the cables of its NICs where it has some.
 bool Router::is_whole(int node) const {
   if (failed_.empty()) return true;
-  const auto first = failed_.begin() + fabric_.node_link(node, 0);
-  return std::none_of(first, first + fabric_.node().links, [](bool failed) { return failed; });
+  const auto any = [&](std::uint32_t first, std::uint32_t count) {
+    const auto begin = failed_.begin() + first;
+    return std::find(begin, begin + count, true) != begin + count;
+  };
+  if (any(fabric_.node_link(node, 0), fabric_.node().links)) return false;
+  const auto nics = static_cast<std::uint32_t>(fabric_.nodes() > 1 ? fabric_.node().nics : 0);
+  return nics == 0 || !any(fabric_.nic_link(node, 0, true), 2 * nics);
 }
 
-// A cable to its network switch, and one into its node.
-bool Router::nic_works(int node, int nic) const {
-  if (failed_.empty()) return true;
-  if (!works(fabric_.nic_link(node, nic, true))) return false;
-  const Graph& graph = fabric_.node().graph;
-  const auto cables = boost::make_iterator_range(boost::out_edges(fabric_.node().nic(nic), graph));
-  return std::any_of(cables.begin(), cables.end(),
-                     [&](auto edge) { return works(fabric_.node_link(node, graph[edge].id)); });
+Router::Exits Router::exits_of(int gpu) const {
+  const NodeGraph& node = fabric_.node();
+  const int here = gpu / node.gpus;
+  const std::vector<std::uint32_t> hops = hops_from(
+      node, node.gpu(gpu % node.gpus), [&](const Link& link) { return works(fabric_.node_link(here, link.id)); });
+  Exits exits;
+  for (int nic = 0; nic < node.nics; ++nic)
+    exits.usable.push_back(fabric_.nodes() > 1 && hops[node.nic(nic)] != kUnreached &&
+                           works(fabric_.nic_link(here, nic, true)));
+  const auto usable = [&](int nic) { return exits.usable[static_cast<std::size_t>(nic)]; };
+  const std::vector<int>& near = near_[static_cast<std::size_t>(gpu % node.gpus)];
+  std::copy_if(near.begin(), near.end(), std::back_inserter(exits.near), usable);
+  for (int k = 1; exits.near.empty() && k < node.nics; ++k)
+    if (usable((near.front() + k) % node.nics)) exits.near.push_back((near.front() + k) % node.nics);
+  return exits;
 }
 
-std::vector<int> Router::working_near(int gpu) const {
-  const int nics = fabric_.node().nics, node = gpu / fabric_.node().gpus;
-  std::vector<int> near = near_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
-  expects(!near.empty(), "a GPU that leaves its node has a NIC");
-  const int first = near.front();
-  std::erase_if(near, [&](int nic) { return !nic_works(node, nic); });
-  for (int k = 1; near.empty() && k < nics; ++k)
-    if (nic_works(node, (first + k) % nics)) near.push_back((first + k) % nics);
-  if (near.empty())
-    throw ConfigError({{"", "/imperfections",
-                        fmt::format("expected a working NIC in every node, found none in node {}: its GPUs cannot "
-                                    "reach other nodes",
-                                    node)}});
-  return near;
+bool Router::can_use(int gpu, int nic) const {
+  const auto found = exits_.find(gpu);
+  return found == exits_.end() || found->second.usable[static_cast<std::size_t>(nic)];
 }
 
-int Router::nearest_nic(int gpu, int which) const {
-  const std::vector<int> near = working_near(gpu);
-  return near[static_cast<std::size_t>(which) % near.size()];
+const std::vector<int>& Router::nics_near(int gpu) const {
+  const auto found = exits_.find(gpu);
+  return found == exits_.end() ? near_[static_cast<std::size_t>(gpu % fabric_.node().gpus)] : found->second.near;
 }
 
 const std::vector<std::uint32_t>& Router::inside(int node, DeviceId from, DeviceId to) {
-  const bool whole = is_whole(node);
+  const bool whole = !exits_.contains(node * fabric_.node().gpus);
   const std::tuple key(whole ? -1 : node, from, to);
   const auto found = inside_.find(key);
   if (found != inside_.end()) return found->second;
   auto path = least_time_path(fabric_.node(), from, to,
                               [&](std::uint32_t link) { return whole || works(fabric_.node_link(node, link)); });
-  if (path.empty()) {
-    Device ends[] = {fabric_.node().graph[from], fabric_.node().graph[to]};
-    for (Device& end : ends) end.node = node;
-    throw ConfigError({{"", "/imperfections",
-                        fmt::format("expected a way between all devices of a node, found none from {} to {}: too many "
-                                    "links have failed",
-                                    name_of(ends[0]), name_of(ends[1]))}});
-  }
   return inside_.emplace(key, std::move(path)).first->second;
 }
 
@@ -150,17 +148,20 @@ const std::vector<std::uint32_t>& Router::distances_to(DeviceId leaf) {
   return distances_.emplace(leaf, std::move(hops)).first->second;
 }
 
-bool Router::find_nics(int here, int there, int& leaves, int& arrives) {
-  if (failed_.empty()) return true;
-  const int nics = fabric_.node().nics, first = leaves;
-  for (int k = 0; k < nics; ++k)
+std::optional<std::pair<int, int>> Router::find_nics(int from, int to, int nic) {
+  if (failed_.empty()) return std::pair(nic, nic);
+  const int nics = fabric_.node().nics, here = from / fabric_.node().gpus, there = to / fabric_.node().gpus;
+  for (int k = 0; k < nics; ++k) {
+    const int leaves = (nic + k) % nics;
+    if (!can_use(from, leaves)) continue;
     for (int l = 0; l < nics; ++l) {
-      leaves = (first + k) % nics;
-      arrives = (first + l) % nics;
-      if (!nic_works(here, leaves) || !nic_works(there, arrives)) continue;
-      if (distances_to(fabric_.switch_of(there, arrives))[fabric_.switch_of(here, leaves)] != kUnreached) return true;
+      const int arrives = (nic + l) % nics;
+      if (!can_use(to, arrives)) continue;
+      if (distances_to(fabric_.switch_of(there, arrives))[fabric_.switch_of(here, leaves)] != kUnreached)
+        return std::pair(leaves, arrives);
     }
-  return false;
+  }
+  return std::nullopt;
 }
 
 // A shortest path between two switches.
@@ -183,25 +184,21 @@ void Router::add_network(int from, int to, DeviceId at, DeviceId target, std::ui
   }
 }
 
-Route Router::route(int from, int to, int nic, std::uint64_t flow) {
+std::optional<Route> Router::route(int from, int to, int nic, std::uint64_t flow) {
   const NodeGraph& node = fabric_.node();
   const int here = from / node.gpus, there = to / node.gpus;
   expects(from != to && here < fabric_.nodes() && there < fabric_.nodes(), "a route joins two GPUs of the fabric");
   Route route;
   const auto through_node = [&](int at, DeviceId a, DeviceId b) {
     for (const std::uint32_t link : inside(at, a, b)) route.links.push_back(fabric_.node_link(at, link));
+    return !route.links.empty();
   };
-  if (here == there) {
-    through_node(here, node.gpu(from % node.gpus), node.gpu(to % node.gpus));
-    return route;
-  }
+  if (here == there && through_node(here, node.gpu(from % node.gpus), node.gpu(to % node.gpus))) return route;
+  if (here == there && (fabric_.nodes() == 1 || node.nics == 0)) return std::nullopt;
   expects(nic >= 0 && nic < node.nics, "a flow between nodes takes a NIC of its node");
-  int leaves = nic, arrives = nic;
-  if (!find_nics(here, there, leaves, arrives))
-    throw ConfigError({{"", "/imperfections",
-                        fmt::format("expected a way between all GPUs, found none from GPU {} (node {}) to GPU {} (node "
-                                    "{}): too many NICs or links have failed",
-                                    from, here, to, there)}});
+  const auto nics = find_nics(from, to, nic);
+  if (!nics) return std::nullopt;
+  const auto [leaves, arrives] = *nics;
   const auto take = [&](std::uint32_t link) {
     route.links.push_back(link);
     route.latency += fabric_.links()[link].latency;

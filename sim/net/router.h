@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/net/fabric.h"
@@ -17,8 +19,9 @@ struct Route {
 };
 
 /// Finds routes. Inside a node the path with the least sum of 1 / capacity; between switches a shortest path, one of
-/// several equal ones by a hash of the endpoints and `flow` (ECMP). Links that failed are passed by: a GPU whose NICs
-/// failed takes the next one of its node that works, and so does what would arrive at one that failed. Not thread-safe:
+/// several equal ones by a hash of the endpoints and `flow` (ECMP). Links that failed are passed by: a GPU that cannot
+/// reach its NICs, or whose NICs cannot reach the network, takes the next one of its node that it can use, and so does
+/// what would arrive there; GPUs that nothing inside their node joins any more meet over the network. Not thread-safe:
 /// routes inside nodes and the distances to switches are kept.
 class Router {
  public:
@@ -26,22 +29,27 @@ class Router {
   explicit Router(const Fabric& fabric, std::vector<bool> failed = {});
 
   /// GPU `from` to GPU `to` (global numbers, node-major). Between nodes the flow leaves through NIC `nic` of its node
-  /// and arrives at NIC `nic` of the other (a rail). Throws ConfigError where failures leave no way.
+  /// and arrives at NIC `nic` of the other (a rail). std::nullopt where failures leave no way.
   /// Precondition: from != to; nic is one of the node's when nodes differ.
-  [[nodiscard]] Route route(int from, int to, int nic, std::uint64_t flow = 0);
+  [[nodiscard]] std::optional<Route> route(int from, int to, int nic, std::uint64_t flow = 0);
 
-  /// The NIC nearest to a GPU (global number) of those that work, the lowest of several; `which` counts through them.
-  [[nodiscard]] int nearest_nic(int gpu, int which = 0) const;
-  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(working_near(gpu).size()); }
+  /// The NICs nearest to a GPU (global number) of those that it can use, in order; empty: it can use none.
+  [[nodiscard]] const std::vector<int>& nics_near(int gpu) const;
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
 
  private:
+  // Of a GPU on a node where something has failed.
+  struct Exits {
+    std::vector<bool> usable;  // by NIC: both the way to it and its cable work
+    std::vector<int> near;     // the nearest of these
+  };
   [[nodiscard]] bool works(std::uint32_t link) const { return failed_.empty() || !failed_[link]; }
-  [[nodiscard]] bool nic_works(int node, int nic) const;
-  [[nodiscard]] std::vector<int> working_near(int gpu) const;
   [[nodiscard]] bool is_whole(int node) const;
-  /// NICs to leave and to arrive by: `nic` both, or the next ones that work and are connected. False: there are none.
-  [[nodiscard]] bool find_nics(int here, int there, int& leaves, int& arrives);
+  [[nodiscard]] Exits exits_of(int gpu) const;
+  [[nodiscard]] bool can_use(int gpu, int nic) const;
+  /// NICs to leave and to arrive by: `nic` both, or the next ones that these GPUs can use and that are connected.
+  [[nodiscard]] std::optional<std::pair<int, int>> find_nics(int from, int to, int nic);
+  /// Links of a path in a node; empty: there is none.
   const std::vector<std::uint32_t>& inside(int node, DeviceId from, DeviceId to);
   const std::vector<std::uint32_t>& distances_to(DeviceId leaf);
   void add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route);
@@ -52,6 +60,7 @@ class Router {
   std::map<std::tuple<int, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
   std::map<DeviceId, std::vector<std::uint32_t>> distances_;  // hops from every switch to this one
   std::vector<std::vector<int>> near_;                        // by GPU of a node: its NICs
+  std::map<int, Exits> exits_;                                // by GPU (global number), where they are not near_
 };
 
 }  // namespace foretoken::net

@@ -17,15 +17,11 @@ std::size_t instance_of(des::TaskId task, const std::vector<lowering::Instance>&
   return static_cast<std::size_t>(after - instances.begin()) - 1;
 }
 
-bool slow_links(const std::vector<int>& parts) {
-  return std::any_of(parts.begin(), parts.end(), [](int part) { return part >= 0; });
-}
-
 }  // namespace
 
 Waits waits_of(const lowering::UnfoldedStep& unfolded, const des::RunResult& run) {
   Waits waits;
-  const bool links = slow_links(unfolded.link_part);
+  const bool links = !unfolded.link_parts.empty();
   if (unfolded.slowest.empty() && !links) return waits;
   const std::span<const des::Flow> flows = unfolded.graph.flows();
   for (const des::TaskId task :
@@ -37,9 +33,10 @@ Waits waits_of(const lowering::UnfoldedStep& unfolded, const des::RunResult& run
       const auto flow = std::lower_bound(flows.begin(), flows.end(), task,
                                          [](const des::Flow& each, des::TaskId value) { return each.task < value; });
       std::set<int> parts;  // a flow may pass both directions' ends of one part
-      for (const des::LinkId link : flow->route)
-        if (link.value < unfolded.link_part.size()) parts.insert(unfolded.link_part[link.value]);
-      parts.erase(-1);
+      for (const des::LinkId link : flow->route) {
+        const auto found = unfolded.link_parts.find(link.value);
+        if (found != unfolded.link_parts.end()) parts.insert(found->second.begin(), found->second.end());
+      }
       for (const int part : parts) waits.by_link[part] += time - unfolded.graph.duration(task);
     }
   }
