@@ -116,14 +116,13 @@ TEST(ReadScenario, OverridesAreAppliedInOrder) {
 }
 
 TEST(ReadScenario, WrongOverrides) {
-  EXPECT_EQ(
-      complaints(kLeast, {"parallelism.tensor", "=3", "a..b=1", "gpus.x=1", "run={\"tokens\": ", "batch.=2"}),
-      "--set parallelism.tensor: expected KEY=VALUE, for instance parallelism.tensor=4\n"
-      "--set =3: expected KEY=VALUE, for instance parallelism.tensor=4\n"
-      "--set a..b=1: a key of the path is empty\n"
-      "--set gpus.x=1: \"gpus\" is not an object, so it has no \"x\"\n"
-      "--set run={\"tokens\": : in the value: not JSON: the text ends too early, at line 1, column 11\n"
-      "--set batch.=2: a key of the path is empty\n");
+  EXPECT_EQ(complaints(kLeast, {"parallelism.tensor", "=3", "a..b=1", "gpus.x=1", "run={\"tokens\": ", "batch.=2"}),
+            "--set parallelism.tensor: expected KEY=VALUE, for instance parallelism.tensor=4\n"
+            "--set =3: expected KEY=VALUE, for instance parallelism.tensor=4\n"
+            "--set a..b=1: a key of the path is empty\n"
+            "--set gpus.x=1: \"gpus\" is not an object, so it has no \"x\"\n"
+            "--set run={\"tokens\": : in the value: not JSON: the text ends too early, at line 1, column 12\n"
+            "--set batch.=2: a key of the path is empty\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400", "name=\xff"}), "--set name=\\xff: not UTF-8\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400"}),
             "t.json: /gpus: expected a whole number from 1 to 1048576, found a string \"NaN\"\n"
