@@ -23,9 +23,13 @@ Sets with(std::span<const std::string> sets, const Sets& more) {
   return all;
 }
 
+// "batch.global: expected ..."; of a schedule the message speaks by itself.
 std::string reason(const ConfigError& error) {
   const Complaint& first = error.complaints().front();
-  return first.pointer.empty() ? first.message : first.pointer + ": " + first.message;
+  if (first.pointer.empty() || first.pointer == "/schedule") return first.message;
+  std::string key = first.pointer.substr(1);
+  std::replace(key.begin(), key.end(), '/', '.');
+  return key + ": " + first.message;
 }
 
 Variant empty_variant(std::string label, int gpus) {
@@ -39,13 +43,10 @@ Variant try_schedule(const ScenarioSource& source, std::span<const std::string> 
   Sets more{fmt::format("schedule=\"{}\"", schedule), fmt::format("parallelism.virtual_pipeline={}", chunks)};
   if (chunks == 1) more.emplace_back("batch.microbatch_group=null");
   try {
-    const Scenario scenario = source.read(with(sets, more));
-    const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
-    const des::RunResult run = des::run(step.workload.graph);
-    variant.metrics = report::measure(scenario, step, observe::observe_stages(step, run),
-                                      observe::memory_timelines(scenario, step, run));
-    app::add_interval(*variant.metrics, scenario, evidence);
-    variant.chart = report::gantt_of(step.workload, run, variant.label);
+    const app::Simulation simulation = app::simulate(source.read(with(sets, more)));
+    variant.metrics = simulation.metrics;
+    app::add_interval(*variant.metrics, simulation.scenario, evidence);
+    variant.chart = report::gantt_of(simulation.step.workload, simulation.run, variant.label);
   } catch (const ConfigError& error) {
     variant.why_not = reason(error);
   }

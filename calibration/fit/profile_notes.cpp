@@ -35,6 +35,9 @@ std::string curves_line(const cost::Part& part) {
   std::string text = fmt::format("{}: {}", part.name, origin(*first));
   if (medians.empty()) return text;
   std::sort(medians.begin(), medians.end());
+  if (medians.size() == 1)
+    return text +
+           fmt::format("; 1 of {} curves checked, median error {:.1f} %", part.evidence.size(), 100 * medians.front());
   return text + fmt::format("; {} of {} curves checked, median errors {:.1f} to {:.1f} %, middle {:.1f} %",
                             medians.size(), part.evidence.size(), 100 * medians.front(), 100 * medians.back(),
                             100 * medians[medians.size() / 2]);

@@ -186,6 +186,10 @@ std::int64_t Node::as_whole(WholeRange range) const {
   if (held.is_number()) {
     const std::optional<std::int64_t> number = whole_number(held);
     if (number && *number >= range.low && *number <= range.high) return *number;
+    if (held.get<double>() > static_cast<double>(WholeRange{}.high)) {  // beyond what doubles hold exactly
+      expected(fmt::format("a whole number from {} to {}", range.low, range.high));
+      return range.low;
+    }
   }
   expected(in_words(range));
   return std::clamp(std::int64_t{1}, range.low, range.high);

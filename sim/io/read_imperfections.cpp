@@ -31,10 +31,25 @@ std::vector<int> read_placement(const std::vector<Node>& entries, const Node& no
   return placement;
 }
 
+// Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, the complaint says so.
+int read_node(const Node& nic, int nodes, const net::Cluster& cluster) {
+  if (cluster.links.gpus == cluster.gpus_per_node)
+    return static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1}));
+  const std::int64_t node = nic.whole("node", {.low = 0});
+  if (node < nodes) return static_cast<int>(node);
+  nic.complain("node", fmt::format("expected an NVLink domain ({} GPUs each) from 0 to {}, found {}",
+                                   cluster.links.gpus, nodes - 1, node));
+  return 0;
+}
+
 // A NIC by its place; with `rate`, how much of it is left.
 void read_nics(const Node& node, std::string_view key, bool rate, int nodes, lowering::Scenario& scenario) {
   const auto entries = node.find_array(key);
-  if (!entries) return;
+  if (!entries || entries->empty()) return;
+  if (nodes == 1) {
+    node.complain(key, "expected a job of several nodes or NVLink domains: this one uses no NIC");
+    return;
+  }
   const int last_nic = std::max(0, scenario.cluster.links.nics - 1);
   for (const Node& entry : *entries) {
     const Node nic = entry.as_object();
@@ -42,12 +57,16 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
       nic.allow_only({"node", "nic", "rate_factor"});
     else
       nic.allow_only({"node", "nic"});
-    scenario.imperfections.slow_nics.push_back(
-        {.node = static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1})),
-         .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
-         .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0});
+    const lowering::SlowNic slow{.node = read_node(nic, nodes, scenario.cluster),
+                                 .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
+                                 .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
+    auto& known = scenario.imperfections.slow_nics;
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const auto& each) { return each.node == slow.node && each.nic == slow.nic; }))
+      nic.complain(
+          fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
+    known.push_back(slow);
   }
-  if (nodes == 1 && !entries->empty()) node.complain(key, "expected a job of several nodes: this one uses no NIC");
 }
 
 // A link by the devices that it joins.
@@ -70,8 +89,14 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
       text = text && end.is_text();
     }
     if (!text) continue;
-    if (names.size() == 2 && !net::links_between(fabric, names[0], names[1]).empty())
-      scenario.imperfections.slow_links.push_back({names[0], names[1], left});
+    auto& known = scenario.imperfections.slow_links;
+    const auto is_same = [&](const lowering::SlowLink& each) {
+      return (each.from == names[0] && each.to == names[1]) || (each.from == names[1] && each.to == names[0]);
+    };
+    if (names.size() == 2 && std::any_of(known.begin(), known.end(), is_same))
+      link.complain("between", "expected every link once, slow or failed; found this one again");
+    else if (names.size() == 2 && !net::links_between(fabric, names[0], names[1]).empty())
+      known.push_back({names[0], names[1], left});
     else
       link.complain("between",
                     "expected two devices that a cable joins, for instance \"node 0 gpu 0\" and \"node 0 "
@@ -114,8 +139,10 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
     for (const Node& entry : *entries) {
       const Node slow = entry.as_object();
       slow.allow_only({"gpu", "slowdown"});
-      what.slow_gpus.push_back({.gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1})),
-                                .slowdown = slow.number("slowdown", kSlowdown)});
+      const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1}));
+      if (std::any_of(what.slow_gpus.begin(), what.slow_gpus.end(), [&](const auto& each) { return each.gpu == gpu; }))
+        slow.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
+      what.slow_gpus.push_back({.gpu = gpu, .slowdown = slow.number("slowdown", kSlowdown)});
     }
   }
   if (!scenario.groups.empty()) {

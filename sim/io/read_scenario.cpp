@@ -117,9 +117,10 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   Sound sound;
   Scenario scenario = read_parts(root, document.name, sound);
   Scenario unused = scenario;
-  if (root.has("imperfections")) root.complain("imperfections", "expected none: a search takes even hardware");
+  if (root.has("imperfections"))
+    root.complain("imperfections", "expected none: a search takes even hardware; try --set imperfections=null");
   if (root.has("stragglers") && root.child("stragglers").value() != false)
-    root.complain("stragglers", "expected none: a search takes even hardware");
+    root.complain("stragglers", "expected none: a search takes even hardware; try --set stragglers=null");
   if (!scenario.groups.empty())
     root.complain("cluster", "expected nodes of one kind: a search deals no stages out over groups of nodes");
   read_overlap(root, unused);  // what is mistyped is said now

@@ -121,7 +121,7 @@ TEST(ReadScenario, WrongOverrides) {
             "--set =3: expected KEY=VALUE, for instance parallelism.tensor=4\n"
             "--set a..b=1: a key of the path is empty\n"
             "--set gpus.x=1: \"gpus\" is not an object, so it has no \"x\"\n"
-            "--set run={\"tokens\": : the value starts like JSON but is not valid JSON\n"
+            "--set run={\"tokens\": : in the value: not JSON: the text ends too early, at line 1, column 12\n"
             "--set batch.=2: a key of the path is empty\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400", "name=\xff"}), "--set name=\\xff: not UTF-8\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400"}),

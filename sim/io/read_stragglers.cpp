@@ -24,6 +24,8 @@ void read_stragglers(const Node& root, lowering::Scenario& scenario) {
   constexpr Range kSpread{.low = 0, .high = 0.2};
   if (!root.has("stragglers") || root.child("stragglers").value().is_boolean()) {
     how.on = root.boolean_or("stragglers", false);
+  } else if (!root.child("stragglers").value().is_object()) {
+    root.child("stragglers").expected("true, false or an object");
   } else {
     const Node node = root.object("stragglers");
     node.allow_only({"gpu_spread", "slow_nodes", "slow_node_factor", "jitter", "seed"});

@@ -18,10 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-/// VALUE as JSON, or else as a string; nothing when it starts like JSON but is none.
-std::optional<json> value_of(std::string_view text) {
-  Findings ignored;  // a word is not JSON, and that is fine
-  if (auto value = parse_json(text, "", ignored)) return value;
+/// VALUE as JSON, or else as a string; nothing, and what is wrong with it, when it starts like JSON but is none.
+std::optional<json> value_of(std::string_view text, Findings& findings) {
+  if (auto value = parse_json(text, "", findings)) return value;
   const bool looks_like_json = !text.empty() && std::string_view("{[\"").find(text[0]) != std::string_view::npos;
   return looks_like_json ? std::nullopt : std::optional<json>(std::string(text));
 }
@@ -42,8 +41,13 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
   const std::size_t equals = assignment.find('=');
   if (equals == assignment.npos || equals == 0) return refuse("expected KEY=VALUE, for instance parallelism.tensor=4");
   if (invalid_utf8(assignment)) return refuse("not UTF-8");
-  std::optional<json> value = value_of(assignment.substr(equals + 1));
-  if (!value) return refuse("the value starts like JSON but is not valid JSON");
+  Findings in_value;  // a word is not JSON, and that is fine
+  std::optional<json> value = value_of(assignment.substr(equals + 1), in_value);
+  if (!value) {
+    const Complaint& wrong = in_value.complaints.front();
+    return refuse("in the value: " +
+                  (wrong.pointer.empty() ? wrong.message : fmt::format("{} {}", wrong.pointer, wrong.message)));
+  }
 
   json* place = &target;
   std::string key;
