@@ -16,7 +16,7 @@ struct FlowCheck {
   std::string gpus;            ///< "A100", "H100, H200", "B200, B300, GB"
   std::vector<double> errors;  ///< predicted / measured - 1, by row
   double median = 0;           ///< of |errors|
-  double bound = 0;            ///< asked for: 10 %, of Blackwell 20 %
+  double bound = 0;            ///< of the median: 10 %, of Blackwell 20 %
   [[nodiscard]] bool within() const { return median <= bound; }
 };
 
