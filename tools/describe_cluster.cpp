@@ -20,7 +20,24 @@ std::string peaks(const net::Gpu& gpu) {
   return text;
 }
 
+// The kinds of nodes of a cluster that has several (docs/decisions/0007), and the GPUs of each; none for another.
+std::vector<std::pair<net::Cluster, std::int64_t>> groups_of(const io::Node& node) {
+  std::vector<std::pair<net::Cluster, std::int64_t>> groups;
+  if (!node.has("groups")) return groups;
+  for (const io::Node& entry : node.array("groups"))
+    if (const auto kind = io::open_reference(entry.child("cluster"), io::kClusters))
+      groups.emplace_back(io::read_cluster(kind->root(node.findings())), entry.whole("gpus"));
+  return groups;
+}
+
 std::vector<std::string> row(const io::Document& document, io::Findings& findings) {
+  const auto groups = groups_of(document.root(findings));
+  if (!groups.empty()) {
+    std::string gpus;
+    for (const auto& [kind, count] : groups)
+      gpus += fmt::format("{}{} {}", gpus.empty() ? "" : " + ", count, kind.gpu.name);
+    return {document.name, gpus, "", "", "", "", ""};
+  }
   const net::Cluster c = io::read_cluster(document.root(findings));
   return {document.name,
           c.gpu.name,
@@ -55,9 +72,7 @@ std::string nearest_nics(const net::Cluster& cluster) {
   return text;
 }
 
-std::string page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
-  if (document.name == "links") return links_page(paint);
-  const net::Cluster c = io::read_cluster(document.root(findings));
+std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
   const NodeLinks& links = c.links;
   std::string text =
       paint(report::Ink::kBold, c.name) + "  " + paint(report::Ink::kDim, "rates are per direction") + '\n';
@@ -69,8 +84,9 @@ std::string page(const io::Document& document, io::Findings& findings, const rep
   if (links.nics == 0) {
     text += entry("network", "no NICs: jobs of one node");
   } else {
-    text += entry("network", fmt::format("{} NICs of {} a {}: {} in all", links.nics, gb(links.nic),
-                                         links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
+    text += entry("network",
+                  fmt::format("{} NIC{} of {} a {}: {} in all", links.nics, links.nics == 1 ? "" : "s", gb(links.nic),
+                              links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
     text += entry("nearest NICs", nearest_nics(c));
     text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
                                         c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
@@ -79,6 +95,16 @@ std::string page(const io::Document& document, io::Findings& findings, const rep
   if (c.price_per_gpu_hour) text += entry("price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
   text += entry("source", c.source);
   return text + gpu_text(c.gpu, paint);
+}
+
+std::string page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
+  if (document.name == "links") return links_page(paint);
+  const io::Node root = document.root(findings);
+  const auto groups = groups_of(root);
+  if (groups.empty()) return nodes_page(io::read_cluster(root), paint);
+  std::string text = paint(report::Ink::kBold, root.text_or("name", document.name)) + '\n';
+  for (const auto& [kind, count] : groups) text += fmt::format("\n{} GPUs of ", count) + nodes_page(kind, paint);
+  return text;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ std::vector<std::string> row(const io::Document& document, io::Findings&) {
   return {document.name,
           s.model.name,
           report::whole(s.gpus),
-          s.gpu_names(),
+          s.groups.empty() ? s.gpu_names() : fmt::format("{} kinds", s.groups.size()),
           fmt::format("{}", p.tensor),
           fmt::format("{}", p.pipeline),
           p.virtual_pipeline > 1 ? fmt::format("{}", p.virtual_pipeline) : "",

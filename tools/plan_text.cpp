@@ -112,6 +112,9 @@ std::string row_words(const Plan& plan, const PlanRow& row) {
   if (row.run.cost)
     words += fmt::format(", {} {}", report::words_range({*row.fast.cost, *row.slow.cost}), plan.assumptions.currency);
   words += fmt::format(". {}.", configuration_words(row.best.candidate));
+  if (filled(row.best) > kEdgeOfMemory)
+    words +=
+        fmt::format(" It fills {} of the memory: try it before you rely on it.", report::percent(filled(row.best)));
   if (row.run.meets_deadline && !row.slow.meets_deadline)
     words += fmt::format(" At the slow end of the interval it is late: P90 {} days.",
                          report::significant(row.slow.failures.p90_days, 3));

@@ -92,6 +92,8 @@ Bytes needed(const FoundConfiguration& found) {
   return found.outcome.peak + lowering::outside_allocator(found.scenario);
 }
 
+double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
+
 std::string configuration_words(const search::Candidate& c) {
   std::string words = fmt::format("TP{} PP{}", c.tensor, c.pipeline);
   if (c.virtual_pipeline > 1) words += fmt::format(" VPP{}", c.virtual_pipeline);

@@ -49,6 +49,13 @@ struct AnswerOptions {
 /// What the fullest GPU must hold: the allocator's peak and what lives outside it.
 [[nodiscard]] Bytes needed(const FoundConfiguration& found);
 
+/// The same as a part of the memory there is.
+[[nodiscard]] double filled(const FoundConfiguration& found);
+
+/// Fuller is at the edge: peaks of published runs are missed by up to 2 % (docs/validation.md, set megatron-ci), and
+/// allocators that run short make steps up to 20 % longer (sets mpt-fsdp-a100 and mpt-fsdp-h100).
+inline constexpr double kEdgeOfMemory = 0.95;
+
 /// "TP8 PP8 VPP3 DP16, micro-batch 1, selective, sequence parallel": what tells a configuration from others.
 [[nodiscard]] std::string configuration_words(const search::Candidate& candidate);
 

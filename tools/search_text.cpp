@@ -144,6 +144,22 @@ std::string order_text(const SearchAnswer& answer) {
   return report::paragraph("  ", text);
 }
 
+// What fits on paper may not run well.
+std::string edge_text(const SearchAnswer& answer) {
+  const FoundConfiguration& best = answer.ranked.front();
+  if (!best.outcome.fits || filled(best) <= kEdgeOfMemory) return "";
+  std::string text = fmt::format(
+      "The best fills {} of the memory. Peaks of published runs are missed by up to 2 %, and runs at the edge of the "
+      "memory took up to 20 % longer than predicted.",
+      report::percent(filled(best)));
+  const auto roomy = std::find_if(answer.ranked.begin(), answer.ranked.end(),
+                                  [](const FoundConfiguration& found) { return filled(found) <= kEdgeOfMemory; });
+  if (roomy != answer.ranked.end())
+    text += fmt::format(" Rank {} is the first that leaves {:.0f} % free.", roomy - answer.ranked.begin() + 1,
+                        100 * (1 - kEdgeOfMemory));
+  return report::paragraph("  ", text);
+}
+
 double axis_value(Objective objective, const FoundConfiguration& found) {
   const double step = des::to_seconds(found.outcome.step_time).value(), gpus = found.candidate.gpus;
   switch (objective) {
@@ -249,9 +265,9 @@ std::string search_text(const SearchAnswer& answer, const Paint& paint) {
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
   text += ranked_table(answer, paint);
   text +=
-      "  TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree; SP: sequence parallel;\n"
+      "  TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree; SP: sequence parallel;\n"
       "  bubble: idle time of the pipeline over the work of its busiest stage; peak: fullest stage\n\n";
-  text += run_text(*answer.ranked.front().metrics) + order_text(answer);
+  text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
   if (const std::string why = why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);
   text += front_text(answer, paint);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "calibration/fit/check_collectives.h"
+#include "calibration/fit/nccl_environment.h"
 #include "sim/io/read_nccl.h"
 #include "sim/lowering/nccl_flows.h"
 
@@ -15,9 +17,13 @@ namespace foretoken::fit {
 namespace {
 
 using cost::NcclArchitecture;
+using cost::NcclFitted;
 using lowering::Nccl;
 
 constexpr double kSmallest = 16 << 20;
+// The grid of fitted numbers: copies of the own share from 0 to 0.8, fills from 0 to 16 ns per square root of a byte.
+constexpr double kOwnCopyStep = 0.1, kFillStep = 1e-9;
+constexpr int kOwnCopies = 8, kFills = 16;
 
 // Datasheet rates per direction, and the NCCL of the time where a table states none.
 struct Kind {
@@ -55,21 +61,12 @@ net::Cluster cluster_of(const CollectiveTable& table, const Kind& kind) {
   return cluster;
 }
 
-bool sets(const CollectiveTable& table, const char* setting) {
-  return table.environment.find(setting) != std::string::npos;
-}
-
 Nccl nccl_of(const CollectiveTable& table, const Kind& kind) {
-  Nccl nccl{.architecture = kind.architecture,
-            .tuning = io::read_nccl_tuning(table.nccl_version.empty() ? kind.usual_nccl : table.nccl_version),
-            .settings = {},
-            .messages = {}};
-  if (sets(table, "NCCL_ALGO=RING") || sets(table, "NCCL_ALGO=Ring"))
-    nccl.settings.algorithm = cost::NcclAlgorithm::kRing;
-  if (sets(table, "NCCL_PROTO=LL128")) nccl.settings.protocol = cost::NcclProtocol::kLl128;
-  for (const int channels : {1, 4})
-    if (sets(table, fmt::format("NCCL_NCHANNELS_PER_NET_PEER={}", channels).c_str())) nccl.messages.channels = channels;
-  return nccl;
+  const NcclEnvironment environment = read_nccl_environment(table.environment, table.id);
+  return {.architecture = kind.architecture,
+          .tuning = io::read_nccl_tuning(table.nccl_version.empty() ? kind.usual_nccl : table.nccl_version),
+          .settings = environment.settings,
+          .message_channels = environment.message_channels};
 }
 
 double median_of(std::vector<double> values) {
@@ -79,33 +76,113 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-FlowCheck checked(const CollectiveTable& table, const Kind& kind) {
+// A table's rows with the times that are expected of them, to which every fitted number adds in proportion.
+struct Expected {
+  const CollectiveTable* table;
+  Kind kind;
+  struct Row {
+    double measured, bare, own_copy, fill_inside, fill_between;  ///< seconds; the last three for each of their units
+  };
+  std::vector<Row> rows;
+};
+
+Expected expected(const CollectiveTable& table, const Kind& kind) {
   const net::Cluster cluster = cluster_of(table, kind);
-  const Nccl nccl = nccl_of(table, kind);
-  FlowCheck check{.table = &table, .gpus = kind.gpus, .errors = {}, .bound = kind.bound};
+  Nccl nccl = nccl_of(table, kind);
+  Expected result{.table = &table, .kind = kind, .rows = {}};
   for (const CollectiveTable::Row& row : table.rows) {
     if (row.bytes < kSmallest) continue;
-    const Seconds time =
-        table.message
-            ? lowering::nccl_shift_time(Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster, nccl)
-            : lowering::nccl_flow_time(table.kind, Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster, nccl);
-    check.errors.push_back(time.value() / row.seconds - 1);
+    const auto seconds = [&](const NcclFitted& fitted) {
+      nccl.fitted = fitted;
+      return (table.message
+                  ? lowering::nccl_shift_time(Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster, nccl)
+                  : lowering::nccl_flow_time(table.kind, Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster,
+                                             nccl))
+          .value();
+    };
+    const double bare = seconds({});
+    result.rows.push_back({row.seconds, bare, seconds({.own_copy = 1}) - bare,
+                           (seconds({.fill_inside = kFillStep}) - bare) / kFillStep,
+                           (seconds({.fill_between = kFillStep}) - bare) / kFillStep});
   }
-  if (!check.errors.empty()) check.median = median_of(check.errors);
+  return result;
+}
+
+std::vector<Expected> all_expected(const std::vector<CollectiveTable>& tables) {
+  std::vector<Expected> all;
+  for (const CollectiveTable& table : tables) {
+    const std::optional<Kind> kind = kind_of(table);
+    if (!kind) continue;
+    Expected one = expected(table, *kind);
+    if (!one.rows.empty()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+FlowCheck checked(const Expected& expected, const NcclFitted& fitted) {
+  FlowCheck check{.table = expected.table, .gpus = expected.kind.gpus, .errors = {}, .bound = expected.kind.bound};
+  for (const Expected::Row& row : expected.rows) {
+    const double seconds = row.bare + fitted.own_copy * row.own_copy + fitted.fill_inside * row.fill_inside +
+                           fitted.fill_between * row.fill_between;
+    check.errors.push_back(seconds / row.measured - 1);
+  }
+  check.median = median_of(check.errors);
   return check;
+}
+
+// Sum of the tables' medians of |error| inside nodes, or across; of one architecture, without `left_out`.
+double loss(const std::vector<Expected>& all, NcclArchitecture architecture, bool across,
+            const CollectiveTable* left_out, const NcclFitted& fitted) {
+  double sum = 0;
+  for (const Expected& one : all)
+    if (one.kind.architecture == architecture && (one.table->nodes > 1) == across && one.table != left_out)
+      sum += checked(one, fitted).median;
+  return sum;
+}
+
+// The best of a grid: first what counts inside nodes, then what counts across.
+NcclFitted fit(const std::vector<Expected>& all, NcclArchitecture architecture, const CollectiveTable* left_out) {
+  NcclFitted best, tried;
+  double least = std::numeric_limits<double>::infinity();
+  const auto try_it = [&](bool across) {
+    const double now = loss(all, architecture, across, left_out, tried);
+    if (now < least) {
+      least = now;
+      best = tried;
+    }
+  };
+  for (int own = 0; own <= kOwnCopies; ++own)
+    for (int fill = 0; fill <= kFills; ++fill) {
+      tried = {.own_copy = own * kOwnCopyStep, .fill_inside = fill * kFillStep};
+      try_it(false);
+    }
+  tried = best;
+  least = std::numeric_limits<double>::infinity();
+  for (int fill = 0; fill <= kFills; ++fill) {
+    tried.fill_between = fill * kFillStep;
+    try_it(true);
+  }
+  return best;
 }
 
 }  // namespace
 
 std::vector<FlowCheck> check_flows(const std::vector<CollectiveTable>& tables) {
   std::vector<FlowCheck> checks;
-  for (const CollectiveTable& table : tables) {
-    const std::optional<Kind> kind = kind_of(table);
-    if (!kind) continue;
-    FlowCheck check = checked(table, *kind);
-    if (!check.errors.empty()) checks.push_back(std::move(check));
-  }
+  for (const Expected& one : all_expected(tables))
+    checks.push_back(checked(one, cost::nccl_fitted(one.kind.architecture)));
   return checks;
+}
+
+std::vector<FlowCheck> check_flows_left_out(const std::vector<CollectiveTable>& tables) {
+  const std::vector<Expected> all = all_expected(tables);
+  std::vector<FlowCheck> checks;
+  for (const Expected& one : all) checks.push_back(checked(one, fit(all, one.kind.architecture, one.table)));
+  return checks;
+}
+
+cost::NcclFitted fit_flows(const std::vector<CollectiveTable>& tables, NcclArchitecture architecture) {
+  return fit(all_expected(tables), architecture, nullptr);
 }
 
 std::string to_markdown(const std::vector<FlowCheck>& checks) {

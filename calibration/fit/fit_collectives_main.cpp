@@ -23,14 +23,26 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::rename(temporary, path);
 }
 
+std::string fitted_numbers(const std::vector<CollectiveTable>& tables) {
+  using enum cost::NcclArchitecture;
+  std::string text = "| on all tables | own copy | fill inside, ns | fill across, ns |\n|---|---|---|---|\n";
+  for (const auto& [name, architecture] : {std::pair{"A100", kAmpere}, {"H100, H200", kHopper}, {"B200", kBlackwell}}) {
+    const cost::NcclFitted fitted = fit_flows(tables, architecture);
+    text += fmt::format("| {} | {:.1f} | {:.0f} | {:.0f} |\n", name, fitted.own_copy, 1e9 * fitted.fill_inside,
+                        1e9 * fitted.fill_between);
+  }
+  return text + "\n";
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Fits a curve to every measured table of collectives, and prints how well curves meet tables."};
   std::string collectives = "calibration/measurements/collectives.json", out;
-  bool check = false, flows = false;
+  bool check = false, flows = false, flows_left_out = false;
   app.add_option("--collectives", collectives, "nccl-tests tables, JSON");
   app.add_option("--out", out, "write NAME.json of every measured system to this folder");
   app.add_flag("--check", check, "print the errors of every table as Markdown (minutes: one fit without each table)");
   app.add_flag("--flows", flows, "print what flows by NCCL's choice say of every table from 16 MiB on, as Markdown");
+  app.add_flag("--flows-left-out", flows_left_out, "the same, every table by numbers fitted on the others alone");
   CLI11_PARSE(app, argc, argv);
 
   const auto tables = read_collective_tables(collectives);
@@ -39,6 +51,7 @@ int run(int argc, char** argv) {
       write(std::filesystem::path(out) / (system.name + ".json"), to_json_text(system));
   if (check) fmt::print("{}", to_markdown(check_tables(tables)));
   if (flows) fmt::print("{}", to_markdown(check_flows(tables)));
+  if (flows_left_out) fmt::print("{}{}", fitted_numbers(tables), to_markdown(check_flows_left_out(tables)));
   return 0;
 }
 

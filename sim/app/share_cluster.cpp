@@ -196,7 +196,7 @@ SharedCluster share_cluster(const std::vector<PlacedJob>& jobs) {
   const lowering::Imperfections cluster = joined(jobs, nodes);
   for (const PlacedJob& job : jobs) {
     const Scenario scenario = placed(job, cluster);
-    lowered.push_back(lowering::lower(scenario, lowering::Fidelity::kStage));
+    lowered.push_back(lowering::lower_for_flows(scenario, lowering::Fidelity::kStage));
     steps.push_back(lowering::unfold(lowered.back(), scenario, lowering::Traffic::kFlows));
     alone.push_back(des::to_seconds(des::run(steps.back().graph).makespan - des::Instant{}));
   }

@@ -68,6 +68,17 @@ TEST(ShareCluster, JobsUnderLeavesOfTheirOwnDoNotFeelEachOther) {
   EXPECT_EQ(ps(found.simulated), ps(found.jobs[1].shared));
 }
 
+TEST(ShareCluster, WhatIsSlowStaysWithTheJobsOwnNodes) {
+  const std::string slow = R"(, "imperfections": {"slow_gpus": [{"gpu": 9, "slowdown": 1.2}],
+      "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})";
+  const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4, slow), {2, 3}}});
+  const Simulation alone = simulate(job(4, slow), HowToRun{.unfolded = true});
+  EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps);
+  EXPECT_EQ(ps(found.jobs[1].shared), alone.run.makespan.ps);
+  EXPECT_EQ(ps(found.jobs[0].shared), ps(found.jobs[0].alone));
+  EXPECT_GT(ps(found.jobs[1].alone), ps(share_cluster({{job(4), {2, 3}}}).jobs[0].alone));
+}
+
 TEST(ShareCluster, ShortJobsRepeatTheirStepsUntilTheLongestHasEndedOne) {
   const SharedCluster found = share_cluster({{job(90), {0, 1}}, {job(2), {2, 3}}});
   const std::int64_t longest = ps(found.jobs[0].alone), shortest = ps(found.jobs[1].alone);

@@ -51,6 +51,11 @@ des::RunResult run_folded(const lowering::LoweredStep& step) {
   return run_to_the_end(step.workload.graph, lowering::names_of(step));
 }
 
+lowering::LoweredStep lower(const Scenario& scenario, const HowToRun& how) {
+  return how.unfolded && how.traffic == Traffic::kFlows ? lowering::lower_for_flows(scenario, how.fidelity)
+                                                        : lowering::lower(scenario, how.fidelity);
+}
+
 }  // namespace
 
 HowToRun resolved(HowToRun how, const Scenario& scenario) {
@@ -66,8 +71,8 @@ HowToRun resolved(HowToRun how, const Scenario& scenario) {
                         "nodes of one kind"}});
   if (!how.traffic && mixed) how.traffic = Traffic::kAnalytic;
   if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
-  // Imperfections break the symmetry that folding rests on.
-  how.unfolded = how.unfolded || imperfections.any() || scenario.stragglers.on;
+  // Imperfections break the symmetry that folding rests on, and flows are those of every GPU.
+  how.unfolded = how.unfolded || how.traffic == Traffic::kFlows || imperfections.any() || scenario.stragglers.on;
   return how;
 }
 
@@ -86,7 +91,7 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
                     .metrics = {}};
   result.how = resolved(how, result.scenario);
   // The question as tasks: from here on nothing asks a cost model.
-  result.step = lowering::lower(result.scenario, how.fidelity);
+  result.step = lower(result.scenario, result.how);
   Seen seen;
   if (result.how.unfolded) {
     const Unfolded every = run_every_gpu(result.step, result.scenario, *result.how.traffic);
@@ -106,15 +111,16 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
 }
 
 report::Metrics predict(const Scenario& scenario) {
-  const lowering::LoweredStep step = lowering::lower(scenario, lowering::Fidelity::kStage);
   const HowToRun how = resolved({}, scenario);
+  const lowering::LoweredStep step = lower(scenario, how);
   const Seen seen = how.unfolded ? see(run_every_gpu(step, scenario, *how.traffic)) : Seen{run_folded(step), {}};
   return report::measure(scenario, step, observe::observe_stages(step, seen.run, seen.stretch),
                          observe::memory_timelines(scenario, step, seen.run));
 }
 
 Seconds step_time(const Scenario& scenario, const HowToRun& how) {
-  return step_time(lowering::lower(scenario, how.fidelity), scenario, how);
+  const HowToRun all = resolved(how, scenario);
+  return step_time(lower(scenario, all), scenario, all);
 }
 
 Seconds step_time(const lowering::LoweredStep& step, const Scenario& scenario, const HowToRun& how) {

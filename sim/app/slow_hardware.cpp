@@ -94,18 +94,15 @@ void add_other_links(const Simulation& run, std::vector<Part>& parts) {
   }
 }
 
-// Slow nodes are drawn by host, of which a node (an NVLink domain) may have several.
-int host_of(const Scenario& scenario, int gpu) { return gpu / scenario.cluster.gpus_per_node; }
-
 double drawn_slowness(const Scenario& scenario, int gpu) {
-  return lowering::slowness(scenario.stragglers, gpu, scenario.cluster.gpus_per_node);
+  return lowering::slowness(scenario.stragglers, gpu, scenario.host_of(gpu));
 }
 
 // Of a GPU's slowness what it has in common with all GPUs of its host.
 double host_slowness(const Scenario& scenario, int gpu) {
   lowering::Stragglers hosts = scenario.stragglers;
   hosts.gpu_spread = 0;
-  return lowering::slowness(hosts, gpu, scenario.cluster.gpus_per_node);
+  return lowering::slowness(hosts, gpu, scenario.host_of(gpu));
 }
 
 // Mended, it is as the typical one.
@@ -117,11 +114,11 @@ Part drawn_gpu(const Scenario& scenario, int gpu) {
           }};
 }
 
-// Called by its GPUs: only nodes have numbers that users see.
+// Slow nodes are drawn by host. It is called by its GPUs: only nodes (NVLink domains) have numbers that users see.
 Part drawn_host(const Scenario& scenario, int host) {
   std::vector<int> gpus;
   for (int gpu = 0; gpu < scenario.gpus; ++gpu)
-    if (host_of(scenario, gpu) == host) gpus.push_back(gpu);
+    if (scenario.host_of(gpu) == host) gpus.push_back(gpu);
   const double slowdown = host_slowness(scenario, gpus.front());
   const int node = scenario.node_of(gpus.front());
   return {{.what = fmt::format("the host of GPUs {} to {} (node {}) is {}, as drawn", gpus.front(), gpus.back(), node,
@@ -140,7 +137,7 @@ void add_drawn(const Simulation& run, std::vector<Part>& parts) {
   for (const auto& [gpu, time] : run.waits.by_gpu) {
     const auto& stated = scenario.imperfections.slow_gpus;
     if (host_slowness(scenario, gpu) > 1)
-      waits[{true, host_of(scenario, gpu)}] += time;
+      waits[{true, scenario.host_of(gpu)}] += time;
     else if (std::none_of(stated.begin(), stated.end(), [&](const auto& slow) { return slow.gpu == gpu; }))
       waits[{false, gpu}] = time;
   }

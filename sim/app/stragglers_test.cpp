@@ -45,7 +45,7 @@ double expected_maximum(int n) {
 
 double slowest(const lowering::Stragglers& how, int first, int gpus) {
   double most = 0;
-  for (int gpu = first; gpu < first + gpus; ++gpu) most = std::max(most, lowering::slowness(how, gpu, 8));
+  for (int gpu = first; gpu < first + gpus; ++gpu) most = std::max(most, lowering::slowness(how, gpu, gpu / 8));
   return most;
 }
 
@@ -86,8 +86,8 @@ TEST(Stragglers, SlowNodesAreAsManyAsStated) {
   int slow = 0;
   constexpr int kNodes = 2000;
   for (int node = 0; node < kNodes; ++node) {
-    const double first = lowering::slowness(how, 8 * node, 8);
-    EXPECT_EQ(first, lowering::slowness(how, 8 * node + 7, 8)) << "a node is slow as a whole";
+    const double first = lowering::slowness(how, 8 * node, node);
+    EXPECT_EQ(first, lowering::slowness(how, 8 * node + 7, node)) << "a node is slow as a whole";
     if (first > 1.2) ++slow;
   }
   EXPECT_NEAR(slow, 200, 4 * std::sqrt(200 * 0.9));
@@ -155,7 +155,7 @@ TEST(Stragglers, WhatTheStepWaitsForIsTold) {
   const lowering::Stragglers& how = noisy.scenario.stragglers;
   int worst = 0;
   for (int gpu = 1; gpu < 8; ++gpu)
-    if (lowering::slowness(how, gpu, 8) > lowering::slowness(how, worst, 8)) worst = gpu;
+    if (lowering::slowness(how, gpu, 0) > lowering::slowness(how, worst, 0)) worst = gpu;
   const report::Delay& slow = noisy.metrics.delays.front();
   EXPECT_EQ(slow.gpu, worst);
   EXPECT_LT(slow.without, noisy.metrics.step_time);
@@ -170,7 +170,7 @@ TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
   const auto slow_hosts = [&] {
     std::vector<int> slow;
     for (int host = 0; host < 4; ++host)
-      if (lowering::slowness(scenario.stragglers, 8 * host, 8) > 1.2) slow.push_back(host);
+      if (lowering::slowness(scenario.stragglers, 8 * host, host) > 1.2) slow.push_back(host);
     return slow;
   };
   while (slow_hosts().size() != 1) ++scenario.stragglers.seed;

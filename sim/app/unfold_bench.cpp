@@ -47,10 +47,8 @@ BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark:
 void all_reduce_flows(benchmark::State& state, cost::NcclAlgorithm algorithm) {
   const auto gpus = static_cast<int>(state.range(0));
   const net::Cluster cluster = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {}).cluster;
-  const lowering::Nccl nccl{.architecture = cost::NcclArchitecture::kHopper,
-                            .tuning = io::read_nccl_tuning(""),
-                            .settings = {algorithm, {}},
-                            .messages = {}};
+  const lowering::Nccl nccl{
+      .architecture = cost::NcclArchitecture::kHopper, .tuning = io::read_nccl_tuning(""), .settings = {algorithm, {}}};
   const int domain = cluster.links.gpus;
   for (auto _ : state)
     benchmark::DoNotOptimize(

@@ -26,6 +26,11 @@ struct NodeLinks {
   Seconds hop_latency;          ///< one switch hop
 
   [[nodiscard]] constexpr BytesPerSecond nics_total() const { return nic * static_cast<double>(nics); }
+  [[nodiscard]] constexpr NodeLinks with_full_bisection() const {
+    NodeLinks full = *this;
+    full.oversubscription = 1;
+    return full;
+  }
 };
 
 }  // namespace foretoken

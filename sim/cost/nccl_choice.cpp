@@ -240,7 +240,8 @@ NcclChoice nccl_choice(Bytes payload, CollectiveKind kind, int ranks, int nodes,
   std::vector<NcclOption> options = nccl_options(kind, ranks, nodes, platform, tuning);
   std::erase_if(options, [&](const NcclOption& option) {
     return (settings.algorithm && option.algorithm != *settings.algorithm) ||
-           (settings.protocol && option.protocol != *settings.protocol);
+           (settings.protocol && option.protocol != *settings.protocol) ||
+           (!settings.nvls && is_nvls(option.algorithm));
   });
   expects(!options.empty(), "NCCL always has a ring, and settings leave an option");
   NcclChoice best{options.front(), Seconds(std::numeric_limits<double>::infinity())};

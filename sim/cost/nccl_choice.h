@@ -1,4 +1,4 @@
-// NCCL's own choice of algorithm and protocol, and the time it expects: what serves systems that nobody has measured.
+// NCCL's own choice of algorithm and protocol, and the time it expects.
 #pragma once
 
 #include <array>
@@ -30,7 +30,9 @@ struct NcclTuning {
   std::map<NcclAlgorithm, ByProtocol> base, nvlink_hop, pci_hop, network_hop;
   std::array<std::vector<double>, 3> tree_correction;  ///< [protocol][log2(bytes / 64)]
   Rates ll_max, ring_ll128, tree_ll128, tree, nvls_tree;
-  std::array<double, 4> nvlink_per_link{};
+  std::array<double, 4> nvlink_per_link{};     ///< what this version plans with for a cable, by architecture
+  std::array<double, 4> nvlink_reached{};      ///< and the newest version: hardware does not change with versions
+  std::optional<double> message_channel_rate;  ///< a message between nodes has a channel for each; none: two channels
   std::optional<double> ampere_bus_cap, pat_fraction;
   double ring_ll = 0.5, ring_ll_one_node = 0.5, ring_ll128_fraction = 0.92, ring_ll128_one_gpu_a_node = 0.92;
   double tree_fraction = 0.92, tree_ll128_across_nodes = 0.9375, plain_tree = 1;
@@ -57,11 +59,18 @@ struct NcclPlatform {
   std::map<NcclAlgorithm, NcclGraph> graphs;  ///< ring, tree and, where the hardware has it, NVLS
 };
 
-/// What NCCL's search finds on nodes of this kind: GPUs under one NVLink switch (or with PCIe alone), NICs beside them.
-/// Rules restated from src/graph/search.cc, topo.h; `link` is nvlink_per_link of the version. The CPU is taken for AMD
-/// on Ampere (DGX A100) and for another elsewhere.
-[[nodiscard]] NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links, int nodes,
-                                         int ranks_a_node, const NcclTuning& tuning);
+/// Nominal GB/s of one NVLink per direction, and the part of PCIe's nominal rate that NCCL plans with (24 of 31 GB/s in
+/// generation 4; 3 and 5 alike). Source: datasheets; src/graph/topo.h.
+[[nodiscard]] constexpr double nvlink_cable(NcclArchitecture architecture) {
+  return architecture == NcclArchitecture::kBlackwell ? 50 : 25;
+}
+inline constexpr double kNcclPartOfPcie = 24.0 / 31;
+
+/// What NCCL's search finds on nodes of this kind: GPUs joined by NVLink (or with PCIe alone), NICs beside them. Only
+/// where a `nvlink_switch` joins them does it find NVLS. Rules restated from src/graph/search.cc, topo.h. The CPU is
+/// taken for AMD on Ampere (DGX A100) and for another elsewhere.
+[[nodiscard]] NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links, bool nvlink_switch,
+                                         int nodes, int ranks_a_node, const NcclTuning& tuning);
 
 /// One way of doing a collective.
 struct NcclOption {
@@ -76,10 +85,11 @@ struct NcclOption {
 [[nodiscard]] std::vector<NcclOption> nccl_options(CollectiveKind kind, int ranks, int nodes,
                                                    const NcclPlatform& platform, const NcclTuning& tuning);
 
-/// What a user set by NCCL_ALGO and NCCL_PROTO.
+/// What a user set by NCCL_ALGO, NCCL_PROTO and NCCL_NVLS_ENABLE.
 struct NcclSettings {
   std::optional<NcclAlgorithm> algorithm;
   std::optional<NcclProtocol> protocol;
+  bool nvls = true;
 };
 
 /// The choice, and the time NCCL expects.
@@ -91,16 +101,5 @@ struct NcclChoice {
 [[nodiscard]] NcclChoice nccl_choice(Bytes payload, CollectiveKind kind, int ranks, int nodes,
                                      const NcclPlatform& platform, const NcclTuning& tuning,
                                      const NcclSettings& settings = {});
-
-/// The time that is to be expected of that choice. NCCL's own estimate is a chooser's: too fast for few ranks and
-/// between 1 and 256 MiB. Two numbers an architecture, fitted on all its public tables together, mend it from 16 MiB
-/// up:
-///
-///   ring inside a node: transfer x (1 + k / steps), for the first and last primitive of every loop, which forward
-///   nothing (src/device/all_reduce.h);  everywhere: + h sqrt(V), for pipelines that fill
-///
-/// Error at 16 MiB and above, median of a table: docs/models/costs.md.
-[[nodiscard]] Seconds nccl_expected_time(const NcclChoice& choice, Bytes payload, CollectiveKind kind, int ranks,
-                                         int nodes, NcclArchitecture architecture);
 
 }  // namespace foretoken::cost

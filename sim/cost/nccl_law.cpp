@@ -65,21 +65,21 @@ Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const Nc
                   const NcclSettings& settings) {
   const GroupShape& group = shape.group;
   expects(group.ranks >= 2, "a collective has at least two ranks");
-  const NcclWire wire = nccl_wire(system.architecture);
+  const NcclWire wire = nccl_wire(system.architecture, system.tuning);
   const double payload = shape.payload.value(), volume = ring_bytes(shape).value();
-  const double own =
-      1 + (group.nodes == 1 || shape.kind == CollectiveKind::kAllToAll ? wire.own_copy / rounds(shape.kind, group.ranks)
-                                                                       : 0);
-  const double fill = (group.nodes == 1 ? wire.fill_inside : wire.fill_between) * std::sqrt(volume);
-  Seconds latency = nccl_message_latency(system.tuning, group.nodes > 1);
+  const double own = 1 + (group.nodes == 1 || shape.kind == CollectiveKind::kAllToAll
+                              ? wire.fitted.own_copy / rounds(shape.kind, group.ranks)
+                              : 0);
+  const double fill = (group.nodes == 1 ? wire.fitted.fill_inside : wire.fitted.fill_between) * std::sqrt(volume);
+  Seconds latency = nccl_message_latency(system.tuning, group.nodes > 1 ? MessagePath::kNetwork : MessagePath::kNvlink);
   double nvlink = wire.nvlink * links.nvlink_per_gpu.value();
   Loads loads;
   if (shape.kind == CollectiveKind::kAllToAll) {
     loads = exchange_loads(own * payload, group);
   } else {
     const CollectiveKind kind = shape.kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : shape.kind;
-    const NcclPlatform platform =
-        nccl_platform(system.architecture, links, group.nodes, group.ranks_per_node, system.tuning);
+    const NcclPlatform platform = nccl_platform(system.architecture, links, /*nvlink_switch=*/true, group.nodes,
+                                                group.ranks_per_node, system.tuning);
     const NcclOption option = nccl_choice(shape.payload, kind, group.nodes * group.ranks_per_node, group.nodes,
                                           platform, system.tuning, settings)
                                   .option;

@@ -21,7 +21,7 @@ NcclSystem system_of_rings() {
   for (auto* table :
        {&system.tuning.base, &system.tuning.nvlink_hop, &system.tuning.pci_hop, &system.tuning.network_hop})
     (*table)[NcclAlgorithm::kRing] = {};
-  system.tuning.nvlink_per_link = {20, 20, 20.6, 40.1};
+  system.tuning.nvlink_per_link = system.tuning.nvlink_reached = {20, 20, 20.6, 40.1};
   return system;
 }
 
@@ -50,13 +50,13 @@ TEST(NcclLaw, StandsInForWhatNobodyMeasured) {
 
 TEST(NcclLaw, GroupsShareTheNicsOfTheirNode) {
   const NcclSystem system = system_of_rings();
-  const NcclWire wire = nccl_wire(system.architecture);
+  const NcclWire wire = nccl_wire(system.architecture, system.tuning);
   const auto network = [&](int groups) {
     const GroupShape group{.ranks = 4, .nodes = 4, .ranks_per_node = 1, .groups_per_node = groups};
     NodeLinks links = dgx_a100();
     links.nics = 4;  // for eight GPUs
     const Seconds time = nccl_time({kAllGather, Bytes(4e9), group}, links, system);
-    return time.value() - wire.fill_between * std::sqrt(3e9);
+    return time.value() - wire.fitted.fill_between * std::sqrt(3e9);
   };
   EXPECT_NEAR(network(1), 3e9 / (32e9 * wire.pcie), 1e-12) << "a NIC behind PCIe";
   EXPECT_NEAR(network(8), 2 * network(1), 1e-12) << "two groups to a NIC";

@@ -44,9 +44,8 @@ struct Planned {
 };
 
 Planned planned(NcclArchitecture architecture, const NodeLinks& links, const NcclTuning& tuning) {
-  const double cable = architecture == NcclArchitecture::kBlackwell ? 50 : 25;  // nominal GB/s of one NVLink
-  const double cables = links.nvlink_per_gpu.value() / 1e9 / cable;
-  const double pcie = links.pcie_per_gpu.value() / 1e9 * 24 / 31;  // 24 planned for gen 4, 31 nominal; likewise 48, 12
+  const double cables = links.nvlink_per_gpu.value() / 1e9 / nvlink_cable(architecture);
+  const double pcie = links.pcie_per_gpu.value() / 1e9 * kNcclPartOfPcie;
   // Ports that share a GPU count as one device: NCCL merges those of a card (NCCL_IB_MERGE_NICS), and the plugin of EFA
   // those beside a GPU.
   const double merged = std::max(1, links.nics / links.gpus);
@@ -56,8 +55,8 @@ Planned planned(NcclArchitecture architecture, const NodeLinks& links, const Ncc
 
 }  // namespace
 
-NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links, int nodes, int ranks_a_node,
-                           const NcclTuning& tuning) {
+NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links, bool nvlink_switch, int nodes,
+                           int ranks_a_node, const NcclTuning& tuning) {
   const Planned rate = planned(architecture, links, tuning);
   NcclPlatform platform;
   platform.architecture = architecture;
@@ -82,7 +81,7 @@ NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links
   platform.channels = std::min(64, 2 * ring.channels);
   // NVLS wants more than two GPUs in a domain (src/transport/nvls.cc, ncclNvlsInit); each heads one channel, and a GPU
   // carries every channel once and its own twice.
-  if (architecture >= NcclArchitecture::kHopper && platform.nvlink && ranks_a_node > 2) {
+  if (architecture >= NcclArchitecture::kHopper && platform.nvlink && nvlink_switch && ranks_a_node > 2) {
     const double each = largest_below(rates_to_try(architecture, true), total / (ranks_a_node + 1));
     const double between = inside ? 2 * each : std::min(rate.pcie, rate.nic);
     platform.graphs[NcclAlgorithm::kNvls] = {ranks_a_node, each, between};

@@ -67,15 +67,14 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
     nvlink->complain("cables", "expected none: an NVLink switch joins all GPUs");
   if (!stated && cluster.nvlink_fabric == "mesh")
     nvlink->complain("cables", "missing; expected [GPU, GPU, number of cables] of every pair in the mesh");
-  if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
-    nvlink->complain(
-        "fabric", fmt::format("a hybrid cube mesh has 8 GPUs, this node {}; state its cables", cluster.gpus_per_node));
   cluster.links.nvlink_per_gpu = gigabytes_per_second(nvlink->number("gb_per_s_per_gpu", kGigabytesPerSecond));
   const auto domain = nvlink->whole_or("domain_gpus", cluster.gpus_per_node, kGpusPerDomain);
   if (domain % cluster.gpus_per_node != 0)
     nvlink->complain("domain_gpus",
                      fmt::format("expected a multiple of the node's {} GPUs, found {}", cluster.gpus_per_node, domain));
   cluster.links.gpus = static_cast<int>(domain);
+  if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && domain != 8)
+    nvlink->complain("fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", domain));
 }
 
 constexpr int kDeepestPcie = 8;  // switches below switches
@@ -182,6 +181,10 @@ net::Gpu read_gpu(const Node& node) {
 }
 
 net::Cluster read_cluster(const Node& node) {
+  if (node.has("groups")) {
+    node.complain("groups", "expected one kind of node, found groups of them; name one of their clusters");
+    return {};
+  }
   node.allow_only({"name", "gpu", "node", "fabric", "measured_collectives", "price_per_gpu_hour", "source", "notes"});
   net::Cluster cluster;
   cluster.name = node.text_or("name", "unnamed cluster");

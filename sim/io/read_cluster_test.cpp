@@ -107,7 +107,7 @@ TEST(ReadCluster, WrongClusters) {
       {"a switch needs no cables", R"({"node": {"nvlink": {"cables": [[0, 1, 2]]}}})",
        "/node/nvlink/cables: expected none: an NVLink switch joins all GPUs"},
       {"a cube mesh of four", R"({"node": {"gpus": 4, "nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 4}}})",
-       "/node/nvlink/fabric: a hybrid cube mesh has 8 GPUs, this node 4; state its cables"},
+       "/node/nvlink/fabric: a hybrid cube mesh joins 8 GPUs, this one 4; state its cables"},
       {"a GPU in no slot",
        R"({"node": {"sockets": [{"gpus": [0, 1, 2, 3, 4, 5, 7], "nics": [0, 1, 2, 3, 4, 5, 6, 7]}]}})",
        "/node/sockets: expected every GPU of the node once, GPU 6 is missing"},

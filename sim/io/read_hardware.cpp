@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,14 +23,6 @@ namespace {
 
 using lowering::Scenario;
 using lowering::StageGroup;
-
-// The kind of node of one group; nothing, and a complaint, when there is none.
-std::optional<Document> nodes_of(const Node& entry) {
-  auto document = open_reference(entry.child("cluster"), kClusters);
-  if (!document || !document->value.contains("groups")) return document;
-  entry.complain("cluster", "expected a cluster of one kind of node, found groups");
-  return std::nullopt;
-}
 
 // Of all GPUs, if every kind has a price.
 std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
@@ -53,7 +44,8 @@ void read_groups(const Node& node, Scenario& scenario) {
     object.allow_only({"cluster", "gpus"});
     StageGroup& group = scenario.groups.emplace_back();
     group.stages = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
-    if (const auto document = nodes_of(object)) group.cluster = read_cluster(document->root(node.findings()));
+    if (const auto document = open_reference(object.child("cluster"), kClusters))
+      group.cluster = read_cluster(document->root(node.findings()));
   }
   if (scenario.groups.empty()) return;
   scenario.cluster = scenario.groups.front().cluster;
@@ -63,23 +55,38 @@ void read_groups(const Node& node, Scenario& scenario) {
   if (!scenario.cluster.price_per_gpu_hour) scenario.cluster.price_per_gpu_hour = mean_price(scenario.groups);
 }
 
-// On a system that nobody measured, NCCL's choice stands in for curves of other GPUs and other collectives.
-void stand_in_for_unseen(const net::Cluster& cluster, cost::Profile& profile, std::vector<std::string>& assumptions) {
-  const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
-  if (cluster.nvlink_fabric != "nvswitch" || !architecture) return;
-  std::set<std::string_view> places;
-  const auto look_at = [&](const auto& curves, bool inside) {
-    for (const auto& curve : curves)
-      if (cost::unseen(curve.kind, curve.evidence.provenance)) places.insert(inside ? "inside nodes" : "across nodes");
+// Whether a curve was lent by another GPU of the same architecture: tables of the architecture are behind it.
+bool lent_by_kin(const Node& node, const cost::Evidence& evidence, const std::string& architecture) {
+  if (evidence.provenance != cost::Provenance::kScaled || !find_data_file(kGpus, evidence.scaled_from)) return false;
+  const auto lender = open_named(node.child("gpu"), kGpus, evidence.scaled_from);
+  return lender && read_gpu(lender->root(node.findings())).architecture == architecture;
+}
+
+// On a system that nobody measured, NCCL's choice stands in for curves of other architectures and other collectives.
+void stand_in_for_unseen(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
+                         std::vector<std::string>& assumptions) {
+  const std::string& name = cluster.gpu.architecture;
+  const auto architecture = cost::nccl_architecture_named(name);
+  // Nothing is known of what NCCL reaches on Volta's switches.
+  if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return;
+  std::vector<std::string> unseen;
+  const auto look_at = [&](const auto& curves, std::string_view place) {
+    bool some = false, all_reduce = false;
+    for (const auto& curve : curves) {
+      if (!cost::unseen(curve.kind, curve.evidence.provenance)) continue;
+      if (lent_by_kin(node, curve.evidence, name)) return false;
+      some = true;
+      all_reduce = all_reduce || curve.kind == CollectiveKind::kAllReduce;
+    }
+    if (some)
+      unseen.push_back(fmt::format("{} {}", all_reduce ? "collectives" : "all-to-all, broadcast, reduce", place));
+    return true;
   };
-  look_at(profile.nvlink.curves, true);
-  look_at(profile.network.curves, false);
-  if (places.empty()) return;
+  if (!look_at(profile.nvlink.curves, "inside nodes") || !look_at(profile.network.curves, "across nodes")) return;
+  if (unseen.empty()) return;
   profile.nccl = cost::NcclSystem{*architecture, read_nccl_tuning("")};
-  std::string words = fmt::format(
-      "collectives {} that no table shows for these GPUs: NCCL {}'s choice over the "
-      "cluster's links",
-      fmt::join(places, " and "), profile.nccl->tuning.version);
+  std::string words = fmt::format("{}: no table of these GPUs shows them; NCCL {}'s choice over the cluster's links",
+                                  fmt::join(unseen, "; "), profile.nccl->tuning.version);
   if (std::ranges::find(assumptions, words) == assumptions.end()) assumptions.push_back(std::move(words));
 }
 
@@ -104,7 +111,7 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
 
 void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
                            std::vector<std::string>& assumptions) {
-  if (!read_measured(node, cluster, profile, assumptions)) stand_in_for_unseen(cluster, profile, assumptions);
+  if (!read_measured(node, cluster, profile, assumptions)) stand_in_for_unseen(node, cluster, profile, assumptions);
 }
 
 // The profile of a GPU; a complaint at the scenario's profile, and nothing, when there is none.
@@ -121,7 +128,7 @@ void read_group_profiles(const Node& root, const Node& cluster, Scenario& scenar
   for (std::size_t i = 0; i < scenario.groups.size(); ++i) {
     StageGroup& group = scenario.groups[i];
     const auto document = profile_of(root, group.cluster.gpu.name);
-    const auto nodes = nodes_of(entries[i].as_object());
+    const auto nodes = open_reference(entries[i].as_object().child("cluster"), kClusters);
     if (!document || !nodes) continue;
     group.profile = read_profile(document->root(root.findings()));
     read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);

@@ -107,9 +107,6 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   const std::optional<Node> node = root.find_object("imperfections");
   if (!node) return;
   node->allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
-  if (!scenario.groups.empty())
-    for (const char* key : {"slow_nics", "failed_nics", "slow_links", "failed_links", "placement"})
-      if (node->has(key)) node->complain(key, "expected none: links between nodes of several kinds are not simulated");
   lowering::Imperfections& what = scenario.imperfections;
   const NodeLinks& links = scenario.cluster.links;
   const int nodes = (scenario.gpus + links.gpus - 1) / links.gpus;
@@ -120,6 +117,11 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
       what.slow_gpus.push_back({.gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1})),
                                 .slowdown = slow.number("slowdown", kSlowdown)});
     }
+  }
+  if (!scenario.groups.empty()) {
+    for (const char* key : {"slow_nics", "failed_nics", "slow_links", "failed_links", "placement"})
+      if (node->has(key)) node->complain(key, "expected none: links between nodes of several kinds are not simulated");
+    return;
   }
   read_nics(*node, "slow_nics", true, nodes, scenario);
   read_nics(*node, "failed_nics", false, nodes, scenario);

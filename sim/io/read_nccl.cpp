@@ -104,6 +104,18 @@ void read_rules(const Node& rules, NcclTuning& tuning) {
   }
   tuning.nvls_tree_corrected_on_blackwell = rules.boolean("nvls_tree_correction_on_blackwell");
   tuning.nvls_gathers = rules.boolean("nvls_gathers");
+  tuning.message_channel_rate = rules.find_number("message_channel_gb_per_s", kGigabytesPerSecond);
+}
+
+std::array<double, 4> cable_rates(const Node& node) {
+  constexpr std::string_view kKey = "nvlink_gb_per_s_per_link";
+  const std::vector<double> cables = node.numbers(kKey, kGigabytesPerSecond);
+  std::array<double, 4> rates{};
+  if (cables.size() == rates.size())
+    std::copy(cables.begin(), cables.end(), rates.begin());
+  else
+    node.complain(kKey, "expected one rate each for Volta, Ampere, Hopper and Blackwell");
+  return rates;
 }
 
 NcclTuning read_version(const Node& node) {
@@ -123,11 +135,7 @@ NcclTuning read_version(const Node& node) {
   tuning.tree_ll128 = rates(node, "tree_ll128_gb_per_s_per_channel");
   tuning.tree = rates(node, "tree_gb_per_s_per_channel");
   tuning.nvls_tree = rates(node, "nvls_tree_gb_per_s_per_channel");
-  const std::vector<double> cables = node.numbers("nvlink_gb_per_s_per_link", kGigabytesPerSecond);
-  if (cables.size() == tuning.nvlink_per_link.size())
-    std::copy(cables.begin(), cables.end(), tuning.nvlink_per_link.begin());
-  else
-    node.complain("nvlink_gb_per_s_per_link", "expected one rate each for Volta, Ampere, Hopper and Blackwell");
+  tuning.nvlink_per_link = cable_rates(node);
   read_rules(node.object("rules"), tuning);
   return tuning;
 }
@@ -145,13 +153,14 @@ cost::NcclTuning read_nccl_tuning(std::string_view version) {
   findings.throw_if_wrong();
   const auto document = document_from_file(*path, findings);
   findings.throw_if_wrong();
-  std::optional<Node> found;
+  std::optional<Node> found, newest;
   std::string oldest;
   for (const Node& entry : document->root(findings).array("versions")) {
     const std::string name = entry.as_object().text("version");
     if (oldest.empty()) oldest = name;
     const auto parts = parts_of(name);
     const auto release = [](const std::array<int, 3>& v) { return std::pair(v[0], v[1]); };
+    newest.emplace(entry.as_object());
     if (parts && (!wanted || release(*parts) <= release(*wanted))) found.emplace(entry.as_object());
   }
   findings.throw_if_wrong();
@@ -159,6 +168,7 @@ cost::NcclTuning read_nccl_tuning(std::string_view version) {
     throw ConfigError(
         {{"NCCL", "", fmt::format("expected {} or newer, found {}: no constants are known", oldest, version)}});
   cost::NcclTuning tuning = read_version(*found);
+  tuning.nvlink_reached = cable_rates(*newest);
   findings.throw_if_wrong();
   return tuning;
 }

@@ -118,8 +118,8 @@ TEST(NcclChoice, TheSearchFindsTheGraphsOfKnownPlatforms) {
                           .gpus = 8,
                           .oversubscription = 1,
                           .hop_latency = {}};
-    const cost::NcclPlatform found =
-        cost::nccl_platform(known.architecture, links, s.nodes, s.ranks_a_node, read_nccl_tuning("2.28.9"));
+    const cost::NcclPlatform found = cost::nccl_platform(known.architecture, links, /*nvlink_switch=*/true, s.nodes,
+                                                         s.ranks_a_node, read_nccl_tuning("2.28.9"));
     const cost::NcclGraph &ring = found.graphs.at(NcclAlgorithm::kRing),
                           &expected = known.graphs.at(NcclAlgorithm::kRing);
     EXPECT_EQ(ring.channels, expected.channels);

@@ -189,10 +189,12 @@ TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
   const Scenario plain = of(R"("dgx-b200-ndr")");
   ASSERT_TRUE(plain.profile.nccl);
   EXPECT_EQ(plain.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
-  EXPECT_THAT(plain.assumptions, Contains("collectives across nodes that no table shows for these GPUs: NCCL " +
-                                          newest + "'s choice over the cluster's links"));
-  EXPECT_THAT(of(R"("dgx-2-v100-32gb-edr")", "fp16").assumptions,
-              Contains(HasSubstr("collectives across nodes and inside nodes that no table shows")));
+  EXPECT_THAT(plain.assumptions,
+              Contains("all-to-all, broadcast, reduce across nodes: no table of these GPUs shows them; "
+                       "NCCL " +
+                       newest + "'s choice over the cluster's links"));
+  EXPECT_FALSE(of(R"("dgx-2-v100-32gb-edr")", "fp16").profile.nccl) << "no table says what NCCL reaches on Volta";
+  EXPECT_FALSE(of(R"("gb200-nvl72")").profile.nccl) << "B200's curves are of its architecture";
   EXPECT_FALSE(of(R"("aws-p5")").profile.nccl) << "a system that was measured";
   EXPECT_TRUE(of(R"({"base": "aws-p5", "measured_collectives": null})").profile.nccl);
   EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")", "fp16").profile.nccl) << "no NVLink switch";

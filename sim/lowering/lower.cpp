@@ -153,4 +153,9 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
   return step;
 }
 
+LoweredStep lower_for_flows(Scenario scenario, Fidelity fidelity) {
+  scenario.cluster.links = scenario.cluster.links.with_full_bisection();
+  return lower(scenario, fidelity);
+}
+
 }  // namespace foretoken::lowering

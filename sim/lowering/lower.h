@@ -25,6 +25,10 @@ struct LoweredStep {
 /// Lowers `scenario`. Pure: the same scenario gives the same graph.
 [[nodiscard]] LoweredStep lower(const Scenario& scenario, Fidelity fidelity);
 
+/// The same for transfers that become flows: timed on a fabric of full bisection, for what an oversubscribed one lacks
+/// shows on its links.
+[[nodiscard]] LoweredStep lower_for_flows(Scenario scenario, Fidelity fidelity);
+
 /// A pipeline message of one rank: what passes before its bytes move, and how its bytes move.
 struct Message {
   Seconds fixed;  ///< host overhead of the runtime, and gathering the pieces at the receiver

@@ -2,6 +2,7 @@
 // cluster, with nothing measured on that cluster.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,7 +23,8 @@ struct Nccl {
   cost::NcclArchitecture architecture = cost::NcclArchitecture::kAmpere;
   cost::NcclTuning tuning;
   cost::NcclSettings settings;
-  cost::NcclMessages messages;
+  std::optional<int> message_channels{};     ///< NCCL_NCHANNELS_PER_NET_PEER; none: as NCCL chooses
+  std::optional<cost::NcclFitted> fitted{};  ///< in the place of the architecture's: to leave tables out
 };
 
 /// Turns what communicators do into flows over the links of `wires`, whose shares must be `shares_of` the architecture.
@@ -31,7 +33,7 @@ class NcclLowering {
   NcclLowering(Nccl nccl, const NodeLinks& links, Wires& wires, des::TaskGraph& graph);
 
   /// What Wires are to be built with.
-  [[nodiscard]] static LinkShares shares_of(cost::NcclArchitecture architecture);
+  [[nodiscard]] static LinkShares shares_of(cost::NcclArchitecture architecture, const cost::NcclTuning& tuning);
 
   /// A collective over `gpus` (ascending); `payload` as in CollectiveShape.
   /// Rings carry (broadcast: all of) what a rank of a ring sends; trees the payload up and down; NVLS and NVLSTree a
@@ -39,15 +41,21 @@ class NcclLowering {
   /// Precondition: two GPUs or more, as many on every node.
   [[nodiscard]] NcclFlows collective(CollectiveKind kind, Bytes payload, std::span<const int> gpus);
 
-  /// Messages of `payload` each that pass at the same time: from, to.
-  [[nodiscard]] NcclFlows messages(Bytes payload, std::span<const std::pair<int, int>> pairs);
+  /// Messages of `payload` each that pass at the same time in a communicator of `gpus` (ascending, as many on every
+  /// node): from, to.
+  [[nodiscard]] NcclFlows messages(Bytes payload, std::span<const int> gpus,
+                                   std::span<const std::pair<int, int>> pairs);
 
  private:
   [[nodiscard]] std::vector<Leg> ring(Bytes sent, const net::Members& members);
   [[nodiscard]] std::vector<Leg> tree(Bytes payload, const net::Members& members);
   [[nodiscard]] std::vector<Leg> switched(CollectiveKind kind, Bytes payload, const net::Members& members);
   [[nodiscard]] std::vector<Leg> all_to_all(Bytes payload, const net::Members& members);
-  void add_message(int from, int to, Bytes bytes, std::vector<Leg>& legs);
+  [[nodiscard]] cost::NcclPlatform platform_of(const net::Members& members) const;
+  // Most that a message between nodes moves at, in this communicator; what passes before its first byte.
+  [[nodiscard]] BytesPerSecond message_rate(const net::Members& members) const;
+  [[nodiscard]] Seconds message_latency(bool crosses) const;
+  void add_message(int from, int to, Bytes bytes, BytesPerSecond most, std::vector<Leg>& legs);
 
   Nccl nccl_;
   cost::NcclWire wire_;

@@ -25,6 +25,19 @@ std::optional<Dealt> deal_as_stated(std::int64_t layers, const Parallelism& para
   return dealt;
 }
 
+// The number of the box that a GPU is in, counted group by group; size(cluster) GPUs fill one.
+template <class Size>
+int box_of(const Scenario& scenario, int gpu, const Size& size) {
+  int before = 0;
+  for (const StageGroup& group : scenario.groups) {
+    const int there = group.stages * (scenario.gpus / scenario.parallelism.pipeline), box = size(group.cluster);
+    if (gpu < there) return before + gpu / box;
+    gpu -= there;
+    before += (there + box - 1) / box;
+  }
+  return before + gpu / size(scenario.cluster);
+}
+
 }  // namespace
 
 std::optional<Dealt> deal_layers(std::int64_t layers, const Parallelism& parallelism) {
@@ -72,14 +85,11 @@ std::size_t Scenario::group_of(int stage) const {
 }
 
 int Scenario::node_of(int gpu) const {
-  int before = 0;
-  for (const StageGroup& group : groups) {
-    const int there = group.stages * gpus / parallelism.pipeline, domain = group.cluster.links.gpus;
-    if (gpu < there) return before + gpu / domain;
-    gpu -= there;
-    before += (there + domain - 1) / domain;
-  }
-  return before + gpu / cluster.links.gpus;
+  return box_of(*this, gpu, [](const net::Cluster& kind) { return kind.links.gpus; });
+}
+
+int Scenario::host_of(int gpu) const {
+  return box_of(*this, gpu, [](const net::Cluster& kind) { return kind.gpus_per_node; });
 }
 
 FlopPerSecond Scenario::mean_peak() const {

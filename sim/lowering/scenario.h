@@ -116,6 +116,7 @@ struct Scenario {
   }
   /// The node (NVLink domain) of a GPU of the job, numbered group by group.
   [[nodiscard]] int node_of(int gpu) const;
+  [[nodiscard]] int host_of(int gpu) const;  ///< the same for hosts, of which a domain may have several
   /// The dense peak of the scenario's precision, mean over all GPUs.
   [[nodiscard]] FlopPerSecond mean_peak() const;
   /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".

@@ -40,7 +40,7 @@ Speeds::Speeds(const Scenario& scenario)
   if (scenario.stragglers.on)
     for (int rank = 0; rank < scenario.gpus; ++rank)
       slowdown_[static_cast<std::size_t>(rank)] =
-          slowness(scenario.stragglers, what.gpu_of(rank), scenario.cluster.gpus_per_node);
+          slowness(scenario.stragglers, what.gpu_of(rank), scenario.host_of(what.gpu_of(rank)));
   for (int rank = 0; rank < scenario.gpus; ++rank)
     for (const SlowGpu& slow : what.slow_gpus)
       if (slow.gpu == what.gpu_of(rank)) slowdown_[static_cast<std::size_t>(rank)] *= slow.slowdown;

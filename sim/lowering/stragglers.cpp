@@ -5,22 +5,17 @@
 #include <cmath>
 #include <numbers>
 
+#include "sim/base/hash.h"
+
 namespace foretoken::lowering {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a generator without state, so that GPU i is the same in every job.
-std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15ULL;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebULL;
-  return value ^ (value >> 31U);
-}
-
 enum Stream : std::uint64_t { kRadius, kAngle, kNode, kPassRadius, kPassAngle };
 
-// The draw of a stream for one GPU or node, and for one of its passes; evenly in (0, 1).
+// Without state, so that GPU i is the same in every job: the draw of a stream for one GPU or node, and for one of its
+// passes; evenly in (0, 1).
 double uniform(std::uint64_t seed, Stream stream, int index, std::uint64_t pass = 0) {
-  const std::uint64_t bits = mixed(mixed(mixed(mixed(seed) + stream) + static_cast<std::uint64_t>(index)) + pass);
+  const std::uint64_t bits = hash(hash(hash(hash(seed) + stream) + static_cast<std::uint64_t>(index)) + pass);
   return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;
 }
 
@@ -32,9 +27,9 @@ double factor_of(double spread, double draw) { return std::max(0.5, 1 + spread *
 
 }  // namespace
 
-double slowness(const Stragglers& how, int gpu, int gpus_per_node) {
+double slowness(const Stragglers& how, int gpu, int node) {
   const double own = factor_of(how.gpu_spread, normal(uniform(how.seed, kRadius, gpu), uniform(how.seed, kAngle, gpu)));
-  const bool slow = uniform(how.seed, kNode, gpu / gpus_per_node) < how.slow_nodes;
+  const bool slow = uniform(how.seed, kNode, node) < how.slow_nodes;
   return slow ? own * how.slow_node_factor : own;
 }
 

@@ -18,9 +18,9 @@ struct Stragglers {
   std::uint64_t seed = 1;         ///< the same seed draws the same GPUs on every machine
 };
 
-/// How much longer kernels last on GPU `gpu` of the job than on the typical one:
+/// How much longer kernels last on GPU `gpu` of the job, in node `node`, than on the typical one:
 ///   max(1/2, 1 + gpu_spread z), times slow_node_factor on a slow node.
-[[nodiscard]] double slowness(const Stragglers& how, int gpu, int gpus_per_node);
+[[nodiscard]] double slowness(const Stragglers& how, int gpu, int node);
 
 /// How much longer the kernels of one pass last than on average on this GPU: max(1/2, 1 + jitter z). `pass` numbers the
 /// passes of a GPU.

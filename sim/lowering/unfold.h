@@ -42,7 +42,7 @@ struct Instance {
   des::TaskId begin, end;
 };
 
-/// How messages and data-parallel collectives move: as one cost each, or as flows that share links.
+/// How messages and collectives move: as one cost each, or as flows that share links.
 enum class Traffic : std::uint8_t { kAnalytic, kFlows };
 
 /// A step with every GPU of the job.

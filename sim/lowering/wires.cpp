@@ -57,6 +57,17 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfec
   throw ConfigError({{"", "/imperfections", "expected a way " + what + ": too many NICs or links have failed"}});
 }
 
+std::vector<SwitchLinks> switch_links_of(const net::NodeGraph& node) {
+  std::vector<SwitchLinks> links(static_cast<std::size_t>(node.gpus));
+  net::for_each_edge(node.graph, [&](auto edge) {
+    const net::DeviceId from = boost::source(edge, node.graph), to = boost::target(edge, node.graph);
+    const auto is_switch = [&](net::DeviceId device) { return node.graph[device].kind == net::DeviceKind::kNvSwitch; };
+    if (is_switch(to)) links[from].to = node.graph[edge].id;
+    if (is_switch(from)) links[to].from = node.graph[edge].id;
+  });
+  return links;
+}
+
 }  // namespace
 
 Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
@@ -72,6 +83,7 @@ Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfe
     left.push_back(capacity_.back() * slow_.left[link.id]);
   }
   link_.resize(capacity_.size());
+  switch_ = switch_links_of(fabric_.node());
   binding_ = net::possible_bottlenecks(fabric_, left);
 }
 
@@ -103,8 +115,8 @@ net::Route Wires::way(int from, int to, int nic) {
   return *std::move(route);
 }
 
-net::Route Wires::sound_way(int from, int to) {
-  std::optional<net::Route> route = (sound_ ? *sound_ : router_).route(from, to, 0);
+net::Route Wires::sound_way(int from, int to, int nic) {
+  std::optional<net::Route> route = (sound_ ? *sound_ : router_).route(from, to, nic);
   expects(route.has_value(), "where nothing has failed all GPUs are connected");
   return *std::move(route);
 }
@@ -118,13 +130,19 @@ void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route
   for (const std::uint32_t id : way(hop.from, hop.to, nic).links) take_link(id, route);
 }
 
-void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) {
-  const net::NodeGraph& node = fabric_.node();
-  const int peer = gpu % node.gpus == 0 ? gpu + 1 : gpu - gpu % node.gpus;
-  const std::vector<std::uint32_t> links = out ? way(gpu, peer, 0).links : way(peer, gpu, 0).links;
-  expects(links.size() == 2, "a switch joins the GPUs of a node");
-  take_link(out ? links.front() : links.back(), route);
+std::uint32_t Wires::switch_link(int gpu, bool out) const {
+  const SwitchLinks& links = switch_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
+  const std::optional<std::uint32_t>& link = out ? links.to : links.from;
+  expects(link.has_value(), "a switch joins the GPUs of a node");
+  return fabric_.node_link(node_of(gpu), *link);
 }
+
+bool Wires::reaches_switch(int gpu) const {
+  const SwitchLinks& links = switch_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
+  return links.to && links.from && slow_.left[switch_link(gpu, true)] > 0 && slow_.left[switch_link(gpu, false)] > 0;
+}
+
+void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) { take_link(switch_link(gpu, out), route); }
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;
@@ -136,16 +154,17 @@ BytesPerSecond Wires::least_capacity(int from, int to) {
 std::vector<Leg> Wires::message(int from, int to, Seconds transfer, BytesPerSecond rate) {
   const bool inside = node_of(from) == node_of(to);
   const int nics = inside ? 1 : nics_near(from);
-  const double bytes = transfer.value() * (inside ? least_capacity(from, to) : rate).value() / nics;
+  const std::vector<std::vector<net::Hop>> hops(static_cast<std::size_t>(nics), {{from, to, from}});
+  const BytesPerSecond alone = inside ? least_capacity(from, to) : rate_within_nodes(hops, {rate, true});
   std::vector<Leg> legs;
-  for (int k = 0; k < nics; ++k) take({from, to, from}, k, legs.emplace_back(Leg{{}, Bytes(bytes)}).route);
+  for (int k = 0; k < nics; ++k)
+    take({from, to, from}, k, legs.emplace_back(Leg{{}, Bytes(transfer.value() * alone.value() / nics)}).route);
   return legs;
 }
 
-std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate) {
+std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, Alone alone) {
   expects(gpus.size() >= 2, "a ring has at least two GPUs");
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
-  const int channels = channels_of(*this, members);
   std::vector<Leg> legs;
   if (members.size() == 1) {
     for (const net::Hop& hop : net::ring_hops(members, 0)) {
@@ -155,11 +174,38 @@ std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, BytesP
     return legs;
   }
   const int near = nics_near(gpus.front());
-  const Bytes bytes(transfer.value() * rate.value() / channels);
-  for (int channel = 0; channel < channels; ++channel)
-    for (const net::Hop& hop : net::ring_hops(members, channel / near))
-      take(hop, channel % near, legs.emplace_back(Leg{{}, bytes}).route);
+  const std::vector<std::vector<net::Hop>> channels = channels_over(members);
+  const Bytes bytes(transfer.value() * rate_within_nodes(channels, alone).value() /
+                    static_cast<double>(channels.size()));
+  for (std::size_t channel = 0; channel < channels.size(); ++channel)
+    for (const net::Hop& hop : channels[channel])
+      take(hop, static_cast<int>(channel) % near, legs.emplace_back(Leg{{}, bytes}).route);
   return legs;
+}
+
+std::vector<std::vector<net::Hop>> Wires::channels_over(const net::Members& members) const {
+  const int near = members.size() == 1 ? 1 : nics_near(members.front().front());
+  std::vector<std::vector<net::Hop>> channels;
+  for (int channel = 0; channel < channels_of(*this, members); ++channel)
+    channels.push_back(net::ring_hops(members, channel / near));
+  return channels;
+}
+
+BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone) {
+  if (!alone.across_nodes) return alone.rate;
+  const net::Router& router = sound_ ? *sound_ : router_;
+  std::map<std::uint32_t, int> crossings;
+  for (std::size_t channel = 0; channel < channels.size(); ++channel)
+    for (const net::Hop& hop : channels[channel]) {
+      const bool inside = node_of(hop.from) == node_of(hop.to);
+      const std::vector<int>& nics = router.nics_near(hop.via);
+      for (const std::uint32_t id : sound_way(hop.from, hop.to, inside ? 0 : nics[channel % nics.size()]).links)
+        if (fabric_.links()[id].kind != net::LinkKind::kNetwork) ++crossings[id];
+    }
+  double least = alone.rate.value();
+  for (const auto& [id, times] : crossings)
+    least = std::min(least, capacity_[id] * static_cast<double>(channels.size()) / times);
+  return BytesPerSecond(least);
 }
 
 BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
@@ -171,16 +217,18 @@ BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   return BytesPerSecond(rate);
 }
 
-std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate) {
+std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone) {
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
   const bool inside = members.size() == 1;
-  const int channels = channels_of(*this, members), near = inside ? 1 : nics_near(gpus.front());
+  const int near = inside ? 1 : nics_near(gpus.front());
+  const std::vector<std::vector<net::Hop>> channels = channels_over(members);
+  const double all = inside ? 0 : rate_within_nodes(channels, alone).value();
   std::vector<Leg> legs;
-  for (int channel = 0; channel < channels; ++channel) {
-    const std::vector<net::Hop> hops = net::ring_hops(members, channel / near);
-    const double share = inside ? rate_alone(hops).value() : rate.value() / channels;
+  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+    const std::vector<net::Hop>& hops = channels[channel];
+    const double share = inside ? rate_alone(hops).value() : all / static_cast<double>(channels.size());
     Leg& leg = legs.emplace_back(Leg{{}, Bytes(transfer.value() * share)});
-    for (const net::Hop& hop : hops) take(hop, channel % near, leg.route);
+    for (const net::Hop& hop : hops) take(hop, static_cast<int>(channel) % near, leg.route);
   }
   return legs;
 }

@@ -36,6 +36,17 @@ struct SlowLinks {
   std::vector<bool> failed;  ///< empty: none
 };
 
+/// Bytes per second that a transfer moves when it is alone, as its cost was taken.
+struct Alone {
+  BytesPerSecond rate;  ///< of one GPU's NVLink, or of a node's NICs
+  bool across_nodes;    ///< over the NICs: then at most what links inside the nodes carry, too
+};
+
+/// Links of a node's graph between a GPU and an NVLink switch.
+struct SwitchLinks {
+  std::optional<std::uint32_t> to, from;
+};
+
 /// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
 /// bottleneck. Where failures leave no way that something asks for, it throws ConfigError.
 class Wires {
@@ -48,16 +59,18 @@ class Wires {
   [[nodiscard]] std::vector<Leg> message(int from, int to, Seconds transfer, BytesPerSecond rate);
 
   /// A collective over `gpus` (ascending) as NCCL's rings: inside a node one ring; across nodes one ring a channel,
-  /// which leaves and enters every node through the NIC of that channel. Alone it takes `transfer`; `rate` is a node's
-  /// share of the network then. Precondition: at least two GPUs.
-  [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
+  /// which leaves and enters every node through the NIC of that channel. Alone it takes `transfer`. Precondition: at
+  /// least two GPUs.
+  [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
   /// The same with one leg for all hops of a channel: for groups whose ranks wait for one another in every layer.
-  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, BytesPerSecond rate);
+  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
   /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
-  /// Appends the link from a GPU to its node's switch (out), or back. Precondition: the node has an NVLink switch.
+  /// Whether links that work join a GPU to an NVLink switch.
+  [[nodiscard]] bool reaches_switch(int gpu) const;
+  /// Appends the link from a GPU to its node's switch (out), or back. Precondition: it reaches one.
   void take_switch(int gpu, bool out, std::vector<des::LinkId>& route);
 
   [[nodiscard]] const LinkParts& parts() const { return parts_; }
@@ -72,16 +85,22 @@ class Wires {
   [[nodiscard]] const std::vector<int>& working_nics(int gpu) const;
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
   [[nodiscard]] net::Route way(int from, int to, int nic);
-  [[nodiscard]] net::Route sound_way(int from, int to);
+  [[nodiscard]] net::Route sound_way(int from, int to, int nic = 0);
+  [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
   // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
+  /// The rate of all channels together, or less where links inside the nodes carry less of them: what a transfer that
+  /// is alone moves over the network.
+  [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
+  [[nodiscard]] std::vector<std::vector<net::Hop>> channels_over(const net::Members& members) const;
 
   des::TaskGraph& graph_;
   net::Fabric fabric_;
   SlowLinks slow_;
   net::Router router_;
   std::optional<net::Router> sound_;              // if nothing had failed; only where something has
+  std::vector<SwitchLinks> switch_;               // by GPU of a node
   std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
   std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used

@@ -115,8 +115,10 @@ void Fabric::build_fat_tree(const Cluster& cluster) {
   const int nodes = shape_.nodes, nics = shape_.nics;
   const double over = cluster.links.oversubscription;
   const bool one_switch = cluster.fabric_kind == "single-switch";
-  const int down = one_switch ? nodes * nics : std::max(1, static_cast<int>(cluster.switch_radix * over / (1 + over)));
   const bool rails = cluster.rail_optimized && !one_switch;
+  const int half = std::max(1, static_cast<int>(cluster.switch_radix * over / (1 + over)));
+  // A leaf has room for a node, with as many ports as that takes.
+  const int down = one_switch ? nodes * nics : rails ? half : std::max(half, nics);
   const int rows = rails ? ceil_div(nodes, down) : 1;  // leaves of one rail
   const int nodes_a_leaf = std::max(1, down / std::max(1, nics));
   shape_.leaves = one_switch ? 1 : rails ? rows * nics : ceil_div(nodes, nodes_a_leaf);

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "sim/base/check.h"
+#include "sim/base/hash.h"
 
 namespace foretoken::net {
 namespace {
@@ -55,14 +56,6 @@ std::vector<std::uint32_t> hops_from(const NodeGraph& node, DeviceId from, const
       if (node.graph[to].kind != DeviceKind::kNic) reached.push_back(to);
     }
   return hops;
-}
-
-/// splitmix64: a fixed hash, so that routes are the same on every machine.
-std::uint64_t hash(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
 }
 
 // Whether a link of the network works.

@@ -11,7 +11,7 @@ namespace foretoken::observe {
 /// Time on the critical path of tasks that slow hardware carries out.
 struct Waits {
   std::map<int, des::Duration> by_gpu;   ///< of passes and optimizers, by the slowest GPU of those that carry them out
-  std::map<int, des::Duration> by_link;  ///< of flows, by place among the scenario's slow links
+  std::map<int, des::Duration> by_link;  ///< of flows that move, by place among the scenario's slow links
 };
 
 /// Empty for even hardware.

@@ -128,6 +128,7 @@ std::vector<std::string> megatron_remarks(const Scenario& scenario) {
                   scenario.optimizer.zero_stage));
   add(!scenario.parallelism.layers_per_stage.empty(),
       "layers_per_stage needs --pipeline-model-parallel-layout, not written here");
+  add(!scenario.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(scenario.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
   add(scenario.model.parallel_residual, "Megatron-LM has no parallel residual");
   add(scenario.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");

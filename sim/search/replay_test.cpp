@@ -39,8 +39,10 @@ TEST(Replay, EveryShippedScenarioTakesWhatSimulateSays) {
   for (const auto& file : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR "/scenarios")) {
     if (file.path().extension() != ".json") continue;
     SCOPED_TRACE(file.path().filename());
+    const Scenario scenario = io::read_scenario_file(file.path());
+    if (!scenario.groups.empty()) continue;  // a search takes nodes of one kind
     lowering::Replayer replayer;
-    expect_the_same(io::read_scenario_file(file.path()), replayer);
+    expect_the_same(scenario, replayer);
     ++scenarios;
   }
   EXPECT_GE(scenarios, 30u);
