@@ -119,7 +119,8 @@ report::Metrics predict(const Scenario& scenario) {
 }
 
 Seconds step_time(const Scenario& scenario, const HowToRun& how) {
-  return step_time(lower(scenario, resolved(how, scenario)), scenario, how);
+  const HowToRun all = resolved(how, scenario);
+  return step_time(lower(scenario, all), scenario, all);
 }
 
 Seconds step_time(const lowering::LoweredStep& step, const Scenario& scenario, const HowToRun& how) {

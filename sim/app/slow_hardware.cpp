@@ -114,7 +114,7 @@ Part drawn_gpu(const Scenario& scenario, int gpu) {
           }};
 }
 
-// Called by its GPUs: only nodes have numbers that users see.
+// Slow nodes are drawn by host. It is called by its GPUs: only nodes (NVLink domains) have numbers that users see.
 Part drawn_host(const Scenario& scenario, int host) {
   std::vector<int> gpus;
   for (int gpu = 0; gpu < scenario.gpus; ++gpu)

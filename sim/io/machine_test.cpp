@@ -83,8 +83,7 @@ Graph graph_of(const net::Cluster& cluster) {
   const net::Fabric fabric(cluster, 2);
   const net::Router router(fabric);
   for (int gpu = 0; gpu < node.gpus; ++gpu) {
-    auto& near = graph.near.emplace_back();
-    for (int k = 0; node.nics > 0 && k < router.nics_near(gpu); ++k) near.push_back(router.nearest_nic(gpu, k));
+    graph.near.push_back(router.nics_near(gpu));
   }
   return graph;
 }

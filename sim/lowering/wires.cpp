@@ -53,6 +53,10 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfec
   return slow;
 }
 
+[[noreturn]] void no_way(const std::string& what) {
+  throw ConfigError({{"", "/imperfections", "expected a way " + what + ": too many NICs or links have failed"}});
+}
+
 std::vector<SwitchLinks> switch_links_of(const net::NodeGraph& node) {
   std::vector<SwitchLinks> links(static_cast<std::size_t>(node.gpus));
   net::for_each_edge(node.graph, [&](auto edge) {
@@ -62,10 +66,6 @@ std::vector<SwitchLinks> switch_links_of(const net::NodeGraph& node) {
     if (is_switch(from)) links[to].from = node.graph[edge].id;
   });
   return links;
-}
-
-[[noreturn]] void no_way(const std::string& what) {
-  throw ConfigError({{"", "/imperfections", "expected a way " + what + ": too many NICs or links have failed"}});
 }
 
 }  // namespace
@@ -115,15 +115,8 @@ net::Route Wires::way(int from, int to, int nic) {
   return *std::move(route);
 }
 
-net::Route Wires::sound_way(const net::Hop& hop, int which) {
-  net::Router& router = sound_ ? *sound_ : router_;
-  int nic = 0;
-  if (node_of(hop.from) != node_of(hop.to)) {
-    const std::vector<int>& nics = router.nics_near(hop.via);
-    expects(!nics.empty(), "a GPU that leaves its node has a NIC");
-    nic = nics[static_cast<std::size_t>(which) % nics.size()];
-  }
-  std::optional<net::Route> route = router.route(hop.from, hop.to, nic);
+net::Route Wires::sound_way(int from, int to, int nic) {
+  std::optional<net::Route> route = (sound_ ? *sound_ : router_).route(from, to, nic);
   expects(route.has_value(), "where nothing has failed all GPUs are connected");
   return *std::move(route);
 }
@@ -153,7 +146,7 @@ void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) { ta
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;
-  for (const std::uint32_t id : sound_way({from, to, from}).links)
+  for (const std::uint32_t id : sound_way(from, to).links)
     least = least == 0 ? capacity_[id] : std::min(least, capacity_[id]);
   return BytesPerSecond(least);
 }
@@ -200,11 +193,15 @@ std::vector<std::vector<net::Hop>> Wires::channels_over(const net::Members& memb
 
 BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone) {
   if (!alone.across_nodes) return alone.rate;
+  const net::Router& router = sound_ ? *sound_ : router_;
   std::map<std::uint32_t, int> crossings;
   for (std::size_t channel = 0; channel < channels.size(); ++channel)
-    for (const net::Hop& hop : channels[channel])
-      for (const std::uint32_t id : sound_way(hop, static_cast<int>(channel)).links)
+    for (const net::Hop& hop : channels[channel]) {
+      const bool inside = node_of(hop.from) == node_of(hop.to);
+      const std::vector<int>& nics = router.nics_near(hop.via);
+      for (const std::uint32_t id : sound_way(hop.from, hop.to, inside ? 0 : nics[channel % nics.size()]).links)
         if (fabric_.links()[id].kind != net::LinkKind::kNetwork) ++crossings[id];
+    }
   double least = alone.rate.value();
   for (const auto& [id, times] : crossings)
     least = std::min(least, capacity_[id] * static_cast<double>(channels.size()) / times);
@@ -214,7 +211,7 @@ BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> c
 BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   std::map<std::uint32_t, int> crossings;
   for (const net::Hop& hop : hops)
-    for (const std::uint32_t id : sound_way(hop).links) ++crossings[id];
+    for (const std::uint32_t id : sound_way(hop.from, hop.to).links) ++crossings[id];
   double rate = std::numeric_limits<double>::infinity();
   for (const auto& [id, times] : crossings) rate = std::min(rate, capacity_[id] / times);
   return BytesPerSecond(rate);

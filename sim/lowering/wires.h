@@ -84,11 +84,10 @@ class Wires {
  private:
   [[nodiscard]] const std::vector<int>& working_nics(int gpu) const;
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
-  [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
   [[nodiscard]] net::Route way(int from, int to, int nic);
-  // If nothing had failed: the same, by the `which`-th of the NICs near `via`; the least capacity on a way, and the
-  // rate of one flow over many hops.
-  [[nodiscard]] net::Route sound_way(const net::Hop& hop, int which = 0);
+  [[nodiscard]] net::Route sound_way(int from, int to, int nic = 0);
+  [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
+  // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
   /// The rate of all channels together, or less where links inside the nodes carry less of them: what a transfer that
