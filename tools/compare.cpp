@@ -42,6 +42,7 @@ struct Options {
 struct Candidate {
   std::string label, schedule;
   int chunks = 1;
+  bool is_own = false;  ///< the scenario's
 };
 
 struct Row {
@@ -61,8 +62,9 @@ Candidate parse_candidate(const std::string& text) {
   if (candidate.schedule == "interleaved") candidate.schedule = "interleaved-1f1b";
   const auto known = schedule::find_schedule(candidate.schedule);
   if (!known) {
-    std::vector<std::string> names{"interleaved:2"};
-    for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
+    std::vector<std::string> names;
+    for (const schedule::Schedule& each : schedule::all_schedules())
+      names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
     const std::string meant = io::did_you_mean(candidate.schedule, names);
     throw ConfigError({wrong_candidate(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
@@ -77,6 +79,24 @@ Candidate parse_candidate(const std::string& text) {
   if (!known->interleaves && candidate.chunks > 1)
     throw ConfigError({wrong_candidate(text, "this schedule has one chunk a stage; leave the number out")});
   return candidate;
+}
+
+// The usual ones and the scenario's own, by chunks.
+std::vector<Candidate> usual_candidates(const lowering::Scenario& scenario) {
+  std::vector<Candidate> candidates;
+  for (const char* text : {"gpipe", "1f1b", "interleaved:2", "interleaved:4"})
+    candidates.push_back(parse_candidate(text));
+  const int chunks = scenario.parallelism.virtual_pipeline;
+  const auto is_own = [&](const Candidate& each) {
+    return each.schedule == scenario.schedule && each.chunks == chunks;
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), is_own)) {
+    const std::string name = scenario.schedule == "interleaved-1f1b" ? "interleaved" : scenario.schedule;
+    candidates.push_back({chunks > 1 ? fmt::format("{}:{}", name, chunks) : name, scenario.schedule, chunks});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.chunks < b.chunks; });
+  return candidates;
 }
 
 // The scenario's own configuration with another schedule; all rules of scenarios apply.
@@ -118,16 +138,16 @@ std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
                {"fits", Table::Align::kLeft},
                {"sent a stage"}});
   for (const Row& row : rows) {
+    const std::string label = row.candidate.label + (row.candidate.is_own ? " *" : "");
     if (!row.metrics) {
-      table.add_note({row.candidate.label}, "impossible here, see below");
+      table.add_note({label}, "impossible here, see below");
       continue;
     }
     const report::Metrics& m = *row.metrics;
     const double behind = m.step_time / best->metrics->step_time - 1;
-    table.add({row.candidate.label, report::time_text(m.step_time),
-               &row == best ? "best" : fmt::format("{:+.1f} %", behind * 100), report::significant(m.tokens_per_s),
-               report::percent(m.mfu), report::percent(m.bubble_fraction), report::percent(m.ideal_bubble_fraction),
-               report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
+    table.add({label, report::time_text(m.step_time), &row == best ? "best" : fmt::format("{:+.1f} %", behind * 100),
+               report::significant(m.tokens_per_s), report::percent(m.mfu), report::percent(m.bubble_fraction),
+               report::percent(m.ideal_bubble_fraction), report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
                report::binary_bytes(Bytes(m.p2p_bytes_per_step))});
   }
   return table.text(paint);
@@ -138,6 +158,8 @@ std::string text_of(const std::string& name, const std::vector<Row>& rows, const
   text +=
       "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
       "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
+  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.candidate.is_own; }))
+    text += "  *: the scenario's own schedule\n";
   for (const Row& row : rows)
     for (const Complaint& complaint : row.impossible)
       text += report::paragraph("  " + row.candidate.label + ": ", complaint.pointer.empty()
@@ -160,7 +182,8 @@ std::string json_of(const std::string& name, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     Json entry = {{"label", row.candidate.label},
                   {"schedule", row.candidate.schedule},
-                  {"virtual_pipeline", row.candidate.chunks}};
+                  {"virtual_pipeline", row.candidate.chunks},
+                  {"is_own", row.candidate.is_own}};
     std::string reasons;
     for (const Complaint& complaint : row.impossible)
       reasons += (reasons.empty() ? "" : "\n") +
@@ -180,6 +203,9 @@ int run(const Options& options) {
   for (const std::string& text : options.schedules) candidates.push_back(parse_candidate(text));
   const ScenarioSource source(options.scenario);
   const lowering::Scenario scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
+  if (candidates.empty()) candidates = usual_candidates(scenario);
+  for (Candidate& each : candidates)
+    each.is_own = each.schedule == scenario.schedule && each.chunks == scenario.parallelism.virtual_pipeline;
   if (options.strict)
     if (const auto refusal = why_not_strict(scenario, options.scenario)) {
       print_error(refusal->line());
@@ -213,7 +239,6 @@ constexpr const char* kExamples =
 
 void add_compare(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  options->schedules = {"gpipe", "1f1b", "interleaved:2", "interleaved:4"};
   CLI::App* command = program.add_subcommand("compare", "Pipeline schedules side by side on one scenario");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
@@ -221,7 +246,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command
       ->add_option("--schedules", options->schedules,
                    "Names from `foretoken schedule list`, interleaved with its chunks a stage "
-                   "(gpipe,1f1b,interleaved:2,interleaved:4)")
+                   "(gpipe,1f1b,interleaved:2,interleaved:4 and the scenario's own)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");

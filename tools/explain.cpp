@@ -91,7 +91,7 @@ std::string text_of(const Explanation& answer, const Paint& paint) {
   text += report::paragraph("  ", m.interval->words);
   text += report::waterfall_text(answer.fall, answer.simulation.scenario, paint);
   text += report::delays_text(m, paint);
-  return text + hardware_text(answer, paint);
+  return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
 }
 
 std::string json_of(const Explanation& answer) {
@@ -112,7 +112,8 @@ std::string json_of(const Explanation& answer) {
               {"ideal_s", des::to_seconds(answer.fall.ideal).value()},
               {"waterfall", std::move(steps)},
               {"delays", report::delays_json(m.delays, m.step_time)},
-              {"hardware", std::move(hardware)}}
+              {"hardware", std::move(hardware)},
+              {"warnings", m.warnings}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          '\n';
 }

@@ -102,8 +102,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  nvidia-smi topo -m | foretoken clusters import - --gpu a100-sxm4-80gb --nic-gb-per-s 25 \\\n"
     "      --fabric dgx-a100-80gb-hdr --name mine -o mine.json\n"
-    "  NCCL_TOPO_DUMP_FILE=topo.xml ./all_reduce_perf -g 8; foretoken clusters import topo.xml --gpu h100-sxm5-80gb "
-    "\\\n"
+    "  NCCL_TOPO_DUMP_FILE=topo.xml ./all_reduce_perf -g 8\n"
+    "  foretoken clusters import topo.xml --gpu h100-sxm5-80gb \\\n"
     "      --fabric dgx-h100-ndr -o mine.json\n"
     "  foretoken simulate gpt3-175b-1024-a100 --set cluster=mine.json\n";
 

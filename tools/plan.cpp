@@ -58,9 +58,9 @@ int run(const Options& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken plan gpt3-175b-1024-a100 --free all --tokens 300B --gpus 256:4096:x2 --deadline 30d\n"
-    "  foretoken plan my.json --tokens 2T --clusters dgx-a100-80gb-hdr,dgx-h100-ndr --gpus 512,1024 --price 2.5\n"
+    "  foretoken plan my.json --tokens 2T --clusters dgx-a100-80gb-hdr,dgx-h100-ndr --gpus 512,1024\n"
     "  foretoken plan my.json --tokens 300B --budget 2M --price 2 --json\n\n"
-    "A row meets the deadline when nine in ten runs do (P90). Exit status 1: none meets deadline and budget.\n";
+    "A row meets the deadline when nine in ten runs do (P90).\nExit status 1: none meets deadline and budget.\n";
 
 void add_assumptions(CLI::App& command, Options& options) {
   const auto number = [&](const char* name, double& value, double low, double high, const char* about,

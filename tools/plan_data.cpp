@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/base/error.h"
@@ -29,6 +28,16 @@ std::string first_message(const ConfigError& error) {
   return complaint.pointer.empty() ? complaint.message : complaint.pointer + ": " + complaint.message;
 }
 
+// What stands in the way whatever the degrees are, as simulate says it.
+std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
+  for (const Complaint& complaint : why_none_is_valid(question, space)) {
+    const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
+    if (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")) continue;
+    return first_message(ConfigError({complaint}));
+  }
+  return "no valid configuration: the batch or the layers do not divide over these GPUs";
+}
+
 // Searches one size; empty: nothing valid fits, and `row` says why.
 void search_row(const io::OpenScenario& question, const PlanQuestion& asked, const trust::Evidence& evidence,
                 PlanRow& row) {
@@ -46,7 +55,7 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
                     report::whole(static_cast<double>(answer.too_large)), report::gib(needed(answer.smallest.front())),
                     report::gib(question.base().cluster.gpu.memory));
   } else {
-    row.impossible = "no valid configuration: the batch or the layers do not divide over these GPUs";
+    row.impossible = why_none(question, request.space);
   }
 }
 
@@ -122,15 +131,6 @@ void choose(Plan& plan) {
   }
 }
 
-// The scenario's own name may speak of other GPUs.
-void rename(PlanRow& row) {
-  const std::string name = fmt::format("{} on {} GPUs of {}", row.best.scenario.model.name, row.gpus, row.cluster);
-  nlohmann::json scenario = nlohmann::json::parse(row.best.text);
-  scenario["name"] = name;
-  row.best.text = scenario.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  row.best.scenario.name = row.best.metrics->name = name;
-}
-
 // A run that nobody would wait for is none.
 std::string why_endless(const PlanRow& row) {
   constexpr double kLongestDays = 100 * 365.25;
@@ -155,7 +155,7 @@ void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std
     }
     if (!row.impossible.empty()) continue;
     row.price_per_gpu_hour = question.base().run->price_per_gpu_hour;
-    if (!cluster.empty() || !asked.space.gpus.empty()) rename(row);
+    if (!cluster.empty() || !asked.space.gpus.empty()) rename(row.best, row.cluster);
     add_runs(asked, plan.assumptions, row);
     row.impossible = why_endless(row);
     if (!row.impossible.empty()) continue;

@@ -1,4 +1,4 @@
-// A capacity plan for people: at most 120 columns.
+// A capacity plan for people: at most 100 columns.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,12 +41,10 @@ Cells cells_of(const PlanRow& row, bool costs, bool asked) {
   Cells cells;
   cells.add(row.cluster);
   cells.add(fmt::format("{}", row.gpus));
-  cells.add(report::time_text(m.step_time));
   cells.add(report::percent(m.mfu));
   cells.add(report::percent(row.scaling_efficiency));
-  cells.add(report::significant(row.run.training_days, 3),
-            report::number_range({row.fast.training_days, row.slow.training_days}));
-  cells.add(report::significant(row.run.failures.p50_days, 3));
+  cells.add(report::significant(row.run.failures.p50_days, 3),
+            report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
   cells.add(report::significant(row.run.failures.p90_days, 3),
             report::number_range({row.fast.failures.p90_days, row.slow.failures.p90_days}));
   cells.add(report::percent(row.run.failures.goodput));
@@ -55,7 +53,6 @@ Cells cells_of(const PlanRow& row, bool costs, bool asked) {
     cells.add(report::letters(*row.run.cost), report::letters_range({*row.fast.cost, *row.slow.cost}));
   else if (costs)
     cells.add("n/a");
-  cells.add(row.run.energy_mwh ? report::significant(*row.run.energy_mwh, 3) : "n/a");
   if (asked) cells.add(verdict_word(row));
   return cells;
 }
@@ -65,16 +62,13 @@ std::string table_text(const Plan& plan, const Paint& paint) {
   const bool asked = plan.deadline_days || plan.budget;
   std::vector<Table::Column> heads{{"cluster", Table::Align::kLeft},
                                    {"GPUs"},
-                                   {"step"},
                                    {"MFU"},
                                    {"scaling"},
-                                   {"days"},
-                                   {"P50"},
-                                   {"P90"},
+                                   {"P50 days"},
+                                   {"P90 days"},
                                    {"goodput"},
                                    {"GPU hours"}};
   if (costs) heads.push_back({plan.assumptions.currency});
-  heads.push_back({"MWh"});
   if (asked) heads.push_back({"meets", Table::Align::kLeft});
   Table table(std::move(heads));
   for (const PlanRow& row : plan.rows) {
@@ -95,17 +89,20 @@ std::string legend_text(const Plan& plan) {
       std::any_of(plan.rows.begin(), plan.rows.end(), [](const PlanRow& row) { return row.impossible.empty(); });
   if (!any) return "";
   std::string text =
-      "  days: without failures; P50, P90: with failures and checkpoints; scaling: tokens/s per GPU against\n"
-      "  the cluster's smallest size; GPU hours, cost and energy of the expected time\n" +
+      "  P50, P90: half and nine in ten of runs are done by then, failures and checkpoints counted; scaling:\n"
+      "  tokens/s per GPU against the cluster's smallest size; GPU hours and cost of the expected time\n" +
       fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
   if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
   return text;
 }
 
 std::string row_words(const Plan& plan, const PlanRow& row) {
-  std::string words = fmt::format("{} GPUs of {}: done in {} days (P50; P90 {}), {} GPU hours", report::whole(row.gpus),
-                                  row.cluster, report::significant(row.run.failures.p50_days, 3),
-                                  report::significant(row.run.failures.p90_days, 3), report::whole(row.run.gpu_hours));
+  std::string words = fmt::format(
+      "{} GPU{} of {}: done in {} days (P50; P90 {}; {} without failures), a step in {}, {} GPU hours",
+      report::whole(row.gpus), row.gpus == 1 ? "" : "s", row.cluster, report::significant(row.run.failures.p50_days, 3),
+      report::significant(row.run.failures.p90_days, 3), report::significant(row.run.training_days, 3),
+      report::time_text(row.best.metrics->step_time), report::whole(row.run.gpu_hours));
+  if (row.run.energy_mwh) words += fmt::format(", {} MWh", report::significant(*row.run.energy_mwh, 3));
   if (row.run.cost) words += ", " + money(*row.run.cost, plan.assumptions.currency);
   words += fmt::format(". {:.0f} % interval: {} days (P50)", 100 * plan.level,
                        report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
@@ -186,8 +183,9 @@ std::string plan_text(const Plan& plan, const Paint& paint) {
   const PlanAssumptions& assumed = plan.assumptions;
   std::string text = paint(Ink::kBold, plan.name) + '\n';
   std::string asked = fmt::format("{} tokens", report::in_words(assumed.tokens));
-  if (plan.deadline_days) asked += fmt::format(", within {} days", report::plain(*plan.deadline_days));
-  if (plan.budget) asked += ", for at most " + money(*plan.budget, assumed.currency);
+  if (plan.deadline_days)
+    asked += fmt::format(", within {} day{}", report::plain(*plan.deadline_days), *plan.deadline_days == 1 ? "" : "s");
+  if (plan.budget) asked += fmt::format(", for at most {} {}", report::in_words(*plan.budget), assumed.currency);
   text += report::paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
   text += legend_text(plan) + '\n';
   text += verdict_text(plan, paint) + unpriced_text(plan);

@@ -8,6 +8,7 @@
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/app/slow_hardware.h"
+#include "sim/base/error.h"
 #include "sim/html/document.h"
 #include "sim/io/read_residuals.h"
 #include "sim/io/text.h"
@@ -49,6 +50,10 @@ std::string command_of(const Options& options) {
 int run(const Options& options) {
   OutputFile file(options.output);
   std::optional<PlanFile> plan = read_plan_file(options.scenario);
+  if (plan && !options.sets.empty())
+    throw ConfigError({{"--set", "",
+                        "expected none with a plan, whose numbers would not follow; give it to foretoken plan, or a "
+                        "scenario to report"}});
   const ScenarioSource source =
       plan ? ScenarioSource(plan->scenario, options.scenario) : ScenarioSource(options.scenario);
   const trust::Evidence evidence = io::read_shipped_residuals();
@@ -77,7 +82,8 @@ int run(const Options& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
-    "  foretoken plan my.json --tokens 300B --gpus 256:4096:x2 --json >plan.json; foretoken report plan.json\n"
+    "  foretoken plan my.json --tokens 300B --gpus 256:4096:x2 --json >plan.json\n"
+    "  foretoken report plan.json\n"
     "  foretoken report my.json --set batch.micro=2 -o micro-2.html\n\n"
     "The file needs no network and can be read, printed and mailed as it is.\n";
 

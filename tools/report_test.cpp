@@ -1,12 +1,16 @@
 // foretoken report from outside: whole files, the same bytes, sizes, scenarios of every kind.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 #include "tools/run_binary_test.h"
 
 namespace foretoken::tools {
 namespace {
 
+using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -42,9 +46,9 @@ TEST(Report, DaysAndCostOfTheVerdictHaveIntervals) {
   ASSERT_EQ(run_foretoken({"report", "gpt3-175b-1024-a100", "-o", folder.file("r.html")}).status, 0);
   const std::string page = contents(folder.file("r.html"));
   EXPECT_THAT(
-      page, testing::ContainsRegex("90 % of such runs take [0-9.]+-[0-9.]+ days and cost [0-9.]+-[0-9.]+ million USD"));
+      page, testing::ContainsRegex("90 % of such runs take [0-9.]+‑[0-9.]+ days and cost [0-9.]+‑[0-9.]+ million USD"));
   EXPECT_THAT(page, testing::ContainsRegex(
-                        "<dt>Cost</dt><dd>[0-9.]+ million USD</dd><dd class=\"note\">90 % of runs: [0-9.]+-"));
+                        "<dt>Cost</dt><dd>[0-9.]+ million USD</dd><dd class=\"note\">90 % of runs: [0-9.]+‑"));
   EXPECT_THAT(page, HasSubstr("class=\"band"));
 }
 
@@ -94,6 +98,30 @@ TEST(Report, APlanIsShownWithTheOptionItRecommends) {
   EXPECT_THAT(page, HasSubstr("The cheapest: 8 GPUs of dgx-a100-80gb-hdr for 5,280 EUR."));
   EXPECT_THAT(page, HasSubstr("no configuration of 3 GPUs"));
   EXPECT_THAT(page, HasSubstr("llama-2-7b on 8 a100-sxm4-80gb GPUs"));
+}
+
+TEST(Report, APlanTakesNoOverrides) {
+  const TemporaryFolder folder;
+  const Ran ran = run_foretoken({"report", folder.put("plan.json", plan_json("12", kPlanned)), "--set", "batch.micro=2",
+                                 "-o", folder.file("r.html")});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--set: expected none with a plan"));
+  EXPECT_THAT(folder.names(), ElementsAre("plan.json"));
+}
+
+TEST(Report, SchedulesMeetTheSameSlowHardware) {
+  const TemporaryFolder folder;
+  const std::string scenario =
+      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","gpus":2,"parallelism":{"pipeline":2},
+          "batch":{"micro":1,"global":4,"sequence_length":4096},"imperfections":{"slow_gpus":[{"gpu":0,"slowdown":2}]}})";
+  ASSERT_EQ(run_foretoken({"report", "-", "-o", folder.file("r.html")}, scenario).status, 0);
+  const json step = json::parse(run_foretoken({"simulate", "-", "--json"}, scenario).out);
+  const std::string page = contents(folder.file("r.html"));
+  EXPECT_THAT(page, testing::ContainsRegex(fmt::format("data-sort=\"{:.9g}\">[0-9.]+ m?s</td><td class=\"n\" "
+                                                       "data-sort=\"0\">this one",
+                                                       step["step_time_s"].get<double>())));
+  EXPECT_THAT(page, HasSubstr("1 slow GPU"));
+  EXPECT_THAT(page, HasSubstr("a search takes even hardware"));
 }
 
 TEST(Report, AWrongPlanIsOneClearLine) {

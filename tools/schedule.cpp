@@ -12,7 +12,8 @@ void add_schedule(CLI::App& program, Action& chosen) {
       "Examples:\n"
       "  foretoken schedule list\n"
       "  foretoken schedule show interleaved-1f1b --stages 4 --microbatches 8 --chunks 2\n"
-      "  foretoken schedule show 1f1b --stages 4 --microbatches 8 --plain > my.txt; foretoken schedule check my.txt\n");
+      "  foretoken schedule show 1f1b --stages 4 --microbatches 8 --plain > my.txt\n"
+      "  foretoken schedule check my.txt\n");
   add_schedule_list(*command, chosen);
   add_schedule_show(*command, chosen);
   add_schedule_check(*command, chosen);

@@ -84,18 +84,6 @@ SearchRequest request_of(const Options& options, const io::OpenScenario& questio
           .require_fit = options.require_fit};
 }
 
-// The first rule that stands in the way, when no candidate is valid at all.
-[[noreturn]] void refuse_empty_space(const io::OpenScenario& question, const search::SpaceOptions& space) {
-  lowering::Scenario scenario = question.base();
-  if (!space.gpus.empty()) scenario.gpus = space.gpus.front();
-  std::vector<Complaint> complaints = question.complete(scenario);
-  if (complaints.empty())
-    complaints.push_back({question.base().name, "",
-                          "no combination of the open keys is valid: expected heads, layers, batch and GPUs that the "
-                          "degrees divide; try other --gpus, or --free keys that the scenario states"});
-  throw ConfigError(std::move(complaints));
-}
-
 // The file of --write, opened before the work so that a wrong path is said first.
 std::unique_ptr<OutputFile> open_winner(const Options& options) {
   return options.write.empty() ? nullptr : std::make_unique<OutputFile>(options.write);
@@ -138,7 +126,7 @@ struct Share {
         shard(ranks.count() > 1 ? Shard{ranks.rank(), ranks.count()} : parse_shard(options.shard)),
         space(question, request.space),
         winner(ranks.rank() == 0 ? open_winner(options) : nullptr) {
-    if (space.candidates().empty()) refuse_empty_space(question, request.space);
+    if (space.candidates().empty()) throw ConfigError(why_none_is_valid(question, request.space));
     if (options.out.empty()) return;
     log.emplace(ranks.count() > 1 ? fmt::format("{}.{}", options.out, ranks.rank()) : options.out, request, shard,
                 options.resume);
@@ -182,7 +170,7 @@ int answer_together(const Options& options, const Share& share, const Ranks& ran
   bool complete = true;
   for (const std::string& text : texts) complete = add_ranking_text(text, best) && complete;
   if (complete && best.count(search::Verdict::kInvalid) == share.space.candidates().size())
-    refuse_empty_space(share.question, share.request.space);
+    throw ConfigError(why_none_is_valid(share.question, share.request.space));
   const trust::Evidence evidence = io::read_shipped_residuals();
   return finish(options,
                 answer_of(share.request, share.space, best, complete,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
@@ -56,6 +57,7 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
 // What ranks is written as a scenario, read again and simulated, as a user would.
 void predict(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
+  if (best.candidate.gpus != question.base().gpus) rename(best, best.scenario.cluster.name);
   best.scenario = io::read_scenario_text(best.text, "the configuration found");
   best.metrics = app::predict(best.scenario);
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
@@ -86,6 +88,26 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
   search::parallel_for(options.threads, answer.ranked.size(),
                        [&](std::size_t, std::size_t rank) { predict(answer.ranked[rank], space.question(), options); });
   return answer;
+}
+
+void rename(FoundConfiguration& found, const std::string& cluster) {
+  const std::string name = fmt::format("{} on {} GPUs of {}", found.scenario.model.name, found.candidate.gpus, cluster);
+  nlohmann::json scenario = nlohmann::json::parse(found.text);
+  scenario["name"] = name;
+  found.text = scenario.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  found.scenario.name = name;
+  if (found.metrics) found.metrics->name = name;
+}
+
+std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
+  lowering::Scenario scenario = question.base();
+  if (!space.gpus.empty()) scenario.gpus = space.gpus.front();
+  std::vector<Complaint> complaints = question.complete(scenario);
+  if (complaints.empty())
+    complaints.push_back({question.base().name, "",
+                          "no combination of the open keys is valid: expected heads, layers, batch and GPUs that the "
+                          "degrees divide; try other --gpus, or --free keys that the scenario states"});
+  return complaints;
 }
 
 Bytes needed(const FoundConfiguration& found) {

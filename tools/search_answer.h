@@ -56,6 +56,13 @@ struct AnswerOptions {
 /// allocators that run short make steps up to 20 % longer (sets mpt-fsdp-a100 and mpt-fsdp-h100).
 inline constexpr double kEdgeOfMemory = 0.95;
 
+/// Gives the text a name that says model, GPUs and cluster: the scenario's own may speak of other GPUs.
+void rename(FoundConfiguration& found, const std::string& cluster);
+
+/// The rules that stand in the way when no candidate is valid at all.
+[[nodiscard]] std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question,
+                                                       const search::SpaceOptions& space);
+
 /// "TP8 PP8 VPP3 DP16, micro-batch 1, selective, sequence parallel": what tells a configuration from others.
 [[nodiscard]] std::string configuration_words(const search::Candidate& candidate);
 

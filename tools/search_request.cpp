@@ -73,20 +73,20 @@ std::vector<int> parse_gpus(const std::string& text) {
   return sizes;
 }
 
-Objective parse_objective(const std::string& text) {
+Objective parse_objective(const std::string& text, const char* option) {
   std::vector<std::string> names;
   for (const Objective objective : kObjectives) {
     if (name_of(objective) == text) return objective;
     names.emplace_back(name_of(objective));
   }
-  refuse("search", text, fmt::format("expected {}{}", io::either(names), io::did_you_mean(text, names)));
+  refuse(option, text, fmt::format("expected {}{}", io::either(names), io::did_you_mean(text, names)));
 }
 
 std::array<Objective, 2> parse_axes(const std::string& text) {
   const std::vector<std::string> names = split(text, ',');
   if (names.size() != 2 || names[0] == names[1])
     refuse("--pareto", text, "expected two different objectives, for instance step-time,memory");
-  return {parse_objective(names[0]), parse_objective(names[1])};
+  return {parse_objective(names[0], "--pareto"), parse_objective(names[1], "--pareto")};
 }
 
 std::vector<std::string> parse_schedules(const std::vector<std::string>& names) {

@@ -24,7 +24,7 @@ struct SearchRequest {
 /// "512", "512,1024", "256:4096:x2" (powers), "256:1024:256" (steps). Throws ConfigError.
 [[nodiscard]] std::vector<int> parse_gpus(const std::string& text);
 /// "step-time", "cost", "gpus" or "memory". Throws ConfigError.
-[[nodiscard]] search::Objective parse_objective(const std::string& text);
+[[nodiscard]] search::Objective parse_objective(const std::string& text, const char* option = "--objective");
 /// "step-time,memory". Throws ConfigError.
 [[nodiscard]] std::array<search::Objective, 2> parse_axes(const std::string& text);
 /// Names of the catalogue ("interleaved" is interleaved-1f1b), or "all". Throws ConfigError.

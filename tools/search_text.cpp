@@ -68,8 +68,10 @@ std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
   head(true, "ZeRO");
   head(show.schedule, "schedule", Table::Align::kLeft);
   const std::string interval = fmt::format("{:.0f} % interval", 100 * answer.ranked.front().metrics->interval->level);
-  for (const std::string& name : {std::string("step"), interval}) head(true, name.c_str());
-  for (const char* name : {"to best", "MFU"}) head(true, name);
+  head(true, "step");
+  head(!show.gpus, interval.c_str());
+  head(!show.gpus, "to best");
+  head(true, "MFU");
   head(!show.days, "bubble");
   head(true, "peak GiB");
   head(show.fits, "fits", Table::Align::kLeft);
@@ -97,8 +99,8 @@ std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
     cell(true, c.zero_stage > 0 ? fmt::format("{}", c.zero_stage) : "-");
     cell(show.schedule, found.scenario.schedule);
     cell(true, report::time_text(m.step_time));
-    cell(true, report::time_range({m.interval->low.value(), m.interval->high.value()}));
-    cell(true, rank == 0 ? "best" : fmt::format("{:+.1f} %", 100 * (m.step_time / best - 1)));
+    cell(!show.gpus, report::time_range({m.interval->low.value(), m.interval->high.value()}));
+    cell(!show.gpus, rank == 0 ? "best" : fmt::format("{:+.1f} %", 100 * (m.step_time / best - 1)));
     cell(true, report::percent(m.mfu));
     cell(!show.days, report::percent(m.bubble_fraction));
     cell(true, report::gib(m.memory.peak));

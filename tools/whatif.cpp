@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,9 +49,22 @@ std::vector<Varied> varied_keys(const std::vector<std::string>& texts) {
   return keys;
 }
 
-WhatIfRow try_row(const ScenarioSource& source, const Options& options, const std::vector<Varied>& keys,
-                  const std::vector<std::size_t>& choice, const trust::Evidence& evidence) {
+// Another cluster brings its own costs, unless the scenario states others than those of its cluster.
+std::vector<std::string> sets_of_rows(const ScenarioSource& source, const Options& options,
+                                      const std::vector<Varied>& keys, const lowering::Scenario& base) {
   std::vector<std::string> sets = options.sets;
+  if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
+  sets.emplace_back("profile=null");
+  try {
+    if (source.read(sets).profile.name != base.profile.name) sets.pop_back();
+  } catch (const ConfigError&) {  // its cluster brings none
+    sets.pop_back();
+  }
+  return sets;
+}
+
+WhatIfRow try_row(const ScenarioSource& source, std::vector<std::string> sets, const std::vector<Varied>& keys,
+                  const std::vector<std::size_t>& choice, const trust::Evidence& evidence) {
   for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
@@ -64,14 +78,15 @@ WhatIfRow try_row(const ScenarioSource& source, const Options& options, const st
 }
 
 std::vector<WhatIfRow> try_all(const ScenarioSource& source, const Options& options, const std::vector<Varied>& keys,
-                               const trust::Evidence& evidence) {
+                               const lowering::Scenario& base, const trust::Evidence& evidence) {
   std::vector<WhatIfRow> rows;
   if (keys.empty()) return rows;
   const std::vector<std::vector<std::size_t>> choices = combinations(keys);
+  const std::vector<std::string> sets = sets_of_rows(source, options, keys, base);
   std::size_t at = 0;
   ordered_parallel<std::size_t>(
       options.threads, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
-      [&](std::size_t job) { return try_row(source, options, keys, choices[job], evidence); },
+      [&](std::size_t job) { return try_row(source, sets, keys, choices[job], evidence); },
       [&](WhatIfRow& row) { rows.push_back(std::move(row)); });
   return rows;
 }
@@ -92,7 +107,7 @@ int run(const Options& options) {
                 .tornado = {}};
   const trust::Evidence evidence = io::read_shipped_residuals();
   app::add_interval(whatif.base, scenario, evidence);
-  whatif.rows = try_all(source, options, whatif.keys, evidence);
+  whatif.rows = try_all(source, options, whatif.keys, scenario, evidence);
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best) throw ConfigError(whatif.rows.front().impossible);
   if (options.tornado) whatif.tornado = app::sensitivities(scenario, options.part);
@@ -108,7 +123,7 @@ constexpr const char* kExamples =
     "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --vary recompute=none,selective,full\n"
     "  foretoken whatif gpt3-175b-1024-a100 --vary cluster=selene,dgx-a100-80gb-4hdr --csv\n"
     "  foretoken whatif llama-3-70b-1024-h100 --tornado\n\n"
-    "Several --vary give every combination. A combination that the scenario cannot have is shown with the reason.\n";
+    "Several --vary give every combination. One that the scenario cannot have is shown with the reason.\n";
 
 }  // namespace
 

@@ -55,7 +55,7 @@ std::string csv_line(const std::vector<std::string>& choice, const report::Metri
   for (const std::string& value : choice) line += field(value) + ',';
   line +=
       fmt::format("{},{},{},{},{},{:.0f},{:.0f},{},", m.step_time.value(), m.step_time / base.step_time, m.tokens_per_s,
-                  m.mfu, m.bubble_fraction_of_step, m.memory.peak.value(), m.memory.capacity.value(), m.memory.fits);
+                  m.mfu, m.bubble_fraction, m.memory.peak.value(), m.memory.capacity.value(), m.memory.fits);
   line += m.run ? fmt::format("{},{},", m.run->days, m.run->gpu_hours) : ",,";
   line += m.run && m.run->cost ? fmt::format("{},{},", *m.run->cost, m.run->currency) : ",,";
   return line + '\n';
@@ -86,7 +86,7 @@ std::string whatif_csv(const WhatIf& whatif) {
   std::string text;
   for (const Varied& key : whatif.keys) text += field(key.key) + ',';
   text +=
-      "step_time_s,step_time_to_base,tokens_per_s,mfu,bubble_fraction_of_step,peak_bytes,capacity_bytes,fits,days,"
+      "step_time_s,step_time_to_base,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_bytes,fits,days,"
       "gpu_hours,cost,currency,impossible\n";
   text += csv_line(std::vector<std::string>(whatif.keys.size()), whatif.base, whatif.base);
   for (const WhatIfRow& row : whatif.rows) {

@@ -32,6 +32,17 @@ TEST(WhatIf, EveryRowIsWhatSimulateSays) {
   }
 }
 
+TEST(WhatIf, AnotherClusterBringsItsOwnCosts) {
+  const std::string scenario =
+      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","profile":"a100-sxm4-80gb","gpus":8,
+          "batch":{"micro":1,"global":16,"sequence_length":4096}})";
+  const Ran ran = run_foretoken({"whatif", "-", "--vary", "cluster=dgx-h100-ndr", "--json"}, scenario);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const Ran own =
+      run_foretoken({"simulate", "-", "--set", "cluster=dgx-h100-ndr", "--set", "profile=null", "--json"}, scenario);
+  EXPECT_EQ(json::parse(ran.out)["rows"][0]["result"]["step_time_s"], json::parse(own.out)["step_time_s"]);
+}
+
 TEST(WhatIf, ThreadsDoNotChangeTheAnswer) {
   const std::vector<std::string> words{"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2,4", "--tornado"};
   std::vector<std::string> threaded = words;

@@ -69,11 +69,11 @@ void add_row(Table& table, std::vector<std::string> cells, const report::Metrics
   cells.push_back(is_base ? "base" : change(m.step_time, base.step_time));
   cells.push_back(report::significant(m.tokens_per_s));
   cells.push_back(report::percent(m.mfu));
-  cells.push_back(report::percent(m.bubble_fraction_of_step));
+  cells.push_back(report::percent(m.bubble_fraction));
   cells.push_back(report::gib(m.memory.peak));
   cells.emplace_back(m.memory.fits ? "yes" : "NO");
   if (base.run) cells.push_back(m.run ? report::significant(m.run->days) : "");
-  if (base.run && base.run->cost) cells.push_back(m.run && m.run->cost ? report::in_words(*m.run->cost) : "");
+  if (base.run && base.run->cost) cells.push_back(m.run && m.run->cost ? report::in_words3(*m.run->cost) : "");
   table.add(std::move(cells));
 }
 
@@ -130,6 +130,18 @@ std::string conclusions_text(const WhatIf& whatif) {
   return text;
 }
 
+// Those of the base, and what a combination adds to them.
+std::vector<std::string> warnings_of(const WhatIf& whatif) {
+  std::vector<std::string> warnings = whatif.base.warnings;
+  for (const WhatIfRow& row : whatif.rows) {
+    if (!row.metrics) continue;
+    for (const std::string& warning : row.metrics->warnings)
+      if (std::find(whatif.base.warnings.begin(), whatif.base.warnings.end(), warning) == whatif.base.warnings.end())
+        warnings.push_back(fmt::format("{}: {}", choice_text(whatif, row), warning));
+  }
+  return warnings;
+}
+
 // A bar to the left of the base for time saved, to the right for time lost.
 std::string tornado_text(const WhatIf& whatif, const Paint& paint) {
   constexpr std::size_t kHalf = 14;
@@ -171,7 +183,7 @@ std::string whatif_text(const WhatIf& whatif, const Paint& paint) {
   std::string text = paint(Ink::kBold, whatif.base.name) + '\n';
   if (!whatif.rows.empty()) text += rows_text(whatif, paint) + conclusions_text(whatif);
   if (!whatif.tornado.empty()) text += tornado_text(whatif, paint);
-  return text;
+  return text + report::warnings_text(warnings_of(whatif), paint);
 }
 
 }  // namespace foretoken::tools

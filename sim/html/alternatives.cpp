@@ -26,11 +26,18 @@ std::string table_of(const std::vector<Variant>& variants, Seconds base) {
          Table::number(change, each.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
          Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
          Table::number(m.mfu, report::percent(m.mfu)),
-         Table::number(m.bubble_fraction_of_step, report::percent(m.bubble_fraction_of_step)),
+         Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
          Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
         each.is_base);
   }
   return table.html(true);
+}
+
+std::string why_nothing_found(const lowering::Scenario& scenario) {
+  if (scenario.imperfections.any() || scenario.stragglers.on || !scenario.groups.empty())
+    return "The fastest configurations of all are not listed: a search takes even hardware, this scenario has GPUs, "
+           "NICs or links that differ.";
+  return "No configuration of these GPUs, this batch and this software fits in memory.";
 }
 
 }  // namespace
@@ -39,10 +46,11 @@ std::string alternatives(const ReportData& data) {
   const Seconds base = data.base.metrics.step_time;
   std::string html;
   if (!data.found.empty())
-    html += paragraph(
-                "The fastest configurations that fit, of all that the same GPUs, batch and software allow. A click "
-                "on a column's head sorts by it.") +
+    html += paragraph("The fastest configurations that fit, of all that the same GPUs, batch and software allow.") +
+            "<p class=\"remark needs-script\">A click on a column's head sorts by it.</p>\n" +
             table_of(data.found, base);
+  else
+    html += paragraph(why_nothing_found(data.base.scenario));
   if (!data.alternatives.empty())
     html += "<h3>One decision changed at a time</h3>\n" + table_of(data.alternatives, base);
   return html;

@@ -17,6 +17,12 @@ std::string paragraph(std::string_view text, std::string_view style) {
                        : fmt::format("<p class=\"{}\">{}</p>\n", style, escaped(text));
 }
 
+std::string unbroken(std::string text) {
+  constexpr std::string_view kHyphen = "\u2011";
+  for (std::size_t at = text.find('-'); at != text.npos; at = text.find('-', at)) text.replace(at, 1, kHyphen);
+  return text;
+}
+
 std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries) {
   std::string html = "<ul class=\"legend\">";
   for (const auto& [style, name] : entries)

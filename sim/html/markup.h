@@ -21,6 +21,9 @@ using report::in_words3;
 
 [[nodiscard]] std::string paragraph(std::string_view text, std::string_view style = "");
 
+/// The same text with hyphens at which no line breaks: for ranges such as 23.1-26.4.
+[[nodiscard]] std::string unbroken(std::string text);
+
 /// Coloured squares with their meanings; classes as in report.css.
 [[nodiscard]] std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);
 

@@ -18,10 +18,10 @@ std::string words_of(const PlanOption& option) {
   return fmt::format("{} GPUs of {}", report::whole(option.gpus), option.cluster);
 }
 
-// "24.6 (23.1-26.4)".
+// "24.6 (23.1-26.4)", on one line.
 std::string with_range(std::string text, const std::optional<report::Range>& range,
                        std::string (*words)(report::Range)) {
-  return range ? fmt::format("{} ({})", text, words(*range)) : text;
+  return range ? fmt::format("{} ({})", text, unbroken(words(*range))) : text;
 }
 
 std::string days_of(double days, const std::optional<report::Range>& range) {
@@ -36,7 +36,7 @@ Table::Cell number_cell(double value, const std::string& text, const std::option
 std::string conclusion(const Plan& plan) {
   std::string text = fmt::format("{} tokens", report::in_words(plan.tokens));
   if (plan.deadline_days) text += fmt::format(", within {}", report::days_text(*plan.deadline_days));
-  if (plan.budget) text += fmt::format(", for at most {} {}", in_words3(*plan.budget), plan.currency);
+  if (plan.budget) text += fmt::format(", for at most {} {}", report::in_words(*plan.budget), plan.currency);
   text += ". ";
   const PlanOption *smallest = nullptr, *cheapest = nullptr;
   for (const PlanOption& option : plan.options) {
@@ -61,6 +61,8 @@ std::optional<std::pair<double, double>> band_of(const std::optional<report::Ran
   return range ? std::optional(std::pair(range->low, range->high)) : std::nullopt;
 }
 
+std::string axis_label(double value) { return report::in_words(value); }
+
 // Curves of one value by size, one for each cluster; at most two clusters are drawn.
 template <class Value>
 std::string chart(const Plan& plan, const std::string& title, Value point_of) {
@@ -74,7 +76,7 @@ std::string chart(const Plan& plan, const std::string& title, Value point_of) {
     curves[option.cluster].points.push_back(std::move(*point));
   }
   if (order.empty() || order.size() > 2) return "";
-  LineChart drawing{.title = title, .x_title = "GPUs", .curves = {}, .logarithmic_y = true, .y_label = in_words3};
+  LineChart drawing{.title = title, .x_title = "GPUs", .curves = {}, .logarithmic_y = true, .y_label = axis_label};
   for (std::size_t c = 0; c < order.size(); ++c) {
     curves[order[c]].style = c == 0 ? "s1" : "s2";
     drawing.curves.push_back(curves[order[c]]);
@@ -110,6 +112,12 @@ std::string charts(const Plan& plan) {
          chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
 }
 
+std::string_view verdict_word(const PlanOption& option) {
+  if (!option.meets_deadline) return "too late";
+  if (!option.within_budget) return "too dear";
+  return option.is_safe ? "yes" : "likely";
+}
+
 }  // namespace
 
 std::string plan(const ReportData& data) {
@@ -117,14 +125,14 @@ std::string plan(const ReportData& data) {
   const Plan& plan = *data.plan;
   Table table({{"cluster", false},
                {"GPUs"},
-               {"configuration", false},
+               {"meets", false},
                {"P50 days"},
                {"P90 days"},
                {"goodput"},
                {"efficiency"},
                {plan.currency},
                {"MWh"},
-               {"meets", false}});
+               {"configuration", false}});
   for (const PlanOption& option : plan.options) {
     const Table::Cell cluster = Table::text(option.cluster),
                       gpus = Table::number(option.gpus, report::whole(option.gpus));
@@ -133,19 +141,17 @@ std::string plan(const ReportData& data) {
       continue;
     }
     table.add(
-        {cluster, gpus, Table::text(option.configuration),
+        {cluster, gpus, Table::text(verdict_word(option)),
          number_cell(option.p50_days, report::significant(option.p50_days, 3), option.p50_range, report::number_range),
          number_cell(option.p90_days, report::significant(option.p90_days, 3), option.p90_range, report::number_range),
          Table::number(option.goodput, report::percent(option.goodput)),
          Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
-         option.cost ? number_cell(*option.cost, in_words3(*option.cost), option.cost_range, report::words_range)
-                     : Table::text("n/a"),
+         option.cost
+             ? number_cell(*option.cost, report::letters(*option.cost), option.cost_range, report::letters_range)
+             : Table::text("n/a"),
          option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
                            : Table::text("n/a"),
-         Table::text(!option.meets_deadline  ? "too late"
-                     : !option.within_budget ? "too dear"
-                     : option.is_safe        ? "yes"
-                                             : "likely")},
+         Table::text(option.configuration)},
         option.is_smallest || option.is_cheapest);
   }
   return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +

@@ -70,7 +70,7 @@ std::string cost_chart(const ReportData& data, const std::string& currency) {
                          data, "s2", WithTime::kGrows, [](const Metrics& m) { return *m.run->cost; },
                          [](const Metrics& m) { return in_words3(*m.run->cost) + ' ' + m.run->currency; })},
                      .logarithmic_y = false,
-                     .y_label = in_words3});
+                     .y_label = [](double y) { return report::in_words(y); }});
 }
 
 std::string mfu_chart(const ReportData& data) {

@@ -109,10 +109,9 @@ std::string timeline(const ReportData& data) {
                  {"step", "optimizer, step end"},
                  {"message", "pipeline message"},
                  {"data", "data-parallel communication"},
-                 {"hatched", "bubble"},
-                 {"path", "critical path"}}) +
-         kControls + "<figure class=\"wide static\">" + report::gantt_svg_for_page({gantt}) + "</figure>\n" +
-         data_of(data, gantt);
+                 {"hatched", "bubble"}}) +
+         "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" + kControls +
+         "<figure class=\"wide static\">" + report::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
 }
 
 }  // namespace foretoken::html

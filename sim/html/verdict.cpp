@@ -22,13 +22,14 @@ std::string tile(std::string_view label, std::string_view value, std::string_vie
 // "90 % of runs: 23.1-26.4 days"; nothing where there is no interval.
 std::string within(const Metrics& m, double value, std::string (*words)(report::Range)) {
   const auto range = report::range_of(m, value);
-  return range ? fmt::format("{:g} % of runs: {}", 100 * m.interval->level, words(*range)) : std::string();
+  return range ? fmt::format("{:g} % of runs: {}", 100 * m.interval->level, unbroken(words(*range))) : std::string();
 }
 
 std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const lowering::Scenario& scenario = data.base.scenario;
-  const std::string machine = fmt::format("{} {} GPUs", report::whole(scenario.gpus), scenario.gpu_names());
+  const std::string machine =
+      fmt::format("{} {} GPU{}", report::whole(scenario.gpus), scenario.gpu_names(), scenario.gpus == 1 ? "" : "s");
   if (!m.memory.fits)
     return fmt::format("{} does not fit on {}: {} of {} GiB are needed on the fullest GPU.", scenario.model.name,
                        machine, report::gib(m.memory.peak + m.memory.outside_allocator),
@@ -36,15 +37,18 @@ std::string sentence(const ReportData& data) {
   if (!m.run)
     return fmt::format("{} on {} takes {} a step, {} tokens a second.", scenario.model.name, machine,
                        report::time_text(m.step_time), report::significant(m.tokens_per_s, 3));
-  std::string text = fmt::format("Training {} on {} tokens with {} takes {}", scenario.model.name,
+  std::string text = fmt::format("Training {} on {} tokens with {} takes {} without failures", scenario.model.name,
                                  report::in_words(m.run->tokens), machine, report::days_text(m.run->days));
   if (m.run->cost) text += fmt::format(" and costs {} {}", in_words3(*m.run->cost), m.run->currency);
   if (!m.interval) return text + '.';
   text += fmt::format("; {:g} % of such runs take {}", 100 * m.interval->level,
-                      report::days_range(*report::range_of(m, m.run->days)));
+                      unbroken(report::days_range(*report::range_of(m, m.run->days))));
   if (m.run->cost)
-    text += fmt::format(" and cost {} {}", report::words_range(*report::range_of(m, *m.run->cost)), m.run->currency);
-  return text + '.';
+    text += fmt::format(" and cost {} {}", unbroken(report::words_range(*report::range_of(m, *m.run->cost))),
+                        m.run->currency);
+  text += '.';
+  if (data.plan) text += " The capacity plan below counts failures and checkpoints.";
+  return text;
 }
 
 std::string run_tiles(const Metrics& m) {
@@ -93,9 +97,9 @@ std::string verdict(const ReportData& data) {
                fmt::format("{} of {} dense {} TFLOP/s", report::significant(m.model_tflops_per_gpu, 4),
                            report::plain(m.mfu_peak_tflops), name_of(data.base.scenario.precision)));
   if (m.run) html += run_tiles(m);
-  html += tile("Bubble", report::percent(m.bubble_fraction_of_step),
-               fmt::format("of the pipeline's time; {} of the work, ideal {}", report::percent(m.bubble_fraction),
-                           report::percent(m.ideal_bubble_fraction)));
+  html += tile(
+      "Bubble", report::percent(m.bubble_fraction),
+      fmt::format("idle time over the work of the busiest stage; ideal {}", report::percent(m.ideal_bubble_fraction)));
   html += trust_tile(data) + "</dl>\n";
   if (m.interval) html += paragraph("The interval rests on " + m.interval->words + ".", "remark under");
   if (!m.memory.advice.empty()) html += paragraph("To make it fit: " + m.memory.advice + ".", "callout");

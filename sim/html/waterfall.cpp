@@ -40,13 +40,10 @@ std::string_view style_of(std::string_view key) {
 }
 
 std::vector<Part> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
-  std::vector<Part> parts{{fmt::format("operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)), "c-compute",
-                           des::to_seconds(fall.ideal)}};
+  std::vector<Part> parts{{fmt::format("the model's operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)),
+                           "c-compute", des::to_seconds(fall.ideal)}};
   for (const report::WaterfallStep& each : fall.steps) {
-    const std::string name = each.key == "bubble"      ? "bubble: waits for a stage"
-                             : each.key == "attention" ? "attention, to all scores at peak"
-                                                       : each.words;
-    if (each.time != des::Duration{}) parts.push_back({name, style_of(each.key), des::to_seconds(each.time)});
+    if (each.time != des::Duration{}) parts.push_back({each.words, style_of(each.key), des::to_seconds(each.time)});
   }
   return parts;
 }

@@ -86,6 +86,20 @@ std::vector<std::size_t> stacked_columns(const std::vector<double>& parts, doubl
   return cells;
 }
 
+namespace {
+
+// Whether a line may not break between the two: a number and its unit.
+bool belong_together(std::string_view number, std::string_view unit) {
+  static constexpr std::string_view kUnits[] = {"%",    "s",    "ms",    "us",      "ns",      "bytes",   "kB",
+                                                "MB",   "GB",   "TB",    "KiB",     "MiB",     "GiB",     "TiB",
+                                                "GB/s", "days", "hours", "million", "billion", "trillion"};
+  if (number.empty() || number.back() < '0' || number.back() > '9') return false;
+  const std::string_view word = unit.substr(0, unit.find_last_not_of("),.;:") + 1);
+  return std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits);
+}
+
+}  // namespace
+
 std::string paragraph(std::string_view first, std::string_view text, std::size_t columns) {
   const std::size_t indent = columns_of(first);
   std::string out(first);
@@ -94,8 +108,15 @@ std::string paragraph(std::string_view first, std::string_view text, std::size_t
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t start = text.find_first_not_of(" \n", at);
     if (start == text.npos) break;
-    std::string_view word = text.substr(start, std::min(text.find_first_of(" \n", start), text.size()) - start);
+    const auto word_at = [&](std::size_t from) {
+      return text.substr(from, std::min(text.find_first_of(" \n", from), text.size()) - from);
+    };
+    std::string_view word = word_at(start);
     at = start + word.size();
+    if (at + 1 < text.size() && text[at] == ' ' && belong_together(word, word_at(at + 1))) {
+      at += 1 + word_at(at + 1).size();
+      word = text.substr(start, at - start);
+    }
     if (!fresh && used + 1 + columns_of(word) > columns) {
       out += '\n' + std::string(indent, ' ');
       used = indent;

@@ -19,6 +19,7 @@ struct Unit {
   std::string_view name;
 };
 
+constexpr Unit kWords[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}, {1, ""}};
 constexpr Unit kLetters[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
 
 // `units` falls in size; the last one takes what is smaller than all.
@@ -47,7 +48,9 @@ std::optional<Range> range_of_rate(const Metrics& m, double value) {
 
 std::string in_words3(double amount) {
   const double digit = amount > 0 ? std::pow(10, std::floor(std::log10(amount)) - 2) : 1;
-  return in_words(std::round(amount / digit) * digit);
+  const double rounded = std::round(amount / digit) * digit;
+  const Unit& unit = unit_of(rounded, kWords);
+  return unit.name.empty() ? in_words(rounded) : significant(rounded / unit.size, kDigits) + std::string(unit.name);
 }
 
 std::string number_range(Range range) {
@@ -76,9 +79,6 @@ std::string letters(double amount) {
   return significant(amount / unit.size, kDigits) + std::string(unit.name);
 }
 
-std::string words_range(Range amount) {
-  static constexpr Unit kUnits[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}, {1, ""}};
-  return range_in(amount, kUnits);
-}
+std::string words_range(Range amount) { return range_in(amount, kWords); }
 
 }  // namespace foretoken::report

@@ -14,6 +14,9 @@ TEST(Range, BothEndsShareUnitAndDecimals) {
   EXPECT_EQ(days_range({340, 400}), "0.93-1.10 years");
   EXPECT_EQ(words_range({1'450'000, 1'661'000}), "1.45-1.66 million");
   EXPECT_EQ(words_range({948'000, 1'032'000}), "0.95-1.03 million");
+  EXPECT_EQ(in_words3(1'700'000), "1.70 million");
+  EXPECT_EQ(in_words3(999'900'000), "1.00 billion");
+  EXPECT_EQ(in_words3(79'183.1), "79,200");
   EXPECT_EQ(letters_range({486'000, 576'000}), "486-576k");
   EXPECT_EQ(letters(1'324'000), "1.32M");
   EXPECT_EQ(letters(640), "640");

@@ -36,10 +36,12 @@ std::string run_lines(const Metrics& m, const Paint& paint) {
 }
 
 std::string memory_line(const Memory& memory, const Paint& paint) {
-  const std::string where =
-      memory.per_stage.size() > 1 ? fmt::format("; stage {} is the fullest", memory.fullest) : std::string();
-  return head_line("memory", fmt::format("{} of {} GiB", gib(memory.peak), gib(memory.capacity)),
-                   memory.fits ? "fits" + where : paint(Ink::kRed, "does NOT fit" + where), paint);
+  const std::string where = memory.per_stage.size() > 1 ? fmt::format(", stage {}", memory.fullest) : std::string();
+  const std::string remark = fmt::format("{} on the fullest GPU{}; allocator's peak {}",
+                                         memory.fits ? "fits" : "does NOT fit", where, gib(memory.peak));
+  return head_line("memory",
+                   fmt::format("{} of {} GiB", gib(memory.peak + memory.outside_allocator), gib(memory.capacity)),
+                   memory.fits ? remark : paint(Ink::kRed, remark), paint);
 }
 
 std::string bubble_text(const Metrics& metrics, const Paint& paint) {
@@ -134,6 +136,10 @@ std::string delays_text(const Metrics& m, const Paint& paint) {
   return text;
 }
 
+std::string warnings_text(const std::vector<std::string>& warnings, const Paint& paint) {
+  return list_text("Warnings", warnings, paint);
+}
+
 std::string to_text(const lowering::Scenario& scenario, const observe::Observations& seen, const Metrics& metrics,
                     const Paint& paint) {
   std::string text = headline_text(scenario, metrics, paint);
@@ -145,7 +151,7 @@ std::string to_text(const lowering::Scenario& scenario, const observe::Observati
   if (scenario.parallelism.pipeline > 1) text += bubble_text(metrics, paint);
   text += memory_text(metrics.memory, paint);
   text += list_text("Assumptions", metrics.assumptions, paint);
-  text += list_text("Warnings", metrics.warnings, paint);
+  text += warnings_text(metrics.warnings, paint);
   return text;
 }
 

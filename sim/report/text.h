@@ -26,6 +26,8 @@ namespace foretoken::report {
 [[nodiscard]] std::string delay_words(const Delay& delay, Seconds step);
 /// All that the step waits for; empty when there is none.
 [[nodiscard]] std::string delays_text(const Metrics& metrics, const Paint& paint);
+/// What the reader must know of the scenario; empty when there is nothing.
+[[nodiscard]] std::string warnings_text(const std::vector<std::string>& warnings, const Paint& paint);
 [[nodiscard]] std::string memory_text(const Memory& memory, const Paint& paint);
 
 /// A section's title.

@@ -55,9 +55,10 @@ std::string nodes_row(const lowering::Scenario& scenario) {
                            ? fmt::format("NVLink {} GB/s a GPU", plain(links.nvlink_per_gpu.value() / 1e9))
                            : fmt::format("PCIe {} GB/s a GPU", plain(links.pcie_per_gpu.value() / 1e9));
   if (links.gpus != cluster.gpus_per_node) inside += fmt::format(" in domains of {}", links.gpus);
-  return fmt::format("{}: {} GPUs {}, {} {} of {}; {}; {} NICs of {} GB/s a {} (each direction)", cluster.name,
-                     number(scenario.gpus), cluster.gpu.name, number(nodes), nodes == 1 ? "node" : "nodes",
-                     cluster.gpus_per_node, inside, links.nics, plain(links.nic.value() / 1e9),
+  return fmt::format("{}: {} GPU{} {}, {} {} of {}; {}; {} NIC{} of {} GB/s a {} (each direction)", cluster.name,
+                     number(scenario.gpus), scenario.gpus == 1 ? "" : "s", cluster.gpu.name, number(nodes),
+                     nodes == 1 ? "node" : "nodes", cluster.gpus_per_node, inside, links.nics,
+                     links.nics == 1 ? "" : "s", plain(links.nic.value() / 1e9),
                      links.gpus == cluster.gpus_per_node ? "node" : "domain");
 }
 
@@ -139,22 +140,50 @@ std::string overlap_row(const lowering::Scenario& scenario, const Resolved& reso
                      resolved.yes_no("pipeline messages", "/overlap/p2p", scenario.overlap.p2p));
 }
 
+// "2 slow GPUs, 1 failed NIC"; empty: none is stated.
+std::string imperfections_row(const lowering::Imperfections& what) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::ptrdiff_t count, std::string_view name) {
+    if (count > 0) parts.push_back(fmt::format("{} {}{}", count, name, count == 1 ? "" : "s"));
+  };
+  const auto has_failed = [](const auto& part) { return part.rate_factor == 0; };
+  const auto failed_nics = std::count_if(what.slow_nics.begin(), what.slow_nics.end(), has_failed);
+  const auto failed_links = std::count_if(what.slow_links.begin(), what.slow_links.end(), has_failed);
+  add(std::ssize(what.slow_gpus), "slow GPU");
+  add(std::ssize(what.slow_nics) - failed_nics, "slow NIC");
+  add(failed_nics, "failed NIC");
+  add(std::ssize(what.slow_links) - failed_links, "slow link");
+  add(failed_links, "failed link");
+  if (!what.placement.empty()) parts.emplace_back("ranks placed as stated");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string stragglers_row(const lowering::Stragglers& how) {
+  return fmt::format("GPUs vary by {:.3g} %, passes by {:.3g} %; {:.3g} % of the nodes slow; seed {}",
+                     100 * how.gpu_spread, 100 * how.jitter, 100 * how.slow_nodes, how.seed);
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> configuration_rows(const lowering::Scenario& scenario) {
   const Resolved resolved(scenario);
-  return {{"model", model_row(scenario.model)},
-          {"cluster", cluster_row(scenario)},
-          {"costs", fmt::format("{}, {}", resolved("/profile", profiles_of(scenario)),
-                                resolved("/runtime", "runtime " + scenario.runtime.name))},
-          {"parallelism", parallelism_row(scenario, resolved)},
-          {"schedule", resolved("/schedule", scenario.schedule)},
-          {"batch", batch_row(scenario, resolved)},
-          {"precision", precision_row(scenario, resolved)},
-          {"optimizer",
-           fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
-                       resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
-          {"overlap", overlap_row(scenario, resolved)}};
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"model", model_row(scenario.model)},
+      {"cluster", cluster_row(scenario)},
+      {"costs", fmt::format("{}, {}", resolved("/profile", profiles_of(scenario)),
+                            resolved("/runtime", "runtime " + scenario.runtime.name))},
+      {"parallelism", parallelism_row(scenario, resolved)},
+      {"schedule", resolved("/schedule", scenario.schedule)},
+      {"batch", batch_row(scenario, resolved)},
+      {"precision", precision_row(scenario, resolved)},
+      {"optimizer",
+       fmt::format("{}, {}", resolved("/optimizer/name", scenario.optimizer.name),
+                   resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", scenario.optimizer.zero_stage)))},
+      {"overlap", overlap_row(scenario, resolved)}};
+  if (std::string row = imperfections_row(scenario.imperfections); !row.empty())
+    rows.emplace_back("imperfections", std::move(row));
+  if (scenario.stragglers.on) rows.emplace_back("stragglers", stragglers_row(scenario.stragglers));
+  return rows;
 }
 
 std::string configuration_text(const lowering::Scenario& scenario, const Paint& paint) {

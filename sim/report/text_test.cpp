@@ -48,7 +48,7 @@ constexpr const char* kHeadline =
     "  MFU           41.2 %                  of 312 dense bf16 TFLOP/s: 128.5 model TFLOP/s per GPU\n"
     "  HFU           45.0 %                  140.2 TFLOP/s per GPU, with recomputed operations\n"
     "  Megatron log  120.1 TFLOP/s/GPU       what current versions print: causal attention counted half\n"
-    "  memory        47.0 of 79.0 GiB        fits; stage 0 is the fullest\n"
+    "  memory        49.0 of 79.0 GiB        fits on the fullest GPU, stage 0; allocator's peak 47.0\n"
     "  whole run     1.45 years              for 300 billion tokens, 203,450 GPU hours\n"
     "  cost          508,626 USD\n";
 
@@ -71,8 +71,8 @@ TEST(Text, ConfigurationMarksDefaults) {
             "\nConfiguration  as resolved; * marks a default\n"
             "  model         toy: 1.118 million parameters, 23 layers, hidden 64, 4 heads (2 for keys and\n"
             "                values), feed-forward 256, vocabulary 1,000\n"
-            "  cluster       dgx-toy: 16 GPUs a100-sxm4-80gb, 2 nodes of 8; NVLink 300 GB/s a GPU; 4 NICs of 12.5\n"
-            "                GB/s a node (each direction)\n"
+            "  cluster       dgx-toy: 16 GPUs a100-sxm4-80gb, 2 nodes of 8; NVLink 300 GB/s a GPU; 4 NICs of\n"
+            "                12.5 GB/s a node (each direction)\n"
             "  costs         profile a100-sxm4-80gb*, runtime megatron-core\n"
             "  parallelism   tensor 4, pipeline 2, virtual pipeline 1*, data 2, context 1, sequence parallel no\n"
             "  schedule      1f1b\n"
@@ -114,7 +114,7 @@ TEST(Text, SaysWhatWouldFit) {
   m.memory.fits = false;
   m.memory.advice = "recompute \"selective\": 36.0 GiB, step time +2.1 %";
   const std::string text = to_text(example_scenario(), {}, m, Paint(false));
-  EXPECT_THAT(text, HasSubstr("does NOT fit; stage 0 is the fullest"));
+  EXPECT_THAT(text, HasSubstr("does NOT fit on the fullest GPU, stage 0;"));
   EXPECT_THAT(text, HasSubstr("9.0 too much."));
   EXPECT_THAT(text, HasSubstr("To make it fit: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
 }
