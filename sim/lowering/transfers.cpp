@@ -9,6 +9,7 @@
 #include "sim/cost/network_share.h"
 #include "sim/lowering/lower.h"
 #include "sim/lowering/lower_data_parallel.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::lowering {
 
@@ -23,8 +24,7 @@ int Transfers::gpu_of(int stage, int rank) const {
 }
 
 // A group that its placement tears from one node sends over the network what it would have sent inside.
-BytesPerSecond Transfers::node_rate(const GroupShape& group) const {
-  const NodeLinks& links = scenario_.cluster.links;
+BytesPerSecond Transfers::node_rate(const GroupShape& group, const NodeLinks& links) {
   if (group.nodes > 1) return cost::network_share(links, group.ranks_per_node, group.groups_per_node);
   return links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu;
 }
@@ -92,9 +92,10 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, context};
   const auto found = kept_.find(key);
   if (found != kept_.end()) return found->second.legs;
-  const NodeLinks& links = scenario_.cluster.links;
-  const GroupShape shape = context ? net::context_group(scenario_.degrees(), links.gpus)
-                                   : net::tensor_group(scenario_.degrees(), links.gpus);
+  const net::Degrees degrees = scenario_.degrees();
+  const NodeLinks links =
+      net::collective_links(scenario_.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees));
+  const GroupShape shape = context ? net::context_group(degrees, links.gpus) : net::tensor_group(degrees, links.gpus);
   // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
   // round for context groups.
   const int tensor = scenario_.parallelism.tensor, block = tensor * scenario_.parallelism.context;
@@ -105,7 +106,7 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : wires_.pipelined_ring(gpus, des::to_seconds(moving), node_rate(shape)))
+    for (Leg& leg : wires_.pipelined_ring(gpus, des::to_seconds(moving), node_rate(shape, links)))
       kept.legs.push_back(std::move(leg));
   }
   return kept_.emplace(key, std::move(kept)).first->second.legs;
@@ -116,21 +117,22 @@ Transfers::Kept Transfers::message(const Meaning& meaning, int rank) {
   const bool forward = meaning.kind == TaskMeaning::kSendForward;
   const int to_stage = (meaning.stage + (forward ? 1 : stages - 1)) % stages;
   const int from = gpu_of(meaning.stage, rank), to = gpu_of(to_stage, rank);
-  const NodeLinks& links = scenario_.cluster.links;
   Message message = message_from(scenario_, forward ? meaning.stage : to_stage);
   message.shape.crosses_nodes = wires_.node_of(from) != wires_.node_of(to);
   PointToPointShape nothing = message.shape;
   nothing.payload = Bytes(0);
-  const Seconds latency = cost::point_to_point_time(nothing, links, scenario_.profile);
-  const Seconds transfer = cost::point_to_point_time(message.shape, links, scenario_.profile) - latency;
-  const BytesPerSecond share = cost::network_share(links, 1, message.shape.senders_per_node);
+  const Seconds latency = cost::point_to_point_time(nothing, message.links, scenario_.profile);
+  const Seconds transfer = cost::point_to_point_time(message.shape, message.links, scenario_.profile) - latency;
+  const BytesPerSecond share = cost::network_share(message.links, 1, message.shape.senders_per_node);
   return {duration_of(message.fixed + latency), wires_.message(from, to, transfer, share)};
 }
 
 Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration duration, std::span<const int> members) {
-  const NodeLinks& links = scenario_.cluster.links;
   const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie;
-  const GroupShape group = tie ? tied_pair(scenario_) : net::gradient_group(scenario_.degrees(), links.gpus);
+  const net::Degrees degrees = scenario_.degrees();
+  const NodeLinks links =
+      net::collective_links(scenario_.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees));
+  const GroupShape group = tie ? tied_pair(scenario_) : net::gradient_group(degrees, links.gpus);
   const CollectiveKind kind = meaning.kind == TaskMeaning::kParamGather     ? CollectiveKind::kAllGather
                               : !tie && scenario_.optimizer.zero_stage >= 1 ? CollectiveKind::kReduceScatter
                                                                             : CollectiveKind::kAllReduce;
@@ -144,7 +146,7 @@ Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration dura
     if (tie) gpus.push_back(gpu_of(scenario_.parallelism.pipeline - 1, member));
   }
   std::sort(gpus.begin(), gpus.end());
-  return {duration_of(latency), wires_.ring(gpus, whole - latency, node_rate(group))};
+  return {duration_of(latency), wires_.ring(gpus, whole - latency, node_rate(group, links))};
 }
 
 }  // namespace foretoken::lowering

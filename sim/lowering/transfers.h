@@ -48,7 +48,7 @@ class Transfers {
   [[nodiscard]] Kept message(const Meaning& meaning, int rank);
   [[nodiscard]] Kept collective(const Meaning& meaning, des::Duration duration, std::span<const int> members);
   /// Bytes per second of a node's links for one such group, when its cost was taken.
-  [[nodiscard]] BytesPerSecond node_rate(const GroupShape& group) const;
+  [[nodiscard]] static BytesPerSecond node_rate(const GroupShape& group, const NodeLinks& links);
   [[nodiscard]] int gpu_of(int stage, int rank) const;
 
   const Scenario& scenario_;
