@@ -63,9 +63,13 @@ nlohmann::ordered_json imported(const Options& options) {
   const io::Document gpu_file = open_data_file(io::kGpus, options.gpu, kAsker);
   const net::Gpu gpu = io::read_gpu(gpu_file.root(findings));
   nlohmann::json fabric;
-  if (!options.fabric.empty())
-    fabric = open_data_file(io::kClusters, options.fabric, kAsker).value.value("fabric", fabric);
-  findings.throw_if_wrong();
+  if (!options.fabric.empty()) {
+    const io::Document like = open_data_file(io::kClusters, options.fabric, kAsker);
+    const io::Node found = like.root(findings).object("fabric");
+    io::check_fabric(found);
+    findings.throw_if_wrong();
+    fabric = found.value();
+  }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool xml = first != std::string::npos && text[first] == '<';
   const std::optional<int> links = gpu.nvlink ? std::optional(gpu.nvlink->count) : std::nullopt;

@@ -57,6 +57,11 @@ TEST(ImportCluster, WhatIsWrongIsOneLineAndNoFile) {
   const std::string binary = folder.put("binary", std::string("\x7f"
                                                               "ELF\0\1\2\3",
                                                               8));
+  std::string mixed_text = contents(machine("azure-ncv4.xml"));
+  mixed_text.replace(mixed_text.rfind("sm=\"80\""), 7, "sm=\"90\"");
+  const std::string mixed = folder.put("mixed.xml", mixed_text), list = folder.put("list.json", "[1]"),
+                    number = folder.put("number.json", R"({"fabric": 3})"),
+                    alone = folder.put("alone.txt", "\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n");
   struct Case {
     const char* what;
     std::vector<std::string> arguments;
@@ -80,6 +85,19 @@ TEST(ImportCluster, WhatIsWrongIsOneLineAndNoFile) {
       {"a rate of nothing",
        {machine("hgx-h100.txt"), "--gpu", "h100-sxm5-80gb", "--nic-gb-per-s", "0"},
        "expected a number"},
+      {"GPUs of two kinds",
+       {mixed, "--gpu", "a100-pcie-80gb", "--fabric", "aws-p4d"},
+       "GPU 3 is sm 90, others are sm 80; expected GPUs of one kind"},
+      {"a fabric in a list", {machine("azure-ncv4.xml"), "--gpu", "a100-pcie-80gb", "--fabric", list}, "list.json: "},
+      {"a fabric that is none",
+       {machine("azure-ncv4.xml"), "--gpu", "a100-pcie-80gb", "--fabric", number},
+       "/fabric: expected an object, found 3"},
+      {"a domain without NVLink",
+       {alone, "--gpu", "a100-pcie-80gb", "--domain-gpus", "8"},
+       "shows no NVLink, but --domain-gpus asks for an NVLink domain of 8"},
+      {"a domain of bridged nodes",
+       {machine("azure-ncv4.xml"), "--gpu", "a100-pcie-80gb", "--fabric", "aws-p4d", "--domain-gpus", "8"},
+       "only an NVLink switch joins several nodes, found 8"},
       {"a domain of parts",
        {machine("hgx-h100.txt"), "--gpu", "h100-sxm5-80gb", "--nic-gb-per-s", "50", "--fabric", "dgx-h100-ndr",
         "--domain-gpus", "12"},
@@ -94,7 +112,8 @@ TEST(ImportCluster, WhatIsWrongIsOneLineAndNoFile) {
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
     EXPECT_THAT(ran.out, IsEmpty());
   }
-  EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("cut.txt", "binary"));
+  EXPECT_THAT(folder.names(),
+              testing::UnorderedElementsAre("cut.txt", "binary", "mixed.xml", "list.json", "number.json", "alone.txt"));
 }
 
 }  // namespace

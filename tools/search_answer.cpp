@@ -83,10 +83,12 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .ranked = all_found(space, ranking.top()),
                       .front = all_found(space, ranking.front()),
                       .smallest = {},
-                      .difference = trust::difference_of_pairs(options.evidence)};
+                      .difference = {}};
   if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
   search::parallel_for(options.threads, answer.ranked.size(),
                        [&](std::size_t, std::size_t rank) { predict(answer.ranked[rank], space.question(), options); });
+  if (!answer.ranked.empty())
+    answer.difference = trust::difference_at(app::place_of(answer.ranked.front().scenario), options.evidence);
   return answer;
 }
 

@@ -50,7 +50,10 @@ std::string search_json(const SearchAnswer& answer) {
   }
   json["difference"] = {{"half", answer.difference.half},
                         {"nine_in_ten", answer.difference.nine_in_ten},
-                        {"pairs", answer.difference.pairs}};
+                        {"comparisons", answer.difference.comparisons},
+                        {"runs", answer.difference.runs},
+                        {"jobs", answer.difference.jobs},
+                        {"where", answer.difference.where}};
   json["runner_up"] = answer.ranked.size() < 2 ? Json() : Json(why_runner_up_loses(answer));
   json["pareto"] = {{"axes", {name_of(answer.axes[0]), name_of(answer.axes[1])}}, {"points", Json::array()}};
   for (const FoundConfiguration& found : answer.front) json["pareto"]["points"].push_back(configuration_json(found));

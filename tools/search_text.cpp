@@ -127,7 +127,7 @@ std::string run_text(const report::Metrics& best) {
 // How far the order of the list can be trusted.
 std::string order_text(const SearchAnswer& answer) {
   const trust::Difference& known = answer.difference;
-  if (answer.ranked.size() < 2 || known.pairs == 0) return "";
+  if (answer.ranked.size() < 2 || known.comparisons == 0) return "";
   const FoundConfiguration& best = answer.ranked.front();
   const auto is_near = [&](const FoundConfiguration& other) {  // the same job, no farther than half of all pairs
     return other.candidate.gpus == best.candidate.gpus &&
@@ -136,9 +136,12 @@ std::string order_text(const SearchAnswer& answer) {
   std::size_t near = 1;
   while (near < answer.ranked.size() && is_near(answer.ranked[near])) ++near;
   std::string text = fmt::format(
-      "Of two published runs of one job, the predicted ratio of their steps missed the measured one by less than {} in "
-      "half of all pairs and {} in nine of ten ({} pairs).",
-      report::percent(known.half), report::percent(known.nine_in_ten), report::whole(static_cast<double>(known.pairs)));
+      "Of two published runs of one job {}, the predicted ratio of their steps missed the measured one by less than {} "
+      "in half of all pairs and {} in nine of ten ({} runs of {} job{}, worth {:.0f} independent comparisons; what "
+      "their "
+      "runtime was fitted on counts too).",
+      known.where, report::percent(known.half), report::percent(known.nine_in_ten), known.runs, known.jobs,
+      known.jobs == 1 ? "" : "s", known.comparisons);
   if (near > 1)
     text += fmt::format(" Rank{} {} {} nearer than {} to the best: measure before you choose.", near > 2 ? "s" : "",
                         near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",

@@ -21,7 +21,6 @@ std::string way(const GroupShape& shape, const NodeLinks& links) {
 
 std::string communication(const ReportData& data) {
   if (data.communication.empty()) return paragraph("One GPU holds all of the model: nothing is exchanged.");
-  const NodeLinks& links = data.base.scenario.cluster_of(data.base.observations.busiest_stage).links;
   Table table({{"group", false},
                {"what", false},
                {"ranks"},
@@ -42,8 +41,9 @@ std::string communication(const ReportData& data) {
   for (const observe::GroupTraffic& each : data.communication) {
     const auto [operations, bytes, time] = amounts(each);
     table.add({Table::text(each.group), Table::text(each.what),
-               Table::number(each.shape.ranks, report::whole(each.shape.ranks)), Table::text(way(each.shape, links)),
-               operations, bytes, time, Table::number(each.hidden().value(), report::time_text(each.hidden())),
+               Table::number(each.shape.ranks, report::whole(each.shape.ranks)),
+               Table::text(way(each.shape, each.links)), operations, bytes, time,
+               Table::number(each.hidden().value(), report::time_text(each.hidden())),
                Table::number(each.exposed.value(), report::time_text(each.exposed)),
                Table::number(each.exposed / step, report::percent(each.exposed / step))});
     if (each.parts.size() < 2) continue;

@@ -10,6 +10,7 @@
 
 #include "sim/io/scenario_rules.h"
 #include "sim/io/text.h"
+#include "sim/net/cables.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::io {
@@ -79,6 +80,21 @@ void warn_of_slow_placements(const Scenario& scenario, const Hardware& hardware,
   }
 }
 
+// Bridged pairs and meshes join some GPUs of a node and not others.
+void warn_of_missing_cables(const Scenario& scenario, const net::Cluster& cluster, std::vector<std::string>& warnings) {
+  const net::Degrees degrees = scenario.degrees();
+  const auto warn = [&](std::string_view name, net::RankRow row) {
+    if (!net::lacks_cables(cluster, degrees, row)) return;
+    warnings.push_back(
+        fmt::format("no ring of NVLink cables joins the GPUs of every {}-parallel group inside a node: "
+                    "its collectives go over PCIe",
+                    name));
+  };
+  warn("tensor", net::tensor_row(degrees));
+  warn("context", net::context_row(degrees));
+  warn("data", net::gradient_row(degrees));
+}
+
 }  // namespace
 
 /// The schedule's own rules, and a bound on what can be replayed.
@@ -136,6 +152,7 @@ void check_hardware(const Node& root, const Sound& sound, Scenario& scenario) {
                                               in_quotes(cluster.gpu.name)));
     if (sound.cluster && sound.profile) warn_of_another_rate(scenario, hardware, scenario.warnings);
     if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, hardware, scenario.warnings);
+    if (sound.cluster && sound.parallelism) warn_of_missing_cables(scenario, cluster, scenario.warnings);
     if (sound.profile && scenario.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
       root.complain("attention", fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
                                              "\"unfused\", found {}",

@@ -84,6 +84,9 @@ class ClusterWriter {
 
   void add_nvlink(Json& node) {
     const int used = links_used();
+    if (used == 0 && choices_.domain_gpus)
+      complain(
+          fmt::format("shows no NVLink, but --domain-gpus asks for an NVLink domain of {}", *choices_.domain_gpus));
     if (used == 0) return;
     if (!gpu_.nvlink) {
       complain(fmt::format("shows NVLink, but the file of {} tells no \"nvlink\": {{\"links\", \"gb_per_s_per_link\"}}",

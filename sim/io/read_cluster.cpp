@@ -72,9 +72,14 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
   if (domain % cluster.gpus_per_node != 0)
     nvlink->complain("domain_gpus",
                      fmt::format("expected a multiple of the node's {} GPUs, found {}", cluster.gpus_per_node, domain));
+  else if (domain != cluster.gpus_per_node && cluster.nvlink_fabric != "nvswitch")
+    nvlink->complain("domain_gpus",
+                     fmt::format("expected the node's {} GPUs: only an NVLink switch joins several nodes, found {}",
+                                 cluster.gpus_per_node, domain));
   cluster.links.gpus = static_cast<int>(domain);
-  if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && domain != 8)
-    nvlink->complain("fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", domain));
+  if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
+    nvlink->complain(
+        "fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", cluster.gpus_per_node));
 }
 
 constexpr int kDeepestPcie = 8;  // switches below switches
@@ -178,6 +183,11 @@ net::Gpu read_gpu(const Node& node) {
   if (const auto pcie = node.find_number("pcie_gb_per_s", kGigabytesPerSecond)) gpu.pcie = gigabytes_per_second(*pcie);
   gpu.source = node.find_text("source").value_or("");
   return gpu;
+}
+
+void check_fabric(const Node& fabric) {
+  net::Cluster any;
+  read_fabric(fabric, any);
 }
 
 net::Cluster read_cluster(const Node& node) {

@@ -9,6 +9,9 @@ namespace foretoken::io {
 /// A GPU by its datasheet.
 [[nodiscard]] net::Gpu read_gpu(const Node& node);
 
+/// Checks a network above the nodes, as a cluster's "fabric" has it.
+void check_fabric(const Node& fabric);
+
 /// A cluster with its GPU, which may be a name, a path or an object.
 [[nodiscard]] net::Cluster read_cluster(const Node& node);
 

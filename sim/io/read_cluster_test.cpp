@@ -97,6 +97,10 @@ TEST(ReadCluster, WrongClusters) {
       {"zero GPUs", R"({"node": {"gpus": 0}})", "/node/gpus: expected a whole number from 1 to 65536, found 0"},
       {"domain is no multiple", R"({"node": {"nvlink": {"domain_gpus": 12}}})",
        "/node/nvlink/domain_gpus: expected a multiple of the node's 8 GPUs, found 12"},
+      {"bridges between nodes", R"({"node": {"nvlink": {"fabric": "bridge", "domain_gpus": 16}}})",
+       "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
+      {"a cube mesh of two nodes", R"({"node": {"nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 16}}})",
+       "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
       {"fabric of NVLink", R"({"node": {"nvlink": {"fabric": "nvswich"}}})",
        "/node/nvlink/fabric: expected \"nvswitch\", \"hybrid-cube-mesh\", \"bridge\" or \"mesh\", found "
        "\"nvswich\"; did you mean \"nvswitch\"?"},

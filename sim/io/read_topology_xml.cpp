@@ -212,7 +212,11 @@ class DumpReader {
     for (const FoundNic& found : nics_) machine_.nics.push_back(found.nic);
     for (const FoundGpu& gpu : gpus_) {
       if (gpu.pcie) machine_.pcie = machine_.pcie ? std::min(*machine_.pcie, *gpu.pcie) : *gpu.pcie;
-      if (gpu.sm > 0) machine_.sm = gpu.sm;
+      if (gpu.sm <= 0) continue;
+      if (machine_.sm && *machine_.sm != gpu.sm)
+        return complain(
+            fmt::format("GPU {} is sm {}, others are sm {}; expected GPUs of one kind", gpu.dev, gpu.sm, *machine_.sm));
+      machine_.sm = gpu.sm;
     }
   }
 

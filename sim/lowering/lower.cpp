@@ -9,6 +9,7 @@
 #include "sim/lowering/lower_data_parallel.h"
 #include "sim/lowering/lower_sharded.h"
 #include "sim/lowering/parts.h"
+#include "sim/net/cables.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::lowering {
@@ -61,8 +62,7 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
 }
 
 des::Duration hop_time(const Message& message, const Scenario& scenario) {
-  return duration_of(message.fixed +
-                     cost::point_to_point_time(message.shape, scenario.cluster.links, scenario.profile));
+  return duration_of(message.fixed + cost::point_to_point_time(message.shape, message.links, scenario.profile));
 }
 
 // Between nodes of two kinds a message is as slow as the slower side's NICs make it; the receiver gathers its pieces.
@@ -73,7 +73,8 @@ des::Duration hop_between(const Scenario& sender, const Scenario& receiver) {
         .fixed = message_fixed(receiver),
         .shape = {.payload = boundary_of(*side).sent,
                   .crosses_nodes = true,
-                  .senders_per_node = net::pipeline_senders_per_node(side->degrees(), side->cluster.links.gpus)}};
+                  .senders_per_node = net::pipeline_senders_per_node(side->degrees(), side->cluster.links.gpus)},
+        .links = side->cluster.links};
     slower = std::max(slower, hop_time(message, *side));
   }
   return slower;
@@ -112,7 +113,8 @@ Message message_from(const Scenario& scenario, int stage) {
   return {.fixed = message_fixed(scenario),
           .shape = {.payload = boundary_of(scenario).sent,
                     .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, stage),
-                    .senders_per_node = net::pipeline_senders_per_node(degrees, domain)}};
+                    .senders_per_node = net::pipeline_senders_per_node(degrees, domain)},
+          .links = net::message_links(scenario.cluster, degrees, net::pipeline_row(degrees))};
 }
 
 // Without a pipeline nothing separates the passes.

@@ -33,6 +33,7 @@ struct LoweredStep {
 struct Message {
   Seconds fixed;  ///< host overhead of the runtime, and gathering the pieces at the receiver
   PointToPointShape shape;
+  NodeLinks links;  ///< that the stages of a node have between them
 };
 
 /// The message from stage `stage` to the next one (wrapping around); the way back is the same.

@@ -16,6 +16,7 @@
 #include "sim/lowering/parameters.h"
 #include "sim/lowering/parts.h"
 #include "sim/lowering/replicas.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -42,12 +43,14 @@ class StepEnd {
 
   // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there.
   template <class Group>
-  [[nodiscard]] Duration all_reduce(double bytes, std::span<const Scenario* const> parts, const Group& group) const {
+  [[nodiscard]] Duration all_reduce(double bytes, std::span<const Scenario* const> parts, net::RankRow row,
+                                    const Group& group) const {
     Duration slowest;
-    for (const Scenario* part : parts)
-      slowest =
-          std::max(slowest, duration_of(cost::collective_time({CollectiveKind::kAllReduce, Bytes(bytes), group(*part)},
-                                                              part->cluster.links, part->profile)));
+    for (const Scenario* part : parts) {
+      const NodeLinks links = net::collective_links(part->cluster, part->degrees(), row);
+      const CollectiveShape shape{CollectiveKind::kAllReduce, Bytes(bytes), group(*part)};
+      slowest = std::max(slowest, duration_of(cost::collective_time(shape, links, part->profile)));
+    }
     return slowest;
   }
   // A task on the data-parallel stream of a stage.
@@ -158,8 +161,9 @@ void StepEnd::tie_embedding() {
   const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
   const std::vector<const Scenario*> ends{&parts_.of(0), &parts_.of(last)};
   const bool mixed = ends.front() != ends.back();
-  const TaskId task = workload_.graph.add_rendezvous(
-      members, all_reduce(bytes, ends, [&](const Scenario& part) { return tied_pair(part, mixed); }));
+  const TaskId task =
+      workload_.graph.add_rendezvous(members, all_reduce(bytes, ends, net::tied_row(scenario_.degrees()),
+                                                         [&](const Scenario& part) { return tied_pair(part, mixed); }));
   workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie});
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
@@ -180,7 +184,8 @@ void StepEnd::norm_and_optimizer() {
   };
   std::vector<des::StreamId> members;
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
-  const TaskId norm = workload_.graph.add_rendezvous(members, all_reduce(4, parts, world_seen_by));
+  const TaskId norm =
+      workload_.graph.add_rendezvous(members, all_reduce(4, parts, net::world_row(scenario_.degrees()), world_seen_by));
   workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);

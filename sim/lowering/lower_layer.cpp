@@ -6,6 +6,7 @@
 
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::lowering {
 namespace {
@@ -18,16 +19,20 @@ template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Seconds context_collective_time(const Scenario& scenario, CollectiveKind kind, Bytes payload) {
-  const GroupShape group = net::context_group(scenario.degrees(), scenario.cluster.links.gpus);
-  return cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
+  const net::Degrees degrees = scenario.degrees();
+  const GroupShape group = net::context_group(degrees, scenario.cluster.links.gpus);
+  const NodeLinks links = net::collective_links(scenario.cluster, degrees, net::context_row(degrees));
+  return cost::collective_time({kind, payload, group}, links, scenario.profile);
 }
 
 Seconds ring_message_time(const Scenario& scenario, Bytes payload) {
-  const GroupShape group = net::context_group(scenario.degrees(), scenario.cluster.links.gpus);
+  const net::Degrees degrees = scenario.degrees();
+  const GroupShape group = net::context_group(degrees, scenario.cluster.links.gpus);
   const PointToPointShape message{.payload = payload,
                                   .crosses_nodes = group.nodes > 1,
                                   .senders_per_node = group.groups_per_node};  // one rank of a ring in a node sends out
-  return cost::point_to_point_time(message, scenario.cluster.links, scenario.profile);
+  const NodeLinks links = net::message_links(scenario.cluster, degrees, net::context_row(degrees));
+  return cost::point_to_point_time(message, links, scenario.profile);
 }
 
 /// A product in one go, or piece by piece beside its collective.
@@ -130,10 +135,11 @@ HostTimes host_times(const Scenario& scenario, model::LayerContext context) {
 }  // namespace
 
 Seconds tensor_collective_time(const Scenario& scenario, CollectiveKind kind, Bytes payload) {
-  const GroupShape group = net::tensor_group(scenario.degrees(), scenario.cluster.links.gpus);
+  const net::Degrees degrees = scenario.degrees();
+  const GroupShape group = net::tensor_group(degrees, scenario.cluster.links.gpus);
+  const NodeLinks links = net::collective_links(scenario.cluster, degrees, net::tensor_row(degrees));
   return scenario.runtime.tensor_comm_overhead +
-         scenario.runtime.tensor_comm_factor *
-             cost::collective_time({kind, payload, group}, scenario.cluster.links, scenario.profile);
+         scenario.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, scenario.profile);
 }
 
 des::Duration duration_of(Seconds time) {

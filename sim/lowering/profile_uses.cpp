@@ -2,20 +2,24 @@
 #include "sim/lowering/profile_uses.h"
 
 #include "sim/lowering/parts.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::lowering {
 
 cost::Uses uses_of(const Scenario& scenario) {
   const NodeLinks& links = scenario.cluster.links;
-  const bool several = scenario.gpus > 1, nvlink = links.nvlink_per_gpu.value() > 0;
   const net::Degrees degrees = scenario.degrees();
+  const bool several = scenario.gpus > 1, nvlink = links.nvlink_per_gpu.value() > 0;
+  const auto lacks_cables = [&](net::RankRow row) { return net::lacks_cables(scenario.cluster, degrees, row); };
+  const bool pcie = !nvlink || lacks_cables(net::tensor_row(degrees)) || lacks_cables(net::context_row(degrees)) ||
+                    lacks_cables(net::gradient_row(degrees)) || lacks_cables(net::world_row(degrees));
   const bool several_stages = degrees.pipeline > 1;
   const int stage_ranks = degrees.tensor * degrees.context * degrees.data;  // side by side in the order of ranks
   cost::Uses uses{.precisions = {scenario.precision},
                   .fused_attention = scenario.attention == model::AttentionKind::kFlash,
                   .head_dim = static_cast<int>(scenario.model.head_dim),
                   .nvlink = several && nvlink,
-                  .pcie = several && !nvlink,
+                  .pcie = several && pcie,
                   .network = scenario.gpus > links.gpus,
                   .messages_inside = several_stages && stage_ranks < links.gpus,
                   .messages_across = several_stages && scenario.gpus > links.gpus};

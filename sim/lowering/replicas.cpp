@@ -6,6 +6,7 @@
 #include "sim/cost/costs.h"
 #include "sim/cost/smooth_law.h"
 #include "sim/lowering/lower_layer.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::lowering {
 
@@ -17,7 +18,9 @@ des::Duration replica_collective(const Scenario& scenario, CollectiveKind kind, 
   const GroupShape group = replica_group(scenario);
   const CollectiveShape shape{kind, Bytes(bytes), group};
   const Runtime& runtime = scenario.runtime;
-  Seconds time = cost::collective_time(shape, scenario.cluster.links, scenario.profile);
+  const NodeLinks links =
+      net::collective_links(scenario.cluster, scenario.degrees(), net::gradient_row(scenario.degrees()));
+  Seconds time = cost::collective_time(shape, links, scenario.profile);
   if (group.nodes == 1) return duration_of(time);
   if (runtime.data_comm_nics && group.ranks_per_node > 1) {
     const BytesPerSecond used = *runtime.data_comm_nics * scenario.cluster.links.nic;

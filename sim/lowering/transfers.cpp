@@ -1,4 +1,4 @@
-// Messages and collectives as flows.
+// Messages and collectives as flows. Costs are taken with full bisection: what the fabric lacks, its own links show.
 #include "sim/lowering/transfers.h"
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 #include "sim/cost/network_share.h"
 #include "sim/lowering/lower.h"
 #include "sim/lowering/lower_data_parallel.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::lowering {
 
 Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
     : scenario_(scenario),
-      links_(scenario.cluster.links.with_full_bisection()),
       wires_(scenario.cluster, std::max(scenario.gpus, scenario.imperfections.cluster_gpus), scenario.imperfections, {},
              graph),
       ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {}
@@ -24,9 +24,9 @@ int Transfers::gpu_of(int stage, int rank) const {
 }
 
 // A group that its placement tears from one node sends over the network what it would have sent inside.
-Alone Transfers::alone(const GroupShape& group) const {
-  if (group.nodes > 1) return {cost::network_share(links_, group.ranks_per_node, group.groups_per_node), true};
-  return {links_.nvlink_per_gpu.value() > 0 ? links_.nvlink_per_gpu : links_.pcie_per_gpu, false};
+Alone Transfers::alone(const GroupShape& group, const NodeLinks& links) {
+  if (group.nodes > 1) return {cost::network_share(links, group.ranks_per_node, group.groups_per_node), true};
+  return {links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu, false};
 }
 
 std::span<const Transfer> Transfers::transfers_of(const Meaning& meaning, des::Duration duration,
@@ -92,8 +92,11 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, context};
   const auto found = kept_.find(key);
   if (found != kept_.end()) return found->second.legs;
-  const GroupShape shape = context ? net::context_group(scenario_.degrees(), links_.gpus)
-                                   : net::tensor_group(scenario_.degrees(), links_.gpus);
+  const net::Degrees degrees = scenario_.degrees();
+  const NodeLinks links =
+      net::collective_links(scenario_.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees))
+          .with_full_bisection();
+  const GroupShape shape = context ? net::context_group(degrees, links.gpus) : net::tensor_group(degrees, links.gpus);
   // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
   // round for context groups.
   const int tensor = scenario_.parallelism.tensor, block = tensor * scenario_.parallelism.context;
@@ -104,7 +107,7 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : wires_.pipelined_ring(gpus, des::to_seconds(moving), alone(shape)))
+    for (Leg& leg : wires_.pipelined_ring(gpus, des::to_seconds(moving), alone(shape, links)))
       kept.legs.push_back(std::move(leg));
   }
   return kept_.emplace(key, std::move(kept)).first->second.legs;
@@ -117,31 +120,36 @@ Transfers::Kept Transfers::message(const Meaning& meaning, int rank) {
   const int from = gpu_of(meaning.stage, rank), to = gpu_of(to_stage, rank);
   Message message = message_from(scenario_, forward ? meaning.stage : to_stage);
   message.shape.crosses_nodes = wires_.node_of(from) != wires_.node_of(to);
+  const NodeLinks links = message.links.with_full_bisection();
   PointToPointShape nothing = message.shape;
   nothing.payload = Bytes(0);
-  const Seconds latency = cost::point_to_point_time(nothing, links_, scenario_.profile);
-  const Seconds transfer = cost::point_to_point_time(message.shape, links_, scenario_.profile) - latency;
-  const BytesPerSecond share = cost::network_share(links_, 1, message.shape.senders_per_node);
+  const Seconds latency = cost::point_to_point_time(nothing, links, scenario_.profile);
+  const Seconds transfer = cost::point_to_point_time(message.shape, links, scenario_.profile) - latency;
+  const BytesPerSecond share = cost::network_share(links, 1, message.shape.senders_per_node);
   return {duration_of(message.fixed + latency), wires_.message(from, to, transfer, share)};
 }
 
 Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration duration, std::span<const int> members) {
   const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie;
-  const GroupShape group = tie ? tied_pair(scenario_) : net::gradient_group(scenario_.degrees(), links_.gpus);
+  const net::Degrees degrees = scenario_.degrees();
+  const NodeLinks links =
+      net::collective_links(scenario_.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees))
+          .with_full_bisection();
+  const GroupShape group = tie ? tied_pair(scenario_) : net::gradient_group(degrees, links.gpus);
   const CollectiveKind kind = meaning.kind == TaskMeaning::kParamGather     ? CollectiveKind::kAllGather
                               : !tie && scenario_.optimizer.zero_stage >= 1 ? CollectiveKind::kReduceScatter
                                                                             : CollectiveKind::kAllReduce;
   const double factor = !tie && group.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0;
   const Seconds whole = des::to_seconds(duration);
   const Seconds latency =
-      std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links_, scenario_.profile));
+      std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links, scenario_.profile));
   std::vector<int> gpus;
   for (const int member : members) {
     gpus.push_back(gpu_of(meaning.stage, member));
     if (tie) gpus.push_back(gpu_of(scenario_.parallelism.pipeline - 1, member));
   }
   std::sort(gpus.begin(), gpus.end());
-  return {duration_of(latency), wires_.ring(gpus, whole - latency, alone(group))};
+  return {duration_of(latency), wires_.ring(gpus, whole - latency, alone(group, links))};
 }
 
 }  // namespace foretoken::lowering

@@ -47,11 +47,10 @@ class Transfers {
                                                   std::span<const int> members);
   [[nodiscard]] Kept message(const Meaning& meaning, int rank);
   [[nodiscard]] Kept collective(const Meaning& meaning, des::Duration duration, std::span<const int> members);
-  [[nodiscard]] Alone alone(const GroupShape& group) const;
+  [[nodiscard]] static Alone alone(const GroupShape& group, const NodeLinks& links);
   [[nodiscard]] int gpu_of(int stage, int rank) const;
 
   const Scenario& scenario_;
-  NodeLinks links_;  ///< with full bisection: what the fabric lacks, its own links show
   Wires wires_;
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;

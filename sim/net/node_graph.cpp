@@ -1,25 +1,13 @@
 // One node as a graph: its GPUs, NVLink, PCIe switches and NICs.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <vector>
 
-#include "sim/base/check.h"
+#include "sim/net/cables.h"
 #include "sim/net/fabric.h"
 
 namespace foretoken::net {
 namespace {
-
-// NVLink 2 cables between the GPUs of a DGX-1 with V100 (`nvidia-smi topo -m`: NV1 and NV2); six a GPU.
-constexpr std::array<std::array<int, 8>, 8> kCubeMesh = {{{0, 1, 1, 2, 2, 0, 0, 0},
-                                                          {1, 0, 2, 1, 0, 2, 0, 0},
-                                                          {1, 2, 0, 2, 0, 0, 1, 0},
-                                                          {2, 1, 2, 0, 0, 0, 0, 1},
-                                                          {2, 0, 0, 0, 0, 1, 1, 2},
-                                                          {0, 2, 0, 0, 1, 0, 2, 1},
-                                                          {0, 0, 1, 0, 1, 2, 0, 2},
-                                                          {0, 0, 0, 1, 2, 1, 2, 0}}};
-constexpr int kCablesOfAGpu = 6;
 
 class NodeBuilder {
  public:
@@ -51,33 +39,20 @@ class NodeBuilder {
 };
 
 void NodeBuilder::add_nvlink() {
-  const BytesPerSecond rate = cluster_.links.nvlink_per_gpu;
-  if (!cluster_.wiring.cables.empty()) {
-    add_cables();
-  } else if (cluster_.nvlink_fabric == "nvswitch") {
-    const DeviceId crossbar = add(DeviceKind::kNvSwitch, 0);
-    for (int i = 0; i < node_.gpus; ++i) connect(node_.gpu(i), crossbar, LinkKind::kNvlink, rate);
-  } else if (cluster_.nvlink_fabric == "hybrid-cube-mesh") {
-    expects(node_.gpus == 8, "a hybrid cube mesh has eight GPUs");
-    for (std::size_t i = 0; i < kCubeMesh.size(); ++i)
-      for (std::size_t j = i + 1; j < kCubeMesh.size(); ++j)
-        connect(i, j, LinkKind::kNvlink, kCubeMesh[i][j] / static_cast<double>(kCablesOfAGpu) * rate);
-  } else if (cluster_.nvlink_fabric == "bridge") {
-    for (int i = 0; i + 1 < node_.gpus; i += 2) connect(node_.gpu(i), node_.gpu(i + 1), LinkKind::kNvlink, rate);
-  }
+  if (cluster_.nvlink_fabric != "nvswitch") return add_cables();
+  const DeviceId crossbar = add(DeviceKind::kNvSwitch, 0);
+  for (int i = 0; i < node_.gpus; ++i)
+    connect(node_.gpu(i), crossbar, LinkKind::kNvlink, cluster_.links.nvlink_per_gpu);
 }
 
 // The GPU with the most cables has the whole rate.
 void NodeBuilder::add_cables() {
-  std::map<int, int> cables;
-  for (const auto& [a, b, count] : cluster_.wiring.cables) {
-    cables[a] += count;
-    cables[b] += count;
-  }
-  const int most =
-      std::max_element(cables.begin(), cables.end(), [](auto x, auto y) { return x.second < y.second; })->second;
+  const std::vector<NvlinkCables> all = cables_of(cluster_);
+  std::map<int, int> of_gpu;
+  int most = 0;
+  for (const auto& [a, b, count] : all) most = std::max({most, of_gpu[a] += count, of_gpu[b] += count});
   for (int first = 0; first < node_.gpus; first += cluster_.gpus_per_node)
-    for (const auto& [a, b, count] : cluster_.wiring.cables)
+    for (const auto& [a, b, count] : all)
       connect(node_.gpu(first + a), node_.gpu(first + b), LinkKind::kNvlink,
               count / static_cast<double>(most) * cluster_.links.nvlink_per_gpu);
 }

@@ -5,6 +5,7 @@
 #include "sim/lowering/parameters.h"
 #include "sim/lowering/parts.h"
 #include "sim/lowering/replicas.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::observe {
 namespace {
@@ -101,21 +102,24 @@ std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, cons
   const int stage = seen.busiest_stage;
   const lowering::Parts parts(scenario);
   const net::Degrees degrees = parts.of(stage).degrees();  // on the stage's own nodes
-  const int domain = parts.of(stage).cluster.links.gpus, pipeline = scenario.parallelism.pipeline;
+  const net::Cluster& cluster = parts.of(stage).cluster;
+  const int domain = cluster.links.gpus, pipeline = scenario.parallelism.pipeline;
   const StageSplit& split = seen.busiest;
+  const auto collective_links = [&](net::RankRow row) { return net::collective_links(cluster, degrees, row); };
   std::vector<GroupTraffic> all;
-  const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape,
+  const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape, const NodeLinks& links,
                          des::Duration exposed) {
-    return GroupTraffic{{.what = what}, group, shape, des::to_seconds(exposed), {}};
+    return GroupTraffic{{.what = what}, group, shape, links, des::to_seconds(exposed), {}};
   };
   if (degrees.tensor > 1) {
     all.push_back(start("tensor-parallel", "activations and their gradients inside layers",
-                        net::tensor_group(degrees, domain), split.tensor_comm));
+                        net::tensor_group(degrees, domain), collective_links(net::tensor_row(degrees)),
+                        split.tensor_comm));
     add_passes(all.back(), OpStream::kTensorComm, stage, step);
   }
   if (degrees.context > 1) {
     all.push_back(start("context-parallel", "keys, values and their gradients", net::context_group(degrees, domain),
-                        split.context_comm));
+                        collective_links(net::context_row(degrees)), split.context_comm));
     add_passes(all.back(), OpStream::kContextComm, stage, step);
   }
   if (pipeline > 1) {
@@ -127,12 +131,13 @@ std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, cons
                          .nodes = crosses ? pipeline : 1,
                          .ranks_per_node = crosses ? 1 : pipeline,
                          .groups_per_node = net::pipeline_senders_per_node(degrees, domain)},
-                        split.pipeline_comm));
+                        net::message_links(cluster, degrees, net::pipeline_row(degrees)), split.pipeline_comm));
     add_messages(all.back(), stage, step, run);
   }
   if (degrees.data * degrees.context > 1) {
     all.push_back(start("data-parallel", scenario.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
-                        net::gradient_group(degrees, domain), split.data_comm));
+                        net::gradient_group(degrees, domain), collective_links(net::gradient_row(degrees)),
+                        split.data_comm));
     add_replicas(all.back(), stage, scenario, step, run);
   }
   return all;

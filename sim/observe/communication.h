@@ -23,6 +23,7 @@ struct Traffic {
 struct GroupTraffic : Traffic {  ///< all of its operations
   std::string_view group;        ///< "tensor-parallel"
   GroupShape shape;
+  NodeLinks links;             ///< as it finds them in a node
   Seconds exposed;             ///< the part of the step in which the stage does nothing else
   std::vector<Traffic> parts;  ///< what the sum is made of, where it is of several kinds
   /// The rest; less than the clock's picosecond is rounding of the sum.

@@ -1,12 +1,18 @@
-// Cases by place, and every two of a place.
+// Cases by job, and every two of a job.
 #include "sim/trust/difference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "sim/trust/local_error.h"
 
 namespace foretoken::trust {
 namespace {
@@ -22,21 +28,53 @@ double quantile(const Pairs& pairs, double part) {
   return 0;
 }
 
+// "A100"
+std::string shown_kind(const Place& place) {
+  std::string kind(place.gpu_kind());
+  for (char& letter : kind) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return kind;
+}
+
+using Takes = std::function<bool(const Place&)>;
+
+Difference difference_among(const Evidence& evidence, const Takes& takes, std::string where) {
+  std::map<std::tuple<std::string, std::string, int, double, double>, std::vector<const Case*>> jobs;
+  for (const Case& one : evidence.cases)
+    if (takes(one.place))
+      jobs[{one.place.gpu, one.place.runtime, one.place.bits, one.place.gpus, one.place.parameters}].push_back(&one);
+  Difference found{.where = std::move(where)};
+  Pairs pairs;
+  for (const auto& [job, cases] : jobs) {
+    if (cases.size() < 2) continue;
+    ++found.jobs;
+    found.runs += static_cast<int>(cases.size());
+    for (std::size_t a = 0; a < cases.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        const double weight = std::min(cases[a]->weight, cases[b]->weight) / static_cast<double>(cases.size());
+        pairs.emplace_back(std::abs(cases[a]->log_ratio - cases[b]->log_ratio), weight);
+        found.comparisons += 2 * weight;  // n (n - 1) / 2 pairs of weight 1 / n
+      }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  found.half = std::expm1(quantile(pairs, 0.5));
+  found.nine_in_ten = std::expm1(quantile(pairs, 0.9));
+  return found;
+}
+
 }  // namespace
 
-Difference difference_of_pairs(const Evidence& evidence) {
-  std::map<std::tuple<std::string, std::string, int, double, double>, std::vector<const Case*>> places;
-  for (const Case& one : evidence.cases)
-    places[{one.place.gpu, one.place.runtime, one.place.bits, one.place.gpus, one.place.parameters}].push_back(&one);
-  Pairs pairs;
-  for (const auto& [where, cases] : places)
-    for (std::size_t a = 0; a < cases.size(); ++a)
-      for (std::size_t b = 0; b < a; ++b)
-        pairs.emplace_back(std::abs(cases[a]->log_ratio - cases[b]->log_ratio),
-                           cases[a]->weight / static_cast<double>(cases.size()));
-  std::sort(pairs.begin(), pairs.end());
-  return {
-      .half = std::expm1(quantile(pairs, 0.5)), .nine_in_ten = std::expm1(quantile(pairs, 0.9)), .pairs = pairs.size()};
+Difference difference_at(const Place& place, const Evidence& evidence) {
+  constexpr double kFewest = 5 - 1e-9;  // sums of fifths and thirds
+  const std::string kind = shown_kind(place), bits = place.bits == 16 ? "" : fmt::format(" in {} bits", place.bits);
+  const auto same = [&](const Place& other) { return distance(place, other).jumps == 0; };
+  const auto same_gpu = [&](const Place& other) { return place.gpu_kind() == other.gpu_kind(); };
+  Difference found = difference_among(evidence, same, fmt::format("on {} with this runtime{}", kind, bits));
+  if (found.comparisons < kFewest)
+    found = difference_among(evidence, same_gpu, fmt::format("on {}, too few being with this runtime{}", kind, bits));
+  if (found.comparisons < kFewest)
+    found = difference_among(
+        evidence, [](const Place&) { return true; }, fmt::format("on all GPUs, too few being on {}", kind));
+  return found;
 }
 
 }  // namespace foretoken::trust

@@ -1,38 +1,79 @@
-// Errors that both runs of a pair share fall out; every place counts by how many differences it has.
+// Errors that both runs of a pair share fall out; every job counts by how many differences it has; near runs go first.
 #include "sim/trust/difference.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace foretoken::trust {
 namespace {
 
+const Place kHere{.gpu = "a100-sxm4", .runtime = "r", .gpus = 8, .parameters = 1e9};
+
 Case at(double gpus, double ratio, double weight = 1) {
-  return {.place = {.gpu = "a100", .runtime = "r", .gpus = gpus, .parameters = 1e9},
-          .log_ratio = std::log(ratio),
-          .weight = weight};
+  Case one{.place = kHere, .log_ratio = std::log(ratio), .weight = weight};
+  one.place.gpus = gpus;
+  return one;
 }
 
+Evidence of(std::vector<Case> cases) { return {.cases = std::move(cases), .widths = {}}; }
+
 TEST(Difference, WhatBothMissAlikeFallsOut) {
-  const Difference d = difference_of_pairs({.cases = {at(8, 1.3), at(8, 1.3 * 1.02)}, .widths = {}});
-  EXPECT_EQ(d.pairs, 1U);
+  const Difference d = difference_at(kHere, of({at(8, 1.3), at(8, 1.3 * 1.02)}));
+  EXPECT_NEAR(d.comparisons, 1, 1e-12);
   EXPECT_NEAR(d.half, 0.02, 1e-12);
   EXPECT_NEAR(d.nine_in_ten, 0.02, 1e-12);
 }
 
 TEST(Difference, RunsOfOtherJobsAreNoPairs) {
-  EXPECT_EQ(difference_of_pairs({.cases = {at(8, 1.0), at(16, 1.5)}, .widths = {}}).pairs, 0U);
-  EXPECT_EQ(difference_of_pairs({.cases = {}, .widths = {}}).half, 0);
+  EXPECT_EQ(difference_at(kHere, of({at(8, 1.0), at(16, 1.5)})).comparisons, 0);
+  EXPECT_EQ(difference_at(kHere, of({})).half, 0);
 }
 
-TEST(Difference, ALargePlaceCountsByItsDifferencesNotByItsPairs) {
-  // Three cases at one place have three pairs of weight 1/3, two at another one of weight 1/2.
-  const std::vector<Case> cases = {at(8, 1), at(8, 1), at(8, 1), at(16, 1), at(16, 1.1)};
-  const Difference d = difference_of_pairs({.cases = cases, .widths = {}});
-  EXPECT_EQ(d.pairs, 4U);
+TEST(Difference, ALargeJobCountsByItsDifferencesNotByItsPairs) {
+  // Three cases of one job have three pairs of weight 1/3, two of another one of weight 1/2.
+  const Difference d = difference_at(kHere, of({at(8, 1), at(8, 1), at(8, 1), at(16, 1), at(16, 1.1)}));
+  EXPECT_NEAR(d.comparisons, 3, 1e-12);
+  EXPECT_EQ(d.runs, 5);
+  EXPECT_EQ(d.jobs, 2);
   EXPECT_NEAR(d.half, 0, 1e-12);  // two thirds of the weight
   EXPECT_NEAR(d.nine_in_ten, 0.1, 1e-12);
+}
+
+// Six runs of one job, which differ by `apart` from one another.
+std::vector<Case> sweep(const Place& place, double apart, double weight = 1) {
+  std::vector<Case> cases;
+  for (int i = 0; i < 6; ++i) cases.push_back({.place = place, .log_ratio = apart * i, .weight = weight});
+  return cases;
+}
+
+TEST(Difference, ASweepOnAnotherGpuOrRuntimeSaysNothingWhereNearerRunsAreEnough) {
+  Place other_gpu = kHere, other_runtime = kHere;
+  other_gpu.gpu = "h100-sxm5";
+  other_runtime.runtime = "s";
+  std::vector<Case> cases = sweep(kHere, 0.01);
+  for (const Place& place : {other_gpu, other_runtime})
+    for (const Case& one : sweep(place, 0.2)) cases.push_back(one);
+  const Difference here = difference_at(kHere, of(cases));
+  EXPECT_NEAR(here.comparisons, 5, 1e-9);
+  EXPECT_LE(here.nine_in_ten, std::expm1(0.05) + 1e-12);
+  EXPECT_EQ(here.where, "on A100 with this runtime");
+
+  Place new_runtime = kHere, new_gpu = kHere;
+  new_runtime.runtime = "t";
+  new_gpu.gpu = "b200-sxm";
+  const Difference kind = difference_at(new_runtime, of(cases)), all = difference_at(new_gpu, of(cases));
+  EXPECT_NEAR(kind.comparisons, 10, 1e-9);
+  EXPECT_EQ(kind.where, "on A100, too few being with this runtime");
+  EXPECT_NEAR(all.comparisons, 15, 1e-9);
+  EXPECT_EQ(all.where, "on all GPUs, too few being on B200");
+}
+
+TEST(Difference, ALargeSweepIsWorthWhatItsWeightSays) {
+  const Difference d = difference_at(kHere, of(sweep(kHere, 0.01, 0.5)));
+  EXPECT_NEAR(d.comparisons, 2.5, 1e-9);
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+// Which groups of a job have NVLink, and how much of it.
+#include "sim/net/cables.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken::net {
+namespace {
+
+Cluster node(const char* fabric, int gpus, std::vector<NvlinkCables> cables = {}) {
+  Cluster c;
+  c.gpus_per_node = gpus;
+  c.nvlink_fabric = fabric;
+  c.links = {.nvlink_per_gpu = gigabytes_per_second(300),
+             .pcie_per_gpu = gigabytes_per_second(31),
+             .nic = gigabytes_per_second(25),
+             .nics = 1,
+             .gpus = gpus,
+             .oversubscription = 1,
+             .hop_latency = Seconds(0)};
+  c.wiring.cables = std::move(cables);
+  return c;
+}
+
+double tensor_rate(const Cluster& c, Degrees d) {
+  return collective_links(c, d, tensor_row(d)).nvlink_per_gpu.value() / 1e9;
+}
+
+double gradient_rate(const Cluster& c, Degrees d) {
+  return collective_links(c, d, gradient_row(d)).nvlink_per_gpu.value() / 1e9;
+}
+
+TEST(Cables, BridgedPairsHaveNvlinkAndNoLargerGroupHas) {
+  const Cluster stated = node("bridge", 4, {{0, 1, 12}, {2, 3, 12}});
+  for (const Cluster& pairs : {stated, node("bridge", 4)}) {
+    EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 2, .data = 2}), 300);
+    EXPECT_DOUBLE_EQ(gradient_rate(pairs, {.tensor = 2, .data = 2}), 0) << "GPUs 0 and 2";
+    EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 4}), 0);
+    EXPECT_TRUE(lacks_cables(pairs, {.tensor = 4}, {1, 4}));
+    EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 4, .data = 8}), 0) << "on several nodes";
+  }
+  const Cluster crossed = node("bridge", 4, {{0, 2, 12}, {1, 3, 12}});
+  EXPECT_DOUBLE_EQ(tensor_rate(crossed, {.tensor = 2, .data = 2}), 0);
+  EXPECT_DOUBLE_EQ(gradient_rate(crossed, {.tensor = 2, .data = 2}), 300);
+}
+
+TEST(Cables, AMeshOfFourGivesAPairAThirdOfItsCables) {  // as in a Perlmutter node
+  const Cluster mesh = node("mesh", 4, {{0, 1, 4}, {0, 2, 4}, {0, 3, 4}, {1, 2, 4}, {1, 3, 4}, {2, 3, 4}});
+  EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 4}), 300);
+  EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 2, .data = 2}), 100);
+  const Degrees stages{.pipeline = 4};
+  EXPECT_DOUBLE_EQ(message_links(mesh, stages, pipeline_row(stages)).nvlink_per_gpu.value(), 100e9);
+}
+
+TEST(Cables, ACubeMeshHasRingsOfEightAndOfItsQuads) {
+  const Cluster cube = node("hybrid-cube-mesh", 8);
+  EXPECT_DOUBLE_EQ(tensor_rate(cube, {.tensor = 8}), 300);
+  EXPECT_DOUBLE_EQ(tensor_rate(cube, {.tensor = 4, .data = 2}), 200) << "four of six cables stay in a quad";
+  EXPECT_DOUBLE_EQ(gradient_rate(cube, {.tensor = 4, .data = 2}), 50) << "GPUs 2 and 6: one cable";
+}
+
+TEST(Cables, AChainIsNoRing) {
+  EXPECT_DOUBLE_EQ(tensor_rate(node("mesh", 4, {{0, 1, 4}, {1, 2, 4}, {2, 3, 4}}), {.tensor = 4}), 0);
+  EXPECT_DOUBLE_EQ(tensor_rate(node("mesh", 4, {{0, 1, 4}, {1, 2, 4}, {2, 3, 4}, {0, 3, 4}}), {.tensor = 4}), 300);
+}
+
+TEST(Cables, ManyGpusNeedHalfOfThePeers) {
+  std::vector<NvlinkCables> all, pairs;
+  for (int a = 0; a < 10; ++a)
+    for (int b = a + 1; b < 10; ++b) (b == a + 5 ? pairs : all).push_back({a, b, 1});
+  EXPECT_DOUBLE_EQ(tensor_rate(node("mesh", 10, all), {.tensor = 10}), 300);
+  EXPECT_DOUBLE_EQ(tensor_rate(node("mesh", 10, pairs), {.tensor = 10}), 0);
+}
+
+TEST(Cables, ASwitchJoinsEveryGroupAndLoneRanksNeedNone) {
+  EXPECT_DOUBLE_EQ(tensor_rate(node("nvswitch", 8), {.tensor = 8}), 300);
+  EXPECT_DOUBLE_EQ(gradient_rate(node("bridge", 4), {.tensor = 4, .data = 8}), 300) << "one rank a node";
+  EXPECT_FALSE(lacks_cables(node("none", 8), {.tensor = 3, .data = 3}, {1, 3}));
+}
+
+}  // namespace
+}  // namespace foretoken::net
