@@ -112,8 +112,8 @@ TEST(Report, APlanTakesNoOverrides) {
 TEST(Report, SchedulesMeetTheSameSlowHardware) {
   const TemporaryFolder folder;
   const std::string scenario =
-      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","gpus":2,"parallelism":{"pipeline":2},
-          "batch":{"micro":1,"global":4,"sequence_length":4096},"imperfections":{"slow_gpus":[{"gpu":0,"slowdown":2}]}})";
+      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","gpus":2,"parallelism":{"pipeline":2},)"
+      R"("batch":{"micro":1,"global":4,"sequence_length":4096},"imperfections":{"slow_gpus":[{"gpu":0,"slowdown":2}]}})";
   ASSERT_EQ(run_foretoken({"report", "-", "-o", folder.file("r.html")}, scenario).status, 0);
   const json step = json::parse(run_foretoken({"simulate", "-", "--json"}, scenario).out);
   const std::string page = contents(folder.file("r.html"));

@@ -34,8 +34,8 @@ TEST(WhatIf, EveryRowIsWhatSimulateSays) {
 
 TEST(WhatIf, AnotherClusterBringsItsOwnCosts) {
   const std::string scenario =
-      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","profile":"a100-sxm4-80gb","gpus":8,
-          "batch":{"micro":1,"global":16,"sequence_length":4096}})";
+      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","profile":"a100-sxm4-80gb","gpus":8,)"
+      R"("batch":{"micro":1,"global":16,"sequence_length":4096}})";
   const Ran ran = run_foretoken({"whatif", "-", "--vary", "cluster=dgx-h100-ndr", "--json"}, scenario);
   ASSERT_EQ(ran.status, 0) << ran.err;
   const Ran own =
