@@ -197,10 +197,11 @@ TEST(SearchCommand, AFullDiskAndAClosedPipeEndClearly) {
   const Ran screen = run_foretoken({"search", question}, "", "/dev/full");
   EXPECT_EQ(screen.status, 2);
   EXPECT_THAT(lines_of(screen.err).back(), testing::HasSubstr("No space left"));
-  const std::string piped =
-      std::string(FORETOKEN_BINARY) + " search " + question + " --json 2>&1 | head -c 1 > " + folder.file("head");
+  const std::string piped = std::string(FORETOKEN_BINARY) + " search " + question + " --json 2> " +
+                            folder.file("said") + " | head -c 1 > " + folder.file("head");
   EXPECT_EQ(std::system(piped.c_str()), 0);
   EXPECT_EQ(contents(folder.file("head")), "{");
+  EXPECT_THAT(lines_of(contents(folder.file("said"))), testing::Each(testing::HasSubstr(" %  ")));  // progress, if slow
 }
 
 TEST(SearchCommand, SaysWhatIsWrongAndWhenNothingFits) {
