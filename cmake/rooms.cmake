@@ -8,6 +8,19 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
                        $<$<BOOL:${FORETOKEN_WERROR}>:-Werror>)
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
+set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
+
+# A target that parses the headers which most files read, once for all tests and, with FORETOKEN_PRECOMPILE, for all
+# libraries: clang then builds twice as fast, gcc gains little. Without it a library's file that forgets one of these
+# headers does not compile.
+function(foretoken_precompiled NAME)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${NAME}.cpp CONTENT "")
+  add_library(${NAME} STATIC ${PROJECT_BINARY_DIR}/${NAME}.cpp)
+  target_link_libraries(${NAME} PRIVATE foretoken_flags fmt::fmt nlohmann_json::nlohmann_json ${ARGN})
+  target_precompile_headers(${NAME} PRIVATE <algorithm> <array> <filesystem> <functional> <map> <memory> <optional> <set>
+    <span> <string> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
+endfunction()
+
 function(foretoken_room NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
   set(TESTS ${SOURCES})
@@ -21,6 +34,9 @@ function(foretoken_room NAME)
   if(SOURCES)
     add_library(foretoken_${NAME} STATIC ${SOURCES})
     target_link_libraries(foretoken_${NAME} PRIVATE foretoken_flags ${ARGN})
+    if(FORETOKEN_PRECOMPILE)
+      target_precompile_headers(foretoken_${NAME} REUSE_FROM foretoken_library_headers)
+    endif()
     set(SELF foretoken_${NAME})
   else()
     add_library(foretoken_${NAME} INTERFACE)
@@ -30,7 +46,8 @@ function(foretoken_room NAME)
     add_executable(${NAME}_test ${TESTS})
     target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${NAME}_test PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_compile_options(${NAME}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are built more often than they run
+    target_compile_options(${NAME}_test PRIVATE ${FORETOKEN_TEST_OPTIONS})
+    target_precompile_headers(${NAME}_test REUSE_FROM foretoken_test_headers)
     set(LABEL "")
     if(FORETOKEN_SLOW_TESTS)  # set by a room whose tests the sanitizers would take minutes for
       set(LABEL PROPERTIES LABELS slow)

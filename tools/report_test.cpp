@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Report, IsWholeAndTheSameEveryTime) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FORETOKEN_SANITIZED
   GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
 #endif
   const TemporaryFolder folder;
@@ -28,7 +28,7 @@ TEST(Report, IsWholeAndTheSameEveryTime) {
 }
 
 TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FORETOKEN_SANITIZED
   GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
 #endif
   const TemporaryFolder folder;
@@ -39,7 +39,7 @@ TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
 }
 
 TEST(Report, DaysAndCostOfTheVerdictHaveIntervals) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FORETOKEN_SANITIZED
   GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
 #endif
   const TemporaryFolder folder;

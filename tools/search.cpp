@@ -49,7 +49,7 @@ class CatchInterrupt {
   CatchInterrupt() {
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = SA_RESETHAND;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_);
   }
   ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }

@@ -166,7 +166,7 @@ TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
   };
   ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);
   std::size_t kills = 0;
-  for (const std::uintmax_t part : {1, 40, 60, 80}) {
+  for (const std::uintmax_t part : {1u, 40u, 60u, 80u}) {
     kill_search(arguments(killed), killed, std::filesystem::file_size(whole) * part / 100);
     if (std::filesystem::file_size(killed) < std::filesystem::file_size(whole)) ++kills;
   }

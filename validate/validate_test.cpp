@@ -18,7 +18,7 @@ namespace {
 using testing::DoubleNear;
 using testing::HasSubstr;
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef FORETOKEN_SANITIZED
 constexpr std::size_t kStride = 20;  // sanitizers are slow; the release build runs every row
 #else
 constexpr std::size_t kStride = 1;

@@ -120,7 +120,8 @@ cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fi
   std::vector<GemmSample> steady;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
                [](const GemmSample& sample) { return like_training(sample.shape); });
-  auto [fitted, apart] = divided(steady);
+  std::vector<GemmSample> fitted, apart;
+  std::tie(fitted, apart) = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
   const Objective objective = [&](const Arguments& at) {
     return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);

@@ -18,7 +18,7 @@
 namespace foretoken::app {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef FORETOKEN_SANITIZED
 constexpr std::size_t kMostTasks = 20'000;  // sanitizers are slow; the release build runs every scenario
 #else
 constexpr std::size_t kMostTasks = SIZE_MAX;

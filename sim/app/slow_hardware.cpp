@@ -134,11 +134,14 @@ void add_drawn(const Simulation& run, std::vector<Part>& parts) {
   const Scenario& scenario = run.scenario;
   if (!scenario.stragglers.on) return;
   std::map<std::pair<bool, int>, des::Duration> waits;  // by whether it is a host, and its number
+  const auto stated = [&scenario](int gpu) {
+    const auto& slow = scenario.imperfections.slow_gpus;
+    return std::any_of(slow.begin(), slow.end(), [gpu](const auto& each) { return each.gpu == gpu; });
+  };
   for (const auto& [gpu, time] : run.waits.by_gpu) {
-    const auto& stated = scenario.imperfections.slow_gpus;
     if (host_slowness(scenario, gpu) > 1)
       waits[{true, scenario.host_of(gpu)}] += time;
-    else if (std::none_of(stated.begin(), stated.end(), [&](const auto& slow) { return slow.gpu == gpu; }))
+    else if (!stated(gpu))
       waits[{false, gpu}] = time;
   }
   std::vector<std::pair<std::pair<bool, int>, des::Duration>> drawn(waits.begin(), waits.end());

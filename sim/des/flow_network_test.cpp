@@ -28,7 +28,7 @@ std::vector<std::int64_t> arrivals(std::size_t links, const std::vector<Sent>& s
   return at;
 }
 using Ps = std::vector<std::int64_t>;
-const LinkId a{0}, b{1}, c{2};
+const LinkId a{0}, b{1};
 
 TEST(Flows, ArrivalsByHand) {
   struct Case {

@@ -73,9 +73,10 @@ TEST(NcclChoice, MatchesTheVectorsOfEveryVersion) {
     EXPECT_EQ(options.size(), c.at("table_lat_us_algbw_GBps").size());
     for (const auto& [name, expected] : c.at("table_lat_us_algbw_GBps").items()) {
       const auto slash = name.find('/');
+      const auto algorithm = algorithm_of(name.substr(0, slash));
+      const auto protocol = protocol_of(name.substr(slash + 1));
       const auto found = std::find_if(options.begin(), options.end(), [&](const cost::NcclOption& option) {
-        return option.algorithm == algorithm_of(name.substr(0, slash)) &&
-               option.protocol == protocol_of(name.substr(slash + 1));
+        return option.algorithm == algorithm && option.protocol == protocol;
       });
       ASSERT_NE(found, options.end()) << name;
       EXPECT_NEAR(found->latency_us / expected.at(0).get<double>(), 1, 1e-4) << name;

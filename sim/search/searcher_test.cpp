@@ -40,7 +40,7 @@ std::string random_question(std::mt19937& random) {
 }
 
 TEST(Searcher, PruningNeverChangesTheAnswer) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FORETOKEN_SANITIZED
   GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
 #endif
   std::mt19937 random(1234);
