@@ -1,6 +1,7 @@
 // The program from outside: exit statuses, complaints, files left behind, and identical answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
@@ -14,8 +15,10 @@ namespace foretoken::tools {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -88,6 +91,50 @@ TEST(Cli, WrongInputIsOneClearLineAndStatus2) {
     EXPECT_THAT(ran.err, HasSubstr(wrong.complaint));
     EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
   }
+}
+
+TEST(Cli, MoreGpusThanMemoryHoldsIsOneClearLineAndStatus2) {
+  const std::vector<std::string> arguments = {
+      "simulate", "llama-3-405b-1024-h100", "--unfolded", "--set", "gpus=1048576", "--set", "parallelism.data=4096",
+      "--set",    "batch.global=131072"};
+  const Ran ran = run_foretoken(arguments);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("/gpus: every one of 1048576 GPUs would take 25 GB of memory or more"),
+                             HasSubstr("try a folded run"), HasSubstr("--collectives analytic")));
+  EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need all addresses
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit small{.rlim_cur = 200'000'000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);  // the program inherits it
+  const Ran starved = run_foretoken({"simulate", "llama-3-405b-1024-h100", "--unfolded", "--set", "gpus=16384", "--set",
+                                     "parallelism.data=64", "--set", "batch.global=2048"});
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(starved.status, 2);
+  EXPECT_THAT(starved.err, HasSubstr("foretoken: out of memory; try fewer GPUs"));
+  EXPECT_EQ(lines_of(starved.err).size(), 1U) << starved.err;
+#endif
+}
+
+TEST(Cli, ARunSaysWhatItTakesForGrantedOfTheFabric) {
+  const auto said = [](const std::string& over, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"simulate", "gpt-1.7b-32-a100", "--set",
+                                          R"(cluster={"base":"selene","fabric":{"oversubscription":)" + over + "}}"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_foretoken(arguments).out;
+  };
+  const auto worst_case = HasSubstr("fabric oversubscribed 2:1: a worst case");
+  EXPECT_THAT(said("2", {}), worst_case);
+  EXPECT_THAT(said("2", {"--json"}), worst_case);
+  EXPECT_THAT(said("2", {"--unfolded", "--collectives", "analytic"}), worst_case);
+  EXPECT_THAT(said("1", {"--json"}), Not(HasSubstr("oversubscribed")));
+  EXPECT_THAT(said("2", {"--json", "--unfolded"}), Not(HasSubstr("oversubscribed")));
+  EXPECT_THAT(said("2", {"--set", "gpus=8", "--set", "parallelism.data=8"}), Not(HasSubstr("oversubscribed")))
+      << "nothing leaves the node";
+  const std::vector<std::string> dragonfly = {"--set", R"(cluster.fabric={"kind":"dragonfly"})"};
+  EXPECT_THAT(said("1", {dragonfly[0], dragonfly[1], "--json"}), HasSubstr("between two groups, a best case"));
+  EXPECT_THAT(said("1", {dragonfly[0], dragonfly[1], "--json", "--unfolded"}),
+              HasSubstr("dragonfly: minimal routes alone, a worst case"));
 }
 
 TEST(Cli, NothingIsLeftBehindWhenItGoesWrong) {

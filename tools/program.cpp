@@ -8,6 +8,7 @@
 #include <csignal>
 #include <exception>
 #include <memory>
+#include <new>
 
 #include "sim/base/error.h"
 #include "sim/io/text.h"
@@ -177,6 +178,11 @@ int run_program(int argc, const char* const* argv) {
     return 0;
   } catch (const ConfigError& error) {
     print_complaints(error);
+    return kWrongInput;
+  } catch (const std::bad_alloc&) {
+    print_error(
+        "foretoken: out of memory; try fewer GPUs or threads, a folded run (no --unfolded), --collectives analytic or "
+        "--fidelity stage");
     return kWrongInput;
   } catch (const std::exception& error) {
     print_error(fmt::format("foretoken: internal error: {}", error.what()));

@@ -1,6 +1,9 @@
 // One run, as a table of contents.
 #include "sim/app/simulate.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "sim/app/advice.h"
@@ -56,6 +59,45 @@ lowering::LoweredStep lower(const Scenario& scenario, const HowToRun& how) {
                                                         : lowering::lower(scenario, how.fidelity);
 }
 
+// The clusters of a job whose nodes a fabric joins.
+std::vector<const net::Cluster*> joined_clusters(const Scenario& scenario) {
+  std::vector<const net::Cluster*> all;
+  if (scenario.groups.empty() && scenario.gpus > scenario.cluster.links.gpus) all.push_back(&scenario.cluster);
+  for (const lowering::StageGroup& group : scenario.groups) all.push_back(&group.cluster);
+  return all;
+}
+
+// What this run takes for granted of the fabric.
+std::vector<std::string> assumptions_of_fabric(const Scenario& scenario, Traffic traffic) {
+  bool dragonfly = false;
+  double over = 1;
+  for (const net::Cluster* cluster : joined_clusters(scenario)) {
+    if (cluster->fabric_kind == "dragonfly")
+      dragonfly = true;
+    else
+      over = std::max(over, cluster->links.oversubscription);
+  }
+  std::vector<std::string> lines;
+  if (dragonfly)
+    lines.emplace_back(traffic == Traffic::kFlows
+                           ? "dragonfly: minimal routes alone, a worst case; ways around full links are not simulated"
+                           : "dragonfly: traffic never waits for the cables between two groups, a best case; with "
+                             "--unfolded it takes minimal routes");
+  if (over > 1 && traffic == Traffic::kAnalytic)
+    lines.push_back(fmt::format(
+        "fabric oversubscribed {:g}:1: a worst case, all traffic between nodes is taken to cross its thin part{}", over,
+        scenario.groups.empty() ? "; --unfolded slows down only what does" : ""));
+  return lines;
+}
+
+report::Metrics measure(const Scenario& scenario, const HowToRun& how, const lowering::LoweredStep& step,
+                        const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory) {
+  report::Metrics metrics = report::measure(scenario, step, seen, memory);
+  for (std::string& line : assumptions_of_fabric(scenario, *how.traffic))
+    metrics.assumptions.push_back(std::move(line));
+  return metrics;
+}
+
 }  // namespace
 
 HowToRun resolved(HowToRun how, const Scenario& scenario) {
@@ -105,7 +147,7 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
   result.observations = observe::observe_stages(result.step, result.run, seen.stretch);
   result.memory = observe::memory_timelines(result.scenario, result.step, result.run);
   // The numbers that people ask for.
-  result.metrics = report::measure(result.scenario, result.step, result.observations, result.memory);
+  result.metrics = measure(result.scenario, result.how, result.step, result.observations, result.memory);
   if (!result.metrics.memory.fits) result.metrics.memory.advice = advise(result);
   return result;
 }
@@ -114,8 +156,8 @@ report::Metrics predict(const Scenario& scenario) {
   const HowToRun how = resolved({}, scenario);
   const lowering::LoweredStep step = lower(scenario, how);
   const Seen seen = how.unfolded ? see(run_every_gpu(step, scenario, *how.traffic)) : Seen{run_folded(step), {}};
-  return report::measure(scenario, step, observe::observe_stages(step, seen.run, seen.stretch),
-                         observe::memory_timelines(scenario, step, seen.run));
+  return measure(scenario, how, step, observe::observe_stages(step, seen.run, seen.stretch),
+                 observe::memory_timelines(scenario, step, seen.run));
 }
 
 Seconds step_time(const Scenario& scenario, const HowToRun& how) {

@@ -215,7 +215,7 @@ Seconds collective_time(const CollectiveShape& shape, const NodeLinks& links, co
   const bool nvlink = links.nvlink_per_gpu.value() > 0;
   const InsideNodeLaw& inside = nvlink ? profile.nvlink : profile.pcie;
   const BytesPerSecond link = nvlink ? links.nvlink_per_gpu : links.pcie_per_gpu;
-  if (profile.nccl && nvlink && unseen_place(shape, inside, profile.network))
+  if (profile.nccl && profile.nccl->stands_in && nvlink && unseen_place(shape, inside, profile.network))
     return nccl_time(shape, links, *profile.nccl);
   if (group.nodes > 1) return across_nodes(shape, {links, inside, link, profile.network});
   expects(link.value() > 0, "a group inside a node has links");

@@ -6,10 +6,11 @@
 
 namespace foretoken::cost {
 
-/// NCCL on a kind of machine that nobody measured.
+/// NCCL on a kind of machine.
 struct NcclSystem {
   NcclArchitecture architecture = NcclArchitecture::kAmpere;
   NcclTuning tuning;
+  bool stands_in = true;  ///< its times do, for collectives that nobody measured; else it says no more than the way
 };
 
 /// The bytes that each GPU's links, and each node's NICs, have to pass in one direction, over what they reach.

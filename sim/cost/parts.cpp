@@ -23,8 +23,9 @@ Part part(const char* name, const Laws& laws, std::string_view measured_by) {
 template <class Curves>
 Part collectives(const char* name, const Curves& curves, const Profile& profile) {
   Part result{.name = name, .evidence = {}, .measured_by = "collectives"};
+  const bool stands_in = profile.nccl && profile.nccl->stands_in;
   for (const auto& curve : curves)
-    if (!profile.nccl || !unseen(curve.kind, curve.evidence.provenance)) result.evidence.push_back(curve.evidence);
+    if (!stands_in || !unseen(curve.kind, curve.evidence.provenance)) result.evidence.push_back(curve.evidence);
   return result;
 }
 

@@ -131,7 +131,8 @@ struct Profile {
   InsideNodeLaw pcie{};    ///< collectives among GPUs of one node without NVLink
   AcrossNodesLaw network{};
   PointToPointLaw point_to_point{};
-  /// Stands in for collectives of GPUs with NVLink that nobody measured (unseen.h); none: their curves as they are.
+  /// Chooses the algorithms that a job's flows follow, and may stand in for collectives that nobody measured
+  /// (unseen.h). For GPUs behind an NVLink switch, from Ampere on; none: rings, and the curves as they are.
   std::optional<NcclSystem> nccl{};
   std::optional<HostLaw> host{};
 };

@@ -62,19 +62,22 @@ bool lent_by_kin(const Node& node, const cost::Evidence& evidence, const std::st
   return lender && read_gpu(lender->root(node.findings())).architecture == architecture;
 }
 
+// What NCCL is there; none where nothing is known of what it reaches: without a switch, and on Volta's.
+std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster) {
+  const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
+  if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return {};
+  return cost::NcclSystem{*architecture, read_nccl_tuning(""), /*stands_in=*/false};
+}
+
 // On a system that nobody measured, NCCL's choice stands in for curves of other architectures and other collectives.
-void stand_in_for_unseen(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
+void stand_in_for_unseen(const Node& node, const std::string& architecture, cost::Profile& profile,
                          std::vector<std::string>& assumptions) {
-  const std::string& name = cluster.gpu.architecture;
-  const auto architecture = cost::nccl_architecture_named(name);
-  // Nothing is known of what NCCL reaches on Volta's switches.
-  if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return;
   std::vector<std::string> unseen;
   const auto look_at = [&](const auto& curves, std::string_view place) {
     bool some = false, all_reduce = false;
     for (const auto& curve : curves) {
       if (!cost::unseen(curve.kind, curve.evidence.provenance)) continue;
-      if (lent_by_kin(node, curve.evidence, name)) return false;
+      if (lent_by_kin(node, curve.evidence, architecture)) return false;
       some = true;
       all_reduce = all_reduce || curve.kind == CollectiveKind::kAllReduce;
     }
@@ -84,7 +87,7 @@ void stand_in_for_unseen(const Node& node, const net::Cluster& cluster, cost::Pr
   };
   if (!look_at(profile.nvlink.curves, "inside nodes") || !look_at(profile.network.curves, "across nodes")) return;
   if (unseen.empty()) return;
-  profile.nccl = cost::NcclSystem{*architecture, read_nccl_tuning("")};
+  profile.nccl->stands_in = true;
   std::string words = fmt::format("{}: no table of these GPUs shows them; NCCL {}'s choice over the cluster's links",
                                   fmt::join(unseen, "; "), profile.nccl->tuning.version);
   if (std::ranges::find(assumptions, words) == assumptions.end()) assumptions.push_back(std::move(words));
@@ -111,7 +114,9 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
 
 void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
                            std::vector<std::string>& assumptions) {
-  if (!read_measured(node, cluster, profile, assumptions)) stand_in_for_unseen(node, cluster, profile, assumptions);
+  profile.nccl = nccl_of(cluster);
+  if (read_measured(node, cluster, profile, assumptions) || !profile.nccl) return;
+  stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }
 
 // The profile of a GPU; a complaint at the scenario's profile, and nothing, when there is none.

@@ -187,16 +187,17 @@ TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
   };
   const std::string newest = read_nccl_tuning("").version;
   const Scenario plain = of(R"("dgx-b200-ndr")");
-  ASSERT_TRUE(plain.profile.nccl);
+  ASSERT_TRUE(plain.profile.nccl && plain.profile.nccl->stands_in);
   EXPECT_EQ(plain.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
   EXPECT_THAT(plain.assumptions,
               Contains("all-to-all, broadcast, reduce across nodes: no table of these GPUs shows them; "
                        "NCCL " +
                        newest + "'s choice over the cluster's links"));
   EXPECT_FALSE(of(R"("dgx-2-v100-32gb-edr")", "fp16").profile.nccl) << "no table says what NCCL reaches on Volta";
-  EXPECT_FALSE(of(R"("gb200-nvl72")").profile.nccl) << "B200's curves are of its architecture";
-  EXPECT_FALSE(of(R"("aws-p5")").profile.nccl) << "a system that was measured";
-  EXPECT_TRUE(of(R"({"base": "aws-p5", "measured_collectives": null})").profile.nccl);
+  const auto stands_in = [&](const char* cluster) { return of(cluster).profile.nccl.value().stands_in; };
+  EXPECT_FALSE(stands_in(R"("gb200-nvl72")")) << "B200's curves are of its architecture";
+  EXPECT_FALSE(stands_in(R"("aws-p5")")) << "a system that was measured";
+  EXPECT_TRUE(stands_in(R"({"base": "aws-p5", "measured_collectives": null})"));
   EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")", "fp16").profile.nccl) << "no NVLink switch";
 }
 

@@ -54,12 +54,25 @@ class StepEnd {
     return slowest;
   }
   // A task on the data-parallel stream of a stage.
-  TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, const std::vector<TaskId>& after) {
+  TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, Bytes payload,
+                        const std::vector<TaskId>& after) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    workload_.note(
-        task, {.stage = static_cast<std::uint16_t>(stage), .chunk = static_cast<std::uint16_t>(chunk), .kind = kind});
+    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage),
+                          .chunk = static_cast<std::uint16_t>(chunk),
+                          .kind = kind,
+                          .payload = payload});
     return task;
+  }
+  TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
+    const Scenario& part = parts_.of(stage);
+    return on_data_stream(stage, chunk, lowering::reduce_gradients(part, parameters), TaskMeaning::kGradReduce,
+                          reduced_bytes(part, parameters), after);
+  }
+  TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
+    const Scenario& part = parts_.of(stage);
+    return on_data_stream(stage, chunk, gather_parameters(part, parameters), TaskMeaning::kParamGather,
+                          gathered_bytes(part, parameters), after);
   }
   TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
@@ -70,9 +83,6 @@ class StepEnd {
     return workload_.stages[static_cast<std::size_t>(stage)];
   }
 
-  [[nodiscard]] Duration gather(int stage, double parameters) const {
-    return gather_parameters(parts_.of(stage), parameters);
-  }
   /// Parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
@@ -102,8 +112,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
     const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
     if (stage > 0 || chunk > 0) {
       const double parameters = local_chunk_parameters(scenario_, stage, chunk);
-      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(parts_.of(stage), parameters),
-                                       TaskMeaning::kGradReduce, {ready.back()}));
+      reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
       continue;
     }
     std::vector<double> parameters = block_parameters(scenario_, stage, chunk);
@@ -112,8 +121,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
     for (std::size_t b = 0; b < parameters.size(); ++b) {
       filled += parameters[b];
       if (filled < bucket() && b + 1 < parameters.size()) continue;
-      reduced.push_back(on_data_stream(stage, chunk, lowering::reduce_gradients(parts_.of(stage), filled),
-                                       TaskMeaning::kGradReduce, {ready[b]}));
+      reduced.push_back(reduce(stage, chunk, filled, {ready[b]}));
       filled = 0;
     }
   }
@@ -132,8 +140,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
       const double parameters = local_stage_parameters(scenario_, stage);
-      before_norm_.push_back({on_data_stream(stage, 0, lowering::reduce_gradients(parts_.of(stage), parameters),
-                                             TaskMeaning::kGradReduce, ends.finished[at])});
+      before_norm_.push_back({reduce(stage, 0, parameters, ends.finished[at])});
     }
   }
 }
@@ -147,10 +154,10 @@ void StepEnd::reduce_norm_gradients() {
       layers += scenario_.layers_in(stage, chunk);
     const double elements = layers * 2.0 * (scenario_.model.norm == model::Norm::kLayerNorm ? 2 : 1) *
                             static_cast<double>(scenario_.model.hidden);
-    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce,
-                                                Bytes(elements * gradient_element_bytes(scenario_)));
+    const Bytes payload(elements * gradient_element_bytes(scenario_));
+    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce, payload);
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, before)};
+    before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, payload, before)};
   }
 }
 
@@ -164,7 +171,7 @@ void StepEnd::tie_embedding() {
   const TaskId task =
       workload_.graph.add_rendezvous(members, all_reduce(bytes, ends, net::tied_row(scenario_.degrees()),
                                                          [&](const Scenario& part) { return tied_pair(part, mixed); }));
-  workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie});
+  workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie, .payload = Bytes(bytes)});
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
@@ -195,8 +202,7 @@ void StepEnd::norm_and_optimizer() {
     if (scenario_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(scenario_.runtime.step_overhead), TaskMeaning::kStepOverhead);
     if (has_data_parallel() && gathers_at_the_end())
-      on_data_stream(stage, 0, gather_parameters(parts_.of(stage), local_stage_parameters(scenario_, stage)),
-                     TaskMeaning::kParamGather, {optimizer});
+      gather(stage, 0, local_stage_parameters(scenario_, stage), {optimizer});
   }
 }
 
@@ -243,8 +249,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const Scenario& scenario
         blocks.emplace_back();
         filled += parameters[b];
         if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
-        blocks[from].push_back(
-            step.on_data_stream(stage, chunk, step.gather(stage, filled), TaskMeaning::kParamGather, {}));
+        blocks[from].push_back(step.gather(stage, chunk, filled, {}));
         from = b + 1;
         filled = 0;
       }

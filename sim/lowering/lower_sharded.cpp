@@ -107,9 +107,9 @@ class ShardedReplay {
     if (last_issue_) gates_[0].push_back(*last_issue_);
   }
 
-  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind) {
+  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind, Bytes payload = {}) {
     const TaskId task = workload_.graph.add_occupy(stream, duration);
-    workload_.note(task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind});
+    workload_.note(task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .payload = payload});
     return task;
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
@@ -117,7 +117,8 @@ class ShardedReplay {
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
     const Duration duration = gather_parameters(scenario_, one.parameters) + per_tensor(one.tensors);
-    const TaskId task = add(streams().data_comm, duration, TaskMeaning::kParamGather);
+    const TaskId task =
+        add(streams().data_comm, duration, TaskMeaning::kParamGather, gathered_bytes(scenario_, one.parameters));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -154,7 +155,8 @@ class ShardedReplay {
   void flush(std::size_t block) {
     if (filled_.parameters == 0) return;
     const Duration duration = reduce_gradients(scenario_, filled_.parameters) + per_tensor(filled_.tensors);
-    const TaskId task = add(streams().data_comm, duration, TaskMeaning::kGradReduce);
+    const TaskId task =
+        add(streams().data_comm, duration, TaskMeaning::kGradReduce, reduced_bytes(scenario_, filled_.parameters));
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;

@@ -1,5 +1,5 @@
 // NCCL's algorithms as flows. A channel is one flow over all its hops: it is a pipeline, and moves at the rate of its
-// slowest link. Channels whose routes are the same are one flow with the bytes of them all.
+// slowest link. Channels whose routes are the same are one flow with the bytes of them all (pipelines.h).
 #include "sim/lowering/nccl_flows.h"
 
 #include <algorithm>
@@ -62,83 +62,28 @@ NcclFlows NcclLowering::collective(CollectiveKind kind, Bytes payload, std::span
   const Bytes volume = ring_volume(kind, payload, ranks);
   const Seconds fill((nodes == 1 ? wire_.fitted.fill_inside : wire_.fitted.fill_between) * std::sqrt(volume.value()));
   if (kind == CollectiveKind::kAllToAll) return {message_latency(nodes > 1) + fill, all_to_all(payload, members)};
-  // NCCL reduces to one rank as it broadcasts from one, the other way round.
-  const CollectiveKind chosen = kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : kind;
-  const cost::NcclOption option =
-      cost::nccl_choice(payload, chosen, ranks, nodes, platform_of(members), nccl_.tuning, nccl_.settings).option;
-  const double wire = cost::wire_bytes_per_byte(option.protocol);
+  const cost::NcclOption option = choice(kind, payload, members);
+  const bool in_switch = option.algorithm == NcclAlgorithm::kNvls || option.algorithm == NcclAlgorithm::kNvlsTree;
+  const double wire = in_switch ? 1 : cost::wire_bytes_per_byte(option.protocol);
   const double own = nodes == 1 ? 1 + wire_.fitted.own_copy / rounds_of(kind, ranks) : 1;
   NcclFlows flows{microseconds(option.latency_us) + fill, {}};
-  switch (option.algorithm) {
-    case NcclAlgorithm::kRing:
-    case NcclAlgorithm::kPat:  // a tree for each rank's share: as many bytes through each NIC as a ring
-      flows.legs = ring(wire * own * volume, members);
-      break;
-    case NcclAlgorithm::kTree:
-      flows.legs = tree(wire * payload, members);
-      break;
-    case NcclAlgorithm::kNvls:
-    case NcclAlgorithm::kNvlsTree:
-      flows.legs = switched(kind, payload, members);
-      break;
-  }
+  for (const Pipeline& pipeline : pipelines(option.algorithm, {kind, wire * own * volume, wire * payload}, members))
+    flows.legs.push_back(wires_.leg(pipeline));
   return flows;
 }
 
-std::vector<Leg> NcclLowering::ring(Bytes sent, const net::Members& members) {
-  const int channels = channels_of(wires_, members);
+std::vector<Pipeline> NcclLowering::pipelines(NcclAlgorithm algorithm, const Volume& volume,
+                                              const net::Members& members) const {
   const int near = members.size() == 1 ? 1 : wires_.nics_near(members.front().front());
-  std::vector<Leg> legs;
-  for (int channel = 0; channel < channels; ++channel) {
-    Leg& leg = legs.emplace_back(Leg{{}, sent / channels});
-    for (const net::Hop& hop : net::ring_hops(members, channel / near)) wires_.take(hop, channel % near, leg.route);
-  }
-  return legs;
+  return pipelines_of(algorithm, volume, {members, near, wire_.multicast});
 }
 
-std::vector<Leg> NcclLowering::tree(Bytes payload, const net::Members& members) {
-  const int channels = channels_of(wires_, members);
-  const int near = members.size() == 1 ? 1 : wires_.nics_near(members.front().front());
-  const auto trees = net::double_binary_tree(static_cast<int>(members.size()));
-  std::vector<Leg> legs;
-  for (int channel = 0; channel < channels; ++channel)
-    for (const net::Tree& tree : trees) {
-      Leg& leg = legs.emplace_back(Leg{{}, payload / (2 * channels)});
-      for (const net::Hop& hop : net::tree_hops(members, tree, channel / near))
-        wires_.take(hop, channel % near, leg.route);
-    }
-  return legs;
-}
-
-// Head h reduces its share of the payload out of all GPUs of its node, and multicasts it back to all of them; between
-// nodes the heads of the same number form trees. Gathering multicasts only, scattering reduces only.
-std::vector<Leg> NcclLowering::switched(CollectiveKind kind, Bytes payload, const net::Members& members) {
-  const int heads = static_cast<int>(members.front().size());
-  const int near = members.size() == 1 ? 1 : wires_.nics_near(members.front().front());
-  const auto trees = net::double_binary_tree(static_cast<int>(members.size()));
-  const bool reduces = kind != CollectiveKind::kAllGather, multicasts = kind != CollectiveKind::kReduceScatter;
-  std::vector<Leg> legs;
-  for (int head = 0; head < heads; ++head) {
-    std::vector<des::LinkId> inside;
-    for (const std::vector<int>& node : members) {
-      for (const int gpu : node) {
-        if (reduces) wires_.take_switch(gpu, /*out=*/true, inside);
-        if (multicasts) wires_.take_switch(gpu, /*out=*/false, inside);
-      }
-      const int head_gpu = node[static_cast<std::size_t>(head) % node.size()];
-      if (reduces) wires_.take_switch(head_gpu, /*out=*/false, inside);
-      if (multicasts) wires_.take_switch(head_gpu, /*out=*/true, inside);
-    }
-    // The switch reduces at a part of the links' rate: those hops carry so many bytes more.
-    legs.push_back({inside, payload / (heads * wire_.multicast)});
-    if (members.size() == 1) continue;
-    for (const net::Tree& tree : trees)
-      for (int which = 0; which < near; ++which) {
-        Leg& leg = legs.emplace_back(Leg{{}, payload / (2 * heads * near)});
-        for (const net::Hop& hop : net::head_hops(members, tree, head)) wires_.take(hop, which, leg.route);
-      }
-  }
-  return legs;
+// NCCL reduces to one rank as it broadcasts from one, the other way round.
+cost::NcclOption NcclLowering::choice(CollectiveKind kind, Bytes payload, const net::Members& members) const {
+  const CollectiveKind chosen = kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : kind;
+  return cost::nccl_choice(payload, chosen, size_of(members), static_cast<int>(members.size()), platform_of(members),
+                           nccl_.tuning, nccl_.settings)
+      .option;
 }
 
 std::vector<Leg> NcclLowering::all_to_all(Bytes payload, const net::Members& members) {

@@ -41,15 +41,18 @@ class NcclLowering {
   /// Precondition: two GPUs or more, as many on every node.
   [[nodiscard]] NcclFlows collective(CollectiveKind kind, Bytes payload, std::span<const int> gpus);
 
+  /// What NCCL chooses for it. Precondition: the same; no all-to-all.
+  [[nodiscard]] cost::NcclOption choice(CollectiveKind kind, Bytes payload, const net::Members& members) const;
+  /// The pipelines of an algorithm there.
+  [[nodiscard]] std::vector<Pipeline> pipelines(cost::NcclAlgorithm algorithm, const Volume& volume,
+                                                const net::Members& members) const;
+
   /// Messages of `payload` each that pass at the same time in a communicator of `gpus` (ascending, as many on every
   /// node): from, to.
   [[nodiscard]] NcclFlows messages(Bytes payload, std::span<const int> gpus,
                                    std::span<const std::pair<int, int>> pairs);
 
  private:
-  [[nodiscard]] std::vector<Leg> ring(Bytes sent, const net::Members& members);
-  [[nodiscard]] std::vector<Leg> tree(Bytes payload, const net::Members& members);
-  [[nodiscard]] std::vector<Leg> switched(CollectiveKind kind, Bytes payload, const net::Members& members);
   [[nodiscard]] std::vector<Leg> all_to_all(Bytes payload, const net::Members& members);
   [[nodiscard]] cost::NcclPlatform platform_of(const net::Members& members) const;
   // Most that a message between nodes moves at, in this communicator; what passes before its first byte.

@@ -29,14 +29,22 @@ des::Duration replica_collective(const Scenario& scenario, CollectiveKind kind, 
   return duration_of(runtime.data_comm_factor * time);
 }
 
+Bytes gathered_bytes(const Scenario& scenario, double parameters) {
+  return Bytes(parameters * scenario.recipe.weight_bytes);
+}
+
+Bytes reduced_bytes(const Scenario& scenario, double parameters) {
+  return Bytes(parameters * gradient_element_bytes(scenario));
+}
+
 des::Duration gather_parameters(const Scenario& scenario, double parameters) {
-  return replica_collective(scenario, CollectiveKind::kAllGather, parameters * scenario.recipe.weight_bytes);
+  return replica_collective(scenario, CollectiveKind::kAllGather, gathered_bytes(scenario, parameters).value());
 }
 
 des::Duration reduce_gradients(const Scenario& scenario, double parameters) {
   const bool shared = scenario.optimizer.zero_stage >= 1;
   return replica_collective(scenario, shared ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                            parameters * gradient_element_bytes(scenario));
+                            reduced_bytes(scenario, parameters).value());
 }
 
 double gradient_element_bytes(const Scenario& scenario) {

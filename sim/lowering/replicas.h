@@ -14,6 +14,10 @@ namespace foretoken::lowering {
 /// one another, and measured steps show more than nccl-tests alone.
 [[nodiscard]] des::Duration replica_collective(const Scenario& scenario, CollectiveKind kind, double bytes);
 
+/// Bytes of so many parameters, as in CollectiveShape: of their weights gathered, of their gradients reduced.
+[[nodiscard]] Bytes gathered_bytes(const Scenario& scenario, double parameters);
+[[nodiscard]] Bytes reduced_bytes(const Scenario& scenario, double parameters);
+
 /// All-gather of the 16-bit weights of so many parameters.
 [[nodiscard]] des::Duration gather_parameters(const Scenario& scenario, double parameters);
 

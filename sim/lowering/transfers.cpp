@@ -12,12 +12,23 @@
 #include "sim/net/cables.h"
 
 namespace foretoken::lowering {
+namespace {
+
+// Whether there are as many on every node: NCCL's choice is known of no others.
+bool even(const net::Members& members) {
+  return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
+}
+
+}  // namespace
 
 Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
     : scenario_(scenario),
       wires_(scenario.cluster, std::max(scenario.gpus, scenario.imperfections.cluster_gpus), scenario.imperfections, {},
              graph),
-      ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {}
+      ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
+  const std::optional<cost::NcclSystem>& nccl = scenario.profile.nccl;
+  if (nccl) nccl_.emplace(Nccl{nccl->architecture, nccl->tuning, {}}, scenario.cluster.links, wires_, graph);
+}
 
 int Transfers::gpu_of(int stage, int rank) const {
   return scenario_.imperfections.gpu_of(stage * ranks_a_stage_ + rank);
@@ -49,7 +60,8 @@ std::span<const Transfer> Transfers::transfers_of(const Meaning& meaning, des::D
     case TaskMeaning::kSendBackward:
     case TaskMeaning::kEmbeddingTie: {
       const bool message = meaning.kind == TaskMeaning::kSendForward || meaning.kind == TaskMeaning::kSendBackward;
-      const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), duration.ps, false};
+      const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(),
+                    duration.ps,  meaning.payload.value(),         false};
       auto found = kept_.find(key);
       if (found == kept_.end())
         found = kept_
@@ -89,7 +101,7 @@ void Transfers::of_pass(const Meaning& meaning, des::Duration duration, des::Dur
 
 const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool context, des::Duration moving,
                                              std::span<const int> members) {
-  const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, context};
+  const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, 0, context};
   const auto found = kept_.find(key);
   if (found != kept_.end()) return found->second.legs;
   const net::Degrees degrees = scenario_.degrees();
@@ -143,13 +155,35 @@ Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration dura
   const Seconds whole = des::to_seconds(duration);
   const Seconds latency =
       std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links, scenario_.profile));
-  std::vector<int> gpus;
+  std::vector<int> ranks;
   for (const int member : members) {
-    gpus.push_back(gpu_of(meaning.stage, member));
-    if (tie) gpus.push_back(gpu_of(scenario_.parallelism.pipeline - 1, member));
+    ranks.push_back(meaning.stage * ranks_a_stage_ + member);
+    if (tie) ranks.push_back((scenario_.parallelism.pipeline - 1) * ranks_a_stage_ + member);
   }
+  std::sort(ranks.begin(), ranks.end());
+  return {duration_of(latency), as_nccl(kind, meaning.payload, ranks, whole - latency, alone(group, links))};
+}
+
+// Rings move over every hop what a rank sends. Other algorithms are laid out as the cost has it, every rank on the GPU
+// of its number, to see how many bytes take as long as the cost says; these then move from where the ranks really are.
+std::vector<Leg> Transfers::as_nccl(CollectiveKind kind, Bytes payload, std::span<const int> ranks, Seconds transfer,
+                                    Alone alone) {
+  std::vector<int> gpus;
+  for (const int rank : ranks) gpus.push_back(scenario_.imperfections.gpu_of(rank));
   std::sort(gpus.begin(), gpus.end());
-  return {duration_of(latency), wires_.ring(gpus, whole - latency, alone(group, links))};
+  const int domain = scenario_.cluster.links.gpus;
+  const net::Members members = net::members_of(gpus, domain), planned = net::members_of(ranks, domain);
+  if (!nccl_ || !even(members) || !even(planned)) return wires_.ring(gpus, transfer, alone);
+  const cost::NcclAlgorithm algorithm = nccl_->choice(kind, payload, members).algorithm;
+  if (algorithm == cost::NcclAlgorithm::kRing || algorithm == cost::NcclAlgorithm::kPat)
+    return wires_.ring(gpus, transfer, alone);
+  const Bytes one(1);
+  const Seconds for_one = wires_.time_alone(nccl_->pipelines(algorithm, {kind, one, one}, planned), alone);
+  const Bytes all = (transfer / for_one) * one;
+  std::vector<Leg> legs;
+  for (const Pipeline& pipeline : nccl_->pipelines(algorithm, {kind, all, all}, members))
+    legs.push_back(wires_.leg(pipeline));
+  return legs;
 }
 
 }  // namespace foretoken::lowering

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/lowering/nccl_flows.h"
 #include "sim/lowering/wires.h"
 #include "sim/lowering/workload.h"
 
@@ -39,7 +40,8 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
-  using Key = std::tuple<TaskMeaning, int, int, std::int64_t, bool>;  // kind, stage, first member, duration, context
+  // Kind, stage, first member, duration, payload, context.
+  using Key = std::tuple<TaskMeaning, int, int, std::int64_t, double, bool>;
   void of_pass(const Meaning& meaning, des::Duration duration, des::Duration stretched, const Passes& passes,
                std::span<const int> members);
   /// Flows of the tensor-parallel groups among `members`, or of the context-parallel ones.
@@ -47,11 +49,15 @@ class Transfers {
                                                   std::span<const int> members);
   [[nodiscard]] Kept message(const Meaning& meaning, int rank);
   [[nodiscard]] Kept collective(const Meaning& meaning, des::Duration duration, std::span<const int> members);
+  /// By the algorithm that NCCL chooses, over the GPUs of `ranks` (of the job, ascending).
+  [[nodiscard]] std::vector<Leg> as_nccl(CollectiveKind kind, Bytes payload, std::span<const int> ranks,
+                                         Seconds transfer, Alone alone);
   [[nodiscard]] static Alone alone(const GroupShape& group, const NodeLinks& links);
   [[nodiscard]] int gpu_of(int stage, int rank) const;
 
   const Scenario& scenario_;
   Wires wires_;
+  std::optional<NcclLowering> nccl_;  // where its choice is known
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;
   std::vector<Transfer> found_;

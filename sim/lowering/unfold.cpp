@@ -1,10 +1,13 @@
 // Every GPU of the job.
 #include "sim/lowering/unfold.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 #include "sim/lowering/speeds.h"
 #include "sim/lowering/transfers.h"
 
@@ -32,6 +35,35 @@ void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&
   for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
 }
 
+// Counts what a graph and its run hold in memory, and refuses what would be more than kMost.
+class MemoryBudget {
+ public:
+  MemoryBudget(int gpus, Traffic traffic) : gpus_(gpus), traffic_(traffic) {}
+
+  void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks)); }
+  void add_flow(const Leg& leg) { add(kTask + kFlow + kCrossing * static_cast<double>(leg.route.size())); }
+
+ private:
+  // Bytes. A task: of the whole process on Llama 3 405B over 16,384 GPUs, 373 MB for 4.4 million (docs/performance.md).
+  // A flow: des::Flow and FlowNetwork's state of it; a crossing of a link stands in the route and at the link.
+  static constexpr double kTask = 85, kFlow = 100, kCrossing = 8, kMost = 16e9;
+
+  void add(double bytes) {
+    bytes_ += bytes;
+    if (bytes_ <= kMost) return;
+    throw ConfigError(
+        {{"", "/gpus",
+          fmt::format("every one of {} GPUs would take {:.0f} GB of memory or more, of at most {:.0f}; try "
+                      "a folded run (no --unfolded, imperfections or stragglers){}, or fewer GPUs",
+                      gpus_, bytes_ / 1e9, kMost / 1e9,
+                      traffic_ == Traffic::kFlows ? ", --collectives analytic" : "")}});
+  }
+
+  int gpus_;
+  Traffic traffic_;
+  double bytes_ = 0;
+};
+
 class Unfolder {
  public:
   Unfolder(const LoweredStep& step, const Scenario& scenario, Traffic traffic)
@@ -39,10 +71,11 @@ class Unfolder {
         folded_(step.workload.graph),
         meaning_(step.workload.meaning),
         ranks_{scenario.parallelism.tensor, scenario.parallelism.context, scenario.parallelism.data},
-        speeds_(scenario) {
+        speeds_(scenario),
+        budget_(scenario.gpus, traffic) {
     unfolded_.ranks = ranks_;
-    if (traffic == Traffic::kFlows) flows_.emplace(scenario, unfolded_.graph);
     spread_tasks();
+    if (traffic == Traffic::kFlows) flows_.emplace(scenario, unfolded_.graph);
   }
 
   UnfoldedStep unfold() {
@@ -71,6 +104,7 @@ class Unfolder {
         dependencies +=
             static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks_));
       });
+    budget_.add_tasks(tasks);
     unfolded_.graph.reserve(tasks, dependencies);
     unfolded_.instances.reserve(tasks);
   }
@@ -120,6 +154,7 @@ class Unfolder {
     const Transfer& first = transfers.front();
     if (transfers.size() == 1 && first.legs->size() == 1) {
       const Leg& leg = first.legs->front();
+      budget_.add_flow(leg);
       const TaskId task = graph.add_flow(streams_, leg.bytes, leg.route, first.before);
       return {task, task};
     }
@@ -127,6 +162,7 @@ class Unfolder {
     for (const Transfer& transfer : transfers) {
       const TaskId end = hold({}).begin;
       for (const Leg& leg : *transfer.legs) {
+        budget_.add_flow(leg);
         const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});
         graph.add_dependency(whole.end, flow);
         graph.add_dependency(flow, end);
@@ -147,6 +183,7 @@ class Unfolder {
   const std::vector<Meaning>& meaning_;
   StageRanks ranks_;
   Speeds speeds_;
+  MemoryBudget budget_;
   std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
   std::vector<StreamId> streams_;  // scratch: of one instance

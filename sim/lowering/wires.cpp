@@ -116,7 +116,7 @@ net::Route Wires::way(int from, int to, int nic) {
 }
 
 net::Route Wires::sound_way(int from, int to, int nic) {
-  std::optional<net::Route> route = (sound_ ? *sound_ : router_).route(from, to, nic);
+  std::optional<net::Route> route = sound_router().route(from, to, nic);
   expects(route.has_value(), "where nothing has failed all GPUs are connected");
   return *std::move(route);
 }
@@ -142,7 +142,12 @@ bool Wires::reaches_switch(int gpu) const {
   return links.to && links.from && slow_.left[switch_link(gpu, true)] > 0 && slow_.left[switch_link(gpu, false)] > 0;
 }
 
-void Wires::take_switch(int gpu, bool out, std::vector<des::LinkId>& route) { take_link(switch_link(gpu, out), route); }
+Leg Wires::leg(const Pipeline& pipeline) {
+  Leg leg{{}, pipeline.bytes};
+  for (const SwitchHop& hop : pipeline.in_switch) take_link(switch_link(hop.gpu, hop.out), leg.route);
+  for (const net::Hop& hop : pipeline.hops) take(hop, pipeline.nic, leg.route);
+  return leg;
+}
 
 BytesPerSecond Wires::least_capacity(int from, int to) {
   double least = 0;
@@ -186,14 +191,14 @@ std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, Alone 
 std::vector<std::vector<net::Hop>> Wires::channels_over(const net::Members& members) const {
   const int near = members.size() == 1 ? 1 : nics_near(members.front().front());
   std::vector<std::vector<net::Hop>> channels;
-  for (int channel = 0; channel < channels_of(*this, members); ++channel)
+  for (int channel = 0; channel < channels_of({members, near}); ++channel)
     channels.push_back(net::ring_hops(members, channel / near));
   return channels;
 }
 
 BytesPerSecond Wires::rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone) {
   if (!alone.across_nodes) return alone.rate;
-  const net::Router& router = sound_ ? *sound_ : router_;
+  const net::Router& router = sound_router();
   std::map<std::uint32_t, int> crossings;
   for (std::size_t channel = 0; channel < channels.size(); ++channel)
     for (const net::Hop& hop : channels[channel]) {
@@ -233,11 +238,31 @@ std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transf
   return legs;
 }
 
-int channels_of(const Wires& wires, const net::Members& members) {
-  if (members.size() == 1) return 1;
-  const auto smallest =
-      std::min_element(members.begin(), members.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
-  return static_cast<int>(smallest->size()) * wires.nics_near(members.front().front());
+// Inside nodes every link passes all that crosses it; the NICs of a node pass it together.
+Seconds Wires::time_alone(std::span<const Pipeline> pipelines, Alone alone) {
+  std::map<std::uint32_t, double> inside;  // bytes by link
+  std::map<int, double> out, in;           // bytes by node
+  for (const Pipeline& pipeline : pipelines) {
+    const double bytes = pipeline.bytes.value();
+    for (const SwitchHop& hop : pipeline.in_switch) inside[switch_link(hop.gpu, hop.out)] += bytes;
+    for (const net::Hop& hop : pipeline.hops) {
+      int nic = 0;
+      if (node_of(hop.from) != node_of(hop.to)) {
+        const std::vector<int>& nics = sound_router().nics_near(hop.via);
+        nic = nics[static_cast<std::size_t>(pipeline.nic) % nics.size()];
+        out[node_of(hop.from)] += bytes;
+        in[node_of(hop.to)] += bytes;
+      }
+      for (const std::uint32_t id : sound_way(hop.from, hop.to, nic).links)
+        if (fabric_.links()[id].kind != net::LinkKind::kNetwork) inside[id] += bytes;
+    }
+  }
+  double longest = 0;
+  for (const auto& [link, bytes] : inside) longest = std::max(longest, bytes / capacity_[link]);
+  for (const auto* through : {&out, &in})
+    for (const auto& [node, bytes] : *through) longest = std::max(longest, bytes / alone.rate.value());
+  expects(longest > 0, "pipelines move bytes");
+  return Seconds(longest);
 }
 
 }  // namespace foretoken::lowering

@@ -8,7 +8,7 @@
 
 #include "sim/des/task_graph.h"
 #include "sim/lowering/imperfections.h"
-#include "sim/net/channels.h"
+#include "sim/lowering/pipelines.h"
 #include "sim/net/router.h"
 
 namespace foretoken::lowering {
@@ -66,12 +66,15 @@ class Wires {
   /// The same with one leg for all hops of a channel: for groups whose ranks wait for one another in every layer.
   [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
+  /// A pipeline over the routes of its hops. Precondition: GPUs of its switch hops reach the switch.
+  [[nodiscard]] Leg leg(const Pipeline& pipeline);
+  /// How long pipelines that start together take where nothing is slow and they have `alone` of the NICs.
+  /// Precondition: they move bytes between GPUs.
+  [[nodiscard]] Seconds time_alone(std::span<const Pipeline> pipelines, Alone alone);
   /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
   /// Whether links that work join a GPU to an NVLink switch.
   [[nodiscard]] bool reaches_switch(int gpu) const;
-  /// Appends the link from a GPU to its node's switch (out), or back. Precondition: it reaches one.
-  void take_switch(int gpu, bool out, std::vector<des::LinkId>& route);
 
   [[nodiscard]] const LinkParts& parts() const { return parts_; }
   /// By link of the graph: its id in the cluster's fabric.
@@ -86,6 +89,7 @@ class Wires {
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
   [[nodiscard]] net::Route way(int from, int to, int nic);
   [[nodiscard]] net::Route sound_way(int from, int to, int nic = 0);
+  [[nodiscard]] net::Router& sound_router() { return sound_ ? *sound_ : router_; }
   [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
   // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
@@ -107,9 +111,5 @@ class Wires {
   LinkParts parts_;                               // by link of the graph
   std::vector<std::uint32_t> ids_;                // by link of the graph
 };
-
-/// Channels of a communicator: one for each of the NICs near as many members as its smallest node has; a single one
-/// inside a node.
-[[nodiscard]] int channels_of(const Wires& wires, const net::Members& members);
 
 }  // namespace foretoken::lowering

@@ -34,6 +34,7 @@ struct Meaning {
   std::uint32_t microbatch = 0;
   TaskMeaning kind = TaskMeaning::kForward;
   const TimedOp* op = nullptr;  ///< kernel fidelity only: the op
+  Bytes payload{};              ///< of collectives among replicas and of the tied embedding, as in CollectiveShape
 };
 
 /// Streams of one stage's GPU (rank 0 of its tensor group).
