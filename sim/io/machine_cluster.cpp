@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/io/text.h"
+#include "sim/net/cables.h"
 
 namespace foretoken::io {
 namespace {
@@ -61,12 +62,7 @@ class ClusterWriter {
   }
 
   /// Links that the busiest GPU uses.
-  [[nodiscard]] int links_used() const {
-    std::map<int, int> links;
-    int most = machine_.links_to_switch;
-    for (const auto& [a, b, count] : machine_.cables) most = std::max({most, links[a] += count, links[b] += count});
-    return most;
-  }
+  [[nodiscard]] int links_used() const { return std::max(machine_.links_to_switch, net::most_cables(machine_.cables)); }
 
   [[nodiscard]] std::string_view kind_of_mesh() const {
     std::map<int, std::multiset<int>> peers;

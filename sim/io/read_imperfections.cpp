@@ -23,12 +23,29 @@ std::vector<int> read_placement(const std::vector<Node>& entries, const Node& no
   }
   std::vector<bool> taken(entries.size(), false);
   for (const Node& entry : entries) {
+    const std::size_t wrong = node.findings().complaints.size();
     const auto gpu = static_cast<std::size_t>(entry.as_whole({.low = 0, .high = gpus - 1}));
+    if (node.findings().complaints.size() > wrong) continue;
     if (taken[gpu]) entry.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
     taken[gpu] = true;
     placement.push_back(static_cast<int>(gpu));
   }
   return placement;
+}
+
+void read_slow_gpus(const std::vector<Node>& entries, lowering::Scenario& scenario) {
+  std::vector<lowering::SlowGpu>& known = scenario.imperfections.slow_gpus;
+  for (const Node& entry : entries) {
+    const std::size_t wrong = entry.findings().complaints.size();
+    const Node slow = entry.as_object();
+    slow.allow_only({"gpu", "slowdown"});
+    const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1}));
+    const double slowdown = slow.number("slowdown", kSlowdown);
+    if (entry.findings().complaints.size() > wrong) continue;
+    if (std::any_of(known.begin(), known.end(), [&](const auto& each) { return each.gpu == gpu; }))
+      slow.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
+    known.push_back({.gpu = gpu, .slowdown = slowdown});
+  }
 }
 
 // Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, the complaint says so.
@@ -52,6 +69,7 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
   }
   const int last_nic = std::max(0, scenario.cluster.links.nics - 1);
   for (const Node& entry : *entries) {
+    const std::size_t wrong = entry.findings().complaints.size();
     const Node nic = entry.as_object();
     if (rate)
       nic.allow_only({"node", "nic", "rate_factor"});
@@ -60,6 +78,7 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
     const lowering::SlowNic slow{.node = read_node(nic, nodes, scenario.cluster),
                                  .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
                                  .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
+    if (entry.findings().complaints.size() > wrong) continue;
     auto& known = scenario.imperfections.slow_nics;
     if (std::any_of(known.begin(), known.end(),
                     [&](const auto& each) { return each.node == slow.node && each.nic == slow.nic; }))
@@ -135,16 +154,7 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   lowering::Imperfections& what = scenario.imperfections;
   const NodeLinks& links = scenario.cluster.links;
   const int nodes = (scenario.gpus + links.gpus - 1) / links.gpus;
-  if (const auto entries = node->find_array("slow_gpus")) {
-    for (const Node& entry : *entries) {
-      const Node slow = entry.as_object();
-      slow.allow_only({"gpu", "slowdown"});
-      const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1}));
-      if (std::any_of(what.slow_gpus.begin(), what.slow_gpus.end(), [&](const auto& each) { return each.gpu == gpu; }))
-        slow.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
-      what.slow_gpus.push_back({.gpu = gpu, .slowdown = slow.number("slowdown", kSlowdown)});
-    }
-  }
+  if (const auto entries = node->find_array("slow_gpus")) read_slow_gpus(*entries, scenario);
   if (!scenario.groups.empty()) {
     for (const char* key : {"slow_nics", "failed_nics", "slow_links", "failed_links", "placement"})
       if (node->has(key)) node->complain(key, "expected none: links between nodes of several kinds are not simulated");

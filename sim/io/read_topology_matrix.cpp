@@ -175,6 +175,10 @@ class MatrixReader {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string& word = line.words[i + 1];
       std::optional<Cell> cell = cell_of(word);
+      if (word == "N/A")
+        return wrong(line, fmt::format("{} cannot reach {}: N/A stands between them; expected a matrix of devices that "
+                                       "all work, run it again when they do",
+                                       row.name, columns_[i]));
       if (!cell)
         return wrong(line, fmt::format("{} to {}: expected X, NV#, PIX, PXB, PHB, NODE or SYS, found {}", row.name,
                                        columns_[i], in_quotes(word)));

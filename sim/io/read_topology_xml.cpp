@@ -81,6 +81,7 @@ class DumpReader {
       net::PcieTree socket = tree_of(cpu, 0);
       if (!is_empty(socket)) machine_.sockets.push_back(std::move(socket));
     }
+    if (wrong_ == 0) refuse_what_hangs_nowhere(system);
     if (hosts.size() > 1) complain(fmt::format("expected one host, found {}; dump the file of one node", hosts.size()));
     if (gpus_.empty() && wrong_ == 0)
       complain("no <gpu>: a template for NCCL_TOPO_FILE? Expected what NCCL_TOPO_DUMP_FILE wrote in a run on the GPUs");
@@ -107,6 +108,24 @@ class DumpReader {
            same("vendor") && same("device");
   }
 
+  static bool is_device(const pugi::xml_node& element) {
+    const std::string_view name = element.name();
+    return name == "gpu" || name == "net";
+  }
+
+  /// Sockets join all that hangs on them, and nothing else.
+  void refuse_what_hangs_nowhere(const pugi::xml_node& system) {
+    const pugi::xml_node lost = system.find_node([&](const pugi::xml_node& element) {
+      return is_device(element) && !placed_.contains(element.internal_object());
+    });
+    if (!lost) return;
+    const bool gpu = std::string_view(lost.name()) == "gpu";
+    complain(
+        fmt::format("{} {} hangs on no <cpu>: no other GPU or NIC can reach it; expected every <gpu> and <net> "
+                    "below a <cpu>, as NCCL_TOPO_DUMP_FILE writes them",
+                    gpu ? "GPU" : "NIC", in_quotes(lost.attribute(gpu ? "dev" : "name").as_string())));
+  }
+
   /// What hangs below an element. Devices carry their place in gpus_ and nics_ until they are numbered.
   net::PcieTree tree_of(const pugi::xml_node& element, int depth) {
     net::PcieTree tree;
@@ -117,6 +136,7 @@ class DumpReader {
     for (const pugi::xml_node child : element.children()) {
       if (wrong_ > 0) break;
       const std::string_view name = child.name();
+      if (is_device(child)) placed_.insert(child.internal_object());
       if (name == "gpu")
         add_gpu(child, tree);
       else if (name == "net")
@@ -261,6 +281,7 @@ class DumpReader {
   Machine machine_;
   std::vector<FoundGpu> gpus_;
   std::vector<FoundNic> nics_;
+  std::set<const void*> placed_;  // elements of GPUs and NICs that hang on a socket
 };
 
 }  // namespace

@@ -172,11 +172,12 @@ bool layers_split(const Node& parallelism, const Scenario& scenario) {
   const std::int64_t chunks = std::int64_t{degrees.pipeline} * degrees.virtual_pipeline;
   if (chunks <= scenario.model.layers + 2 && lowering::deal_layers(scenario.model.layers, degrees)) return true;
   parallelism.complain(
-      "pipeline",
-      fmt::format("the {} layers{} do not split evenly over pipeline {} x virtual_pipeline {} = {} chunks; "
-                  "try {}",
-                  scenario.model.layers, degrees.embedding_and_head_as_layers ? " + 2 (embedding, head)" : "",
-                  degrees.pipeline, degrees.virtual_pipeline, chunks, layers_that_work(scenario)));
+      "pipeline", fmt::format("the {} {} not split evenly over pipeline {} x virtual_pipeline {} = {} chunks; try {}",
+                              scenario.model.layers,
+                              degrees.embedding_and_head_as_layers ? "layers + 2 (embedding, head) do"
+                              : scenario.model.layers == 1         ? "layer does"
+                                                                   : "layers do",
+                              degrees.pipeline, degrees.virtual_pipeline, chunks, layers_that_work(scenario)));
   return false;
 }
 

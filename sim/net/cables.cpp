@@ -25,12 +25,8 @@ using Gpus = std::vector<int>;  // of a node
 
 class Cables {
  public:
-  explicit Cables(const std::vector<NvlinkCables>& all) {
-    std::map<int, int> of_gpu;
-    for (const auto& [a, b, count] : all) {
-      between_[std::minmax(a, b)] = count;
-      most_ = std::max({most_, of_gpu[a] += count, of_gpu[b] += count});
-    }
+  explicit Cables(const std::vector<NvlinkCables>& all) : most_(most_cables(all)) {
+    for (const auto& [a, b, count] : all) between_[std::minmax(a, b)] = count;
   }
 
   /// The part of a GPU's NVLink rate that every member of a group has to the others; 0 without a ring.
@@ -77,7 +73,7 @@ class Cables {
   }
 
   std::map<std::pair<int, int>, int> between_;  // by lower and higher GPU
-  int most_ = 0;                                // of one GPU
+  int most_;                                    // of one GPU
 };
 
 /// Whether groups lie on every node of a job as on the first.
@@ -140,6 +136,13 @@ std::vector<NvlinkCables> cables_of(const Cluster& cluster) {
           cables.push_back({i, j, count});
   }
   return cables;
+}
+
+int most_cables(const std::vector<NvlinkCables>& cables) {
+  std::map<int, int> of_gpu;
+  int most = 0;
+  for (const auto& [a, b, count] : cables) most = std::max({most, of_gpu[a] += count, of_gpu[b] += count});
+  return most;
 }
 
 NodeLinks collective_links(const Cluster& cluster, Degrees degrees, RankRow row) {

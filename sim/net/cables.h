@@ -25,6 +25,9 @@ struct RankRow {
 /// joins all GPUs, or nothing does. Precondition: without cables stated, a hybrid cube mesh has 8 GPUs.
 [[nodiscard]] std::vector<NvlinkCables> cables_of(const Cluster& cluster);
 
+/// Cables of the GPU that has most: it has the whole NVLink rate of the cluster. 0: there is none.
+[[nodiscard]] int most_cables(const std::vector<NvlinkCables>& cables);
+
 /// Links of a node as the collectives of a job's groups find them; `row` is how the ranks of a group are spaced.
 ///
 /// NVLink counts where the ranks of a group on one node can form a ring in which a cable joins every two neighbours,

@@ -123,14 +123,11 @@ void Fabric::build_fat_tree(const Cluster& cluster) {
   const int nodes_a_leaf = std::max(1, down / std::max(1, nics));
   shape_.leaves = one_switch ? 1 : rails ? rows * nics : ceil_div(nodes, nodes_a_leaf);
   for (int i = 0; i < shape_.leaves; ++i) add_switch(DeviceKind::kLeaf, i);
-  std::vector<int> ports(static_cast<std::size_t>(shape_.leaves), 0);
-  for (int node = 0; node < nodes; ++node) {
+  for (int node = 0; node < nodes; ++node)
     for (int nic = 0; nic < nics; ++nic) {
       const int leaf = one_switch ? 0 : rails ? node / down * nics + nic : node / nodes_a_leaf;
       switch_of_nic_[static_cast<std::size_t>(node * nics + nic)] = static_cast<DeviceId>(leaf);
-      ++ports[static_cast<std::size_t>(leaf)];
     }
-  }
   if (shape_.leaves == 1) return;
   // Pods of leaves that one layer of spines joins; a spine has a port for each of them.
   const bool pods_needed = shape_.leaves > cluster.switch_radix;

@@ -1,6 +1,5 @@
 // One node as a graph: its GPUs, NVLink, PCIe switches and NICs.
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "sim/net/cables.h"
@@ -48,9 +47,7 @@ void NodeBuilder::add_nvlink() {
 // The GPU with the most cables has the whole rate.
 void NodeBuilder::add_cables() {
   const std::vector<NvlinkCables> all = cables_of(cluster_);
-  std::map<int, int> of_gpu;
-  int most = 0;
-  for (const auto& [a, b, count] : all) most = std::max({most, of_gpu[a] += count, of_gpu[b] += count});
+  const int most = most_cables(all);
   for (int first = 0; first < node_.gpus; first += cluster_.gpus_per_node)
     for (const auto& [a, b, count] : all)
       connect(node_.gpu(first + a), node_.gpu(first + b), LinkKind::kNvlink,
