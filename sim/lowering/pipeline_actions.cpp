@@ -181,18 +181,6 @@ std::vector<Action> overlapped_actions(const StageProgram& program, int stage, c
 
 }  // namespace
 
-bool VirtualStages::sends(int stage, StageOp op) const {
-  if (stages_ == 1) return false;
-  const int at = index(stage, op);
-  return op.phase == Phase::kForward ? at + 1 < stages_ * chunks_ : at > 0;
-}
-
-bool VirtualStages::receives(int stage, StageOp op) const {
-  if (stages_ == 1) return false;
-  const int at = index(stage, op);
-  return op.phase == Phase::kForward ? at > 0 : at + 1 < stages_ * chunks_;
-}
-
 MessageKey VirtualStages::needed(int stage, StageOp op) const {
   const int from = index(stage, op) + (op.phase == Phase::kForward ? -1 : 1);
   return {from % stages_, {op.phase, op.microbatch, from / stages_}};

@@ -34,9 +34,17 @@ class VirtualStages {
  public:
   VirtualStages(int stages, int chunks) : stages_(stages), chunks_(chunks) {}
   /// The message that `op` on `stage` sends, if another device receives it.
-  [[nodiscard]] bool sends(int stage, schedule::StageOp op) const;
+  [[nodiscard]] bool sends(int stage, schedule::StageOp op) const {
+    if (stages_ == 1) return false;
+    const int at = index(stage, op);
+    return op.phase == schedule::Phase::kForward ? at + 1 < stages_ * chunks_ : at > 0;
+  }
   /// The message that `op` on `stage` needs from another device, if any.
-  [[nodiscard]] bool receives(int stage, schedule::StageOp op) const;
+  [[nodiscard]] bool receives(int stage, schedule::StageOp op) const {
+    if (stages_ == 1) return false;
+    const int at = index(stage, op);
+    return op.phase == schedule::Phase::kForward ? at > 0 : at + 1 < stages_ * chunks_;
+  }
   [[nodiscard]] MessageKey needed(int stage, schedule::StageOp op) const;
   /// Whether messages of this phase reach `stage` from the other end of the pipeline.
   [[nodiscard]] bool wraps(int stage, schedule::Phase phase) const;

@@ -1,8 +1,8 @@
 // A pipeline compiled for replay: its tasks in an order in which each follows what it waits for, durations left open.
 //
-// The graph of a pipeline depends on its schedule and shape, not on how long anything takes. So one graph, lowered
-// once, serves every scenario of that shape: a replay is one walk over the tasks, each starting when the last of those
-// it waits for has ended, which is what the engine does without links to share.
+// Which tasks a pipeline has, and what they wait for, depends on its schedule and shape, not on how long anything
+// takes. So one plan serves every scenario of that shape: a replay is one walk over the tasks, each starting when the
+// last of those it waits for has ended, which is what the engine does without links to share.
 #pragma once
 
 #include <array>
@@ -62,14 +62,15 @@ class PipelinePlan {
     std::uint32_t slot;        // which duration
     std::uint32_t first_wait;  // in waits_, up to the next step's
   };
+  /// What the end of the step waits for: of a stage's end, or of a block of gradients.
+  using Waits = std::vector<std::uint32_t>;
   [[nodiscard]] static std::vector<std::int64_t> slots_of(const PlanTimes& times);
-  void order(const des::TaskGraph& graph);
 
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> waits_;  // steps that a step waits for
-  std::vector<std::uint32_t> place_;  // task -> step
-  std::vector<double> uses_;          // tasks, by slot
-  PipelineEnds ends_;
+  std::vector<std::uint32_t> waits_;                 // steps that a step waits for
+  std::vector<double> uses_;                         // tasks, by slot
+  std::vector<Waits> finished_;                      // by stage: the steps that end it
+  std::vector<std::vector<Waits>> gradient_blocks_;  // [stage][chunk][block]: the step that ends it
 };
 
 }  // namespace foretoken::lowering
