@@ -34,14 +34,16 @@ struct Communicator {
 /// Channels: one for each of the NICs near as many members as the smallest node has; a single one inside a node.
 [[nodiscard]] int channels_of(const Communicator& communicator);
 
-/// A collective's pipelines. Rings carry `sent`, the bytes that each rank sends, cut over their channels; trees the
-/// `payload` up and down, half of it on each of NCCL's two; NVLS and NVLSTree a share of it for each head, which the
-/// switch reduces and multicasts, and trees of heads between nodes. A gather only multicasts, a scatter only reduces.
-/// Precondition: two GPUs or more.
+/// What a collective moves: the bytes that each rank of a ring sends, and the payload as in CollectiveShape.
 struct Volume {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes sent, payload;
 };
+
+/// A collective's pipelines. Rings carry what is sent, cut over their channels; trees the payload up and down, half of
+/// it on each of NCCL's two; NVLS and NVLSTree a share of it for each head, which the switch reduces and multicasts,
+/// and trees of heads between nodes. A gather only multicasts, a scatter only reduces.
+/// Precondition: two GPUs or more; in the switch as many on every node.
 [[nodiscard]] std::vector<Pipeline> pipelines_of(cost::NcclAlgorithm algorithm, const Volume& volume,
                                                  const Communicator& communicator);
 
