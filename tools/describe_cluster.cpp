@@ -84,9 +84,8 @@ std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
   if (links.nics == 0) {
     text += entry("network", "no NICs: jobs of one node");
   } else {
-    text += entry("network",
-                  fmt::format("{} NIC{} of {} a {}: {} in all", links.nics, links.nics == 1 ? "" : "s", gb(links.nic),
-                              links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
+    text += entry("network", fmt::format("{} of {} a {}: {} in all", report::counted(links.nics, "NIC"), gb(links.nic),
+                                         links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
     text += entry("nearest NICs", nearest_nics(c));
     text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
                                         c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,

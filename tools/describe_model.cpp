@@ -89,9 +89,9 @@ std::string page(const io::Document& document, io::Findings& findings, const rep
                   report::whole(model::head_parameters(m)), m.tied_embeddings ? "tied to the embedding" : "not tied"));
   text += entry("layers", number(m.layers));
   text += entry("hidden", number(m.hidden));
-  text +=
-      entry("attention", fmt::format("{} heads of {}, {} for keys and values{}", number(m.heads), number(m.head_dim),
-                                     number(m.kv_heads), m.parallel_residual ? ", beside the MLP" : ""));
+  text += entry("attention",
+                fmt::format("{} of {}, {} for keys and values{}", report::counted(static_cast<double>(m.heads), "head"),
+                            number(m.head_dim), number(m.kv_heads), m.parallel_residual ? ", beside the MLP" : ""));
   text += entry("MLP", fmt::format("{} wide, {}{}", number(m.ffn_hidden), activation_name(m.activation),
                                    m.gated() ? ", gated (three matrices)" : ""));
   text += entry("norm", m.norm == model::Norm::kLayerNorm ? "LayerNorm" : "RMSNorm");

@@ -9,6 +9,7 @@
 
 #include "sim/io/read_cluster.h"
 #include "sim/report/fabric_svg.h"
+#include "sim/report/number.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/options.h"
@@ -77,7 +78,7 @@ void draw(const Described& described, const Shown& shown) {
   const net::Cluster cluster = io::read_cluster(document.root(findings));
   findings.throw_if_wrong();
   const net::Fabric fabric(cluster, shown.nodes);
-  const std::string title = fmt::format("{}, {} node{}", cluster.name, shown.nodes, shown.nodes == 1 ? "" : "s");
+  const std::string title = fmt::format("{}, {}", cluster.name, report::counted(shown.nodes, "node"));
   const auto write = [](const std::string& path, const std::string& text) {
     if (path.empty()) return;
     OutputFile file(path);

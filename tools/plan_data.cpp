@@ -51,9 +51,9 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
     row.best = answer.ranked.front();
   } else if (answer.too_large > 0) {
     row.impossible =
-        fmt::format("nothing fits in memory; the smallest of {} configurations needs {} of {} GiB",
-                    report::whole(static_cast<double>(answer.too_large)), report::gib(needed(answer.smallest.front())),
-                    report::gib(question.base().cluster.gpu.memory));
+        fmt::format("nothing fits in memory; the smallest of {} needs {} of {} GiB",
+                    report::counted(static_cast<double>(answer.too_large), "configuration"),
+                    report::gib(needed(answer.smallest.front())), report::gib(question.base().cluster.gpu.memory));
   } else {
     row.impossible = why_none(question, request.space);
   }

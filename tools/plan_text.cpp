@@ -97,11 +97,11 @@ std::string legend_text(const Plan& plan) {
 }
 
 std::string row_words(const Plan& plan, const PlanRow& row) {
-  std::string words = fmt::format(
-      "{} GPU{} of {}: done in {} days (P50; P90 {}; {} without failures), a step in {}, {} GPU hours",
-      report::whole(row.gpus), row.gpus == 1 ? "" : "s", row.cluster, report::significant(row.run.failures.p50_days, 3),
-      report::significant(row.run.failures.p90_days, 3), report::significant(row.run.training_days, 3),
-      report::time_text(row.best.metrics->step_time), report::whole(row.run.gpu_hours));
+  std::string words =
+      fmt::format("{} of {}: done in {} days (P50; P90 {}; {} without failures), a step in {}, {} GPU hours",
+                  report::counted(row.gpus, "GPU"), row.cluster, report::significant(row.run.failures.p50_days, 3),
+                  report::significant(row.run.failures.p90_days, 3), report::significant(row.run.training_days, 3),
+                  report::time_text(row.best.metrics->step_time), report::whole(row.run.gpu_hours));
   if (row.run.energy_mwh) words += fmt::format(", {} MWh", report::significant(*row.run.energy_mwh, 3));
   if (row.run.cost) words += ", " + money(*row.run.cost, plan.assumptions.currency);
   words += fmt::format(". {:.0f} % interval: {} days (P50)", 100 * plan.level,

@@ -13,6 +13,7 @@
 #include "sim/io/parse_json.h"
 #include "sim/io/text.h"
 #include "sim/report/layout.h"
+#include "sim/report/number.h"
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/op_text.h"
 #include "tools/output.h"
@@ -90,8 +91,9 @@ int check(const std::string& file) {
   const std::vector<std::string> problems = schedule::check_program(program, shape);
   std::string text;
   for (const std::string& problem : problems) text += report::paragraph("  - ", problem);
-  const std::string what =
-      fmt::format("{} stages, {} micro-batches, {} chunks a stage", shape.stages, shape.microbatches, shape.chunks);
+  const std::string what = fmt::format("{}, {}, {} a stage", report::counted(shape.stages, "stage"),
+                                       report::counted(shape.microbatches, "micro-batch", "micro-batches"),
+                                       report::counted(shape.chunks, "chunk"));
   print(problems.empty() ? fmt::format("valid: {}; every pass once, forwards before backwards, no deadlock\n", what)
                          : fmt::format("invalid: {}\n{}", what, text));
   return problems.empty() ? 0 : 1;

@@ -155,13 +155,17 @@ std::string runs_text(const std::vector<T>& values) {
   return text;
 }
 
+std::string pipeline_text(const schedule::PipelineShape& shape) {
+  return report::counted(shape.stages, "stage") + ", " +
+         report::counted(shape.microbatches, "micro-batch", "micro-batches");
+}
+
 std::string text_of(const Options& options, const Shown& shown, const Paint& paint) {
   using report::Ink;
   using report::paragraph;
   const schedule::PipelineShape& shape = options.shape;
-  std::string text =
-      paint(Ink::kBold, options.name) + fmt::format(": {} stages, {} micro-batches, {} chunk{} a stage\n", shape.stages,
-                                                    shape.microbatches, shape.chunks, shape.chunks == 1 ? "" : "s");
+  std::string text = paint(Ink::kBold, options.name) +
+                     fmt::format(": {}, {} a stage\n", pipeline_text(shape), report::counted(shape.chunks, "chunk"));
   text += paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
                                       list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
                                       options.blocking ? "both sides wait for it" : "which blocks nobody"));
@@ -192,9 +196,8 @@ int show(const Options& options) {
   const Shown shown = build(options);
   if (!options.svg.empty()) {
     OutputFile file(options.svg);
-    file.write(report::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
-                                                   fmt::format("{}, {} stages, {} micro-batches", options.name,
-                                                               options.shape.stages, options.shape.microbatches))}));
+    file.write(report::gantt_svg({report::gantt_of(
+        shown.replay.workload, shown.replay.run, fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
     file.commit();
   }
   print(options.json    ? json_of(options, shown)

@@ -137,11 +137,11 @@ std::string order_text(const SearchAnswer& answer) {
   while (near < answer.ranked.size() && is_near(answer.ranked[near])) ++near;
   std::string text = fmt::format(
       "Of two published runs of one job {}, the predicted ratio of their steps missed the measured one by less than {} "
-      "in half of all pairs and {} in nine of ten ({} runs of {} job{}, worth {:.0f} independent comparisons; what "
+      "in half of all pairs and {} in nine of ten ({} runs of {}, worth {:.0f} independent comparisons; what "
       "their "
       "runtime was fitted on counts too).",
-      known.where, report::percent(known.half), report::percent(known.nine_in_ten), known.runs, known.jobs,
-      known.jobs == 1 ? "" : "s", known.comparisons);
+      known.where, report::percent(known.half), report::percent(known.nine_in_ten), known.runs,
+      report::counted(known.jobs, "job"), known.comparisons);
   if (near > 1)
     text += fmt::format(" Rank{} {} {} nearer than {} to the best: measure before you choose.", near > 2 ? "s" : "",
                         near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",
@@ -240,8 +240,8 @@ std::string nothing_fits(const SearchAnswer& answer, const Paint& paint) {
     const net::Gpu& gpu = found.scenario.cluster.gpu;
     const int gpus = found.candidate.gpus;
     text += report::paragraph(
-        "  ", fmt::format("{} GPU{}, {}: {} of {} GiB", gpus, gpus == 1 ? "" : "s",
-                          configuration_words(found.candidate), report::gib(needed(found)), report::gib(gpu.memory)));
+        "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), configuration_words(found.candidate),
+                          report::gib(needed(found)), report::gib(gpu.memory)));
   }
   return text + "  Try more GPUs (--gpus), or --free keys that the scenario states.\n";
 }
@@ -252,12 +252,12 @@ std::string search_text(const SearchAnswer& answer, const Paint& paint) {
   const auto whole = [](std::size_t count) { return report::whole(static_cast<double>(count)); };
   std::string text = paint(Ink::kBold, answer.name) + '\n';
   text += report::paragraph(
-      "  ", answer.complete
-                ? fmt::format("{} configurations considered, {} valid, {} too large for memory; objective {}.",
-                              whole(answer.considered), whole(answer.considered - answer.invalid),
-                              whole(answer.too_large), name_of(answer.objective))
-                : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
-                              whole(answer.considered), name_of(answer.objective)));
+      "  ", answer.complete ? fmt::format("{} considered, {} valid, {} too large for memory; objective {}.",
+                                          report::counted(static_cast<double>(answer.considered), "configuration"),
+                                          whole(answer.considered - answer.invalid), whole(answer.too_large),
+                                          name_of(answer.objective))
+                            : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
+                                          whole(answer.considered), name_of(answer.objective)));
   text += answer.searched.empty()
               ? "  Nothing was left open: the scenario states every key. Try --free all, or --free KEY.\n"
               : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));

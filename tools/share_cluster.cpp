@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "sim/app/share_cluster.h"
 #include "sim/base/error.h"
@@ -70,16 +71,31 @@ std::string list_text(const std::vector<int>& nodes) {
   return text;
 }
 
-void check_same_cluster(const std::vector<app::PlacedJob>& jobs) {
-  const net::Cluster& first = jobs.front().scenario.cluster;
-  const auto network = [](const net::Cluster& c) {
-    return std::tuple(c.name, c.links.gpus, c.links.nics, c.links.nic.value(), c.links.oversubscription, c.fabric_kind,
-                      c.rail_optimized, c.switch_radix, c.adaptive_routing);
+/// Links are numbered alike for all jobs only where nodes and network are the same.
+bool are_same(const net::Cluster& a, const net::Cluster& b) {
+  const auto node = [](const net::Cluster& c) {
+    return std::tie(c.gpu.name, c.gpus_per_node, c.nvlink_fabric, c.links.gpus, c.links.nvlink_per_gpu,
+                    c.links.pcie_per_gpu, c.wiring.cables, c.wiring.sockets);
   };
-  for (const app::PlacedJob& job : jobs)
-    if (network(job.scenario.cluster) != network(first))
-      throw wrong(fmt::format("--share-cluster: expected one cluster, found {} of {} and {} of {}", first.name,
-                              jobs.front().scenario.name, job.scenario.cluster.name, job.scenario.name));
+  const auto network = [](const net::Cluster& c) {
+    return std::tie(c.name, c.links.nics, c.links.nic, c.links.oversubscription, c.links.hop_latency, c.fabric_kind,
+                    c.rail_optimized, c.switch_radix, c.adaptive_routing);
+  };
+  return node(a) == node(b) && network(a) == network(b);
+}
+
+void check_same_cluster(const std::vector<app::PlacedJob>& jobs) {
+  const lowering::Scenario& first = jobs.front().scenario;
+  for (const app::PlacedJob& job : jobs) {
+    const lowering::Scenario& other = job.scenario;
+    if (!other.groups.empty())
+      throw wrong(fmt::format("--share-cluster: expected nodes of one kind, found several in {}", other.name));
+    if (are_same(other.cluster, first.cluster)) continue;
+    const bool alike = other.cluster.name == first.cluster.name;
+    throw wrong(fmt::format("--share-cluster: expected one cluster, found {}{} of {} and {} of {}",
+                            alike ? "two that differ, " : "", first.cluster.name, first.name, other.cluster.name,
+                            other.name));
+  }
 }
 
 std::vector<app::PlacedJob> placed_jobs(const ShareClusterQuestion& question) {
@@ -99,8 +115,8 @@ std::vector<app::PlacedJob> placed_jobs(const ShareClusterQuestion& question) {
     else
       job.nodes = node_list(question.nodes[i]);
     if (static_cast<int>(job.nodes.size()) != count)
-      throw wrong(fmt::format("--nodes {}: {} needs {} node{}, found {}", question.nodes[i], job.scenario.name, count,
-                              count == 1 ? "" : "s", job.nodes.size()));
+      throw wrong(fmt::format("--nodes {}: {} needs {}, found {}", question.nodes[i], job.scenario.name,
+                              report::counted(count, "node"), job.nodes.size()));
     for (const int node : job.nodes)
       if (!taken.insert(node).second) throw wrong(fmt::format("--nodes: node {} is given twice", node));
     jobs.push_back(std::move(job));

@@ -57,6 +57,13 @@ TEST(ShareClusterCommand, WhatIsWrongIsOneLine) {
     std::vector<std::string> arguments;
     const char* complaint;
   };
+  const TemporaryFolder folder;
+  const auto on_cluster = [&](const char* name, const std::string& pcie) {
+    return folder.put(
+        name, R"({"model": "gpt2-medium", "gpus": 8, "batch": {"micro": 1, "global": 8, "sequence_length": 1024},
+        "cluster": {"base": "dgx-a100-80gb-hdr", "node": {"pcie_gb_per_s": )" +
+                  pcie + "}}}");
+  };
   const Case cases[] = {
       {"one job", {"simulate", "gpt-1.7b-32-a100", "--share-cluster"}, "expected at least two scenarios, found 1"},
       {"one list for two", with(kJobs, {"--nodes", "0-3"}), "expected a list for each of the 2 scenarios, found 1"},
@@ -69,7 +76,13 @@ TEST(ShareClusterCommand, WhatIsWrongIsOneLine) {
        "expected numbers and ranges"},
       {"two clusters",
        {"simulate", "gpt-1.7b-32-a100", "llama-3-70b-64-h100", "--share-cluster"},
-       "expected one cluster"},
+       "expected one cluster, found selene of gpt-1.7b"},
+      {"two clusters of one name",
+       {"simulate", on_cluster("a.json", "29"), on_cluster("b.json", "30"), "--share-cluster"},
+       "expected one cluster, found two that differ, dgx-a100-80gb-hdr (modified) of a and"},
+      {"nodes of two kinds",
+       {"simulate", "llama-3-8b-16-a100-h100", "llama-3-8b-16-a100-h100", "--share-cluster"},
+       "expected nodes of one kind, found several in "},
       {"nodes of one job alone", {"simulate", "gpt-1.7b-32-a100", "--nodes", "0-3"}, "--share-cluster"},
       {"a trace", with(kJobs, {"--trace", "x"}), "--trace"}};
   for (const Case& c : cases) {

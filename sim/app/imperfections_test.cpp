@@ -73,7 +73,7 @@ TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
   ASSERT_EQ(uneven.metrics.delays.size(), 3U) << "two GPUs, and both";
   const report::Delay &slowest = uneven.metrics.delays[0], &other = uneven.metrics.delays[1],
                       &both = uneven.metrics.delays[2];
-  EXPECT_EQ(slowest.what, "GPU 1 (node 0) is 50 % slow");
+  EXPECT_EQ(slowest.what, "GPU 1 (node 0) is 50 % slower");
   EXPECT_EQ(both.without.value(), even.metrics.step_time.value());
   // GPU 2 is waited for once GPU 1 is mended.
   EXPECT_NEAR((slowest.without - both.without).value(), (uneven.metrics.step_time - both.without).value() / 50, 1e-10);
@@ -90,6 +90,25 @@ TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
     if (workload.meaning[task].kind == lowering::TaskMeaning::kOptimizer)
       path += workload.graph.duration({task}).ps + stretched(workload.graph.duration({task}), 1, 1.5);
   EXPECT_EQ(slowest.on_critical_path->value(), des::to_seconds(des::Duration{path}).value());
+}
+
+TEST(Imperfections, HowSlowIsSaidAsPeopleSayIt) {
+  struct Said {
+    const char* slowdown;
+    const char* words;
+  };
+  for (const auto& [slowdown, words] :
+       {Said{"1.1", "10 % slower"}, Said{"1.0049", "0.49 % slower"}, Said{"1.9999", "100 % slower"},
+        Said{"2", "2 times slower"}, Said{"100", "100 times slower"}, Said{"1000", "1,000 times slower"},
+        Said{"0.8", "25 % faster"}, Said{"0.5", "2 times faster"}, Said{"0.01", "100 times faster"},
+        Said{"1", "as fast as the others"}}) {
+    Simulation run = simulate(job(on("") + R"(, "gpus": 2, "batch": {"micro": 1, "global": 2, "sequence_length": 64},
+        "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": )" +
+                                  slowdown + "}]}"));
+    add_delays(run);
+    ASSERT_EQ(run.metrics.delays.size(), 1U);
+    EXPECT_EQ(run.metrics.delays[0].what, std::string("GPU 1 (node 0) is ") + words);
+  }
 }
 
 TEST(Imperfections, WhatASlowGpuTakesLongerIsComputing) {
@@ -146,6 +165,25 @@ TEST(Imperfections, AFailedNicLendsItsTrafficToTheNextOne) {
   EXPECT_EQ(uneven.metrics.delays[0].what, "NIC 3 of node 1 has failed");
   EXPECT_EQ(uneven.metrics.delays[0].without.value(), even.metrics.step_time.value());
   EXPECT_FALSE(uneven.metrics.delays[0].on_critical_path) << "nothing passes through it";
+}
+
+// Four NICs a GPU (aws-p5): the bytes of a collective are those of a sound cluster, whichever node lost one.
+TEST(Imperfections, AFailedNicCostsTheSameOnEveryNode) {
+  const auto step_ps = [](int node, int nic) {
+    const std::string failed = node < 0 ? ""
+                                        : R"(, "imperfections": {"failed_nics": [{"node": )" + std::to_string(node) +
+                                              R"(, "nic": )" + std::to_string(nic) + "}]}";
+    const Simulation run =
+        simulate(job(R"("cluster": "aws-p5", "profile": "h100-sxm5-80gb", "gpus": 16, "parallelism": {"data": 16},
+        "batch": {"micro": 1, "global": 16, "sequence_length": 64})" +
+                     failed),
+                 HowToRun{.unfolded = true});
+    return static_cast<double>(run.run.makespan.ps);
+  };
+  const double sound = step_ps(-1, 0), longer = step_ps(0, 0) - sound;
+  EXPECT_GT(longer, 0);
+  EXPECT_NEAR(step_ps(1, 0) - sound, longer, 1e-3 * longer);
+  EXPECT_NEAR(step_ps(0, 9) - sound, longer, 1e-3 * longer);
 }
 
 TEST(Imperfections, AFailedNicIsNotLostAmongManySlowOnes) {
@@ -328,6 +366,20 @@ TEST(Imperfections, PlacementMovesRanksBetweenNodes) {
   const Simulation swapped = simulate(
       job(text(R"(, "imperfections": {"placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]})")));
   EXPECT_EQ(usual.run.makespan.ps, swapped.run.makespan.ps) << "the nodes are alike";
+}
+
+TEST(Imperfections, APlacementThatCountsForNothingIsSaid) {
+  const std::string text = on("") + R"(, "gpus": 4, "batch": {"micro": 1, "global": 4, "sequence_length": 64})";
+  const auto warnings = [](const std::string& scenario, lowering::Traffic traffic) {
+    return simulate(job(scenario), HowToRun{.unfolded = true, .traffic = traffic}).metrics.warnings.size();
+  };
+  const std::string placed = imperfect(text, R"("placement": [3, 2, 1, 0])");
+  const std::size_t usual = warnings(text, lowering::Traffic::kAnalytic);
+  EXPECT_EQ(warnings(placed, lowering::Traffic::kFlows), usual);
+  EXPECT_EQ(warnings(placed, lowering::Traffic::kAnalytic), usual + 1);
+  EXPECT_EQ(simulate(job(placed), HowToRun{.traffic = lowering::Traffic::kAnalytic}).metrics.warnings.back(),
+            "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
+            "wherever its ranks sit; expected --collectives flows");
 }
 
 }  // namespace

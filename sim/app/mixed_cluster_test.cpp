@@ -155,7 +155,7 @@ TEST(MixedCluster, ASlowGpuIsNamedWithItsNode) {
       simulate(job(mixed(kA100, kH100), 12, 4, R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 2}]})"));
   add_delays(run);
   ASSERT_EQ(run.metrics.delays.size(), 1U);
-  EXPECT_EQ(run.metrics.delays[0].what, "GPU 1 (node 1) is 100 % slow");
+  EXPECT_EQ(run.metrics.delays[0].what, "GPU 1 (node 1) is 2 times slower");
 }
 
 std::string complaint_of(const std::string& cluster, int gpus, const std::string& more = "", const HowToRun& how = {}) {

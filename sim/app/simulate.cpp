@@ -31,23 +31,43 @@ des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& nam
 struct Unfolded {
   lowering::UnfoldedStep step;
   des::RunResult run;
+  const Scenario& scenario;
 };
 
 Unfolded run_every_gpu(const lowering::LoweredStep& step, const Scenario& scenario, Traffic traffic) {
-  Unfolded every{lowering::unfold(step, scenario, traffic), {}};
+  Unfolded every{lowering::unfold(step, scenario, traffic), {}, scenario};
   every.run = run_to_the_end(every.step.graph, lowering::names_of(step, every.step));
   return every;
 }
 
-// A run in the numbering of the folded step, as the rank saw it that ends last.
+// A run in the numbering of the folded step, as the rank to show saw it, and what slow hardware all ranks wait for.
 struct Seen {
   des::RunResult run;
   std::vector<des::Duration> stretch;
+  observe::Waits waits = {};
+  std::vector<int> gpus = {};  // by stage; empty: folded
 };
 
+// Those of a stage rank, by stage.
+std::vector<int> gpus_of(int rank, const Scenario& scenario, const lowering::StageRanks& ranks) {
+  std::vector<int> gpus;
+  for (; rank < scenario.gpus; rank += ranks.count()) gpus.push_back(scenario.imperfections.gpu_of(rank));
+  return gpus;
+}
+
+// Messages and collectives cost the same wherever their ranks sit.
+void warn_of_idle_placement(const Scenario& scenario, const HowToRun& how, std::vector<std::string>& warnings) {
+  if (how.traffic == Traffic::kAnalytic && !scenario.imperfections.placement.empty())
+    warnings.emplace_back(
+        "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
+        "wherever its ranks sit; expected --collectives flows");
+}
+
 Seen see(const Unfolded& every) {
-  const int rank = lowering::last_rank(every.step, every.run);
-  return {lowering::seen_by(rank, every.step, every.run), lowering::stretch_seen_by(rank, every.step)};
+  observe::Waits waits = observe::waits_of(every.step, every.scenario.imperfections, every.run);
+  const int rank = observe::rank_to_show(waits, every.step, every.run);
+  return {lowering::seen_by(rank, every.step, every.run), lowering::stretch_seen_by(rank, every.step), std::move(waits),
+          gpus_of(rank, every.scenario, every.step.ranks)};
 }
 
 des::RunResult run_folded(const lowering::LoweredStep& step) {
@@ -136,19 +156,20 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
   result.step = lower(result.scenario, result.how);
   Seen seen;
   if (result.how.unfolded) {
-    const Unfolded every = run_every_gpu(result.step, result.scenario, *result.how.traffic);
-    seen = see(every);
-    result.waits = observe::waits_of(every.step, every.run);
+    seen = see(run_every_gpu(result.step, result.scenario, *result.how.traffic));
   } else {
     seen.run = run_folded(result.step);
   }
   result.run = std::move(seen.run);
+  result.waits = std::move(seen.waits);
   // Who was busy when, and which bytes were alive.
   result.observations = observe::observe_stages(result.step, result.run, seen.stretch);
   result.memory = observe::memory_timelines(result.scenario, result.step, result.run);
   // The numbers that people ask for.
   result.metrics = measure(result.scenario, result.how, result.step, result.observations, result.memory);
   if (!result.metrics.memory.fits) result.metrics.memory.advice = advise(result);
+  result.metrics.shown_gpus = std::move(seen.gpus);
+  warn_of_idle_placement(result.scenario, result.how, result.metrics.warnings);
   return result;
 }
 

@@ -15,7 +15,7 @@
 namespace foretoken::app {
 
 /// How a step is simulated. Folded, one GPU a pipeline stage stands for all that do the same; unfolded, every GPU of
-/// the job is there, and what is reported is the rank whose work ends last.
+/// the job is there, and what is reported is the rank that holds what the step waits for (observe::rank_to_show).
 struct HowToRun {
   lowering::Fidelity fidelity = lowering::Fidelity::kStage;
   bool unfolded = false;  ///< imperfections and stragglers are always simulated so

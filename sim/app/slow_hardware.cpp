@@ -7,10 +7,11 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "sim/report/number.h"
 
 namespace foretoken::app {
 namespace {
@@ -27,9 +28,13 @@ struct Part {
   std::function<void(Scenario&)> mend;
 };
 
+// As people say it: "10 % slower", "100 times slower", "2 times faster".
 std::string slow_text(double slowdown) {
-  return slowdown < 1 ? fmt::format("{:.3g} % fast", 100 * (1 - slowdown))
-                      : fmt::format("{:.3g} % slow", 100 * (slowdown - 1));
+  if (slowdown == 1) return "as fast as the others";
+  const char* how = slowdown < 1 ? "faster" : "slower";
+  const double times = std::max(slowdown, 1 / slowdown);
+  return times < 2 ? fmt::format("{} % {}", report::plain(100 * (times - 1), 3), how)
+                   : fmt::format("{} times {}", report::plain(times, 3), how);
 }
 
 std::string gpu_text(int gpu, int node, double slowdown) {
@@ -37,7 +42,7 @@ std::string gpu_text(int gpu, int node, double slowdown) {
 }
 
 std::string rate_text(double rate_factor) {
-  return rate_factor == 0 ? "has failed" : fmt::format("has {:.3g} % of its rate", 100 * rate_factor);
+  return rate_factor == 0 ? "has failed" : fmt::format("has {} % of its rate", report::plain(100 * rate_factor, 3));
 }
 
 // Time of a key on the critical path, zero if it is not there.
@@ -48,14 +53,9 @@ Seconds time_of(const Map& times, int key) {
 }
 
 void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
-  std::set<int> seen;
   for (const lowering::SlowGpu& slow : run.scenario.imperfections.slow_gpus) {
-    if (!seen.insert(slow.gpu).second) continue;
-    double slowdown = 1;
-    for (const lowering::SlowGpu& each : run.scenario.imperfections.slow_gpus)
-      if (each.gpu == slow.gpu) slowdown *= each.slowdown;
     const int node = run.scenario.node_of(slow.gpu);
-    parts.push_back({{.what = gpu_text(slow.gpu, node, slowdown),
+    parts.push_back({{.what = gpu_text(slow.gpu, node, slow.slowdown),
                       .gpu = slow.gpu,
                       .node = node,
                       .on_critical_path = time_of(run.waits.by_gpu, slow.gpu)},

@@ -179,7 +179,7 @@ TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
   add_delays(noisy);
   const report::Delay& slow = noisy.metrics.delays.front();
   EXPECT_EQ(slow.what, "the host of GPUs " + std::to_string(8 * host) + " to " + std::to_string(8 * host + 7) +
-                           " (node " + std::to_string(host) + ") is 50 % slow, as drawn");
+                           " (node " + std::to_string(host) + ") is 50 % slower, as drawn");
   EXPECT_EQ(slow.node, host);
   EXPECT_GT(*slow.on_critical_path, 0.5 * noisy.metrics.step_time);
   scenario.stragglers.slow_nodes = 0;

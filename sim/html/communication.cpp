@@ -12,8 +12,9 @@ namespace {
 
 std::string way(const GroupShape& shape, const NodeLinks& links) {
   if (shape.nodes > 1)
-    return fmt::format("network, {} nodes; {} such group{} on the {} NICs of a node", shape.nodes,
-                       shape.groups_per_node, shape.groups_per_node == 1 ? "" : "s", links.nics);
+    return fmt::format("network, {} nodes; {} on the {} of a node", shape.nodes,
+                       report::counted(shape.groups_per_node, "such group"),
+                       links.nics == 1 ? "NIC" : fmt::format("{} NICs", links.nics));
   return links.nvlink_per_gpu > BytesPerSecond(0) ? "NVLink inside a node" : "PCIe inside a node";
 }
 

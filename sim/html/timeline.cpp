@@ -100,10 +100,14 @@ constexpr const char* kControls =
 
 std::string timeline(const ReportData& data) {
   const report::Gantt gantt = report::gantt_of(data.base.step.workload, data.base.run, "");
-  return paragraph(fmt::format("What each pipeline stage does during one step: passes above, communication as a strip "
-                               "below, bubbles hatched. The critical path, the chain of tasks without slack, consists "
-                               "of {}.",
-                               path_words(data))) +
+  const std::vector<int>& gpus = data.base.metrics.shown_gpus;
+  const std::string shown =
+      gpus.empty() ? "" : fmt::format(" Of every stage one GPU is shown, from the top: {}.", fmt::join(gpus, ", "));
+  return paragraph(
+             fmt::format("What each pipeline stage does during one step: passes above, communication as a strip "
+                         "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
+                         "of {}.",
+                         shown, path_words(data))) +
          legend({{"forward", "forward"},
                  {"backward", "backward"},
                  {"step", "optimizer, step end"},

@@ -28,8 +28,7 @@ std::string within(const Metrics& m, double value, std::string (*words)(report::
 std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const lowering::Scenario& scenario = data.base.scenario;
-  const std::string machine =
-      fmt::format("{} {} GPU{}", report::whole(scenario.gpus), scenario.gpu_names(), scenario.gpus == 1 ? "" : "s");
+  const std::string machine = report::counted(scenario.gpus, scenario.gpu_names() + " GPU");
   if (!m.memory.fits)
     return fmt::format("{} does not fit on {}: {} of {} GiB are needed on the fullest GPU.", scenario.model.name,
                        machine, report::gib(m.memory.peak + m.memory.outside_allocator),
@@ -89,8 +88,8 @@ std::string verdict(const ReportData& data) {
                m.memory.fits ? "good" : "bad");
   html += tile("Step", report::time_text(m.step_time),
                m.interval ? within(m, m.step_time.value(), report::time_range)
-                          : fmt::format("{} sequences of {} tokens", report::whole(static_cast<double>(batch.global)),
-                                        report::whole(static_cast<double>(batch.sequence_length))));
+                          : fmt::format("{} of {}", report::counted(static_cast<double>(batch.global), "sequence"),
+                                        report::counted(static_cast<double>(batch.sequence_length), "token")));
   html += tile("Throughput", fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
                fmt::format("{} tokens/s per GPU", report::significant(m.tokens_per_s_per_gpu, 3)));
   html += tile("MFU", report::percent(m.mfu),

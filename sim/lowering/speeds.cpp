@@ -58,7 +58,7 @@ Paced Speeds::paced(des::Duration duration, const Meaning& meaning, const Passes
     const double factor = own * jitter_of_pass(scenario_.stragglers, gpu, number_of(meaning));
     if (factor <= worst) continue;
     worst = factor;
-    paced.gpu = own > 1 ? gpu : -1;
+    paced.rank = own > 1 ? rank : -1;
   }
   paced.duration = {std::llround(static_cast<double>(duration.ps) * (1 + (worst - 1) * share))};
   return paced;

@@ -8,10 +8,10 @@
 
 namespace foretoken::lowering {
 
-/// An instance of a task and the GPU that it waits for: the slowest of those that carry it out.
+/// An instance of a task and the rank that it waits for: the slowest of those that carry it out.
 struct Paced {
   des::Duration duration;
-  int gpu = -1;  ///< -1: none is slower than the typical one, or nothing is computed
+  int rank = -1;  ///< of the job; -1: none is slower than the typical one, or nothing is computed
 };
 
 class Speeds {

@@ -62,22 +62,12 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("ranks {}{}", list, shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "");
 }
 
-/// The folded task that a task of the unfolded step belongs to, and the stage ranks that carry it out. Tasks of an
-/// instance are numbered from its `begin` up to the next one's.
+/// What a task of the unfolded step is part of, and the ranks that carry it out.
 std::string unfolded_text(des::TaskId task, const LoweredStep& step, const UnfoldedStep& unfolded) {
-  const auto after =
-      std::upper_bound(unfolded.instances.begin(), unfolded.instances.end(), task,
-                       [](des::TaskId wanted, const Instance& instance) { return wanted < instance.begin; });
-  const auto instance = static_cast<std::uint32_t>(after - unfolded.instances.begin() - 1);
-  const auto later = std::upper_bound(unfolded.tasks.begin(), unfolded.tasks.end(), instance,
-                                      [](std::uint32_t wanted, const UnfoldedTask& t) { return wanted < t.first; });
-  const auto folded = static_cast<std::size_t>(later - unfolded.tasks.begin() - 1);
-  const Meaning& meaning = step.workload.meaning[folded];
-  const UnfoldedTask& spread = unfolded.tasks[folded];
-  std::vector<int> ranks;
-  for (int rank = 0; rank < unfolded.ranks.count(); ++rank)
-    if (spread.spread.instance_of(rank, unfolded.ranks) == static_cast<int>(instance - spread.first))
-      ranks.push_back(meaning.stage * unfolded.ranks.count() + rank);
+  const Origin origin = unfolded.origin_of(task);
+  const Meaning& meaning = step.workload.meaning[origin.folded.value];
+  std::vector<int> ranks = unfolded.members_of(origin);
+  for (int& rank : ranks) rank += meaning.stage * unfolded.ranks.count();
   return fmt::format("{} on {}", task_text(meaning), ranks_text(ranks));
 }
 

@@ -200,6 +200,24 @@ int Spread::instance_of(int rank, const StageRanks& ranks) const {
   return instance;
 }
 
+Origin UnfoldedStep::origin_of(des::TaskId task) const {
+  // Tasks of an instance are numbered from its first up to the next one's.
+  const auto after = std::upper_bound(instances.begin(), instances.end(), task,
+                                      [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
+  const auto instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
+  const auto later =
+      std::upper_bound(tasks.begin(), tasks.end(), instance,
+                       [](std::uint32_t wanted, const UnfoldedTask& each) { return wanted < each.first; });
+  return {instance, {static_cast<std::uint32_t>(later - tasks.begin() - 1)}};
+}
+
+std::vector<int> UnfoldedStep::members_of(const Origin& origin) const {
+  std::vector<int> members;
+  for (int rank = 0; rank < ranks.count(); ++rank)
+    if (instance_at(origin.folded, rank) == origin.instance) members.push_back(rank);
+  return members;
+}
+
 Spread spread_of(const Meaning& meaning) {
   constexpr Spread kEveryRank{true, true, true};
   switch (meaning.kind) {

@@ -42,6 +42,12 @@ struct Instance {
   des::TaskId begin, end;
 };
 
+/// Where a task of the unfolded graph comes from.
+struct Origin {
+  std::uint32_t instance = 0;  ///< place among UnfoldedStep's instances
+  des::TaskId folded;          ///< the task of the folded step that it is an instance of
+};
+
 /// How messages and collectives move: as one cost each, or as flows that share links.
 enum class Traffic : std::uint8_t { kAnalytic, kFlows };
 
@@ -50,7 +56,7 @@ struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
-  std::vector<int> slowest;             ///< by instance: the GPU that it waits for, -1: none; empty on even GPUs
+  std::vector<int> slowest;             ///< by instance: the rank that it waits for, -1: none; empty on even GPUs
   std::vector<des::Duration> stretch;   ///< by instance: how much longer slow GPUs make it; empty on even GPUs
   LinkParts link_parts;                 ///< by link of the graph
   std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
@@ -64,6 +70,10 @@ struct UnfoldedStep {
   [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
     return instances[instance_at(folded, rank)];
   }
+  /// The instance that a task of the graph is part of.
+  [[nodiscard]] Origin origin_of(des::TaskId task) const;
+  /// The stage ranks that carry an instance out, in order.
+  [[nodiscard]] std::vector<int> members_of(const Origin& origin) const;
 };
 
 /// Puts every rank in place of the one that stood for all.

@@ -1,9 +1,10 @@
-// What slow hardware does to a run of every GPU: how long the critical path runs through it.
+// What slow hardware does to a run of every GPU: how long the critical path runs through it, and on which ranks.
 #pragma once
 
 #include <map>
 
 #include "sim/des/engine.h"
+#include "sim/lowering/imperfections.h"
 #include "sim/lowering/unfold.h"
 
 namespace foretoken::observe {
@@ -12,9 +13,16 @@ namespace foretoken::observe {
 struct Waits {
   std::map<int, des::Duration> by_gpu;   ///< of passes and optimizers, by the slowest GPU of those that carry them out
   std::map<int, des::Duration> by_link;  ///< of flows that move, by place among the scenario's slow links
+  /// Both by the stage rank that holds the slow GPU or moves the flow; what all replicas do together is in none.
+  std::map<int, des::Duration> by_stage_rank;
 };
 
 /// Empty for even hardware.
-[[nodiscard]] Waits waits_of(const lowering::UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] Waits waits_of(const lowering::UnfoldedStep& unfolded, const lowering::Imperfections& imperfections,
+                             const des::RunResult& run);
+
+/// The stage rank to look at: of the replica whose slow hardware holds the critical path longest, the rank that does so
+/// longest; the one whose work ends last where nothing slow is waited for. The lowest on a tie.
+[[nodiscard]] int rank_to_show(const Waits& waits, const lowering::UnfoldedStep& unfolded, const des::RunResult& run);
 
 }  // namespace foretoken::observe

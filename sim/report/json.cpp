@@ -121,6 +121,7 @@ std::string to_json(const Metrics& m) {
                {"ideal_bubble_fraction", finite(m.ideal_bubble_fraction)},
                {"bubble_fraction_of_step", finite(m.bubble_fraction_of_step)},
                {"layer", {{"forward_s", finite(m.layer_forward)}, {"backward_s", finite(m.layer_backward)}}},
+               {"shown_gpus", m.shown_gpus},
                {"time_s", time_of(m.time)},
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};

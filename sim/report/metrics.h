@@ -53,7 +53,7 @@ struct RunCost {
 
 /// Something slow or failed that the step waits for.
 struct Delay {
-  std::string what;  ///< "GPU 37 (node 4) is 10 % slow"
+  std::string what;  ///< "GPU 37 (node 4) is 10 % slower"
   std::optional<int> gpu = std::nullopt, node = std::nullopt, nic = std::nullopt;
   std::optional<Seconds> on_critical_path = std::nullopt;  ///< of tasks that it carries out; nothing where it has none
   Seconds without{};                                       ///< the step without it
@@ -72,7 +72,8 @@ struct Metrics {
   TimeSplit time;
   Memory memory;
   std::optional<RunCost> run;
-  std::vector<Delay> delays;      ///< measure() leaves it empty
+  std::vector<Delay> delays;    ///< measure() leaves it empty
+  std::vector<int> shown_gpus;  ///< by stage, the GPU that `time` is of; empty: one stands for all. Empty by measure()
   double p2p_bytes_per_step = 0;  ///< pipeline messages sent by the busiest stage, one rank
   std::size_t tasks = 0;
   std::vector<std::string> assumptions, warnings;

@@ -52,6 +52,11 @@ std::string plain(double value, int digits) {
 
 std::string whole(double value) { return grouped(fmt::format("{:.0f}", value)); }
 
+std::string counted(double count, std::string_view one, std::string_view many) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", whole(count), one) : fmt::format("{} {}", whole(count), many);
+}
+
 std::string in_words(double value) {
   static constexpr Unit kUnits[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
   for (const Unit& unit : kUnits)

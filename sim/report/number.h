@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "sim/base/units.h"
 
@@ -15,6 +16,9 @@ namespace foretoken::report {
 
 /// `value` rounded to a whole number, thousands set apart: 1,536.
 [[nodiscard]] std::string whole(double value);
+
+/// 1 GPU, 1,536 GPUs; `many` where it is not `one` and an s.
+[[nodiscard]] std::string counted(double count, std::string_view one, std::string_view many = {});
 
 /// 300 billion, 1.5 trillion, 12,500.
 [[nodiscard]] std::string in_words(double value);

@@ -24,6 +24,13 @@ TEST(Number, SignificantDigitsAreKept) {
   for (const auto& [value, digits, text] : kSignificant) EXPECT_EQ(significant(value, digits), text) << value;
 }
 
+TEST(Number, OneIsNoPlural) {
+  EXPECT_EQ(counted(1, "sequence"), "1 sequence");
+  EXPECT_EQ(counted(0, "sequence"), "0 sequences");
+  EXPECT_EQ(counted(1536, "micro-batch", "micro-batches"), "1,536 micro-batches");
+  EXPECT_EQ(counted(1, "micro-batch", "micro-batches"), "1 micro-batch");
+}
+
 TEST(Number, PlainDropsZerosBehindThePoint) {
   EXPECT_EQ(plain(312), "312");
   EXPECT_EQ(plain(12.5), "12.5");

@@ -70,8 +70,8 @@ std::string headline_text(const lowering::Scenario& scenario, const Metrics& m, 
   const auto& batch = scenario.batch;
   std::string text = paint(Ink::kBold, m.name) + '\n';
   text += head_line("step", time_text(m.step_time),
-                    fmt::format("{} sequences of {} tokens", whole(static_cast<double>(batch.global)),
-                                whole(static_cast<double>(batch.sequence_length))),
+                    fmt::format("{} of {}", counted(static_cast<double>(batch.global), "sequence"),
+                                counted(static_cast<double>(batch.sequence_length), "token")),
                     paint);
   if (m.interval)
     text += head_line("interval", time_text(m.interval->low) + " to " + time_text(m.interval->high),
@@ -103,8 +103,11 @@ std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& pa
                                                    {"bubble (waiting for another stage)", m.time.bubble},
                                                    {"host (waiting for launches)", m.time.host},
                                                    {"other", m.time.other}};
-  std::string text = title_text("Where the time goes",
-                                fmt::format("stage {}, the busiest; every instant counted once", busiest_stage), paint);
+  const std::string gpu =
+      m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[static_cast<std::size_t>(busiest_stage)]);
+  std::string text =
+      title_text("Where the time goes",
+                 fmt::format("stage {}{}, the busiest; every instant counted once", busiest_stage, gpu), paint);
   double largest = 0;
   for (const auto& [name, time] : parts) largest = std::max(largest, time / m.step_time);
   for (const auto& [name, time] : parts) {

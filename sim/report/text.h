@@ -22,7 +22,7 @@ namespace foretoken::report {
 /// The configuration as labels and words; * marks a default.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> configuration_rows(const lowering::Scenario& scenario);
 [[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
-/// "GPU 37 (node 4) is 10 % slow: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %), 13.5 s without it"
+/// "GPU 37 (node 4) is 10 % slower: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %), 13.5 s without it"
 [[nodiscard]] std::string delay_words(const Delay& delay, Seconds step);
 /// All that the step waits for; empty when there is none.
 [[nodiscard]] std::string delays_text(const Metrics& metrics, const Paint& paint);

@@ -40,11 +40,11 @@ class Resolved {
 std::string number(std::int64_t value) { return whole(static_cast<double>(value)); }
 
 std::string model_row(const model::Transformer& model) {
-  std::string heads = number(model.heads) + " heads";
+  std::string heads = counted(static_cast<double>(model.heads), "head");
   if (model.kv_heads != model.heads) heads += fmt::format(" ({} for keys and values)", model.kv_heads);
-  return fmt::format("{}: {} parameters, {} layers, hidden {}, {}, feed-forward {}, vocabulary {}", model.name,
-                     in_words(model::total_parameters(model)), number(model.layers), number(model.hidden), heads,
-                     number(model.ffn_hidden), number(model.vocabulary));
+  return fmt::format("{}: {} parameters, {}, hidden {}, {}, feed-forward {}, vocabulary {}", model.name,
+                     in_words(model::total_parameters(model)), counted(static_cast<double>(model.layers), "layer"),
+                     number(model.hidden), heads, number(model.ffn_hidden), number(model.vocabulary));
 }
 
 std::string nodes_row(const lowering::Scenario& scenario) {
@@ -55,10 +55,9 @@ std::string nodes_row(const lowering::Scenario& scenario) {
                            ? fmt::format("NVLink {} GB/s a GPU", plain(links.nvlink_per_gpu.value() / 1e9))
                            : fmt::format("PCIe {} GB/s a GPU", plain(links.pcie_per_gpu.value() / 1e9));
   if (links.gpus != cluster.gpus_per_node) inside += fmt::format(" in domains of {}", links.gpus);
-  return fmt::format("{}: {} GPU{} {}, {} {} of {}; {}; {} NIC{} of {} GB/s a {} (each direction)", cluster.name,
-                     number(scenario.gpus), scenario.gpus == 1 ? "" : "s", cluster.gpu.name, number(nodes),
-                     nodes == 1 ? "node" : "nodes", cluster.gpus_per_node, inside, links.nics,
-                     links.nics == 1 ? "" : "s", plain(links.nic.value() / 1e9),
+  return fmt::format("{}: {} {}, {} of {}; {}; {} of {} GB/s a {} (each direction)", cluster.name,
+                     counted(scenario.gpus, "GPU"), cluster.gpu.name, counted(nodes, "node"), cluster.gpus_per_node,
+                     inside, counted(links.nics, "NIC"), plain(links.nic.value() / 1e9),
                      links.gpus == cluster.gpus_per_node ? "node" : "domain");
 }
 
@@ -102,7 +101,7 @@ std::string recompute_text(const lowering::Recompute& recompute) {
     case model::RecomputeGranularity::kNone:
       return "recompute none";
     case model::RecomputeGranularity::kFull:
-      return recompute.block         ? fmt::format("recompute full, {} layers of each chunk", recompute.layers)
+      return recompute.block ? fmt::format("recompute full, {} of each chunk", counted(recompute.layers, "layer"))
              : recompute.layers == 1 ? std::string("recompute full, every layer")
                                      : fmt::format("recompute full, groups of {} layers", recompute.layers);
     case model::RecomputeGranularity::kSelective:
@@ -118,12 +117,10 @@ std::string recompute_text(const lowering::Recompute& recompute) {
 
 std::string batch_row(const lowering::Scenario& scenario, const Resolved& resolved) {
   const lowering::Batch& batch = scenario.batch;
-  const int microbatches = scenario.microbatches();
-  return fmt::format("{}, {}, {}; {} micro-batch{} a step and replica",
-                     resolved("/batch/micro", "micro " + number(batch.micro)),
+  return fmt::format("{}, {}, {}; {} a step and replica", resolved("/batch/micro", "micro " + number(batch.micro)),
                      resolved("/batch/global", "global " + number(batch.global)),
                      resolved("/batch/sequence_length", "sequence " + number(batch.sequence_length)),
-                     number(microbatches), microbatches == 1 ? "" : "es");
+                     counted(scenario.microbatches(), "micro-batch", "micro-batches"));
 }
 
 std::string precision_row(const lowering::Scenario& scenario, const Resolved& resolved) {
@@ -144,12 +141,15 @@ std::string overlap_row(const lowering::Scenario& scenario, const Resolved& reso
 std::string imperfections_row(const lowering::Imperfections& what) {
   std::vector<std::string> parts;
   const auto add = [&](std::ptrdiff_t count, std::string_view name) {
-    if (count > 0) parts.push_back(fmt::format("{} {}{}", count, name, count == 1 ? "" : "s"));
+    if (count > 0) parts.push_back(counted(static_cast<double>(count), name));
   };
   const auto has_failed = [](const auto& part) { return part.rate_factor == 0; };
   const auto failed_nics = std::count_if(what.slow_nics.begin(), what.slow_nics.end(), has_failed);
   const auto failed_links = std::count_if(what.slow_links.begin(), what.slow_links.end(), has_failed);
-  add(std::ssize(what.slow_gpus), "slow GPU");
+  const auto is_fast = [](const lowering::SlowGpu& gpu) { return gpu.slowdown < 1; };
+  const auto fast_gpus = std::count_if(what.slow_gpus.begin(), what.slow_gpus.end(), is_fast);
+  add(std::ssize(what.slow_gpus) - fast_gpus, "slow GPU");
+  add(fast_gpus, "fast GPU");
   add(std::ssize(what.slow_nics) - failed_nics, "slow NIC");
   add(failed_nics, "failed NIC");
   add(std::ssize(what.slow_links) - failed_links, "slow link");

@@ -71,7 +71,9 @@ std::string rest_note(const std::vector<StageMemory>& stages, const std::vector<
     most = first ? stages[s].peak : std::max(most, stages[s].peak);
     first = false;
   }
-  return fmt::format("the other {} stages: peaks of {} to {}", stages.size() - shown.size(), gib(least), gib(most));
+  const std::size_t others = stages.size() - shown.size();
+  if (others == 1) return fmt::format("the other stage: a peak of {}", gib(most));
+  return fmt::format("the other {} stages: peaks of {} to {}", others, gib(least), gib(most));
 }
 
 bool same_capacity(const std::vector<StageMemory>& stages) {

@@ -82,6 +82,28 @@ TEST(Text, ConfigurationMarksDefaults) {
             "  overlap       gradient reduction no, parameter gathering no, pipeline messages no\n");
 }
 
+TEST(Text, WhereTheTimeGoesNamesTheGpuWhereAllAreSimulated) {
+  Metrics metrics = example_metrics();
+  metrics.shown_gpus = {3, 11};
+  EXPECT_THAT(time_split_text(1, metrics, Paint(false)),
+              HasSubstr("Where the time goes  stage 1 (GPU 11), the busiest; every instant counted once\n"));
+}
+
+TEST(Text, OneIsNoPlural) {
+  lowering::Scenario scenario = example_scenario();
+  scenario.batch = {.micro = 1, .global = 1, .sequence_length = 1};
+  EXPECT_THAT(headline_text(scenario, example_metrics(), Paint(false)), HasSubstr(" 1 sequence of 1 token\n"));
+  scenario.gpus = 1;
+  scenario.model.layers = scenario.model.heads = scenario.model.kv_heads = 1;
+  scenario.cluster.links.nics = 1;
+  scenario.parallelism = {};
+  scenario.imperfections.slow_gpus = {{.gpu = 0, .slowdown = 2}, {.gpu = 1, .slowdown = 0.5}};
+  const std::string text = configuration_text(scenario, Paint(false));
+  for (const char* words : {" 1 layer,", " 1 head,", " 1 GPU a100", " 1 node of", " 1 NIC of", " 1 micro-batch a step",
+                            " 1 slow GPU, 1 fast GPU"})
+    EXPECT_THAT(text, HasSubstr(words));
+}
+
 TEST(Text, BarsShowWhereTheTimeGoes) {
   EXPECT_EQ(time_split_text(1, example_metrics(), Paint(false)),
             "\nWhere the time goes  stage 1, the busiest; every instant counted once\n"
@@ -150,12 +172,13 @@ TEST(Text, FitsTheColumnsAndColoursOnlyWhenAsked) {
 
 TEST(Text, WhatTheStepWaitsForInOneLineEach) {
   const Seconds step(10);
-  EXPECT_EQ(delay_words({.what = "GPU 37 (node 4) is 10 % slow", .on_critical_path = Seconds(9), .without = Seconds(8)},
-                        step),
-            "GPU 37 (node 4) is 10 % slow: on the critical path for 9.000 s; the step waits 2.000 s (+25.00 %), 8.000 "
-            "s without it");
-  EXPECT_EQ(delay_words({.what = "GPU 1 (node 0) is 5 % fast", .without = Seconds(12.5)}, step),
-            "GPU 1 (node 0) is 5 % fast: the step gains 2.500 s (-20.00 %), 12.50 s without it");
+  EXPECT_EQ(
+      delay_words({.what = "GPU 37 (node 4) is 10 % slower", .on_critical_path = Seconds(9), .without = Seconds(8)},
+                  step),
+      "GPU 37 (node 4) is 10 % slower: on the critical path for 9.000 s; the step waits 2.000 s (+25.00 %), 8.000 "
+      "s without it");
+  EXPECT_EQ(delay_words({.what = "GPU 1 (node 0) is 5 % faster", .without = Seconds(12.5)}, step),
+            "GPU 1 (node 0) is 5 % faster: the step gains 2.500 s (-20.00 %), 12.50 s without it");
 }
 
 }  // namespace

@@ -146,10 +146,12 @@ class EventWriter {
   bool first_ = true;
 };
 
-void write_names(EventWriter& out, std::size_t stages, const std::vector<std::array<bool, kTraceThreads>>& used) {
-  for (std::size_t stage = 0; stage < stages; ++stage) {
+void write_names(EventWriter& out, const std::vector<int>& gpus,
+                 const std::vector<std::array<bool, kTraceThreads>>& used) {
+  for (std::size_t stage = 0; stage < used.size(); ++stage) {
+    const std::string gpu = gpus.empty() ? "" : fmt::format(" (GPU {})", gpus[stage]);
     out.next();
-    out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}"}}}})", stage);
+    out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}{1}"}}}})", stage, gpu);
     out.next();
     out.put(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", stage);
     for (std::size_t thread = 0; thread < kTraceThreads; ++thread) {
@@ -243,7 +245,7 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
           R"("step_time_s":{}}},"traceEvents":[)",
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
           input.metrics.step_time.value());
-  write_names(out, workload.stages.size(), threads_used(workload, tracks));
+  write_names(out, input.metrics.shown_gpus, threads_used(workload, tracks));
   write_passes(out, input, MessageIndex(workload, static_cast<int>(workload.stages.size())));
   write_tasks(out, input, tracks);
   write_memory(out, input);

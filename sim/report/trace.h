@@ -27,8 +27,9 @@ struct TraceInput {
 using TextSink = std::function<void(std::string_view)>;
 
 /// Writes the trace in the JSON form that Perfetto reads (importers/json/json_trace_tokenizer.cc): a process per
-/// pipeline stage, a thread per stream, nested slices, an arrow from every message to the pass that it feeds, counters
-/// for the live bytes of each kind. Times are whole nanoseconds, so slices that touch do not overlap.
+/// pipeline stage (of an unfolded run metrics.shown_gpus names its GPU), a thread per stream, nested slices, an arrow
+/// from every message to the pass that it feeds, counters for the live bytes of each kind. Times are whole nanoseconds,
+/// so slices that touch do not overlap.
 void write_trace(const TraceInput& input, const TextSink& sink);
 
 /// Threads of a process.

@@ -39,12 +39,13 @@ struct Traced {
   double step_us = 0;
 };
 
-Traced traced(int virtual_pipeline, Fidelity fidelity) {
+Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& shown_gpus = {}) {
   const lowering::Scenario scenario = small_scenario(virtual_pipeline);
   const lowering::LoweredStep step = lowering::lower(scenario, fidelity);
   const des::RunResult run = des::run(step.workload.graph);
   const auto memory = observe::memory_timelines(scenario, step, run);
-  const Metrics metrics = measure(scenario, step, observe::observe_stages(step, run), memory);
+  Metrics metrics = measure(scenario, step, observe::observe_stages(step, run), memory);
+  metrics.shown_gpus = shown_gpus;
   Traced result;
   write_trace({.step = step, .run = run, .memory = memory, .metrics = metrics, .version = "1.2.3", .fidelity = "x"},
               [&](std::string_view text) { result.text += text; });
@@ -119,6 +120,18 @@ void expect_arrows(const Traced& traced) {
     ++arrived;
   }
   EXPECT_EQ(arrived, traced.messages);
+}
+
+TEST(Trace, NamesTheGpuOfEveryStageWhereAllAreSimulated) {
+  const auto names = [](const std::vector<int>& gpus) {
+    const Traced result = traced(1, Fidelity::kStage, gpus);
+    std::vector<std::string> all;
+    for (const json& event : result.trace["traceEvents"])
+      if (event["name"] == "process_name") all.push_back(event["args"]["name"]);
+    return all;
+  };
+  EXPECT_EQ(names({}).front(), "stage 0");
+  EXPECT_EQ(names({5, 13, 21, 29})[1], "stage 1 (GPU 13)");
 }
 
 TEST(Trace, HoldsToTheRulesOfTheImporter) {
