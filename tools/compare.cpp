@@ -22,6 +22,7 @@
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/reason.h"
 #include "tools/scenario_text.h"
 #include "tools/strict.h"
 
@@ -162,9 +163,7 @@ std::string text_of(const std::string& name, const std::vector<Row>& rows, const
     text += "  *: the scenario's own schedule\n";
   for (const Row& row : rows)
     for (const Complaint& complaint : row.impossible)
-      text += report::paragraph("  " + row.candidate.label + ": ", complaint.pointer.empty()
-                                                                       ? complaint.message
-                                                                       : complaint.pointer + ": " + complaint.message);
+      text += report::paragraph("  " + row.candidate.label + ": ", reason(complaint));
   if (options.no_gantt || fastest(rows) == nullptr) return text;
   des::Duration axis;
   for (const Row& row : rows) axis = std::max(axis, row.chart.length);
@@ -184,11 +183,7 @@ std::string json_of(const std::string& name, const std::vector<Row>& rows) {
                   {"schedule", row.candidate.schedule},
                   {"virtual_pipeline", row.candidate.chunks},
                   {"is_own", row.candidate.is_own}};
-    std::string reasons;
-    for (const Complaint& complaint : row.impossible)
-      reasons += (reasons.empty() ? "" : "\n") +
-                 (complaint.pointer.empty() ? complaint.message : complaint.pointer + ": " + complaint.message);
-    entry["impossible"] = reasons.empty() ? Json() : Json(reasons);
+    entry["impossible"] = row.impossible.empty() ? Json() : Json(reasons(row.impossible));
     if (row.metrics) {
       entry["step_time_to_best"] = row.metrics->step_time / best->metrics->step_time;
       entry["result"] = Json::parse(report::to_json(*row.metrics));

@@ -12,6 +12,7 @@
 #include "sim/report/number.h"
 #include "sim/search/searcher.h"
 #include "tools/plan.h"
+#include "tools/reason.h"
 #include "tools/scenario_text.h"
 
 namespace foretoken::tools {
@@ -23,17 +24,12 @@ double checkpoint_bytes(const lowering::Scenario& scenario) {
   return model::total_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
 }
 
-std::string first_message(const ConfigError& error) {
-  const Complaint& complaint = error.complaints().front();
-  return complaint.pointer.empty() ? complaint.message : complaint.pointer + ": " + complaint.message;
-}
-
 // What stands in the way whatever the degrees are, as simulate says it.
 std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
   for (const Complaint& complaint : why_none_is_valid(question, space)) {
     const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
     if (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")) continue;
-    return first_message(ConfigError({complaint}));
+    return reason(complaint);
   }
   return "no valid configuration: the batch or the layers do not divide over these GPUs";
 }
@@ -151,7 +147,7 @@ void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std
     try {
       search_row(question, asked, evidence, row);
     } catch (const ConfigError& error) {
-      row.impossible = first_message(error);
+      row.impossible = reason(error.complaints().front());
     }
     if (!row.impossible.empty()) continue;
     row.price_per_gpu_hour = question.base().run->price_per_gpu_hour;

@@ -136,8 +136,11 @@ std::string nearest_text(const Plan& plan) {
 std::string verdict_text(const Plan& plan, const Paint& paint) {
   if (!plan.smallest) {
     const std::string nearest = nearest_text(plan);
+    const char* const asked = plan.deadline_days && plan.budget ? "deadline and budget"
+                              : plan.budget                     ? "the budget"
+                                                                : "the deadline";
     return paint(Ink::kRed, nearest.empty() ? "  None of these is possible."
-                                            : "  No cluster of these meets deadline and budget.") +
+                                            : fmt::format("  No cluster of these meets {}.", asked)) +
            '\n' + nearest;
   }
   const bool same = plan.cheapest == plan.smallest;

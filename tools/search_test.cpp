@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "sim/report/layout.h"
 #include "tools/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -53,6 +54,21 @@ TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
   const json alone = json::parse(simulated.out);
   EXPECT_EQ(alone["step_time_s"], answer["ranked"][0]["step_time_s"]);
   EXPECT_EQ(alone["step_time_s_interval"], answer["ranked"][0]["step_time_s_interval"]);
+}
+
+TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
+  const std::vector<std::vector<std::string>> questions = {
+      {"--free", "all"},
+      {"--free", "all", "--interval", "95", "--top", "120", "--schedules", "all", "--set", "attention=flash"},
+      {"--free", "all", "--gpus", "256:1024:x2", "--no-require-fit", "--schedules", "all", "--set", "attention=flash"},
+      {"--free", "all", "--gpus", "1,2"}};
+  for (const std::vector<std::string>& question : questions) {
+    std::vector<std::string> words{"search", "gpt3-175b-1024-a100"};
+    words.insert(words.end(), question.begin(), question.end());
+    const Ran searched = run_foretoken(words);
+    EXPECT_LE(searched.status, 1) << searched.err;
+    for (const std::string& line : lines_of(searched.out)) EXPECT_LE(report::columns_of(line), 100U) << line;
+  }
 }
 
 TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {

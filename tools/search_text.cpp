@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "sim/report/megatron.h"
 #include "sim/report/number.h"
@@ -25,20 +26,6 @@ bool any(const SearchAnswer& answer, bool (*test)(const FoundConfiguration&)) {
   return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
 }
 
-// Columns of the ranked table; those that say the same of every row are left out where that is no loss.
-struct Columns {
-  explicit Columns(const SearchAnswer& answer)
-      : gpus(answer.several_sizes),
-        context(any(answer, [](const auto& f) { return f.candidate.context > 1; })),
-        schedule(any(
-            answer,
-            [](const auto& f) { return f.scenario.schedule != "1f1b" && f.scenario.schedule != "interleaved-1f1b"; })),
-        fits(any(answer, [](const auto& f) { return !f.outcome.fits; })),
-        days(gpus && answer.ranked.front().metrics->run),
-        cost(days && answer.ranked.front().metrics->run->cost) {}
-  bool gpus, context, schedule, fits, days, cost;
-};
-
 std::string objective_value(Objective objective, const FoundConfiguration& found) {
   const Seconds step = des::to_seconds(found.outcome.step_time);
   switch (objective) {
@@ -54,62 +41,107 @@ std::string objective_value(Objective objective, const FoundConfiguration& found
   return "";
 }
 
-std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
-  const Columns show(answer);
-  std::vector<Table::Column> heads{{"#"}};
-  const auto head = [&](bool shown, const char* name, Table::Align align = Table::Align::kRight) {
-    if (shown) heads.push_back({name, align});
+// A column of the ranked list. `spare`: 0 is always there; where the page is too narrow the largest goes first.
+struct RankedColumn {
+  std::string head;
+  std::function<std::string(const FoundConfiguration&)> cell;
+  int spare = 0;
+  Table::Align align = Table::Align::kRight;
+};
+
+std::string or_dash(bool stated, std::string text) { return stated ? std::move(text) : "-"; }
+
+// The keys of a configuration; those that say the same of every row are left out where that is no loss.
+std::vector<RankedColumn> key_columns(const SearchAnswer& answer) {
+  const auto number = [](auto Candidate::*key) {
+    return [key](const FoundConfiguration& f) { return fmt::format("{}", f.candidate.*key); };
   };
-  head(show.gpus, "GPUs");
-  for (const char* name : {"TP", "PP", "VPP"}) head(true, name);
-  head(show.context, "CP");
-  for (const char* name : {"DP", "SP", "micro"}) head(true, name);
-  head(true, "recompute", Table::Align::kLeft);
-  head(true, "ZeRO");
-  head(show.schedule, "schedule", Table::Align::kLeft);
-  const std::string interval = fmt::format("{:.0f} % interval", 100 * answer.ranked.front().metrics->interval->level);
-  head(true, "step");
-  head(!show.gpus, interval.c_str());
-  head(!show.gpus, "to best");
-  head(true, "MFU");
-  head(!show.days, "bubble");
-  head(true, "peak GiB");
-  head(show.fits, "fits", Table::Align::kLeft);
-  head(show.days, "days");
-  head(show.cost, "cost");
+  std::vector<RankedColumn> columns;
+  if (answer.several_sizes) columns.push_back({"GPUs", number(&Candidate::gpus)});
+  columns.push_back({"TP", number(&Candidate::tensor)});
+  columns.push_back({"PP", number(&Candidate::pipeline)});
+  columns.push_back({"VPP", [](const auto& f) {
+                       return or_dash(f.candidate.virtual_pipeline > 1,
+                                      fmt::format("{}", f.candidate.virtual_pipeline));
+                     }});
+  if (any(answer, [](const auto& f) { return f.candidate.context > 1; }))
+    columns.push_back({"CP", number(&Candidate::context)});
+  columns.push_back({"DP", [](const auto& f) { return fmt::format("{}", f.candidate.data()); }});
+  columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }});
+  columns.push_back({"MBS", number(&Candidate::micro)});
+  columns.push_back({"recompute", [](const auto& f) { return std::string(model::name_of(f.candidate.recompute)); }, 0,
+                     Table::Align::kLeft});
+  columns.push_back({"ZeRO", [](const auto& f) {
+                       return or_dash(f.candidate.zero_stage > 0, fmt::format("{}", f.candidate.zero_stage));
+                     }});
+  if (any(answer,
+          [](const auto& f) { return f.scenario.schedule != "1f1b" && f.scenario.schedule != "interleaved-1f1b"; }))
+    columns.push_back(
+        {"schedule",
+         [](const auto& f) { return f.scenario.schedule == "interleaved-1f1b" ? "interleaved" : f.scenario.schedule; },
+         0, Table::Align::kLeft});
+  return columns;
+}
+
+// What was predicted of it.
+std::vector<RankedColumn> result_columns(const SearchAnswer& answer) {
+  const FoundConfiguration& best = answer.ranked.front();
+  const bool run = answer.several_sizes && best.metrics->run;
+  std::vector<RankedColumn> columns;
+  columns.push_back({"step", [](const auto& f) { return report::time_text(f.metrics->step_time); }});
+  if (!answer.several_sizes) {
+    columns.push_back({fmt::format("{:.0f} % range", 100 * best.metrics->interval->level),
+                       [](const auto& f) {
+                         const auto& interval = *f.metrics->interval;
+                         return report::time_range({interval.low.value(), interval.high.value()});
+                       },
+                       1});
+    columns.push_back({"behind",
+                       [&best](const auto& f) {
+                         const double behind = f.metrics->step_time / best.metrics->step_time - 1;
+                         return &f == &best ? "best" : fmt::format("{:+.1f} %", 100 * behind);
+                       },
+                       2});
+  }
+  columns.push_back({"MFU", [](const auto& f) { return report::percent(f.metrics->mfu); }, 5});
+  if (!run) columns.push_back({"bubble", [](const auto& f) { return report::percent(f.metrics->bubble_fraction); }, 6});
+  columns.push_back({"peak", [](const auto& f) { return report::gib(f.metrics->memory.peak); }});
+  if (any(answer, [](const auto& f) { return !f.outcome.fits; }))
+    columns.push_back({"fits", [](const auto& f) { return f.outcome.fits ? "yes" : "NO"; }, 0, Table::Align::kLeft});
+  if (run) columns.push_back({"days", [](const auto& f) { return report::significant(f.metrics->run->days, 3); }, 3});
+  if (run && best.metrics->run->cost)
+    columns.push_back({"cost", [](const auto& f) { return report::letters(*f.metrics->run->cost); }, 4});
+  return columns;
+}
+
+std::string table_of(const SearchAnswer& answer, const std::vector<RankedColumn>& columns, const Paint& paint) {
+  std::vector<Table::Column> heads{{"#"}};
+  for (const RankedColumn& column : columns) heads.push_back({column.head, column.align});
   Table table(std::move(heads));
-  const Seconds best = answer.ranked.front().metrics->step_time;
   for (std::size_t rank = 0; rank < answer.ranked.size(); ++rank) {
-    const FoundConfiguration& found = answer.ranked[rank];
-    const Candidate& c = found.candidate;
-    const report::Metrics& m = *found.metrics;
     std::vector<std::string> cells{fmt::format("{}", rank + 1)};
-    const auto cell = [&](bool shown, std::string text) {
-      if (shown) cells.push_back(std::move(text));
-    };
-    cell(show.gpus, fmt::format("{}", c.gpus));
-    cell(true, fmt::format("{}", c.tensor));
-    cell(true, fmt::format("{}", c.pipeline));
-    cell(true, c.virtual_pipeline > 1 ? fmt::format("{}", c.virtual_pipeline) : "-");
-    cell(show.context, fmt::format("{}", c.context));
-    cell(true, fmt::format("{}", c.data()));
-    cell(true, c.sequence_parallel ? "yes" : "-");
-    cell(true, fmt::format("{}", c.micro));
-    cell(true, std::string(model::name_of(c.recompute)));
-    cell(true, c.zero_stage > 0 ? fmt::format("{}", c.zero_stage) : "-");
-    cell(show.schedule, found.scenario.schedule);
-    cell(true, report::time_text(m.step_time));
-    cell(!show.gpus, report::time_range({m.interval->low.value(), m.interval->high.value()}));
-    cell(!show.gpus, rank == 0 ? "best" : fmt::format("{:+.1f} %", 100 * (m.step_time / best - 1)));
-    cell(true, report::percent(m.mfu));
-    cell(!show.days, report::percent(m.bubble_fraction));
-    cell(true, report::gib(m.memory.peak));
-    cell(show.fits, found.outcome.fits ? "yes" : "NO");
-    cell(show.days, m.run ? report::significant(m.run->days, 3) : "");
-    cell(show.cost, m.run && m.run->cost ? report::letters(*m.run->cost) : "");
+    for (const RankedColumn& column : columns) cells.push_back(column.cell(answer.ranked[rank]));
     table.add(std::move(cells));
   }
   return table.text(paint);
+}
+
+// The ranked list, as many columns of it as the page holds.
+std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
+  std::vector<RankedColumn> columns = key_columns(answer);
+  for (RankedColumn& column : result_columns(answer)) columns.push_back(std::move(column));
+  std::vector<std::string> dropped;
+  std::string text = table_of(answer, columns, paint);
+  while (report::columns_of(text.substr(0, text.find('\n'))) > report::kPageColumns) {
+    const auto last = std::max_element(columns.begin(), columns.end(),
+                                       [](const auto& a, const auto& b) { return a.spare < b.spare; });
+    if (last->spare == 0) break;
+    dropped.push_back(last->head);
+    columns.erase(last);
+    text = table_of(answer, columns, paint);
+  }
+  if (!dropped.empty()) text += fmt::format("  too wide for the page, in --json: {}\n", fmt::join(dropped, ", "));
+  return text;
 }
 
 // What the best means for the whole run.
@@ -243,7 +275,7 @@ std::string nothing_fits(const SearchAnswer& answer, const Paint& paint) {
         "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), configuration_words(found.candidate),
                           report::gib(needed(found)), report::gib(gpu.memory)));
   }
-  return text + "  Try more GPUs (--gpus), or --free keys that the scenario states.\n";
+  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario states.\n";
 }
 
 }  // namespace
@@ -270,8 +302,9 @@ std::string search_text(const SearchAnswer& answer, const Paint& paint) {
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
   text += ranked_table(answer, paint);
   text +=
-      "  TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree; SP: sequence parallel;\n"
-      "  bubble: idle time of the pipeline over the work of its busiest stage; peak: fullest stage\n\n";
+      "  TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree; SP: sequence\n"
+      "  parallel; MBS: micro-batch size; bubble: idle time of the pipeline over the work of its busiest\n"
+      "  stage; peak: GiB of the fullest stage\n\n";
   text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
   if (const std::string why = why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);

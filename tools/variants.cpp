@@ -9,6 +9,7 @@
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/base/error.h"
+#include "tools/reason.h"
 
 namespace foretoken::tools {
 namespace {
@@ -23,13 +24,10 @@ Sets with(std::span<const std::string> sets, const Sets& more) {
   return all;
 }
 
-// "batch.global: expected ..."; of a schedule the message speaks by itself.
-std::string reason(const ConfigError& error) {
+// Of a schedule the message speaks by itself.
+std::string first_reason(const ConfigError& error) {
   const Complaint& first = error.complaints().front();
-  if (first.pointer.empty() || first.pointer == "/schedule") return first.message;
-  std::string key = first.pointer.substr(1);
-  std::replace(key.begin(), key.end(), '/', '.');
-  return key + ": " + first.message;
+  return first.pointer == "/schedule" ? first.message : reason(first);
 }
 
 Variant empty_variant(std::string label, int gpus) {
@@ -48,7 +46,7 @@ Variant try_schedule(const ScenarioSource& source, std::span<const std::string> 
     app::add_interval(*variant.metrics, simulation.scenario, evidence);
     variant.chart = report::gantt_of(simulation.step.workload, simulation.run, variant.label);
   } catch (const ConfigError& error) {
-    variant.why_not = reason(error);
+    variant.why_not = first_reason(error);
   }
   return variant;
 }
@@ -134,7 +132,7 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
       variant.metrics = app::predict(scenario);
       app::add_interval(*variant.metrics, scenario, evidence);
     } catch (const ConfigError& error) {
-      variant.why_not = reason(error);
+      variant.why_not = first_reason(error);
     }
     variants.push_back(std::move(variant));
   };

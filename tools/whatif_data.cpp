@@ -4,20 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/json.h"
+#include "tools/reason.h"
 #include "tools/whatif.h"
 
 namespace foretoken::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string reasons(const WhatIfRow& row) {
-  std::string text;
-  for (const Complaint& complaint : row.impossible)
-    text += (text.empty() ? "" : "\n") +
-            (complaint.pointer.empty() ? complaint.message : complaint.pointer + ": " + complaint.message);
-  return text;
-}
 
 Json knee_json(const Varied& key, const std::optional<Knee>& knee) {
   Json json = {{"key", key.key}};
@@ -34,7 +27,7 @@ Json row_json(const WhatIf& whatif, std::size_t index) {
   for (std::size_t k = 0; k < whatif.keys.size(); ++k)
     json["set"][whatif.keys[k].key] = whatif.keys[k].values[row.choice[k]];
   json["best"] = whatif.best == index;
-  json["impossible"] = row.metrics ? Json() : Json(reasons(row));
+  json["impossible"] = row.metrics ? Json() : Json(reasons(row.impossible));
   if (row.metrics) {
     json["step_time_to_base"] = row.metrics->step_time / whatif.base.step_time;
     json["result"] = Json::parse(report::to_json(*row.metrics));
@@ -97,7 +90,7 @@ std::string whatif_csv(const WhatIf& whatif) {
       continue;
     }
     for (const std::string& value : choice) text += field(value) + ',';
-    text += std::string(12, ',') + field(reasons(row)) + '\n';
+    text += std::string(12, ',') + field(reasons(row.impossible)) + '\n';
   }
   return text;
 }

@@ -56,7 +56,9 @@ TEST(WhatIf, ThreadsDoNotChangeTheAnswer) {
 TEST(WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
   const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537"});
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("/batch/global: "));
+  EXPECT_THAT(ran.out, HasSubstr("  batch.global: expected a multiple of "));
+  const Ran deep = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "cluster.node.nics.gb_per_s=25,x"});
+  EXPECT_THAT(deep.out, HasSubstr("  cluster.node.nics.gb_per_s: expected a number "));
 }
 
 TEST(WhatIf, CsvHasAsManyFieldsInEveryLine) {
@@ -65,6 +67,7 @@ TEST(WhatIf, CsvHasAsManyFieldsInEveryLine) {
   const std::string head = ran.out.substr(0, ran.out.find('\n'));
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 4);
   EXPECT_THAT(head, testing::StartsWith("batch.global,step_time_s,step_time_to_base,"));
+  EXPECT_THAT(ran.out, HasSubstr(",\"batch.global: expected a multiple of "));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "sim/report/number.h"
 #include "sim/report/range.h"
 #include "sim/report/text.h"
+#include "tools/reason.h"
 #include "tools/whatif.h"
 
 namespace foretoken::tools {
@@ -57,10 +58,6 @@ std::string short_name(const std::vector<Varied>& keys, std::size_t key) {
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (i != key && last(keys[i].key) == last(keys[key].key)) return keys[key].key;
   return last(keys[key].key);
-}
-
-std::string reason(const Complaint& complaint) {
-  return complaint.pointer.empty() ? complaint.message : complaint.pointer + ": " + complaint.message;
 }
 
 void add_row(Table& table, std::vector<std::string> cells, const report::Metrics& m, const report::Metrics& base,
