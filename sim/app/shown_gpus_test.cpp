@@ -71,7 +71,7 @@ TEST(ShownGpus, AFastGpuIsNotWaitedFor) {
 }
 
 TEST(ShownGpus, GpusAreThoseOnWhichRanksArePlaced) {
-  const Simulation placed = run({}, std::string(kSlowGpu5) + R"(,
+  const Simulation placed = run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 3}],
       "placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7])");
   EXPECT_EQ(placed.metrics.shown_gpus, (std::vector{9, 13, 1, 5}));
 }

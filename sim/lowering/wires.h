@@ -80,8 +80,11 @@ class Wires {
   /// By link of the graph: its id in the cluster's fabric.
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
-  /// Those nearest that the GPU can use. Throws ConfigError where failures leave none.
-  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(working_nics(gpu).size()); }
+  /// NICs near a GPU when nothing has failed. What moves between nodes is dealt out to so many whatever has failed: the
+  /// share of a failed one another carries beside its own, and no node's failure counts for more than another's.
+  [[nodiscard]] int nics_near(int gpu) const {
+    return static_cast<int>((sound_ ? *sound_ : router_).nics_near(gpu).size());
+  }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
