@@ -57,13 +57,16 @@ TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
 }
 
 TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
+  const TemporaryFolder folder;
+  const std::string small = folder.put("question.json", kQuestion);
   const std::vector<std::vector<std::string>> questions = {
-      {"--free", "all"},
-      {"--free", "all", "--interval", "95", "--top", "120", "--schedules", "all", "--set", "attention=flash"},
-      {"--free", "all", "--gpus", "256:1024:x2", "--no-require-fit", "--schedules", "all", "--set", "attention=flash"},
-      {"--free", "all", "--gpus", "1,2"}};
+      {"gpt3-175b-1024-a100", "--free", "all"},
+      {"gpt3-175b-1024-a100", "--free", "all", "--gpus", "1,2"},
+      {small, "--free", "parallelism.context", "--interval", "95", "--top", "120", "--schedules", "all"},
+      {small, "--free", "parallelism.context", "--gpus", "8:32:x2", "--no-require-fit", "--schedules", "all", "--set",
+       "run.tokens=1e12"}};
   for (const std::vector<std::string>& question : questions) {
-    std::vector<std::string> words{"search", "gpt3-175b-1024-a100"};
+    std::vector<std::string> words{"search"};
     words.insert(words.end(), question.begin(), question.end());
     const Ran searched = run_foretoken(words);
     EXPECT_LE(searched.status, 1) << searched.err;

@@ -32,6 +32,13 @@ for (const colorScheme of ["light", "dark"])
     await page.context().close();
   });
 
+test("on a phone nothing but drawings and tables reaches beyond the page", async () => {
+  const page = await openPage(browser, report, { viewport: { width: 390, height: 844 } });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
 // A busy machine says nothing about speed: times are always told, and judged where FORETOKEN_TIMINGS is set.
 const judged = process.env.FORETOKEN_TIMINGS !== undefined;
 
