@@ -38,29 +38,31 @@ void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&
 // Counts what a graph and its run hold in memory, and refuses what would be more than kMost.
 class MemoryBudget {
  public:
-  MemoryBudget(int gpus, Traffic traffic) : gpus_(gpus), traffic_(traffic) {}
+  explicit MemoryBudget(int gpus) : gpus_(gpus) {}
 
-  void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks)); }
-  void add_flow(const Leg& leg) { add(kTask + kFlow + kCrossing * static_cast<double>(leg.route.size())); }
+  void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks), ""); }
+  void add_flow(const Leg& leg) {
+    add(kTask + kFlow + kCrossing * static_cast<double>(leg.route.size()), ", --collectives analytic");
+  }
 
  private:
-  // Bytes. A task: of the whole process on Llama 3 405B over 16,384 GPUs, 373 MB for 4.4 million (docs/performance.md).
-  // A flow: des::Flow and FlowNetwork's state of it; a crossing of a link stands in the route and at the link.
-  static constexpr double kTask = 85, kFlow = 100, kCrossing = 8, kMost = 16e9;
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million (docs/performance.md). A
+  // flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a crossing stands in the route and at the
+  // link.
+  static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
+  static constexpr double kMost = 16e9;  // a workstation's memory
 
-  void add(double bytes) {
+  void add(double bytes, const char* instead) {
     bytes_ += bytes;
     if (bytes_ <= kMost) return;
     throw ConfigError(
         {{"", "/gpus",
-          fmt::format("every one of {} GPUs would take {:.0f} GB of memory or more, of at most {:.0f}; try "
-                      "a folded run (no --unfolded, imperfections or stragglers){}, or fewer GPUs",
-                      gpus_, bytes_ / 1e9, kMost / 1e9,
-                      traffic_ == Traffic::kFlows ? ", --collectives analytic" : "")}});
+          fmt::format("all {} GPUs together would take more than {:.0f} GB of memory; try a folded run (no "
+                      "--unfolded, imperfections or stragglers){}, or fewer GPUs",
+                      gpus_, kMost / 1e9, instead)}});
   }
 
   int gpus_;
-  Traffic traffic_;
   double bytes_ = 0;
 };
 
@@ -72,7 +74,7 @@ class Unfolder {
         meaning_(step.workload.meaning),
         ranks_{scenario.parallelism.tensor, scenario.parallelism.context, scenario.parallelism.data},
         speeds_(scenario),
-        budget_(scenario.gpus, traffic) {
+        budget_(scenario.gpus) {
     unfolded_.ranks = ranks_;
     spread_tasks();
     if (traffic == Traffic::kFlows) flows_.emplace(scenario, unfolded_.graph);

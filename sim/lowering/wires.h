@@ -82,9 +82,7 @@ class Wires {
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
   /// NICs near a GPU when nothing has failed. What moves between nodes is dealt out to so many whatever has failed: the
   /// share of a failed one another carries beside its own, and no node's failure counts for more than another's.
-  [[nodiscard]] int nics_near(int gpu) const {
-    return static_cast<int>((sound_ ? *sound_ : router_).nics_near(gpu).size());
-  }
+  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(sound_router().nics_near(gpu).size()); }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
@@ -93,6 +91,7 @@ class Wires {
   [[nodiscard]] net::Route way(int from, int to, int nic);
   [[nodiscard]] net::Route sound_way(int from, int to, int nic = 0);
   [[nodiscard]] net::Router& sound_router() { return sound_ ? *sound_ : router_; }
+  [[nodiscard]] const net::Router& sound_router() const { return sound_ ? *sound_ : router_; }
   [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
   // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
