@@ -35,7 +35,7 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfec
   SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1), .parts = {}, .failed = {}};
   const auto add = [&](std::uint32_t link, double rate_factor, int part) {
     slow.left[link] *= rate_factor;
-    slow.parts[link].push_back(part);
+    if (rate_factor < 1) slow.parts[link].push_back(part);
     if (rate_factor > 0) return;
     slow.failed.resize(slow.left.size(), false);
     slow.failed[link] = true;
