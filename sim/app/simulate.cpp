@@ -10,6 +10,7 @@
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/lowering/task_names.h"
+#include "sim/net/process_groups.h"
 
 namespace foretoken::app {
 
@@ -53,14 +54,6 @@ std::vector<int> gpus_of(int rank, const Scenario& scenario, const lowering::Sta
   std::vector<int> gpus;
   for (; rank < scenario.gpus; rank += ranks.count()) gpus.push_back(scenario.imperfections.gpu_of(rank));
   return gpus;
-}
-
-// Messages and collectives cost the same wherever their ranks sit.
-void warn_of_idle_placement(const Scenario& scenario, const HowToRun& how, std::vector<std::string>& warnings) {
-  if (how.traffic == Traffic::kAnalytic && !scenario.imperfections.placement.empty())
-    warnings.emplace_back(
-        "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
-        "wherever its ranks sit; expected --collectives flows");
 }
 
 Seen see(const Unfolded& every) {
@@ -110,11 +103,43 @@ std::vector<std::string> assumptions_of_fabric(const Scenario& scenario, Traffic
   return lines;
 }
 
+// Messages and collectives cost the same wherever their ranks sit.
+void warn_of_idle_placement(const Scenario& scenario, const HowToRun& how, std::vector<std::string>& warnings) {
+  if (how.traffic == Traffic::kAnalytic && !scenario.imperfections.placement.empty())
+    warnings.emplace_back(
+        "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
+        "wherever its ranks sit; expected --collectives flows");
+}
+
+// With whole passes only what a pass waits for becomes flows (sim/lowering/transfers.cpp).
+void warn_of_hidden_communication(const Scenario& scenario, const HowToRun& how, std::vector<std::string>& warnings) {
+  const lowering::Imperfections& what = scenario.imperfections;
+  if (how.traffic != Traffic::kFlows || how.fidelity != lowering::Fidelity::kStage || !what.moves_flows()) return;
+  const bool inside_nodes =
+      !what.placement.empty() || std::any_of(what.slow_links.begin(), what.slow_links.end(), [](const auto& link) {
+        return link.from.starts_with("node") && link.to.starts_with("node");
+      });
+  const auto uses = [&](const GroupShape& group) { return group.ranks > 1 && (inside_nodes || group.nodes > 1); };
+  const int domain = scenario.cluster.links.gpus;
+  const bool tensor = (scenario.overlap.tensor_parallel || scenario.runtime.overlap_backward_collectives) &&
+                      uses(net::tensor_group(scenario.degrees(), domain));
+  const bool context = uses(net::context_group(scenario.degrees(), domain));
+  if (!(tensor || context)) return;
+  warnings.push_back(fmt::format(
+      "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
+      "expected --fidelity kernel for all of it to take the links as they are",
+      tensor && context ? "tensor- and context"
+      : tensor          ? "tensor"
+                        : "context"));
+}
+
 report::Metrics measure(const Scenario& scenario, const HowToRun& how, const lowering::LoweredStep& step,
                         const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory) {
   report::Metrics metrics = report::measure(scenario, step, seen, memory);
   for (std::string& line : assumptions_of_fabric(scenario, *how.traffic))
     metrics.assumptions.push_back(std::move(line));
+  warn_of_idle_placement(scenario, how, metrics.warnings);
+  warn_of_hidden_communication(scenario, how, metrics.warnings);
   return metrics;
 }
 
@@ -169,7 +194,6 @@ Simulation simulate(Scenario scenario, const HowToRun& how) {
   result.metrics = measure(result.scenario, result.how, result.step, result.observations, result.memory);
   if (!result.metrics.memory.fits) result.metrics.memory.advice = advise(result);
   result.metrics.shown_gpus = std::move(seen.gpus);
-  warn_of_idle_placement(result.scenario, result.how, result.metrics.warnings);
   return result;
 }
 

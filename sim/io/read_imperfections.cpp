@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "sim/net/fabric.h"
-#include "sim/net/process_groups.h"
 
 namespace foretoken::io {
 namespace {
@@ -18,7 +17,7 @@ constexpr Range kRateFactor{.low = 0.001, .high = 1};
 std::vector<int> read_placement(const std::vector<Node>& entries, const Node& node, int gpus) {
   std::vector<int> placement;
   if (entries.size() != static_cast<std::size_t>(gpus)) {
-    node.complain("placement", fmt::format("expected the GPU of each of the {} ranks, found {}", gpus, entries.size()));
+    node.complain("placement", fmt::format("expected one GPU for every rank ({}), found {}", gpus, entries.size()));
     return placement;
   }
   std::vector<bool> taken(entries.size(), false);
@@ -124,27 +123,6 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
   }
 }
 
-// With whole passes only what a pass waits for becomes flows (sim/lowering/transfers.cpp).
-void warn_of_hidden_communication(lowering::Scenario& scenario) {
-  const lowering::Imperfections& what = scenario.imperfections;
-  const bool inside_nodes =
-      !what.placement.empty() || std::any_of(what.slow_links.begin(), what.slow_links.end(), [](const auto& link) {
-        return link.from.starts_with("node") && link.to.starts_with("node");
-      });
-  const auto uses = [&](const GroupShape& group) { return group.ranks > 1 && (inside_nodes || group.nodes > 1); };
-  const int domain = scenario.cluster.links.gpus;
-  const bool tensor = (scenario.overlap.tensor_parallel || scenario.runtime.overlap_backward_collectives) &&
-                      uses(net::tensor_group(scenario.degrees(), domain));
-  const bool context = uses(net::context_group(scenario.degrees(), domain));
-  if (!what.moves_flows() || !(tensor || context)) return;
-  scenario.warnings.push_back(fmt::format(
-      "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
-      "expected --fidelity kernel for all of it to take the links as they are",
-      tensor && context ? "tensor- and context"
-      : tensor          ? "tensor"
-                        : "context"));
-}
-
 }  // namespace
 
 void read_imperfections(const Node& root, lowering::Scenario& scenario) {
@@ -169,7 +147,6 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   }
   if (const auto entries = node->find_array("placement"))
     what.placement = read_placement(*entries, *node, scenario.gpus);
-  warn_of_hidden_communication(scenario);
 }
 
 }  // namespace foretoken::io

@@ -61,7 +61,7 @@ TEST(WrongScenario, KeysAndTypes) {
        {"/imperfections/slow_nics/0/rate_factor: expected a number from 0.001 to 1, found 2"}},
       {"a placement of some ranks",
        R"({"imperfections": {"placement": [0, 1]}})",
-       {"/imperfections/placement: expected the GPU of each of the 1024 ranks, found 2"}},
+       {"/imperfections/placement: expected one GPU for every rank (1024), found 2"}},
       {"number for a switch",
        R"({"overlap": {"grad_reduce": 1}})",
        {"/overlap/grad_reduce: expected true or false, found 1"}},

@@ -1,0 +1,69 @@
+// Which imperfections a run leaves out of account, said where it matters and once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/app/simulate.h"
+#include "sim/io/read_scenario.h"
+
+namespace foretoken::app {
+namespace {
+
+using lowering::Fidelity;
+using lowering::Traffic;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kNic = R"("slow_nics": [{"node": 0, "nic": 0, "rate_factor": 0.5}])";
+constexpr const char* kNvlink =
+    R"("slow_links": [{"between": ["node 0 gpu 0", "node 0 nvswitch 0"], "rate_factor": 0.5}])";
+constexpr const char* kPlacement = R"("placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15])";
+constexpr const char* kHidden = "communication that kernels hide keeps the cost of sound links";
+
+// Of 16 GPUs on two nodes.
+lowering::Scenario job(const std::string& parallelism, const std::string& imperfections) {
+  return io::read_scenario_text(
+      R"({"model": "gpt2-medium", "cluster": "dgx-h100-ndr", "gpus": 16, "parallelism": {)" + parallelism +
+          R"(}, "batch": {"micro": 1, "global": 16, "sequence_length": 64}, "imperfections": {)" + imperfections + "}}",
+      "test", {});
+}
+
+// Those on imperfections.
+std::vector<std::string> warnings(const std::string& parallelism, const std::string& imperfections,
+                                  const HowToRun& how = {}) {
+  std::vector<std::string> all = simulate(job(parallelism, imperfections), how).metrics.warnings;
+  std::erase_if(all, [](const std::string& warning) { return !warning.starts_with("imperfections"); });
+  return all;
+}
+
+TEST(FlowWarnings, WholePassesLeaveOutWhatKernelsHide) {
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNic), IsEmpty()) << "no group uses a NIC";
+  EXPECT_THAT(warnings(R"("tensor": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings(R"("context": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings("", kNvlink), IsEmpty()) << "no group in a layer";
+  EXPECT_THAT(warnings(R"("tensor": 8)", kPlacement), ElementsAre(HasSubstr(kHidden)));
+}
+
+TEST(FlowWarnings, KernelByKernelNothingIsHidden) {
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink, {.fidelity = Fidelity::kKernel}), IsEmpty());
+}
+
+TEST(FlowWarnings, WithOneCostEachOnlyThatPlacementCountsForNothing) {
+  for (const char* parallelism : {"", R"("tensor": 8)"}) {
+    EXPECT_THAT(warnings(parallelism, kPlacement, {.traffic = Traffic::kAnalytic}),
+                ElementsAre("imperfections.placement moves no message or collective: with --collectives analytic each "
+                            "has one cost wherever its ranks sit; expected --collectives flows"));
+  }
+  EXPECT_THAT(warnings("", kPlacement, {.traffic = Traffic::kFlows}), IsEmpty());
+}
+
+TEST(FlowWarnings, PredictionsAloneTellThemToo) {
+  const lowering::Scenario scenario = job(R"("tensor": 8)", kNvlink);
+  EXPECT_EQ(predict(scenario).warnings, simulate(scenario).metrics.warnings);
+}
+
+}  // namespace
+}  // namespace foretoken::app
