@@ -103,6 +103,37 @@ TEST(ShownGpus, ASlowNicShowsTheRankWhoseMessagesItCarries) {
   EXPECT_EQ(slow.metrics.shown_gpus, (std::vector{3, 11}));
 }
 
+TEST(ShownGpus, OfAReplicaThatASlowLinkHoldsUpItIsTheRankBesideIt) {
+  struct Beside {
+    const char* name;
+    const char* slow;
+    std::vector<int> gpus;
+  };
+  const Job one_node{.parallelism = R"("tensor": 4, "data": 2)", .gpus = 8, .batch = 2};
+  for (const auto& [name, slow, gpus] : {Beside{"the GPU at its end",
+                                                R"("slow_links": [{"between": ["node 0 gpu 6", "node 0 nvswitch 0"],
+                                                        "rate_factor": 0.01}])",
+                                                {6}},
+                                         Beside{"the GPU at the end of the slowest",
+                                                R"("slow_links": [
+                {"between": ["node 0 gpu 5", "node 0 nvswitch 0"], "rate_factor": 0.02},
+                {"between": ["node 0 gpu 6", "node 0 nvswitch 0"], "rate_factor": 0.01},
+                {"between": ["node 0 gpu 7", "node 0 nvswitch 0"], "rate_factor": 0.02}])",
+                                                {6}},
+                                         Beside{"wherever its rank is placed",
+                                                R"("placement": [7, 6, 5, 4, 3, 2, 1, 0], "slow_links": [
+                {"between": ["node 0 gpu 6", "node 0 nvswitch 0"], "rate_factor": 0.01}])",
+                                                {6}}}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(run(one_node, slow).metrics.shown_gpus, gpus);
+    EXPECT_EQ(run(one_node, slow, {.fidelity = lowering::Fidelity::kKernel}).metrics.shown_gpus, gpus);
+  }
+  const Job two_nodes{.parallelism = R"("tensor": 16)", .gpus = 16, .batch = 2};
+  EXPECT_EQ(run(two_nodes, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])").metrics.shown_gpus,
+            std::vector{11})
+      << "the GPU near the NIC";
+}
+
 TEST(ShownGpus, PredictionsAloneAreThoseOfTheSameRank) {
   const Simulation slow = run({}, kSlowGpu5, {});
   const report::Metrics alone = predict(slow.scenario);

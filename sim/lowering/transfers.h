@@ -32,6 +32,8 @@ class Transfers {
 
   /// As Wires::parts().
   [[nodiscard]] const LinkParts& link_parts() const { return wires_.parts(); }
+  /// As Wires::gpus_beside().
+  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const { return wires_.gpus_beside(link); }
   /// As Wires::link_ids().
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return wires_.link_ids(); }
 

@@ -70,6 +70,7 @@ class Unfolder {
  public:
   Unfolder(const LoweredStep& step, const Scenario& scenario, Traffic traffic)
       : step_(step),
+        scenario_(scenario),
         folded_(step.workload.graph),
         meaning_(step.workload.meaning),
         ranks_{scenario.parallelism.tensor, scenario.parallelism.context, scenario.parallelism.data},
@@ -86,8 +87,7 @@ class Unfolder {
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) add_instances({task});
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
       folded_.for_each_dependent({task}, [&](TaskId after) { connect({task}, after); });
-    if (flows_) unfolded_.link_parts = flows_->link_parts();
-    if (flows_) unfolded_.link_ids = flows_->link_ids();
+    if (flows_) tell_links();
     return std::move(unfolded_);
   }
 
@@ -174,6 +174,17 @@ class Unfolder {
     return whole;
   }
 
+  void tell_links() {
+    unfolded_.link_parts = flows_->link_parts();
+    unfolded_.link_ids = flows_->link_ids();
+    for (const auto& [link, parts] : unfolded_.link_parts) {
+      const std::vector<int> gpus = flows_->gpus_beside(link);
+      for (int rank = 0; rank < scenario_.gpus; ++rank)
+        if (std::find(gpus.begin(), gpus.end(), scenario_.imperfections.gpu_of(rank)) != gpus.end())
+          unfolded_.beside[link].push_back(rank % ranks_.count());
+    }
+  }
+
   void connect(TaskId before, TaskId after) {
     for_each_instance(either(of(before).spread, of(after).spread), ranks_, [&](int rank) {
       unfolded_.graph.add_dependency(unfolded_.instance(before, rank).end, unfolded_.instance(after, rank).begin);
@@ -181,6 +192,7 @@ class Unfolder {
   }
 
   const LoweredStep& step_;
+  const Scenario& scenario_;
   const des::TaskGraph& folded_;
   const std::vector<Meaning>& meaning_;
   StageRanks ranks_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -48,6 +49,9 @@ struct Origin {
   des::TaskId folded;          ///< the task of the folded step that it is an instance of
 };
 
+/// By link: the stage ranks whose GPUs stand beside it.
+using RanksBeside = std::map<std::uint32_t, std::vector<int>>;
+
 /// How messages and collectives move: as one cost each, or as flows that share links.
 enum class Traffic : std::uint8_t { kAnalytic, kFlows };
 
@@ -59,6 +63,7 @@ struct UnfoldedStep {
   std::vector<int> slowest;             ///< by instance: the rank that it waits for, -1: none; empty on even GPUs
   std::vector<des::Duration> stretch;   ///< by instance: how much longer slow GPUs make it; empty on even GPUs
   LinkParts link_parts;                 ///< by link of the graph
+  RanksBeside beside;                   ///< by link of the graph: of those with parts
   std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 

@@ -79,6 +79,10 @@ class Wires {
   [[nodiscard]] const LinkParts& parts() const { return parts_; }
   /// By link of the graph: its id in the cluster's fabric.
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
+  /// GPUs beside a link of the graph, as net::gpus_beside has them where nothing has failed.
+  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const {
+    return net::gpus_beside(sound_router(), ids_[link]);
+  }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
   /// NICs near a GPU when nothing has failed. What moves between nodes is dealt out to so many whatever has failed: the
   /// share of a failed one another carries beside its own, and no node's failure counts for more than another's.

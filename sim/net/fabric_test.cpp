@@ -277,6 +277,26 @@ TEST(Fabric, LinksAreFoundByTheNamesOfTheirEnds) {
   }
 }
 
+TEST(Fabric, GpusBesideALinkAreThoseAtItsEndsOrNearTheNicThere) {
+  struct Beside {
+    const char *from, *to;
+    std::vector<int> gpus;
+  };
+  Cluster c = cluster("nvswitch", 4);  // a NIC for two GPUs
+  const Fabric fabric(c, 3);
+  const Router router(fabric);
+  for (const auto& [from, to, gpus] :
+       {Beside{"node 1 gpu 3", "node 1 nvswitch 0", {11}}, Beside{"node 2 gpu 0", "node 2 pcie 0", {16}},
+        Beside{"node 1 pcie 1", "node 1 nic 1", {10, 11}}, Beside{"node 2 nic 3", "leaf 3", {22, 23}},
+        Beside{"node 0 pcie 0", "node 0 host 0", {}}}) {
+    SCOPED_TRACE(from);
+    const std::vector<std::uint32_t> links = links_between(fabric, from, to);
+    ASSERT_FALSE(links.empty());
+    for (const std::uint32_t link : links) EXPECT_EQ(gpus_beside(router, link), gpus);
+  }
+  EXPECT_TRUE(gpus_beside(router, fabric.network_begin()).empty()) << "between switches, where there is one";
+}
+
 TEST(Fabric, LinksOfAFullTreeAreNoBottlenecksAndThoseOfAThinOneAre) {
   const auto uplinks = [](double oversubscription) {
     Cluster c = cluster("nvswitch", 8);

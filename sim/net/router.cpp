@@ -211,4 +211,32 @@ std::optional<Route> Router::route(int from, int to, int nic, std::uint64_t flow
   return route;
 }
 
+std::vector<int> gpus_beside(const Router& router, std::uint32_t link) {
+  const Fabric& fabric = router.fabric();
+  const NodeGraph& node = fabric.node();
+  const std::uint32_t first_cable = fabric.nic_link(0, 0, true);
+  std::vector<DeviceId> ends;
+  std::uint32_t at = 0;
+  if (link < first_cable) {
+    at = link / node.links;
+    for_each_edge(node.graph, [&](auto edge) {
+      if (node.graph[edge].id == link % node.links)
+        ends = {boost::source(edge, node.graph), boost::target(edge, node.graph)};
+    });
+  } else if (link < fabric.network_begin()) {
+    const std::uint32_t nic = (link - first_cable) / 2, nics = static_cast<std::uint32_t>(node.nics);
+    at = nic / nics;
+    ends = {node.nic(static_cast<int>(nic % nics))};
+  }
+  const auto is_end = [&](DeviceId device) { return std::find(ends.begin(), ends.end(), device) != ends.end(); };
+  std::vector<int> gpus;
+  for (int i = 0; i < node.gpus; ++i) {
+    const int gpu = static_cast<int>(at) * node.gpus + i;
+    const std::vector<int>& near = router.nics_near(gpu);
+    if (is_end(node.gpu(i)) || std::any_of(near.begin(), near.end(), [&](int nic) { return is_end(node.nic(nic)); }))
+      gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
 }  // namespace foretoken::net

@@ -63,4 +63,8 @@ class Router {
   std::map<int, Exits> exits_;                                // by GPU (global number), where they are not near_
 };
 
+/// GPUs (global numbers) beside a link of the fabric: those at its ends, and those nearest to a NIC at one of them;
+/// none beside links that join only switches and hosts.
+[[nodiscard]] std::vector<int> gpus_beside(const Router& router, std::uint32_t link);
+
 }  // namespace foretoken::net

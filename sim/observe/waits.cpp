@@ -2,6 +2,7 @@
 #include "sim/observe/waits.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "sim/observe/critical_path.h"
@@ -11,16 +12,36 @@ namespace {
 
 using lowering::UnfoldedStep;
 
-/// The slow links that a flow passes, by place among the scenario's; each once, though it may pass both its ends.
-std::set<int> slow_links_of(des::TaskId flow, const UnfoldedStep& unfolded) {
+const des::Flow& flow_of(des::TaskId task, const UnfoldedStep& unfolded) {
   const std::span<const des::Flow> flows = unfolded.graph.flows();
-  const auto found = std::lower_bound(flows.begin(), flows.end(), flow,
-                                      [](const des::Flow& each, des::TaskId value) { return each.task < value; });
+  return *std::lower_bound(flows.begin(), flows.end(), task,
+                           [](const des::Flow& each, des::TaskId value) { return each.task < value; });
+}
+
+/// The slow links that a flow passes, by place among the scenario's; each once, though it may pass both its ends.
+std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded) {
   std::set<int> parts;
-  for (const des::LinkId link : found->route)
+  for (const des::LinkId link : flow.route)
     if (const auto slow = unfolded.link_parts.find(link.value); slow != unfolded.link_parts.end())
       parts.insert(slow->second.begin(), slow->second.end());
   return parts;
+}
+
+/// Of the ranks that move a flow the one beside the slow link with the least capacity on its way; the first where none
+/// stands beside one.
+int rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const std::vector<int>& members) {
+  int rank = members.front();
+  BytesPerSecond least(std::numeric_limits<double>::infinity());
+  for (const des::LinkId link : flow.route) {
+    const BytesPerSecond capacity = unfolded.graph.links()[link.value];
+    const auto beside = unfolded.beside.find(link.value);
+    if (beside == unfolded.beside.end() || capacity >= least) continue;
+    const auto found = std::find_first_of(members.begin(), members.end(), beside->second.begin(), beside->second.end());
+    if (found == members.end()) continue;
+    rank = *found;
+    least = capacity;
+  }
+  return rank;
 }
 
 /// The entry with the most time, the first on a tie. Precondition: there is one.
@@ -45,10 +66,11 @@ Waits waits_of(const UnfoldedStep& unfolded, const lowering::Imperfections& impe
     }
     if (!links || unfolded.graph.kind(task) != des::TaskKind::kFlow) continue;
     const des::Duration moves = time - unfolded.graph.duration(task);
-    const std::set<int> slow = slow_links_of(task, unfolded);
+    const des::Flow& flow = flow_of(task, unfolded);
+    const std::set<int> slow = slow_links_of(flow, unfolded);
     for (const int part : slow) waits.by_link[part] += moves;
     if (!slow.empty() && unfolded.tasks[origin.folded.value].spread.data)
-      waits.by_stage_rank[unfolded.members_of(origin).front()] += moves;
+      waits.by_stage_rank[rank_beside(flow, unfolded, unfolded.members_of(origin))] += moves;
   }
   return waits;
 }

@@ -13,8 +13,8 @@ namespace foretoken::observe {
 struct Waits {
   std::map<int, des::Duration> by_gpu;   ///< of passes and optimizers, by the slowest GPU of those that carry them out
   std::map<int, des::Duration> by_link;  ///< of flows that move, by place among the scenario's slow links
-  /// Both by stage rank: the one that holds the slow GPU, and of a flow the first of the replica that moves it; what
-  /// all replicas do together is in none.
+  /// Both by stage rank: the one that holds the slow GPU, and of a flow, among those of the replica that moves it, the
+  /// one beside the slow link, or else the first; what all replicas do together is in none.
   std::map<int, des::Duration> by_stage_rank;
 };
 
