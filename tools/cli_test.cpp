@@ -105,11 +105,18 @@ TEST(Cli, MoreGpusThanMemoryHoldsIsOneClearLineAndStatus2) {
 #ifndef FORETOKEN_SANITIZED  // sanitizers need all addresses
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
-  const rlimit small{.rlim_cur = 200'000'000, .rlim_max = before.rlim_max};
+  const rlimit small{.rlim_cur = 200'000'000, .rlim_max = before.rlim_max},
+      medium{.rlim_cur = 1'000'000'000, .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);  // the program inherits it
   const Ran starved = run_foretoken({"simulate", "llama-3-405b-1024-h100", "--unfolded", "--set", "gpus=16384", "--set",
                                      "parallelism.data=64", "--set", "batch.global=2048"});
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &medium), 0);
+  const Ran counted = run_foretoken({"simulate", "llama-3-405b-1024-h100", "--unfolded", "--set", "gpus=16384", "--set",
+                                     "parallelism.data=64", "--set", "batch.global=65536"});
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_THAT(counted.err, HasSubstr("more than 16 GB of memory; try a folded run (no --unfolded, imperfections or "
+                                     "stragglers), --collectives analytic"))
+      << "flows are counted before they are built";
   EXPECT_EQ(starved.status, 2);
   EXPECT_THAT(starved.err, HasSubstr("foretoken: out of memory; try fewer GPUs"));
   EXPECT_EQ(lines_of(starved.err).size(), 1U) << starved.err;

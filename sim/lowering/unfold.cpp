@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
@@ -35,14 +38,17 @@ void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&
   for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
 }
 
-// Counts what a graph and its run hold in memory, and refuses what would be more than kMost.
+// Counts what a graph and its run will hold in memory, and refuses what would be more than kMost.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
 
   void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks), ""); }
-  void add_flow(const Leg& leg) {
-    add(kTask + kFlow + kCrossing * static_cast<double>(leg.route.size()), ", --collectives analytic");
+  void add_flows(std::span<const Transfer> transfers, std::size_t times) {
+    double bytes = 0;
+    for (const Transfer& transfer : transfers)
+      for (const Leg& leg : *transfer.legs) bytes += kTask + kFlow + kCrossing * static_cast<double>(leg.route.size());
+    add(static_cast<double>(times) * bytes, ", --collectives analytic");
   }
 
  private:
@@ -77,8 +83,13 @@ class Unfolder {
         speeds_(scenario),
         budget_(scenario.gpus) {
     unfolded_.ranks = ranks_;
-    spread_tasks();
-    if (traffic == Traffic::kFlows) flows_.emplace(scenario, unfolded_.graph);
+    const auto [tasks, dependencies] = spread_tasks();
+    if (traffic == Traffic::kFlows) {
+      flows_.emplace(scenario, unfolded_.graph);
+      count_flows();
+    }
+    unfolded_.graph.reserve(tasks, dependencies);
+    unfolded_.instances.reserve(tasks);
   }
 
   UnfoldedStep unfold() {
@@ -92,8 +103,8 @@ class Unfolder {
   }
 
  private:
-  // Counts first: a graph of millions of tasks grows once.
-  void spread_tasks() {
+  // Instances and dependencies of all tasks, counted first: a graph of millions of tasks grows once.
+  std::pair<std::size_t, std::size_t> spread_tasks() {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const Meaning& meaning : meaning_) {
@@ -107,8 +118,28 @@ class Unfolder {
             static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks_));
       });
     budget_.add_tasks(tasks);
-    unfolded_.graph.reserve(tasks, dependencies);
-    unfolded_.instances.reserve(tasks);
+    return {tasks, dependencies};
+  }
+
+  // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
+  void count_flows() {
+    std::map<std::tuple<TaskMeaning, int, int, const TimedOp*, std::int64_t, double>, std::size_t> place;
+    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
+    for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
+      const Meaning& m = meaning_[task];
+      const auto [at, is_new] = place.try_emplace(
+          {m.kind, m.stage, m.chunk, m.op, folded_.duration({task}).ps, m.payload.value()}, kinds.size());
+      if (is_new) kinds.push_back({{task}, 0});
+      ++kinds[at->second].second;
+    }
+    for (const auto& [task, times] : kinds)
+      for_each_instance(of(task).spread, ranks_, [&, task = task, times = times](int rank) {
+        members_.clear();
+        for_each_member(of(task).spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+        const Duration duration = folded_.duration(task);
+        budget_.add_flows(flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, members_),
+                          times);
+      });
   }
 
   static Spread either(const Spread& a, const Spread& b) {
@@ -156,7 +187,6 @@ class Unfolder {
     const Transfer& first = transfers.front();
     if (transfers.size() == 1 && first.legs->size() == 1) {
       const Leg& leg = first.legs->front();
-      budget_.add_flow(leg);
       const TaskId task = graph.add_flow(streams_, leg.bytes, leg.route, first.before);
       return {task, task};
     }
@@ -164,7 +194,6 @@ class Unfolder {
     for (const Transfer& transfer : transfers) {
       const TaskId end = hold({}).begin;
       for (const Leg& leg : *transfer.legs) {
-        budget_.add_flow(leg);
         const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});
         graph.add_dependency(whole.end, flow);
         graph.add_dependency(flow, end);
