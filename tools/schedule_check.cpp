@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/counted.h"
 #include "sim/io/parse_json.h"
 #include "sim/io/text.h"
 #include "sim/report/layout.h"
@@ -79,9 +80,11 @@ void refuse_gaps(const schedule::PipelineShape& shape, const schedule::Program& 
   constexpr double kSlack = 1e6;
   if (expected > static_cast<double>(ops) + kSlack)
     throw ConfigError({{io::printable(file), "",
-                        fmt::format("{} ops, but {} micro-batches of {} chunks on {} stages are named, which need "
-                                    "{:.0f}; number micro-batches and chunks from 0",
-                                    ops, shape.microbatches, shape.chunks, shape.stages, expected)}});
+                        fmt::format("{}, but {} of {} on {} are named, which need {:.0f}; number micro-batches "
+                                    "and chunks from 0",
+                                    counted(static_cast<std::int64_t>(ops), "op"),
+                                    counted(shape.microbatches, "micro-batch", "micro-batches"),
+                                    counted(shape.chunks, "chunk"), counted(shape.stages, "stage"), expected)}});
 }
 
 int check(const std::string& file) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/counted.h"
 #include "sim/io/document.h"
 #include "sim/io/node.h"
 
@@ -66,8 +67,9 @@ std::vector<std::string> broken_bounds(const SetResult& result, const Bounds& bo
     broken.push_back(fmt::format("{}: Kendall's tau is {:.3f}, at least {:.3f} is wanted", result.set.name,
                                  result.ranking.tau, bound->second.tau));
   if (result.false_out_of_memory > bound->second.false_out_of_memory)
-    broken.push_back(fmt::format("{}: {} rows that ran are called out of memory, at most {} are allowed",
-                                 result.set.name, result.false_out_of_memory, bound->second.false_out_of_memory));
+    broken.push_back(fmt::format("{}: {} that ran {} called out of memory, at most {} allowed", result.set.name,
+                                 counted(result.false_out_of_memory, "row"),
+                                 result.false_out_of_memory == 1 ? "is" : "are", bound->second.false_out_of_memory));
   return broken;
 }
 

@@ -130,7 +130,7 @@ TEST(Bounds, WorseResultsAreSaid) {
               testing::ElementsAre("s: mean error of the step time is 4.00 %, at most 3.00 % is allowed",
                                    "s: worst error of the step time is 9.00 %, at most 8.00 % is allowed",
                                    "s: Kendall's tau is 0.500, at least 0.600 is wanted",
-                                   "s: 1 rows that ran are called out of memory, at most 0 are allowed"));
+                                   "s: 1 row that ran is called out of memory, at most 0 allowed"));
   EXPECT_THAT(broken_bounds(result, {}), testing::ElementsAre("s: no bounds"));
 }
 

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <set>
 
+#include "sim/base/counted.h"
+
 namespace foretoken::measured {
 namespace {
 
@@ -112,7 +114,7 @@ void add_rows(const NcclRun& run, Collective kind, const GroupShape& group, Samp
       samples.add(std::move(sample));
     }
   }
-  if (empty > 0) samples.notes.push_back(fmt::format("{}: {} rows of size 0 left out", run.where, empty));
+  if (empty > 0) samples.notes.push_back(fmt::format("{}: {} of size 0 left out", run.where, counted(empty, "row")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "calibration/import/sample_json.h"
+#include "sim/base/counted.h"
 
 namespace foretoken::measure {
 namespace {
@@ -111,8 +112,8 @@ void add_host(const Samples& samples, std::string& text) {
 }  // namespace
 
 std::string summary_text(const Samples& samples, const std::optional<net::Gpu>& datasheet) {
-  std::string text =
-      fmt::format("{} samples of {}", samples.size(), samples.origins.empty() ? "no GPU" : samples.origins.back().gpu);
+  std::string text = fmt::format("{} of {}", counted(static_cast<std::int64_t>(samples.size()), "sample"),
+                                 samples.origins.empty() ? "no GPU" : samples.origins.back().gpu);
   text += datasheet ? fmt::format(", datasheet {}\n", datasheet->name) : ", no datasheet known\n";
   add_products(samples, datasheet, text);
   add_clocks(samples, text);

@@ -15,7 +15,7 @@ namespace foretoken::html {
 namespace {
 
 std::string words_of(const PlanOption& option) {
-  return fmt::format("{} GPUs of {}", report::whole(option.gpus), option.cluster);
+  return fmt::format("{} of {}", report::counted(option.gpus, "GPU"), option.cluster);
 }
 
 // "24.6 (23.1-26.4)", on one line.

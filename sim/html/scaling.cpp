@@ -15,7 +15,7 @@ namespace {
 using report::Metrics;
 
 std::string hint(const Variant& variant, const std::string& value) {
-  return fmt::format("{} GPUs: {}", report::whole(variant.gpus), value);
+  return fmt::format("{}: {}", report::counted(variant.gpus, "GPU"), value);
 }
 
 // What a value does when the step takes longer.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/counted.h"
 #include "sim/io/document.h"
 #include "sim/io/text.h"
 
@@ -74,8 +75,8 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
                      fmt::format("expected a multiple of the node's {} GPUs, found {}", cluster.gpus_per_node, domain));
   else if (domain != cluster.gpus_per_node && cluster.nvlink_fabric != "nvswitch")
     nvlink->complain("domain_gpus",
-                     fmt::format("expected the node's {} GPUs: only an NVLink switch joins several nodes, found {}",
-                                 cluster.gpus_per_node, domain));
+                     fmt::format("expected the node's {}: only an NVLink switch joins several nodes, found {}",
+                                 counted(cluster.gpus_per_node, "GPU"), domain));
   cluster.links.gpus = static_cast<int>(domain);
   if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
     nvlink->complain(

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/counted.h"
 #include "sim/io/text.h"
 
 namespace foretoken::io {
@@ -39,8 +40,8 @@ bool degrees_fit(const Node& root, Scenario& scenario) {
   parallelism.data = data;
   if (stated == 0 || stated == data) return true;
   root.child("parallelism")
-      .complain("data", fmt::format("expected {} ({} GPUs / ({})), found {}; or set gpus to {}", data, scenario.gpus,
-                                    product, stated, replica * stated));
+      .complain("data", fmt::format("expected {} ({} / ({})), found {}; or set gpus to {}", data,
+                                    counted(scenario.gpus, "GPU"), product, stated, replica * stated));
   return false;
 }
 
@@ -74,11 +75,10 @@ bool stages_dealt_to_groups(const Node& root, Scenario& scenario) {
   for (lowering::StageGroup& group : scenario.groups) {
     if (group.stages % ranks_a_stage != 0) {
       root.child("parallelism")
-          .complain("pipeline",
-                    fmt::format("expected stages on nodes of one kind: {} GPUs / pipeline {} = {} a stage do "
-                                "not divide the {} GPUs of {}; try a larger one",
-                                scenario.gpus, scenario.parallelism.pipeline, ranks_a_stage, group.stages,
-                                in_quotes(group.cluster.name)));
+          .complain("pipeline", fmt::format("expected stages on nodes of one kind: {} / pipeline {} = {} a stage do "
+                                            "not divide the {} of {}; try a larger one",
+                                            counted(scenario.gpus, "GPU"), scenario.parallelism.pipeline, ranks_a_stage,
+                                            counted(group.stages, "GPU"), in_quotes(group.cluster.name)));
       return false;
     }
     group.stages /= ranks_a_stage;
@@ -99,8 +99,9 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
   const int tensor = scenario.parallelism.tensor;
   const model::Transformer& model = scenario.model;
   if (model.heads % tensor != 0)
-    parallelism.complain("tensor", fmt::format("expected a divisor of the model's {} attention heads, found {}; try {}",
-                                               model.heads, tensor, divisors_near(model.heads, tensor)));
+    parallelism.complain(
+        "tensor", fmt::format("expected a divisor of the model's {}, found {}; try {}",
+                              counted(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
   if (model.kv_heads != model.heads && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
     parallelism.complain("tensor", fmt::format("expected a divisor or a multiple of the model's {} key-value heads, "
                                                "found {}",
@@ -112,9 +113,10 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
   if (scenario.parallelism.context > 1 && scenario.parallelism.context_exchange == model::ContextExchange::kAllToAll &&
       (model.heads % traded != 0 || model.kv_heads % traded != 0))
     parallelism.complain("context_exchange",
-                         fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} heads and {} key-value "
-                                     "heads out to tensor {} x context {} = {} ranks",
-                                     model.heads, model.kv_heads, tensor, scenario.parallelism.context, traded));
+                         fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} and {} out to "
+                                     "tensor {} x context {} = {} ranks",
+                                     counted(model.heads, "head"), counted(model.kv_heads, "key-value head"), tensor,
+                                     scenario.parallelism.context, traded));
   if (scenario.parallelism.expert > 1)
     parallelism.complain("expert", fmt::format("expected 1: model {} is dense, found {}", in_quotes(model.name),
                                                scenario.parallelism.expert));

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "sim/base/counted.h"
+
 namespace foretoken::report {
 namespace {
 
@@ -53,8 +55,7 @@ std::string plain(double value, int digits) {
 std::string whole(double value) { return grouped(fmt::format("{:.0f}", value)); }
 
 std::string counted(double count, std::string_view one, std::string_view many) {
-  if (count == 1) return fmt::format("1 {}", one);
-  return many.empty() ? fmt::format("{} {}s", whole(count), one) : fmt::format("{} {}", whole(count), many);
+  return whole(count) + ' ' + noun(count, one, many);
 }
 
 std::string in_words(double value) {

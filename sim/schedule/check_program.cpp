@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/base/check.h"
+#include "sim/base/counted.h"
 #include "sim/schedule/op_text.h"
 
 namespace foretoken::schedule {
@@ -51,8 +52,9 @@ void check_complete(const Program& program, PipelineShape shape, std::vector<std
       if (is_in_shape(op, shape)) {
         ++times[slot_of(op, shape)];
       } else {
-        problems.push_back(fmt::format("stage {}: {} is outside {} micro-batches and {} chunks", stage,
-                                       to_text(op, shape.chunks), shape.microbatches, shape.chunks));
+        problems.push_back(fmt::format("stage {}: {} is outside {} and {}", stage, to_text(op, shape.chunks),
+                                       counted(shape.microbatches, "micro-batch", "micro-batches"),
+                                       counted(shape.chunks, "chunk")));
       }
     }
     for (const StageOp op : required) {
