@@ -79,8 +79,12 @@ std::string ranking_text(const search::Space& space, const search::Ranking& rank
   std::array<std::size_t, kVerdicts.size()> others{};
   for (std::size_t verdict = 0; verdict < others.size(); ++verdict)
     others[verdict] = ranking.count(static_cast<Verdict>(verdict));
-  for (const auto& [candidate, outcome] : listed) --others[static_cast<std::size_t>(outcome.verdict)];
-  std::string text = Json({{"complete", complete}, {"others", others}}).dump() + '\n';
+  std::size_t too_large = ranking.too_large();
+  for (const auto& [candidate, outcome] : listed) {
+    --others[static_cast<std::size_t>(outcome.verdict)];
+    if (is_too_large(outcome)) --too_large;
+  }
+  std::string text = Json({{"complete", complete}, {"others", others}, {"others_too_large", too_large}}).dump() + '\n';
   for (const auto& [candidate, outcome] : listed) text += outcome_line(space, outcome);
   return text;
 }
@@ -92,6 +96,7 @@ bool add_ranking_text(const std::string& text, search::Ranking& ranking) {
   const Json head = Json::parse(line);
   for (std::size_t verdict = 0; verdict < kVerdicts.size(); ++verdict)
     ranking.add_count(static_cast<Verdict>(verdict), head.at("others").at(verdict).get<std::size_t>());
+  ranking.add_too_large(head.at("others_too_large").get<std::size_t>());
   while (std::getline(lines, line)) ranking.add(outcome_of(Json::parse(line)));
   return head.at("complete").get<bool>();
 }

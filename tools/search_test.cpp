@@ -17,6 +17,9 @@ namespace foretoken::tools {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kQuestion =
     R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 12}, "cluster": "dgx-h100-ndr",
@@ -72,6 +75,28 @@ TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
     EXPECT_LE(searched.status, 1) << searched.err;
     for (const std::string& line : lines_of(searched.out)) EXPECT_LE(report::columns_of(line), 100U) << line;
   }
+}
+
+TEST(SearchCommand, TheLegendExplainsTheColumnsShownAndNoOthers) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const std::string all = run_foretoken({"search", question}).out;
+  EXPECT_THAT(all, AllOf(HasSubstr("  bubble"), HasSubstr("bubble: idle time"), Not(HasSubstr("CP"))));
+  const std::string days = run_foretoken({"search", question, "--gpus", "8,16", "--set", "run.tokens=1e12"}).out;
+  EXPECT_THAT(days, AllOf(HasSubstr("  days"), HasSubstr("MBS:"), Not(HasSubstr("bubble:"))));
+  const std::string context = run_foretoken({"search", question, "--free", "parallelism.context"}).out;
+  EXPECT_THAT(context, AllOf(HasSubstr("  CP  DP"), HasSubstr("TP, PP, VPP, CP, DP:")));
+}
+
+TEST(SearchCommand, WhatIsTooLargeIsCountedWhetherItRanksOrNot) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const auto candidates = [&](const char* option) {
+    return json::parse(run_foretoken({"search", question, "--gpus", "4,8", "--json", option}).out)["candidates"];
+  };
+  const json left_out = candidates("--require-fit"), ranked = candidates("--no-require-fit");
+  EXPECT_GT(left_out["too_large"], 0);
+  EXPECT_EQ(ranked["too_large"], left_out["too_large"]);
 }
 
 TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "sim/base/counted.h"
 #include "sim/report/megatron.h"
 #include "sim/report/number.h"
 #include "sim/report/range.h"
@@ -34,7 +35,7 @@ std::string objective_value(Objective objective, const FoundConfiguration& found
     case Objective::kCost:
       return fmt::format("{} GPU-s", report::significant(found.candidate.gpus * step.value()));
     case Objective::kGpus:
-      return fmt::format("{} GPUs", found.candidate.gpus);
+      return counted(found.candidate.gpus, "GPU");
     case Objective::kMemory:
       return report::gib(found.outcome.peak) + " GiB";
   }
@@ -126,6 +127,18 @@ std::string table_of(const SearchAnswer& answer, const std::vector<RankedColumn>
   return table.text(paint);
 }
 
+// What the short heads mean.
+std::string legend_of(const std::vector<RankedColumn>& columns) {
+  const auto shown = [&](std::string_view head) {
+    return std::any_of(columns.begin(), columns.end(), [&](const RankedColumn& column) { return column.head == head; });
+  };
+  std::string text = shown("CP") ? "TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree"
+                                 : "TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree";
+  text += "; SP: sequence parallel; MBS: micro-batch size";
+  if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
+  return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
+}
+
 // The ranked list, as many columns of it as the page holds.
 std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
   std::vector<RankedColumn> columns = key_columns(answer);
@@ -141,7 +154,7 @@ std::string ranked_table(const SearchAnswer& answer, const Paint& paint) {
     text = table_of(answer, columns, paint);
   }
   if (!dropped.empty()) text += fmt::format("  too wide for the page, in --json: {}\n", fmt::join(dropped, ", "));
-  return text;
+  return text + legend_of(columns);
 }
 
 // What the best means for the whole run.
@@ -241,7 +254,7 @@ std::string front_text(const SearchAnswer& answer, const Paint& paint) {
   const std::size_t every = (answer.front.size() + kShown - 1) / kShown;
   for (std::size_t at = 0; at < answer.front.size(); at += every) {
     const FoundConfiguration& found = answer.front[at];
-    const std::string size = answer.several_sizes ? fmt::format("{} GPUs: ", found.candidate.gpus) : "";
+    const std::string size = answer.several_sizes ? counted(found.candidate.gpus, "GPU") + ": " : "";
     table.add({objective_value(answer.axes[0], found), objective_value(answer.axes[1], found),
                size + configuration_words(found.candidate)});
   }
@@ -300,11 +313,7 @@ std::string search_text(const SearchAnswer& answer, const Paint& paint) {
   text += '\n';
   if (answer.ranked.empty())
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
-  text += ranked_table(answer, paint);
-  text +=
-      "  TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree; SP: sequence\n"
-      "  parallel; MBS: micro-batch size; bubble: idle time of the pipeline over the work of its busiest\n"
-      "  stage; peak: GiB of the fullest stage\n\n";
+  text += ranked_table(answer, paint) + '\n';
   text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
   if (const std::string why = why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);

@@ -64,6 +64,7 @@ void Ranking::add_to_front(const Outcome& outcome) {
 void Ranking::add(const Outcome& outcome) {
   constexpr std::size_t kNearMisses = 3;
   ++counts_[static_cast<std::size_t>(outcome.verdict)];
+  if (is_too_large(outcome)) ++too_large_;
   if (outcome.verdict == Verdict::kReplayed) {
     insert(top_, most_, outcome);
     add_to_front(outcome);

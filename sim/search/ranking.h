@@ -37,6 +37,10 @@ struct Outcome {
   des::Duration step_time;  ///< replayed: the step time; slower: its lower bound
 };
 
+[[nodiscard]] inline bool is_too_large(const Outcome& outcome) {
+  return outcome.verdict != Verdict::kInvalid && !outcome.fits;
+}
+
 /// Keeps the best of the outcomes added, in any order of adding.
 class Ranking {
  public:
@@ -45,6 +49,7 @@ class Ranking {
   void add(const Outcome& outcome);
   /// Counts outcomes that are known to be in no list.
   void add_count(Verdict verdict, std::size_t outcomes) { counts_[static_cast<std::size_t>(verdict)] += outcomes; }
+  void add_too_large(std::size_t outcomes) { too_large_ += outcomes; }
   /// Whether an outcome that is at least this bad can neither rank nor stand on the front.
   [[nodiscard]] bool is_hopeless(const Outcome& at_best) const;
 
@@ -53,6 +58,7 @@ class Ranking {
   [[nodiscard]] const std::vector<Outcome>& smallest() const { return smallest_; }  ///< of those too large
   [[nodiscard]] std::size_t count(Verdict verdict) const { return counts_[static_cast<std::size_t>(verdict)]; }
   [[nodiscard]] std::size_t count() const { return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}); }
+  [[nodiscard]] std::size_t too_large() const { return too_large_; }  ///< valid and do not fit, left out for it or not
   [[nodiscard]] std::array<Objective, 2> axes() const { return axes_; }
 
   [[nodiscard]] double value(Objective objective, const Outcome& outcome) const;
@@ -69,6 +75,7 @@ class Ranking {
   std::array<Objective, 2> axes_;
   std::vector<Outcome> top_, front_, smallest_;
   std::array<std::size_t, 4> counts_{};
+  std::size_t too_large_ = 0;
 };
 
 }  // namespace foretoken::search
