@@ -70,7 +70,7 @@ const std::vector<Wrong> kWrong = {
     {"a varied key without values", {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.micro"}, "expected KEY=VALUE,"},
     {"a misspelt varied key",
      {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.mirco=1,2"},
-     "/batch/mirco: unknown key; did you mean \"micro\"?"},
+     "foretoken whatif: batch.mirco: unknown key; did you mean \"micro\"?"},
     {"a key varied twice",
      {"whatif", "gpt3-175b-1024-a100", "--vary", "gpus=8", "--vary", "gpus=16"},
      "--vary names gpus twice"},

@@ -109,7 +109,7 @@ int run(const Options& options) {
   app::add_interval(whatif.base, scenario, evidence);
   whatif.rows = try_all(source, options, whatif.keys, scenario, evidence);
   conclude(whatif);
-  if (!whatif.rows.empty() && !whatif.best) throw ConfigError(whatif.rows.front().impossible);
+  if (!whatif.rows.empty() && !whatif.best) throw ConfigError(why_all_are_impossible(whatif));
   if (options.tornado) whatif.tornado = app::sensitivities(scenario, options.part);
   print(options.json  ? whatif_json(whatif)
         : options.csv ? whatif_csv(whatif)

@@ -33,6 +33,10 @@ struct WhatIf {
 /// Finds the best row and the knees.
 void conclude(WhatIf& whatif);
 
+/// The reason of every row, or the one that all share, in the keys as they were typed. Precondition: there are rows,
+/// and none has metrics.
+[[nodiscard]] std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif);
+
 [[nodiscard]] std::string whatif_text(const WhatIf& whatif, const report::Paint& paint);
 [[nodiscard]] std::string whatif_json(const WhatIf& whatif);
 /// A line for each row, the base first.

@@ -61,6 +61,19 @@ TEST(WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
   EXPECT_THAT(deep.out, HasSubstr("  cluster.node.nics.gb_per_s: expected a number "));
 }
 
+TEST(WhatIf, WhereAllAreImpossibleEachHasItsOwnLine) {
+  const Ran one = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "parallelism.tensor=7,5"});
+  EXPECT_EQ(one.status, 2);
+  EXPECT_THAT(one.out, testing::IsEmpty());
+  EXPECT_THAT(one.err, testing::MatchesRegex("(foretoken: )?parallelism.tensor = 7: [^/]+\n"
+                                             "(foretoken: )?parallelism.tensor = 5: [^/]+\n"));
+  const Ran two =
+      run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1537,1538", "--vary", "batch.micro=1,x"});
+  EXPECT_EQ(two.status, 2);
+  EXPECT_EQ(std::count(two.err.begin(), two.err.end(), '\n'), 4);
+  EXPECT_THAT(two.err, HasSubstr("batch.global = 1538, batch.micro = x: batch.micro: expected a whole number"));
+}
+
 TEST(WhatIf, CsvHasAsManyFieldsInEveryLine) {
   const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537", "--csv"});
   EXPECT_EQ(ran.status, 0) << ran.err;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "sim/io/text.h"
 #include "sim/report/number.h"
 #include "sim/report/range.h"
 #include "sim/report/text.h"
@@ -174,6 +175,16 @@ void conclude(WhatIf& whatif) {
   whatif.knees.assign(whatif.keys.size(), std::nullopt);
   if (!whatif.best) return;
   for (std::size_t key = 0; key < whatif.keys.size(); ++key) whatif.knees[key] = knee_along(whatif, key);
+}
+
+std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif) {
+  std::vector<Complaint> complaints;
+  for (const WhatIfRow& row : whatif.rows)
+    complaints.push_back({io::printable(choice_text(whatif, row)), "", reason(row.impossible.front())});
+  const bool alike = std::all_of(complaints.begin(), complaints.end(),
+                                 [&](const Complaint& each) { return each.message == complaints.front().message; });
+  if (alike) complaints = {{"foretoken whatif", "", complaints.front().message}};
+  return complaints;
 }
 
 std::string whatif_text(const WhatIf& whatif, const Paint& paint) {
