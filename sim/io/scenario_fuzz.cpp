@@ -1,4 +1,7 @@
 // Fuzz target: any bytes given as a scenario are read, or refused with ConfigError; nothing else may happen.
+//
+//   cmake --preset fuzz && ninja -C build/fuzz scenario_fuzz
+//   build/fuzz/sim/io/scenario_fuzz -dict=sim/io/testdata/fuzz/scenario.dict NEW_FOLDER sim/io/testdata/fuzz/seeds
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
