@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "sim/app/error_bar.h"
@@ -44,11 +45,15 @@ std::int64_t pass(const Simulation& run, int stage, Phase phase) {
 }
 
 // A message of one GPU to another node, at what this kind of node gives it.
-std::int64_t message_ps(const lowering::Scenario& alike) {
-  const PointToPointShape shape{.payload = lowering::message_from(alike, 0).shape.payload, .crosses_nodes = true};
+std::int64_t message_ps(const lowering::Scenario& alike, Bytes payload) {
+  const PointToPointShape shape{.payload = payload, .crosses_nodes = true};
   return lowering::duration_of(alike.runtime.p2p_overhead +
                                cost::point_to_point_time(shape, alike.cluster.links, alike.profile))
       .ps;
+}
+
+std::int64_t message_ps(const lowering::Scenario& alike) {
+  return message_ps(alike, lowering::message_from(alike, 0).shape.payload);
 }
 
 // The passes of each stage on one kind of GPU, and the message between the kinds.
@@ -115,8 +120,54 @@ TEST(MixedCluster, TwiceTheSameKindIsOneKindAcrossNodes) {
   EXPECT_TRUE(twice.run.end == once.run.end);
   EXPECT_EQ(twice.metrics.mfu, once.metrics.mfu);
   EXPECT_EQ(twice.metrics.memory.peak.value(), once.metrics.memory.peak.value());
-  const Simulation every = simulate(job(mixed(kA100, kH100, 8), 12, 8, more, 16), HowToRun{.unfolded = true});
+  const Simulation every = simulate(job(mixed(kA100, kH100, 8), 12, 8, more, 16),
+                                    HowToRun{.unfolded = true, .traffic = lowering::Traffic::kAnalytic});
   EXPECT_TRUE(every.run.end == simulate(job(mixed(kA100, kH100, 8), 12, 8, more, 16)).run.end) << "unfolded or not";
+}
+
+constexpr HowToRun kAsFlows{.unfolded = true, .traffic = lowering::Traffic::kFlows};
+
+TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
+  for (const auto& [first, second] : {std::pair{kA100, kH100}, std::pair{kH100, kA100}, std::pair{kA100, kA100}})
+    for (const char* more : {R"("tensor": 2, "sequence_parallel": true)", R"("context": 2)", R"("tensor": 8)"})
+      for (const char* schedule : {R"("1f1b")", R"("interleaved-1f1b")"})
+        for (const bool tied : {true, false}) {
+          SCOPED_TRACE(fmt::format("{} {} {} {} {}", first, second, more, schedule, tied));
+          const lowering::Scenario scenario = io::read_scenario_text(
+              fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": {}}}, "cluster": {},
+                  "gpus": 32, "schedule": {}, "parallelism": {{"pipeline": 4, "virtual_pipeline": {}, {}}},
+                  "batch": {{"micro": 1, "global": 32, "sequence_length": 1024}}}})",
+                          tied, mixed(first, second, 16), schedule, schedule[1] == 'i' ? 3 : 1, more),
+              "test");
+          const std::int64_t folded = simulate(scenario).run.makespan.ps;
+          EXPECT_NEAR(static_cast<double>(simulate(scenario, kAsFlows).run.makespan.ps), static_cast<double>(folded),
+                      0.01 * static_cast<double>(folded));
+        }
+}
+
+TEST(MixedCluster, ASlowNicSlowsMessagesBetweenTheKindsByHand) {
+  const auto nic = [](int node, double rate_factor) {
+    return fmt::format(R"(, "imperfections": {{"slow_nics": [{{"node": {}, "nic": 0, "rate_factor": {}}}]}})", node,
+                       rate_factor);
+  };
+  constexpr int kMicrobatches = 5, kRounding = 20;  // ps
+  for (const bool a100_first : {true, false}) {
+    const char *first = a100_first ? kA100 : kH100, *second = a100_first ? kH100 : kA100;
+    const ByHand t = by_hand(first, second, 2);
+    const std::int64_t moves = t.c - message_ps(job(kA100, 2, 1), Bytes(0));
+    const auto with = [&](const std::string& more) {
+      return last_backward(simulate(job(mixed(first, second), 2, kMicrobatches, more), kAsFlows));
+    };
+    const std::int64_t sound = t.f0 + t.c + kMicrobatches * (t.f1 + t.b1 + t.c) + t.b0;
+    const std::int64_t slow = sound + (kMicrobatches + 1) * moves;
+    EXPECT_LE(std::abs(with("") - sound), kRounding);
+    // The NIC of the A100 has half the rate of the other.
+    const int a100 = a100_first ? 0 : 1;
+    EXPECT_LE(std::abs(with(nic(1 - a100, 0.5)) - sound), kRounding);
+    EXPECT_LE(std::abs(with(nic(a100, 0.5)) - slow), kRounding);
+    EXPECT_LE(std::abs(with(nic(1 - a100, 0.25)) - slow), kRounding);
+    EXPECT_EQ(with(R"(, "imperfections": {"failed_nics": [{"node": 1, "nic": 0}]})"), with("")) << "another takes over";
+  }
 }
 
 TEST(MixedCluster, EveryStageHasItsOwnCapacity) {
@@ -180,11 +231,15 @@ TEST(MixedCluster, WhatCannotBeIsRefusedInOneLine) {
             "test: /profile: expected none: every group of nodes takes the profile of its GPU");
   EXPECT_EQ(complaint_of(R"({"groups": [{"cluster": "dgx-h100-ndr", "gpus": 2}]})", 2),
             "test: /cluster/groups: expected at least two kinds of nodes; one needs no groups");
-  EXPECT_EQ(complaint_of(mixed(kA100, kH100), 2, "", HowToRun{.unfolded = true, .traffic = lowering::Traffic::kFlows}),
-            "/cluster: flows over nodes of several kinds are not simulated; expected --collectives analytic, or nodes "
-            "of one kind");
-  EXPECT_EQ(complaint_of(mixed(kA100, kH100), 2, R"(, "imperfections": {"failed_nics": [{"node": 0, "nic": 0}]})"),
-            "test: /imperfections/failed_nics: expected none: links between nodes of several kinds are not simulated");
+  EXPECT_EQ(complaint_of(mixed(kA100, kH100), 2, R"(, "imperfections": {"placement": [1, 0]})"),
+            "test: /imperfections/placement: expected none on nodes of several kinds; try slow_gpus, slow_nics or "
+            "failed_nics");
+  std::string all;
+  for (int nic = 0; nic < 8; ++nic) all += fmt::format(R"({}{{"node": 1, "nic": {}}})", nic == 0 ? "" : ", ", nic);
+  EXPECT_EQ(
+      complaint_of(mixed(kA100, kH100), 2, R"(, "imperfections": {"failed_nics": [)" + all + "]}"),
+      "/imperfections: expected a way from every GPU to the network, found none from GPU 1 (node 1): too many NICs or "
+      "links have failed");
   try {
     (void)io::read_open_scenario_text(R"({"model": "gpt2", "cluster": )" + mixed(kA100, kH100) + R"(, "gpus": 2,
         "batch": {"global": 4, "sequence_length": 1024}})",

@@ -97,9 +97,13 @@ std::vector<std::string> assumptions_of_fabric(const Scenario& scenario, Traffic
                            : "dragonfly: traffic never waits for the cables between two groups, a best case; with "
                              "--unfolded it takes minimal routes");
   if (over > 1 && traffic == Traffic::kAnalytic)
-    lines.push_back(fmt::format(
-        "fabric oversubscribed {:g}:1: a worst case, all traffic between nodes is taken to cross its thin part{}", over,
-        scenario.groups.empty() ? "; --unfolded slows down only what does" : ""));
+    lines.push_back(
+        fmt::format("fabric oversubscribed {:g}:1: a worst case, all traffic between nodes is taken to cross its thin "
+                    "part; --unfolded slows down only what does",
+                    over));
+  if (!scenario.groups.empty() && traffic == Traffic::kFlows)
+    lines.emplace_back(
+        "between nodes of different kinds traffic takes up their NICs alone: what joins their networks is never full");
   return lines;
 }
 
@@ -151,12 +155,6 @@ HowToRun resolved(HowToRun how, const Scenario& scenario) {
     throw ConfigError({{"", "/imperfections",
                         "with one cost for each collective no link is simulated; expected --collectives flows, or no "
                         "slow or failed NICs and links"}});
-  const bool mixed = !scenario.groups.empty();
-  if (how.traffic == Traffic::kFlows && mixed)
-    throw ConfigError({{"", "/cluster",
-                        "flows over nodes of several kinds are not simulated; expected --collectives analytic, or "
-                        "nodes of one kind"}});
-  if (!how.traffic && mixed) how.traffic = Traffic::kAnalytic;
   if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
   // Imperfections break the symmetry that folding rests on, and flows are those of every GPU.
   how.unfolded = how.unfolded || how.traffic == Traffic::kFlows || imperfections.any() || scenario.stragglers.on;

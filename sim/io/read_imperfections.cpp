@@ -48,14 +48,26 @@ void read_slow_gpus(const std::vector<Node>& entries, lowering::Scenario& scenar
 }
 
 // Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, the complaint says so.
-int read_node(const Node& nic, int nodes, const net::Cluster& cluster) {
-  if (cluster.links.gpus == cluster.gpus_per_node)
+int read_node(const Node& nic, int nodes, const lowering::Scenario& scenario) {
+  const net::Cluster& cluster = scenario.cluster;
+  if (!scenario.groups.empty() || cluster.links.gpus == cluster.gpus_per_node)
     return static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1}));
   const std::int64_t node = nic.whole("node", {.low = 0});
   if (node < nodes) return static_cast<int>(node);
   nic.complain("node", fmt::format("expected an NVLink domain ({} GPUs each) from 0 to {}, found {}",
                                    cluster.links.gpus, nodes - 1, node));
   return 0;
+}
+
+// The kind of a node of the job.
+const net::Cluster& kind_of(int node, const lowering::Scenario& scenario) {
+  const int ranks_a_stage = scenario.gpus / scenario.parallelism.pipeline;
+  for (const lowering::StageGroup& group : scenario.groups) {
+    const int nodes = (group.stages * ranks_a_stage + group.cluster.links.gpus - 1) / group.cluster.links.gpus;
+    if (node < nodes) return group.cluster;
+    node -= nodes;
+  }
+  return scenario.cluster;
 }
 
 // A NIC by its place; with `rate`, how much of it is left.
@@ -66,7 +78,6 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
     node.complain(key, "expected a job of several nodes or NVLink domains: this one uses no NIC");
     return;
   }
-  const int last_nic = std::max(0, scenario.cluster.links.nics - 1);
   for (const Node& entry : *entries) {
     const std::size_t wrong = entry.findings().complaints.size();
     const Node nic = entry.as_object();
@@ -74,7 +85,8 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
       nic.allow_only({"node", "nic", "rate_factor"});
     else
       nic.allow_only({"node", "nic"});
-    const lowering::SlowNic slow{.node = read_node(nic, nodes, scenario.cluster),
+    const int at = read_node(nic, nodes, scenario), last_nic = std::max(0, kind_of(at, scenario).links.nics - 1);
+    const lowering::SlowNic slow{.node = at,
                                  .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
                                  .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
     if (entry.findings().complaints.size() > wrong) continue;
@@ -130,22 +142,20 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   if (!node) return;
   node->allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
   lowering::Imperfections& what = scenario.imperfections;
-  const NodeLinks& links = scenario.cluster.links;
-  const int nodes = (scenario.gpus + links.gpus - 1) / links.gpus;
+  const int nodes = scenario.node_of(scenario.gpus - 1) + 1;
   if (const auto entries = node->find_array("slow_gpus")) read_slow_gpus(*entries, scenario);
-  if (!scenario.groups.empty()) {
-    for (const char* key : {"slow_nics", "failed_nics", "slow_links", "failed_links", "placement"})
-      if (node->has(key)) node->complain(key, "expected none: links between nodes of several kinds are not simulated");
-    return;
-  }
   read_nics(*node, "slow_nics", true, nodes, scenario);
   read_nics(*node, "failed_nics", false, nodes, scenario);
-  if (node->has("slow_links") || node->has("failed_links")) {
+  if (!scenario.groups.empty()) {
+    for (const char* key : {"slow_links", "failed_links", "placement"})
+      if (node->has(key))
+        node->complain(key, "expected none on nodes of several kinds; try slow_gpus, slow_nics or failed_nics");
+  } else if (node->has("slow_links") || node->has("failed_links")) {
     const net::Fabric fabric(scenario.cluster, nodes);
     read_links(*node, "slow_links", true, fabric, scenario);
     read_links(*node, "failed_links", false, fabric, scenario);
   }
-  if (const auto entries = node->find_array("placement"))
+  if (const auto entries = node->find_array("placement"); entries && scenario.groups.empty())
     what.placement = read_placement(*entries, *node, scenario.gpus);
 }
 

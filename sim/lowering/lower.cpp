@@ -65,19 +65,10 @@ des::Duration hop_time(const Message& message, const Scenario& scenario) {
   return duration_of(message.fixed + cost::point_to_point_time(message.shape, message.links, scenario.profile));
 }
 
-// Between nodes of two kinds a message is as slow as the slower side's NICs make it; the receiver gathers its pieces.
+// Between nodes of two kinds a message is as slow as the slower side's NICs make it.
 des::Duration hop_between(const Scenario& sender, const Scenario& receiver) {
-  des::Duration slower;
-  for (const Scenario* side : {&sender, &receiver}) {
-    Message message{
-        .fixed = message_fixed(receiver),
-        .shape = {.payload = boundary_of(*side).sent,
-                  .crosses_nodes = true,
-                  .senders_per_node = net::pipeline_senders_per_node(side->degrees(), side->cluster.links.gpus)},
-        .links = side->cluster.links};
-    slower = std::max(slower, hop_time(message, *side));
-  }
-  return slower;
+  return std::max(hop_time(message_across(sender, receiver), sender),
+                  hop_time(message_across(receiver, receiver), receiver));
 }
 
 }  // namespace
@@ -115,6 +106,14 @@ Message message_from(const Scenario& scenario, int stage) {
                     .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, stage),
                     .senders_per_node = net::pipeline_senders_per_node(degrees, domain)},
           .links = net::message_links(scenario.cluster, degrees, net::pipeline_row(degrees))};
+}
+
+Message message_across(const Scenario& side, const Scenario& receiver) {
+  return {.fixed = message_fixed(receiver),
+          .shape = {.payload = boundary_of(side).sent,
+                    .crosses_nodes = true,
+                    .senders_per_node = net::pipeline_senders_per_node(side.degrees(), side.cluster.links.gpus)},
+          .links = side.cluster.links};
 }
 
 // Without a pipeline nothing separates the passes.
@@ -157,6 +156,7 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
 
 LoweredStep lower_for_flows(Scenario scenario, Fidelity fidelity) {
   scenario.cluster.links = scenario.cluster.links.with_full_bisection();
+  for (StageGroup& group : scenario.groups) group.cluster.links = group.cluster.links.with_full_bisection();
   return lower(scenario, fidelity);
 }
 

@@ -39,6 +39,9 @@ struct Message {
 /// The message from stage `stage` to the next one (wrapping around); the way back is the same.
 [[nodiscard]] Message message_from(const Scenario& scenario, int stage);
 
+/// A message between nodes of two kinds as one of them, `side`, carries it; the receiver gathers its pieces.
+[[nodiscard]] Message message_across(const Scenario& side, const Scenario& receiver);
+
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const Scenario& scenario);
 

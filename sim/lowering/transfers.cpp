@@ -19,19 +19,61 @@ bool even(const net::Members& members) {
   return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
 }
 
-}  // namespace
-
-Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
-    : scenario_(scenario),
-      wires_(scenario.cluster, std::max(scenario.gpus, scenario.imperfections.cluster_gpus), scenario.imperfections, {},
-             graph),
-      ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
-  const std::optional<cost::NcclSystem>& nccl = scenario.profile.nccl;
-  if (nccl) nccl_.emplace(Nccl{nccl->architecture, nccl->tuning, {}}, scenario.cluster.links, wires_, graph);
+// What passes before a message's first byte arrives.
+Seconds latency_of(const Message& message, const NodeLinks& links, const Scenario& part) {
+  PointToPointShape nothing = message.shape;
+  nothing.payload = Bytes(0);
+  return cost::point_to_point_time(nothing, links, part.profile);
 }
 
-int Transfers::gpu_of(int stage, int rank) const {
-  return scenario_.imperfections.gpu_of(stage * ranks_a_stage_ + rank);
+// What it moves at while all senders of its node send.
+BytesPerSecond share_of(const Message& message, const NodeLinks& links) {
+  return cost::network_share(links, 1, message.shape.senders_per_node);
+}
+
+}  // namespace
+
+Transfers::Kind::Kind(const Scenario& job, Side where, des::TaskGraph& graph)
+    : part(job),
+      side(where),
+      wires(part.cluster, std::max(part.gpus, part.imperfections.cluster_gpus), part.imperfections, {}, graph, side) {
+  const std::optional<cost::NcclSystem>& measured = part.profile.nccl;
+  if (measured) nccl.emplace(Nccl{measured->architecture, measured->tuning, {}}, part.cluster.links, wires, graph);
+}
+
+Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
+    : scenario_(scenario), parts_(scenario), ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
+  int first_gpu = 0;
+  for (const Scenario* part : parts_.all()) {
+    kinds_.emplace_back(*part, Side{first_gpu, scenario.node_of(first_gpu), !scenario.groups.empty()}, graph);
+    first_gpu += part->gpus;
+  }
+}
+
+LinkParts Transfers::link_parts() const {
+  LinkParts parts;
+  for (const Kind& kind : kinds_) parts.insert(kind.wires.parts().begin(), kind.wires.parts().end());
+  return parts;
+}
+
+std::vector<int> Transfers::gpus_beside(std::uint32_t link) const {
+  std::vector<int> gpus;
+  for (const Kind& kind : kinds_)
+    if (kind.wires.parts().contains(link))
+      for (const int gpu : kind.wires.gpus_beside(link)) gpus.push_back(kind.side.first_gpu + gpu);
+  return gpus;
+}
+
+std::vector<std::uint32_t> Transfers::link_ids() const {
+  return kinds_.size() == 1 ? kinds_.front().wires.link_ids() : std::vector<std::uint32_t>();
+}
+
+Transfers::Kind& Transfers::kind_of(int stage) {
+  return kinds_[scenario_.groups.empty() ? 0 : scenario_.group_of(stage)];
+}
+
+int Transfers::gpu_of(const Kind& here, int rank_of_job) const {
+  return scenario_.imperfections.gpu_of(rank_of_job) - here.side.first_gpu;
 }
 
 // A group that its placement tears from one node sends over the network what it would have sent inside.
@@ -65,7 +107,7 @@ std::span<const Transfer> Transfers::transfers_of(const Meaning& meaning, des::D
       auto found = kept_.find(key);
       if (found == kept_.end())
         found = kept_
-                    .emplace(key, message ? this->message(meaning, members.front())
+                    .emplace(key, message ? this->message(meaning, duration, members.front())
                                           : this->collective(meaning, duration, members))
                     .first;
       found_.push_back({found->second.latency, &found->second.legs});
@@ -104,9 +146,10 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, 0, context};
   const auto found = kept_.find(key);
   if (found != kept_.end()) return found->second.legs;
-  const net::Degrees degrees = scenario_.degrees();
+  Kind& here = kind_of(meaning.stage);
+  const net::Degrees degrees = here.part.degrees();
   const NodeLinks links =
-      net::collective_links(scenario_.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees))
+      net::collective_links(here.part.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees))
           .with_full_bisection();
   const GroupShape shape = context ? net::context_group(degrees, links.gpus) : net::tensor_group(degrees, links.gpus);
   // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
@@ -115,74 +158,122 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   std::map<int, std::vector<int>> groups;
   for (const int member : members)
     groups[context ? member / block * tensor + member % tensor : member / tensor].push_back(
-        gpu_of(meaning.stage, member));
+        gpu_of(here, meaning.stage * ranks_a_stage_ + member));
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : wires_.pipelined_ring(gpus, des::to_seconds(moving), alone(shape, links)))
+    for (Leg& leg : here.wires.pipelined_ring(gpus, des::to_seconds(moving), alone(shape, links)))
       kept.legs.push_back(std::move(leg));
   }
   return kept_.emplace(key, std::move(kept)).first->second.legs;
 }
 
-Transfers::Kept Transfers::message(const Meaning& meaning, int rank) {
-  const int stages = scenario_.parallelism.pipeline;
+Transfers::Kept Transfers::message(const Meaning& meaning, des::Duration duration, int rank) {
+  const int stages = scenario_.parallelism.pipeline, stage = meaning.stage;
   const bool forward = meaning.kind == TaskMeaning::kSendForward;
-  const int to_stage = (meaning.stage + (forward ? 1 : stages - 1)) % stages;
-  const int from = gpu_of(meaning.stage, rank), to = gpu_of(to_stage, rank);
-  Message message = message_from(scenario_, forward ? meaning.stage : to_stage);
-  message.shape.crosses_nodes = wires_.node_of(from) != wires_.node_of(to);
+  const int to_stage = (stage + (forward ? 1 : stages - 1)) % stages;
+  Kind &here = kind_of(stage), &there = kind_of(to_stage);
+  const int from = gpu_of(here, stage * ranks_a_stage_ + rank), to = gpu_of(there, to_stage * ranks_a_stage_ + rank);
+  if (&here != &there) return message_across(here, there, from, to, duration);
+  Message message = message_from(here.part, parts_.local(forward ? stage : to_stage));
+  message.shape.crosses_nodes = here.wires.node_of(from) != here.wires.node_of(to);
   const NodeLinks links = message.links.with_full_bisection();
-  PointToPointShape nothing = message.shape;
-  nothing.payload = Bytes(0);
-  const Seconds latency = cost::point_to_point_time(nothing, links, scenario_.profile);
-  const Seconds transfer = cost::point_to_point_time(message.shape, links, scenario_.profile) - latency;
-  const BytesPerSecond share = cost::network_share(links, 1, message.shape.senders_per_node);
-  return {duration_of(message.fixed + latency), wires_.message(from, to, transfer, share)};
+  const Seconds latency = latency_of(message, links, here.part);
+  const Seconds transfer = cost::point_to_point_time(message.shape, links, here.part.profile) - latency;
+  return {duration_of(message.fixed + latency), here.wires.message(from, to, transfer, share_of(message, links))};
+}
+
+Transfers::Kept Transfers::message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration) {
+  Seconds before(0);
+  const auto end = [&](Kind& kind, int gpu) {
+    const Message message = lowering::message_across(kind.part, to.part);
+    const NodeLinks links = message.links.with_full_bisection();
+    before = std::max(before, message.fixed + latency_of(message, links, kind.part));
+    return End{kind, gpu, share_of(message, links)};
+  };
+  const End sender = end(from, from_gpu), receiver = end(to, to_gpu);
+  const des::Duration latency = std::min(duration, duration_of(before));
+  return {latency, across(sender, receiver, des::to_seconds(duration - latency))};
+}
+
+// As many flows as the side with more NICs near its GPU has, at the rate of the slower side.
+std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds transfer) {
+  const int flows = std::max(from.kind.wires.nics_near(from.gpu), to.kind.wires.nics_near(to.gpu));
+  const BytesPerSecond rate =
+      std::min(from.kind.wires.exit_rate(from.gpu, flows, from.rate), to.kind.wires.exit_rate(to.gpu, flows, to.rate));
+  std::vector<Leg> legs;
+  for (int k = 0; k < flows; ++k) {
+    Leg& leg = legs.emplace_back(Leg{{}, Bytes(transfer.value() * rate.value() / flows)});
+    from.kind.wires.take_exit(from.gpu, k, /*out=*/true, leg.route);
+    to.kind.wires.take_exit(to.gpu, k, /*out=*/false, leg.route);
+  }
+  return legs;
 }
 
 Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration duration, std::span<const int> members) {
   const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie;
-  const net::Degrees degrees = scenario_.degrees();
+  if (tie && kinds_.size() > 1) return tie_across(duration, members.front());
+  Kind& here = kind_of(meaning.stage);
+  const Scenario& part = here.part;
+  const net::Degrees degrees = part.degrees();
   const NodeLinks links =
-      net::collective_links(scenario_.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees))
+      net::collective_links(part.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees))
           .with_full_bisection();
-  const GroupShape group = tie ? tied_pair(scenario_) : net::gradient_group(degrees, links.gpus);
+  const GroupShape group = tie ? tied_pair(part) : net::gradient_group(degrees, links.gpus);
   const CollectiveKind kind = meaning.kind == TaskMeaning::kParamGather     ? CollectiveKind::kAllGather
                               : !tie && scenario_.optimizer.zero_stage >= 1 ? CollectiveKind::kReduceScatter
                                                                             : CollectiveKind::kAllReduce;
   const double factor = !tie && group.nodes > 1 ? scenario_.runtime.data_comm_factor : 1.0;
   const Seconds whole = des::to_seconds(duration);
-  const Seconds latency =
-      std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links, scenario_.profile));
+  const Seconds latency = std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links, part.profile));
   std::vector<int> ranks;
   for (const int member : members) {
     ranks.push_back(meaning.stage * ranks_a_stage_ + member);
     if (tie) ranks.push_back((scenario_.parallelism.pipeline - 1) * ranks_a_stage_ + member);
   }
   std::sort(ranks.begin(), ranks.end());
-  return {duration_of(latency), as_nccl(kind, meaning.payload, ranks, whole - latency, alone(group, links))};
+  return {duration_of(latency), as_nccl(here, kind, meaning.payload, ranks, whole - latency, alone(group, links))};
+}
+
+// A ring of two: each sends the other as much.
+Transfers::Kept Transfers::tie_across(des::Duration duration, int rank) {
+  Seconds latency(0);
+  const auto end = [&](Kind& kind, int stage) {
+    const GroupShape pair = tied_pair(kind.part, /*mixed=*/true);
+    const NodeLinks links = kind.part.cluster.links.with_full_bisection();
+    latency = std::max(latency,
+                       cost::collective_time({CollectiveKind::kAllReduce, Bytes(0), pair}, links, kind.part.profile));
+    return End{kind, gpu_of(kind, stage * ranks_a_stage_ + rank), alone(pair, links).rate};
+  };
+  const End first = end(kinds_.front(), 0), last = end(kinds_.back(), scenario_.parallelism.pipeline - 1);
+  const Seconds whole = des::to_seconds(duration);
+  latency = std::min(latency, whole);
+  Kept kept{duration_of(latency), across(first, last, whole - latency)};
+  for (Leg& leg : across(last, first, whole - latency)) kept.legs.push_back(std::move(leg));
+  return kept;
 }
 
 // Rings move over every hop what a rank sends. Other algorithms are laid out as the cost has it, every rank on the GPU
 // of its number, to see how many bytes take as long as the cost says; these then move from where the ranks really are.
-std::vector<Leg> Transfers::as_nccl(CollectiveKind kind, Bytes payload, std::span<const int> ranks, Seconds transfer,
-                                    Alone alone) {
-  std::vector<int> gpus;
-  for (const int rank : ranks) gpus.push_back(scenario_.imperfections.gpu_of(rank));
+std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
+                                    Seconds transfer, Alone alone) {
+  std::vector<int> gpus, in_order;
+  for (const int rank : ranks) gpus.push_back(gpu_of(here, rank));
+  for (const int rank : ranks) in_order.push_back(rank - here.side.first_gpu);
   std::sort(gpus.begin(), gpus.end());
-  const int domain = scenario_.cluster.links.gpus;
-  const net::Members members = net::members_of(gpus, domain), planned = net::members_of(ranks, domain);
-  if (!nccl_ || !even(members) || !even(planned)) return wires_.ring(gpus, transfer, alone);
-  const cost::NcclAlgorithm algorithm = nccl_->choice(kind, payload, members).algorithm;
+  Wires& wires = here.wires;
+  const int domain = here.part.cluster.links.gpus;
+  const net::Members members = net::members_of(gpus, domain), planned = net::members_of(in_order, domain);
+  if (!here.nccl || !even(members) || !even(planned)) return wires.ring(gpus, transfer, alone);
+  const cost::NcclAlgorithm algorithm = here.nccl->choice(kind, payload, members).algorithm;
   if (algorithm == cost::NcclAlgorithm::kRing || algorithm == cost::NcclAlgorithm::kPat)
-    return wires_.ring(gpus, transfer, alone);
+    return wires.ring(gpus, transfer, alone);
   const Bytes one(1);
-  const Seconds for_one = wires_.time_alone(nccl_->pipelines(algorithm, {kind, one, one}, planned), alone);
+  const Seconds for_one = wires.time_alone(here.nccl->pipelines(algorithm, {kind, one, one}, planned), alone);
   const Bytes all = (transfer / for_one) * one;
   std::vector<Leg> legs;
-  for (const Pipeline& pipeline : nccl_->pipelines(algorithm, {kind, all, all}, members))
-    legs.push_back(wires_.leg(pipeline));
+  for (const Pipeline& pipeline : here.nccl->pipelines(algorithm, {kind, all, all}, members))
+    legs.push_back(wires.leg(pipeline));
   return legs;
 }
 

@@ -1,6 +1,7 @@
 // What an unfolded step moves, as flows over the cluster's links: messages, and collectives of every kind of group.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "sim/lowering/nccl_flows.h"
+#include "sim/lowering/parts.h"
 #include "sim/lowering/wires.h"
 #include "sim/lowering/workload.h"
 
@@ -30,14 +32,28 @@ class Transfers {
                                                        des::Duration stretched, const Passes& passes,
                                                        std::span<const int> members);
 
-  /// As Wires::parts().
-  [[nodiscard]] const LinkParts& link_parts() const { return wires_.parts(); }
-  /// As Wires::gpus_beside().
-  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const { return wires_.gpus_beside(link); }
-  /// As Wires::link_ids().
-  [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return wires_.link_ids(); }
+  /// As Wires::parts(), of all nodes.
+  [[nodiscard]] LinkParts link_parts() const;
+  /// GPUs of the job beside a link with parts, as Wires::gpus_beside().
+  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const;
+  /// As Wires::link_ids(); empty where nodes are of several kinds and fabrics have ids of their own.
+  [[nodiscard]] std::vector<std::uint32_t> link_ids() const;
 
  private:
+  /// Stages on nodes of one kind, and what joins their GPUs.
+  struct Kind {
+    Kind(const Scenario& job, Side where, des::TaskGraph& graph);
+    const Scenario& part;
+    Side side;
+    Wires wires;
+    std::optional<NcclLowering> nccl;  // where its choice is known
+  };
+  /// One end of what crosses from nodes of one kind to those of another.
+  struct End {
+    Kind& kind;
+    int gpu;
+    BytesPerSecond rate;
+  };
   struct Kept {
     des::Duration latency;
     std::vector<Leg> legs;
@@ -49,17 +65,23 @@ class Transfers {
   /// Flows of the tensor-parallel groups among `members`, or of the context-parallel ones.
   [[nodiscard]] const std::vector<Leg>& in_groups(const Meaning& meaning, bool context, des::Duration moving,
                                                   std::span<const int> members);
-  [[nodiscard]] Kept message(const Meaning& meaning, int rank);
+  [[nodiscard]] Kept message(const Meaning& meaning, des::Duration duration, int rank);
+  [[nodiscard]] Kept message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration);
   [[nodiscard]] Kept collective(const Meaning& meaning, des::Duration duration, std::span<const int> members);
-  /// By the algorithm that NCCL chooses, over the GPUs of `ranks` (of the job, ascending).
-  [[nodiscard]] std::vector<Leg> as_nccl(CollectiveKind kind, Bytes payload, std::span<const int> ranks,
+  /// The tied embedding of a first and a last stage on nodes of different kinds.
+  [[nodiscard]] Kept tie_across(des::Duration duration, int rank);
+  /// By the algorithm that NCCL chooses, over the GPUs of `ranks` (of the job, ascending) on nodes of this kind.
+  [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
                                          Seconds transfer, Alone alone);
   [[nodiscard]] static Alone alone(const GroupShape& group, const NodeLinks& links);
-  [[nodiscard]] int gpu_of(int stage, int rank) const;
+  [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
+  [[nodiscard]] Kind& kind_of(int stage);
+  /// As Wires number it: from the first on nodes of its kind.
+  [[nodiscard]] int gpu_of(const Kind& here, int rank_of_job) const;
 
   const Scenario& scenario_;
-  Wires wires_;
-  std::optional<NcclLowering> nccl_;  // where its choice is known
+  Parts parts_;
+  std::deque<Kind> kinds_;  // in order of stages
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;
   std::vector<Transfer> found_;

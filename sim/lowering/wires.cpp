@@ -31,7 +31,7 @@ double share_of(const net::Link& link, LinkShares shares) {
   contract_broken("every kind of link has a share", __FILE__, __LINE__);
 }
 
-SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfections) {
+SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfections, int first_node) {
   SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1), .parts = {}, .failed = {}};
   const auto add = [&](std::uint32_t link, double rate_factor, int part) {
     slow.left[link] *= rate_factor;
@@ -42,7 +42,9 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const Imperfections& imperfec
   };
   int part = 0;
   for (const SlowNic& nic : imperfections.slow_nics) {
-    for (const bool out : {true, false}) add(fabric.nic_link(nic.node, nic.nic, out), nic.rate_factor, part);
+    const int node = nic.node - first_node;
+    if (node >= 0 && node < fabric.nodes())
+      for (const bool out : {true, false}) add(fabric.nic_link(node, nic.nic, out), nic.rate_factor, part);
     ++part;
   }
   for (const SlowLink& cable : imperfections.slow_links) {
@@ -71,10 +73,11 @@ std::vector<SwitchLinks> switch_links_of(const net::NodeGraph& node) {
 }  // namespace
 
 Wires::Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
-             des::TaskGraph& graph)
+             des::TaskGraph& graph, Side side)
     : graph_(graph),
-      fabric_(cluster, (gpus + cluster.links.gpus - 1) / cluster.links.gpus),
-      slow_(slow_links_of(fabric_, imperfections)),
+      side_(side),
+      fabric_(cluster, (gpus + cluster.links.gpus - 1) / cluster.links.gpus, side.joined),
+      slow_(slow_links_of(fabric_, imperfections, side.first_node)),
       router_(fabric_, slow_.failed) {
   if (!slow_.failed.empty()) sound_.emplace(fabric_);
   std::vector<double> left;
@@ -102,16 +105,17 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
 
 const std::vector<int>& Wires::working_nics(int gpu) const {
   const std::vector<int>& nics = router_.nics_near(gpu);
-  if (nics.empty())
-    no_way(fmt::format("from every GPU to the network, found none from GPU {} (node {})", gpu, node_of(gpu)));
+  if (nics.empty()) no_way(fmt::format("from every GPU to the network, found none from {}", name_of(gpu)));
   return nics;
+}
+
+std::string Wires::name_of(int gpu) const {
+  return fmt::format("GPU {} (node {})", side_.first_gpu + gpu, side_.first_node + node_of(gpu));
 }
 
 net::Route Wires::way(int from, int to, int nic) {
   std::optional<net::Route> route = router_.route(from, to, nic);
-  if (!route)
-    no_way(fmt::format("between all GPUs, found none from GPU {} (node {}) to GPU {} (node {})", from, node_of(from),
-                       to, node_of(to)));
+  if (!route) no_way(fmt::format("between all GPUs, found none from {} to {}", name_of(from), name_of(to)));
   return *std::move(route);
 }
 
@@ -128,6 +132,26 @@ void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route
     nic = nics[static_cast<std::size_t>(which) % nics.size()];
   }
   for (const std::uint32_t id : way(hop.from, hop.to, nic).links) take_link(id, route);
+}
+
+void Wires::take_exit(int gpu, int which, bool out, std::vector<des::LinkId>& route) {
+  const std::vector<int>& nics = working_nics(gpu);
+  const int nic = nics[static_cast<std::size_t>(which) % nics.size()];
+  for (const std::uint32_t id : router_.exit(gpu, nic, out).links) take_link(id, route);
+}
+
+BytesPerSecond Wires::exit_rate(int gpu, int flows, BytesPerSecond rate) {
+  const std::vector<int>& nics = sound_router().nics_near(gpu);
+  double least = rate.value();
+  for (const bool out : {true, false}) {
+    std::map<std::uint32_t, int> crossings;
+    for (int k = 0; k < flows; ++k)
+      for (const std::uint32_t id :
+           sound_router().exit(gpu, nics[static_cast<std::size_t>(k) % nics.size()], out).links)
+        if (fabric_.links()[id].kind != net::LinkKind::kNetwork) ++crossings[id];
+    for (const auto& [id, times] : crossings) least = std::min(least, capacity_[id] * flows / times);
+  }
+  return BytesPerSecond(least);
 }
 
 std::uint32_t Wires::switch_link(int gpu, bool out) const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/des/task_graph.h"
@@ -47,12 +48,19 @@ struct SwitchLinks {
   std::optional<std::uint32_t> to, from;
 };
 
-/// Routes and links. GPUs are numbered node by node; `graph` receives the links that routes use and that can become a
-/// bottleneck. Where failures leave no way that something asks for, it throws ConfigError.
+/// The part of a job that is on nodes of one kind.
+struct Side {
+  int first_gpu = 0, first_node = 0;  ///< its first among the job's
+  bool joined = false;                ///< to nodes of other kinds, over its NICs
+};
+
+/// Routes and links. GPUs are numbered node by node, from the first of this side on; `graph` receives the links that
+/// routes use and that can become a bottleneck. Where failures leave no way that something asks for, it throws
+/// ConfigError.
 class Wires {
  public:
   Wires(const net::Cluster& cluster, int gpus, const Imperfections& imperfections, LinkShares shares,
-        des::TaskGraph& graph);
+        des::TaskGraph& graph, Side side = {});
 
   /// A message that alone takes `transfer` at `rate` (bytes per second of this GPU's share of the network), split over
   /// the NICs near its sender; inside a node `rate` is not used.
@@ -73,6 +81,11 @@ class Wires {
   [[nodiscard]] Seconds time_alone(std::span<const Pipeline> pipelines, Alone alone);
   /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
+  /// Appends the links between a GPU and the network, over the `which`-th of the NICs near it: what a flow to (`out`)
+  /// or from nodes of another kind takes here. Precondition: this side is joined.
+  void take_exit(int gpu, int which, bool out, std::vector<des::LinkId>& route);
+  /// `rate`, or less where links inside the node carry less of `flows` such flows of a GPU.
+  [[nodiscard]] BytesPerSecond exit_rate(int gpu, int flows, BytesPerSecond rate);
   /// Whether links that work join a GPU to an NVLink switch.
   [[nodiscard]] bool reaches_switch(int gpu) const;
 
@@ -105,7 +118,10 @@ class Wires {
   [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
   [[nodiscard]] std::vector<std::vector<net::Hop>> channels_over(const net::Members& members) const;
 
+  [[nodiscard]] std::string name_of(int gpu) const;
+
   des::TaskGraph& graph_;
+  Side side_;
   net::Fabric fabric_;
   SlowLinks slow_;
   net::Router router_;

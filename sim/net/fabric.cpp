@@ -59,7 +59,7 @@ void add_links(const Fabric& fabric, Place from, Place to, std::vector<std::uint
 
 }  // namespace
 
-Fabric::Fabric(const Cluster& cluster, int nodes) {
+Fabric::Fabric(const Cluster& cluster, int nodes, bool joined) {
   build_node(cluster, node_);
   expects(nodes >= 1, "a fabric has at least one node");
   shape_.nodes = nodes;
@@ -72,7 +72,7 @@ Fabric::Fabric(const Cluster& cluster, int nodes) {
       links_[link.id] = link;
     });
   }
-  if (nodes == 1 || node_.nics == 0) {
+  if ((nodes == 1 && !joined) || node_.nics == 0) {
     network_begin_ = static_cast<std::uint32_t>(links_.size());
     return;
   }
@@ -191,7 +191,7 @@ void Fabric::copy_whole(Graph& all) const {
   }
   const DeviceId switches = boost::num_vertices(all);
   for (DeviceId v = 0; v < boost::num_vertices(switches_); ++v) boost::add_vertex(switches_[v], all);
-  if (switch_of_nic_.empty()) return;
+  if (!has_network()) return;
   for (int n = 0; n < shape_.nodes; ++n)
     for (int nic = 0; nic < shape_.nics; ++nic) {
       const DeviceId here = static_cast<DeviceId>(n) * per_node + node_.nic(nic), there = switches + switch_of(n, nic);

@@ -75,11 +75,14 @@ struct NetworkShape {
 /// the group and between groups (Kim et al., ISCA 2008, balanced: a = 2p = 2h).
 class Fabric {
  public:
-  Fabric(const Cluster& cluster, int nodes);
+  /// `joined`: to the network of another cluster, so that a single node has one, too.
+  Fabric(const Cluster& cluster, int nodes, bool joined = false);
 
   [[nodiscard]] int nodes() const { return shape_.nodes; }
   [[nodiscard]] const NodeGraph& node() const { return node_; }
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
+  /// Whether NICs are plugged in: a node by itself needs none.
+  [[nodiscard]] bool has_network() const { return !switch_of_nic_.empty(); }
   /// The network alone: switches, numbered from 0.
   [[nodiscard]] const Graph& switches() const { return switches_; }
   /// The switch that a NIC is plugged into.

@@ -94,7 +94,7 @@ bool Router::is_whole(int node) const {
     return std::find(begin, begin + count, true) != begin + count;
   };
   if (any(fabric_.node_link(node, 0), fabric_.node().links)) return false;
-  const auto nics = static_cast<std::uint32_t>(fabric_.nodes() > 1 ? fabric_.node().nics : 0);
+  const auto nics = static_cast<std::uint32_t>(fabric_.has_network() ? fabric_.node().nics : 0);
   return nics == 0 || !any(fabric_.nic_link(node, 0, true), 2 * nics);
 }
 
@@ -105,7 +105,7 @@ Router::Exits Router::exits_of(int gpu) const {
       node, node.gpu(gpu % node.gpus), [&](const Link& link) { return works(fabric_.node_link(here, link.id)); });
   Exits exits;
   for (int nic = 0; nic < node.nics; ++nic)
-    exits.usable.push_back(fabric_.nodes() > 1 && hops[node.nic(nic)] != kUnreached &&
+    exits.usable.push_back(fabric_.has_network() && hops[node.nic(nic)] != kUnreached &&
                            works(fabric_.nic_link(here, nic, true)));
   const auto usable = [&](int nic) { return exits.usable[static_cast<std::size_t>(nic)]; };
   const std::vector<int>& near = near_[static_cast<std::size_t>(gpu % node.gpus)];
@@ -164,6 +164,15 @@ std::optional<std::pair<int, int>> Router::find_nics(int from, int to, int nic) 
   return std::nullopt;
 }
 
+void Router::add_inside(int node, DeviceId from, DeviceId to, Route& route) {
+  for (const std::uint32_t link : inside(node, from, to)) route.links.push_back(fabric_.node_link(node, link));
+}
+
+void Router::add_link(std::uint32_t link, Route& route) {
+  route.links.push_back(link);
+  route.latency += fabric_.links()[link].latency;
+}
+
 // A shortest path between two switches.
 void Router::add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route) {
   const Graph& switches = fabric_.switches();
@@ -177,9 +186,7 @@ void Router::add_network(int from, int to, DeviceId at, DeviceId target, std::ui
         nearer.push_back(edge);
     const auto edge = nearer[draw % nearer.size()];
     draw = hash(draw);
-    const std::uint32_t link = fabric_.network_begin() + switches[edge].id;
-    route.links.push_back(link);
-    route.latency += fabric_.links()[link].latency;
+    add_link(fabric_.network_begin() + switches[edge].id, route);
     at = boost::target(edge, switches);
   }
 }
@@ -189,25 +196,32 @@ std::optional<Route> Router::route(int from, int to, int nic, std::uint64_t flow
   const int here = from / node.gpus, there = to / node.gpus;
   expects(from != to && here < fabric_.nodes() && there < fabric_.nodes(), "a route joins two GPUs of the fabric");
   Route route;
-  const auto through_node = [&](int at, DeviceId a, DeviceId b) {
-    for (const std::uint32_t link : inside(at, a, b)) route.links.push_back(fabric_.node_link(at, link));
-    return !route.links.empty();
-  };
-  if (here == there && through_node(here, node.gpu(from % node.gpus), node.gpu(to % node.gpus))) return route;
-  if (here == there && (fabric_.nodes() == 1 || node.nics == 0)) return std::nullopt;
+  if (here == there) {
+    add_inside(here, node.gpu(from % node.gpus), node.gpu(to % node.gpus), route);
+    if (!route.links.empty()) return route;
+  }
+  if (here == there && !fabric_.has_network()) return std::nullopt;
   expects(nic >= 0 && nic < node.nics, "a flow between nodes takes a NIC of its node");
   const auto nics = find_nics(from, to, nic);
   if (!nics) return std::nullopt;
   const auto [leaves, arrives] = *nics;
-  const auto take = [&](std::uint32_t link) {
-    route.links.push_back(link);
-    route.latency += fabric_.links()[link].latency;
-  };
-  through_node(here, node.gpu(from % node.gpus), node.nic(leaves));
-  take(fabric_.nic_link(here, leaves, true));
+  add_inside(here, node.gpu(from % node.gpus), node.nic(leaves), route);
+  add_link(fabric_.nic_link(here, leaves, true), route);
   add_network(from, to, fabric_.switch_of(here, leaves), fabric_.switch_of(there, arrives), flow, route);
-  take(fabric_.nic_link(there, arrives, false));
-  through_node(there, node.nic(arrives), node.gpu(to % node.gpus));
+  add_link(fabric_.nic_link(there, arrives, false), route);
+  add_inside(there, node.nic(arrives), node.gpu(to % node.gpus), route);
+  return route;
+}
+
+Route Router::exit(int gpu, int nic, bool out) {
+  const NodeGraph& node = fabric_.node();
+  const int here = gpu / node.gpus;
+  const DeviceId inner = node.gpu(gpu % node.gpus), outer = node.nic(nic);
+  expects(fabric_.has_network() && can_use(gpu, nic), "a GPU leaves its node through a NIC that it can use");
+  Route route;
+  if (out) add_inside(here, inner, outer, route);
+  add_link(fabric_.nic_link(here, nic, out), route);
+  if (!out) add_inside(here, outer, inner, route);
   return route;
 }
 

@@ -33,6 +33,10 @@ class Router {
   /// Precondition: from != to; nic is one of the node's when nodes differ.
   [[nodiscard]] std::optional<Route> route(int from, int to, int nic, std::uint64_t flow = 0);
 
+  /// From GPU `gpu` (global number) through NIC `nic` of its node into the network (`out`), or from there to the GPU:
+  /// what a flow to or from another cluster takes here. Precondition: it can use this NIC.
+  [[nodiscard]] Route exit(int gpu, int nic, bool out);
+
   /// The NICs nearest to a GPU (global number) of those that it can use, in order; empty: it can use none.
   [[nodiscard]] const std::vector<int>& nics_near(int gpu) const;
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
@@ -47,6 +51,8 @@ class Router {
   [[nodiscard]] bool is_whole(int node) const;
   [[nodiscard]] Exits exits_of(int gpu) const;
   [[nodiscard]] bool can_use(int gpu, int nic) const;
+  void add_inside(int node, DeviceId from, DeviceId to, Route& route);
+  void add_link(std::uint32_t link, Route& route);
   /// NICs to leave and to arrive by: `nic` both, or the next ones that these GPUs can use and that are connected.
   [[nodiscard]] std::optional<std::pair<int, int>> find_nics(int from, int to, int nic);
   /// Links of a path in a node; empty: there is none.
