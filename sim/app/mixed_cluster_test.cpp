@@ -170,6 +170,18 @@ TEST(MixedCluster, ASlowNicSlowsMessagesBetweenTheKindsByHand) {
   }
 }
 
+TEST(MixedCluster, WhatAllKindsWarnOfIsSaidOnce) {
+  const std::vector<std::string> warnings =
+      io::read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "cluster": {}, "gpus": 32, "parallelism":
+          {{"tensor": 16, "pipeline": 2}}, "batch": {{"micro": 1, "global": 4, "sequence_length": 1024}}}})",
+                                         mixed(kA100, kH100, 16)),
+                             "test")
+          .warnings;
+  EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
+                          [](const std::string& each) { return each.starts_with("tensor 16 is wider"); }),
+            1);
+}
+
 TEST(MixedCluster, EveryStageHasItsOwnCapacity) {
   constexpr const char* kSmall = "\"dgx-a100-40gb-hdr\"";
   const auto run = [&](const std::string& cluster, int layers) {

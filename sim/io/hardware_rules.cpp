@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -143,22 +144,25 @@ bool schedule_known(const Node& root, Scenario& scenario) {
 }
 
 void check_hardware(const Node& root, const Sound& sound, Scenario& scenario) {
+  std::vector<std::string> warnings;
   for (const Hardware& hardware : hardware_of(scenario)) {
     const auto& [cluster, profile] = hardware;
     check_precision(root, sound, scenario, hardware);
     if (sound.cluster && sound.profile && profile.gpu != cluster.gpu.name)
-      scenario.warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}",
-                                              in_quotes(profile.name), in_quotes(profile.gpu),
-                                              in_quotes(cluster.gpu.name)));
-    if (sound.cluster && sound.profile) warn_of_another_rate(scenario, hardware, scenario.warnings);
-    if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, hardware, scenario.warnings);
-    if (sound.cluster && sound.parallelism) warn_of_missing_cables(scenario, cluster, scenario.warnings);
+      warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}",
+                                     in_quotes(profile.name), in_quotes(profile.gpu), in_quotes(cluster.gpu.name)));
+    if (sound.cluster && sound.profile) warn_of_another_rate(scenario, hardware, warnings);
+    if (sound.cluster && sound.parallelism) warn_of_slow_placements(scenario, hardware, warnings);
+    if (sound.cluster && sound.parallelism) warn_of_missing_cables(scenario, cluster, warnings);
     if (sound.profile && scenario.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
       root.complain("attention", fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
                                              "\"unfused\", found {}",
                                              in_quotes(profile.name),
                                              in_quotes(model::name_of(scenario.attention, scenario.flash_kernel))));
   }
+  for (std::string& warning : warnings)  // two kinds of nodes may say the same
+    if (std::find(scenario.warnings.begin(), scenario.warnings.end(), warning) == scenario.warnings.end())
+      scenario.warnings.push_back(std::move(warning));
   if (sound.parallelism && scenario.parallelism.sequence_parallel && scenario.parallelism.tensor == 1) {
     scenario.parallelism.sequence_parallel = false;
     scenario.warnings.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
