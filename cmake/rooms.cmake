@@ -3,9 +3,7 @@
 # everything else the library foretoken_NAME.
 #
 # The presets that build everything, release and sanitize, compile eight sources of a target as one (CMAKE_UNITY_BUILD):
-# parsing headers takes most of a build. The sources of a room then share one anonymous namespace: helpers of one name are
-# one helper in a header, or are named for what they do. The presets for developing compile every file by itself, and find
-# the file that forgets a header.
+# parsing headers takes most of a build (docs/architecture.md, "Building").
 include(GoogleTest)
 
 add_library(foretoken_flags INTERFACE)
@@ -14,6 +12,8 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
+# Rooms that read and write: the sanitizers take longer to compile them optimised than they save.
+set(FORETOKEN_TEXT_OPTIONS $<$<CONFIG:Debug>:-O0>)
 
 function(foretoken_room NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
