@@ -1,6 +1,9 @@
 # One target per room: foretoken_room(NAME [rooms and libraries it may use]).
 # In a room's folder, *_test.cpp become NAME_test (ctest), *_bench.cpp become NAME_bench, *_fuzz.cpp fuzz targets,
 # everything else the library foretoken_NAME.
+#
+# The presets that build everything, release and sanitize, compile eight sources of a target as one (CMAKE_UNITY_BUILD):
+# parsing headers takes most of a build (docs/architecture.md, "Building").
 include(GoogleTest)
 
 add_library(foretoken_flags INTERFACE)
@@ -9,17 +12,9 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
-
-# FORETOKEN_PRECOMPILE: a target that parses the headers which most files read, once for all rooms. clang then builds twice
-# as fast; gcc 12 gains little, and finds errors in std::string where there are none. Without it a library's file that
-# forgets one of these headers does not compile.
-function(foretoken_precompiled NAME)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${NAME}.cpp CONTENT "")
-  add_library(${NAME} STATIC ${PROJECT_BINARY_DIR}/${NAME}.cpp)
-  target_link_libraries(${NAME} PRIVATE foretoken_flags fmt::fmt nlohmann_json::nlohmann_json ${ARGN})
-  target_precompile_headers(${NAME} PRIVATE <algorithm> <array> <filesystem> <functional> <map> <memory> <optional> <set>
-    <span> <string> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
-endfunction()
+# Rooms that the sanitizers would spend more time to compile optimised than to run. Not io and tools: of two instances of a
+# template the linker takes one, and the JSON parser would be the slow one.
+set(FORETOKEN_LIGHT_OPTIONS $<$<CONFIG:Debug>:-O0>)
 
 function(foretoken_room NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
@@ -34,9 +29,6 @@ function(foretoken_room NAME)
   if(SOURCES)
     add_library(foretoken_${NAME} STATIC ${SOURCES})
     target_link_libraries(foretoken_${NAME} PRIVATE foretoken_flags ${ARGN})
-    if(FORETOKEN_PRECOMPILE)
-      target_precompile_headers(foretoken_${NAME} REUSE_FROM foretoken_library_headers)
-    endif()
     set(SELF foretoken_${NAME})
   else()
     add_library(foretoken_${NAME} INTERFACE)
@@ -47,9 +39,6 @@ function(foretoken_room NAME)
     target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${NAME}_test PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_compile_options(${NAME}_test PRIVATE ${FORETOKEN_TEST_OPTIONS})
-    if(FORETOKEN_PRECOMPILE)
-      target_precompile_headers(${NAME}_test REUSE_FROM foretoken_test_headers)
-    endif()
     set(LABEL "")
     if(FORETOKEN_SLOW_TESTS)  # set by a room whose tests the sanitizers would take minutes for
       set(LABEL PROPERTIES LABELS slow)

@@ -80,12 +80,6 @@ TEST(Calibrate, AGpuWithoutDatasheetTakesItsSpeedFromItsProducts) {
   EXPECT_EQ(run_foretoken({"calibrate", "show", profile}).status, 0) << "what was written can be read";
 }
 
-struct Wrong {
-  const char* what;
-  std::vector<std::string> arguments;
-  const char* complaint;
-};
-
 TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
   const TemporaryFolder folder, out;
   const std::string csv = folder.put("bad.csv", "m,n,k,time_us\n1,2,3,4\n64,64,sixty,9\n");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "sim/report/layout.h"
 #include "tools/run_binary_test.h"
@@ -20,19 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-struct Wrong {
-  const char* what;
-  std::vector<std::string> arguments;
-  const char* complaint;
-};
 
 const std::vector<Wrong> kWrong = {
     {"no command", {}, "foretoken: expected a command: simulate, compare"},

@@ -14,7 +14,7 @@ namespace foretoken::tools {
 namespace {
 
 // A command with its path below the program ("schedule show"; empty for the program) and what may follow it.
-struct Node {
+struct CommandNode {
   std::string path;
   std::vector<std::pair<std::string, std::string>> commands;  // name, description
   struct Flag {
@@ -34,8 +34,8 @@ std::string first_sentence(const std::string& text) {
   return clean;
 }
 
-void walk(const CLI::App& app, const std::string& path, std::vector<Node>& nodes) {
-  Node node{.path = path, .commands = {}, .flags = {}, .names_of = {}};
+void walk(const CLI::App& app, const std::string& path, std::vector<CommandNode>& nodes) {
+  CommandNode node{.path = path, .commands = {}, .flags = {}, .names_of = {}};
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
     node.commands.emplace_back(sub->get_name(), first_sentence(sub->get_description()));
   for (const CLI::Option* option : app.get_options()) {
@@ -58,19 +58,19 @@ std::string names_command(const std::string& kind) {
   return fmt::format("foretoken {} list --names 2>/dev/null", kind);
 }
 
-std::string bash_script(const std::vector<Node>& nodes) {
+std::string bash_script(const std::vector<CommandNode>& nodes) {
   std::string cases;
-  for (const Node& node : nodes) {
+  for (const CommandNode& node : nodes) {
     std::string words;
     for (const auto& [name, about] : node.commands) words += name + ' ';
-    for (const Node::Flag& flag : node.flags) words += flag.name + ' ';
+    for (const CommandNode::Flag& flag : node.flags) words += flag.name + ' ';
     if (!words.empty()) words.pop_back();
     cases += fmt::format("    '{}') words='{}'; names={}; files={} ;;\n", node.path, words,
                          node.names_of.empty() ? "''" : fmt::format("$({})", names_command(node.names_of)),
                          node.takes_files || node.names_of == "scenarios" ? 1 : 0);
   }
   std::string paths;
-  for (const Node& node : nodes)
+  for (const CommandNode& node : nodes)
     if (!node.path.empty()) paths += fmt::format("'{}'|", node.path);
   paths.pop_back();
   return fmt::format(R"(# bash completion for foretoken
@@ -91,9 +91,9 @@ complete -F _foretoken foretoken
                      paths, cases);
 }
 
-std::string zsh_script(const std::vector<Node>& nodes) {
+std::string zsh_script(const std::vector<CommandNode>& nodes) {
   std::string cases, paths;
-  for (const Node& node : nodes) {
+  for (const CommandNode& node : nodes) {
     cases += fmt::format("    '{}')\n", node.path);
     if (!node.commands.empty()) {
       cases += "      candidates=(";
@@ -105,7 +105,7 @@ std::string zsh_script(const std::vector<Node>& nodes) {
                            names_command(node.names_of));
     if (node.takes_files || node.names_of == "scenarios") cases += "      _files\n";
     cases += "      candidates=(";
-    for (const Node::Flag& flag : node.flags) cases += fmt::format("'{}:{}' ", flag.name, flag.description);
+    for (const CommandNode::Flag& flag : node.flags) cases += fmt::format("'{}:{}' ", flag.name, flag.description);
     cases += ")\n      [[ $PREFIX == -* ]] && _describe option candidates\n      ;;\n";
     if (!node.path.empty()) paths += fmt::format("'{}'|", node.path);
   }
@@ -128,7 +128,7 @@ compdef _foretoken foretoken
                      paths, cases);
 }
 
-std::string fish_script(const std::vector<Node>& nodes) {
+std::string fish_script(const std::vector<CommandNode>& nodes) {
   std::string text =
       "# fish completion for foretoken\n"
       "function __foretoken_at\n"
@@ -146,7 +146,7 @@ std::string fish_script(const std::vector<Node>& nodes) {
       "  return 0\n"
       "end\n"
       "complete -c foretoken -f\n";
-  for (const Node& node : nodes) {
+  for (const CommandNode& node : nodes) {
     for (const auto& [name, about] : node.commands)
       text +=
           fmt::format("complete -c foretoken -n 'last=1 __foretoken_at {}' -a {} -d '{}'\n", node.path, name, about);
@@ -155,7 +155,7 @@ std::string fish_script(const std::vector<Node>& nodes) {
                           names_command(node.names_of));
     if (node.takes_files || node.names_of == "scenarios")
       text += fmt::format("complete -c foretoken -n '__foretoken_at {}' -F\n", node.path);
-    for (const Node::Flag& flag : node.flags)
+    for (const CommandNode::Flag& flag : node.flags)
       text += fmt::format("complete -c foretoken -n '{}__foretoken_at {}' -l {}{} -d '{}'\n",
                           node.commands.empty() ? "" : "last=1 ", node.path, flag.name.substr(2),
                           flag.takes_file    ? " -r -F"
@@ -179,7 +179,7 @@ void add_completion(CLI::App& program, Action& chosen) {
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
   command->callback([&chosen, &program, shell] {
     chosen = [&program, shell] {
-      std::vector<Node> nodes;
+      std::vector<CommandNode> nodes;
       walk(program, "", nodes);
       print(*shell == "bash" ? bash_script(nodes) : *shell == "zsh" ? zsh_script(nodes) : fish_script(nodes));
       return 0;

@@ -31,7 +31,7 @@ std::vector<std::pair<net::Cluster, std::int64_t>> groups_of(const io::Node& nod
   return groups;
 }
 
-std::vector<std::string> row(const io::Document& document, io::Findings& findings) {
+std::vector<std::string> cluster_row(const io::Document& document, io::Findings& findings) {
   const auto groups = groups_of(document.root(findings));
   if (!groups.empty()) {
     std::string gpus;
@@ -98,7 +98,7 @@ std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
   return text + gpu_text(c.gpu, paint);
 }
 
-std::string page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
+std::string cluster_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   if (document.name == "links") return links_page(paint);
   const io::Node root = document.root(findings);
   const auto groups = groups_of(root);
@@ -146,8 +146,8 @@ Described described_clusters() {
                       {"NVLink GB/s"},
                       {"NICs x GB/s"},
                       {"USD/GPU h"}},
-          .row = row,
-          .page = page};
+          .row = cluster_row,
+          .page = cluster_page};
 }
 
 }  // namespace foretoken::tools

@@ -48,7 +48,7 @@ Transformer read(const io::Document& document, io::Findings& findings) {
   return io::read_model(document.root(findings), document.name);
 }
 
-std::vector<std::string> row(const io::Document& document, io::Findings& findings) {
+std::vector<std::string> model_row(const io::Document& document, io::Findings& findings) {
   const Transformer m = read(document, findings);
   return {document.name,
           in_words(model::total_parameters(m)),
@@ -75,7 +75,7 @@ std::string operations(const Transformer& m) {
   return text;
 }
 
-std::string page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
+std::string model_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   const Transformer m = read(document, findings);
   std::string text = paint(report::Ink::kBold, m.name) + '\n';
   text += entry("parameters", fmt::format("{} ({})", in_words(model::total_parameters(m)),
@@ -122,8 +122,8 @@ Described described_models() {
                       {"vocab"},
                       {"activation", Align::kLeft},
                       {"head", Align::kLeft}},
-          .row = row,
-          .page = page};
+          .row = model_row,
+          .page = model_page};
 }
 
 }  // namespace foretoken::tools

@@ -9,7 +9,7 @@
 namespace foretoken::tools {
 namespace {
 
-std::vector<std::string> row(const io::Document& document, io::Findings&) {
+std::vector<std::string> scenario_row(const io::Document& document, io::Findings&) {
   const lowering::Scenario s = io::read_scenario_file(document.source.file);
   const lowering::Parallelism& p = s.parallelism;
   return {document.name,
@@ -22,7 +22,7 @@ std::vector<std::string> row(const io::Document& document, io::Findings&) {
           fmt::format("{}", p.data)};
 }
 
-std::string page(const io::Document& document, io::Findings&, const report::Paint& paint) {
+std::string scenario_page(const io::Document& document, io::Findings&, const report::Paint& paint) {
   const lowering::Scenario scenario = io::read_scenario_file(document.source.file);
   std::string text = paint(report::Ink::kBold, scenario.name) + "  " + document.source.file + '\n';
   text += report::configuration_text(scenario, paint);
@@ -52,8 +52,8 @@ Described described_scenarios() {
                       {"p"},
                       {"v"},
                       {"d"}},
-          .row = row,
-          .page = page};
+          .row = scenario_row,
+          .page = scenario_page};
 }
 
 }  // namespace foretoken::tools

@@ -65,18 +65,18 @@ Difference difference(const Scenario& here, const Scenario& there) {
   return d;
 }
 
-struct Candidate {
+struct NearCandidate {
   html::NearRun run;
   Scenario scenario;
 };
 
-std::vector<Candidate> candidates(const Scenario& scenario) {
-  std::vector<Candidate> all;
+std::vector<NearCandidate> candidates(const Scenario& scenario) {
+  std::vector<NearCandidate> all;
   for (const std::string& name : validate::case_set_names()) {
     const validate::CaseSet set = validate::read_case_set(name);
     for (const validate::Case& row : set.cases) {
       if (!row.measured.step_time) continue;
-      Candidate each{.run = {}, .scenario = io::read_scenario_text(row.scenario, row.id)};
+      NearCandidate each{.run = {}, .scenario = io::read_scenario_text(row.scenario, row.id)};
       const Difference d = difference(scenario, each.scenario);
       if (d.distance() > kFarthest) continue;
       each.run = {.set = name,
@@ -92,7 +92,7 @@ std::vector<Candidate> candidates(const Scenario& scenario) {
     }
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.run.distance < b.run.distance; });
+                   [](const NearCandidate& a, const NearCandidate& b) { return a.run.distance < b.run.distance; });
   return all;
 }
 
@@ -101,7 +101,7 @@ std::vector<Candidate> candidates(const Scenario& scenario) {
 std::vector<html::NearRun> near_runs(const Scenario& scenario, std::size_t count) {
   std::vector<html::NearRun> runs;
   std::map<std::string, std::size_t> taken;
-  for (Candidate& each : candidates(scenario)) {
+  for (NearCandidate& each : candidates(scenario)) {
     if (runs.size() == count) break;
     if (++taken[each.run.set] > kMostOfASet) continue;
     each.run.predicted = app::predict(each.scenario).step_time;

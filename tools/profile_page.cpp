@@ -14,7 +14,7 @@ namespace {
 using report::Table;
 
 // A law by its label; "" heads the rows of a group.
-struct Row {
+struct LawRow {
   std::string label;
   cost::Evidence evidence;
   bool heads_group = false;
@@ -45,10 +45,10 @@ bool same(const cost::Evidence& a, const cost::Evidence& b) {
 
 // A group of curves: those of several kinds often are one curve, and stand in one row.
 template <class Curves, class Front>
-void add_curves(std::vector<Row>& rows, std::string title, const Curves& curves, const Front& front) {
+void add_curves(std::vector<LawRow>& rows, std::string title, const Curves& curves, const Front& front) {
   if (curves.empty()) return;
   rows.push_back({std::move(title), {}, true});
-  std::vector<std::pair<std::string, Row>> group;  // by what stands in front of the kinds
+  std::vector<std::pair<std::string, LawRow>> group;  // by what stands in front of the kinds
   for (const auto& curve : curves) {
     const std::string before = front(curve);
     const auto twin = std::find_if(group.begin(), group.end(), [&](const auto& known) {
@@ -63,8 +63,8 @@ void add_curves(std::vector<Row>& rows, std::string title, const Curves& curves,
   for (auto& [before, row] : group) rows.push_back(std::move(row));
 }
 
-std::vector<Row> rows_of(const cost::Profile& profile) {
-  std::vector<Row> rows;
+std::vector<LawRow> rows_of(const cost::Profile& profile) {
+  std::vector<LawRow> rows;
   for (const auto& [precision, law] : profile.gemm)
     rows.push_back({fmt::format("GEMM {}", name_of(precision)), law.evidence});
   if (!profile.misaligned_rows.evidence.source.empty())
@@ -114,7 +114,7 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
                {"median / p90 / worst"},
                {"from"}});
   std::vector<std::string> sources;
-  for (const Row& row : rows_of(profile)) {
+  for (const LawRow& row : rows_of(profile)) {
     if (row.heads_group) {
       table.add_note({row.label}, "");
       continue;

@@ -27,7 +27,7 @@ double scaled(const std::string& text, std::initializer_list<std::pair<std::stri
   return 0;
 }
 
-[[noreturn]] void refuse(const std::string& option, const std::string& text, const char* expected) {
+[[noreturn]] void refuse_quantity(const std::string& option, const std::string& text, const char* expected) {
   throw ConfigError({{option + " " + io::printable(text, 60), "", fmt::format("expected {}", expected)}});
 }
 
@@ -35,13 +35,14 @@ double scaled(const std::string& text, std::initializer_list<std::pair<std::stri
 
 double parse_count(const std::string& option, const std::string& text) {
   const double value = scaled(text, {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}});
-  if (value <= 0 || value > 1e18) refuse(option, text, "a positive number, for instance 300B, 2M or 1.5e12");
+  if (value <= 0 || value > 1e18) refuse_quantity(option, text, "a positive number, for instance 300B, 2M or 1.5e12");
   return value;
 }
 
 double parse_seconds(const std::string& option, const std::string& text) {
   const double value = scaled(text, {{"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}});
-  if (value <= 0 || value > 1e12) refuse(option, text, "a time with its unit, for instance 90s, 10m, 36h, 30d or 6w");
+  if (value <= 0 || value > 1e12)
+    refuse_quantity(option, text, "a time with its unit, for instance 90s, 10m, 36h, 30d or 6w");
   return value;
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ namespace foretoken::tools {
 struct Ran {
   int status = -1;  ///< exit status; 128 + signal when killed
   std::string out, err;
+};
+
+/// Arguments that are refused, and part of the complaint.
+struct Wrong {
+  const char* what;
+  std::vector<std::string> arguments;
+  const char* complaint;
 };
 
 /// An empty folder, removed at the end.
@@ -49,6 +57,13 @@ class TemporaryFolder {
 inline std::string contents(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
 }
 
 /// Runs `foretoken arguments...` in the source folder. `out` replaces the file that standard output goes to.

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "sim/report/layout.h"
@@ -24,13 +23,6 @@ using testing::Not;
 constexpr const char* kQuestion =
     R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 12}, "cluster": "dgx-h100-ndr",
         "gpus": 16, "batch": {"global": 32, "sequence_length": 4096}, "parallelism": {"context": 1}})";
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
   const TemporaryFolder folder;

@@ -20,7 +20,7 @@ using cost::NcclArchitecture;
 using cost::NcclFitted;
 using lowering::Nccl;
 
-constexpr double kSmallest = 16 << 20;
+constexpr double kSmallestJudged = 16 << 20;
 // The grid of fitted numbers: copies of the own share from 0 to 0.8, fills from 0 to 16 ns per square root of a byte.
 constexpr double kOwnCopyStep = 0.1, kFillStep = 1e-9;
 constexpr int kOwnCopies = 8, kFills = 16;
@@ -91,7 +91,7 @@ Expected expected(const CollectiveTable& table, const Kind& kind) {
   Nccl nccl = nccl_of(table, kind);
   Expected result{.table = &table, .kind = kind, .rows = {}};
   for (const CollectiveTable::Row& row : table.rows) {
-    if (row.bytes < kSmallest) continue;
+    if (row.bytes < kSmallestJudged) continue;
     const auto seconds = [&](const NcclFitted& fitted) {
       nccl.fitted = fitted;
       return (table.message

@@ -8,15 +8,11 @@
 
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/measured_machine.h"
+#include "calibration/fit/test_sources.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::fit {
 namespace {
-
-const std::vector<CollectiveTable>& tables() {
-  static const auto all = read_collective_tables(FORETOKEN_SOURCE_DIR "/calibration/measurements/collectives.json");
-  return all;
-}
 
 const Collectives& general() {
   static const Collectives laws = fit_collectives(tables());

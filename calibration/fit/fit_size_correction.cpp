@@ -10,17 +10,18 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr double kOctavesPerCell = 1;  // NCCL's tuning table changes by octaves; tables have one or two rows in each
+constexpr double kSizeOctavesPerCell =
+    1;  // NCCL's tuning table changes by octaves; tables have one or two rows in each
 constexpr double kLeastSpan = 4, kLeastSpanFollowed = 1;
 
 /// Against the pulls of the samples.
 struct Stiffness {
   double bending, shrinking;
 };
-constexpr Stiffness kTrend{2, 0.5};         // beside samples' 1 / |residual|
-constexpr Stiffness kFollowed{0.01, 1e-3};  // beside samples' 1: only octaves without a row feel it
-constexpr double kLeastResidual = 0.02;     // repeated nccl-tests differ by about as much
-constexpr int kReweightings = 8;
+constexpr Stiffness kTrend{2, 0.5};          // beside samples' 1 / |residual|
+constexpr Stiffness kFollowed{0.01, 1e-3};   // beside samples' 1: only octaves without a row feel it
+constexpr double kLeastSizeResidual = 0.02;  // repeated nccl-tests differ by about as much
+constexpr int kSizeReweightings = 8;
 
 struct Place {
   std::size_t cell;
@@ -81,7 +82,7 @@ cost::SizeCorrection level_line(const std::vector<SizePull>& pulls, double least
                             .last_log2 = std::ceil(std::log2(most->bytes))};
   const double span = line.last_log2 - line.first_log2;
   if (span < least_span) return {};
-  line.log_ratio.assign(static_cast<std::size_t>(span / kOctavesPerCell) + 1, 0.0);
+  line.log_ratio.assign(static_cast<std::size_t>(span / kSizeOctavesPerCell) + 1, 0.0);
   return line;
 }
 
@@ -95,8 +96,8 @@ cost::SizeCorrection fit_size_trend(const std::vector<SizePull>& pulls,
                                     const std::function<double(double)>& law_seconds) {
   cost::SizeCorrection line = level_line(pulls, kLeastSpan);
   if (line.log_ratio.empty()) return {};
-  const auto robust = [](double residual) { return 1 / std::max(std::abs(residual), kLeastResidual); };
-  for (int round = 0; round < kReweightings; ++round) line.log_ratio = solve_once(line, pulls, kTrend, robust);
+  const auto robust = [](double residual) { return 1 / std::max(std::abs(residual), kLeastSizeResidual); };
+  for (int round = 0; round < kSizeReweightings; ++round) line.log_ratio = solve_once(line, pulls, kTrend, robust);
   line.log_ratio = with_rises(std::move(line.log_ratio), least_rises(line, law_seconds));
   round_ratios(line);
   return line;

@@ -11,18 +11,13 @@
 
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/fit_profile.h"
+#include "calibration/fit/test_sources.h"
 #include "sim/io/document.h"
 #include "sim/io/read_collectives.h"
 #include "sim/io/read_profile.h"
 
 namespace foretoken::fit {
 namespace {
-
-const std::filesystem::path kSource = FORETOKEN_SOURCE_DIR;
-
-std::vector<CollectiveTable> tables() {
-  return read_collective_tables(kSource / "calibration/measurements/collectives.json");
-}
 
 std::filesystem::path file_of(const std::string& system) {
   return kSource / "calibration/collectives" / (system + ".json");

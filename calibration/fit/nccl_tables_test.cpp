@@ -7,13 +7,10 @@
 
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/check_flows.h"
+#include "calibration/fit/test_sources.h"
 
 namespace foretoken::fit {
 namespace {
-
-std::vector<CollectiveTable> tables() {
-  return read_collective_tables(FORETOKEN_SOURCE_DIR "/calibration/measurements/collectives.json");
-}
 
 double middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());

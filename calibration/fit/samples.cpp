@@ -16,7 +16,6 @@
 namespace foretoken::fit {
 namespace {
 
-using Json = nlohmann::json;
 using Fields = std::vector<std::string>;
 
 std::ifstream opened(const std::filesystem::path& path) {
@@ -25,11 +24,11 @@ std::ifstream opened(const std::filesystem::path& path) {
   return in;
 }
 
-Json parsed(const std::filesystem::path& path) {
+nlohmann::json parsed(const std::filesystem::path& path) {
   std::ifstream in = opened(path);
   try {
-    return Json::parse(in);
-  } catch (const Json::exception& error) {
+    return nlohmann::json::parse(in);
+  } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
   }
 }
@@ -162,7 +161,7 @@ std::vector<OperatorSample> read_operator_table(const std::filesystem::path& pat
 }
 
 std::vector<AttentionSeries> read_attention_series(const std::filesystem::path& path) {
-  const Json json = parsed(path);
+  const nlohmann::json json = parsed(path);
   std::vector<AttentionSeries> all;
   for (const auto& [name, group] : json.items()) {
     if (!group.is_object() || name == "fits") continue;
@@ -172,7 +171,7 @@ std::vector<AttentionSeries> read_attention_series(const std::filesystem::path& 
                              .causal = key.starts_with("causal"),
                              .head_dim = std::stoi(key.substr(key.find("_d") + 2))};
       series.sequences = json.at("seq").get<std::vector<double>>();
-      for (const Json& value : values) series.tflops.push_back(value.is_null() ? 0.0 : value.get<double>());
+      for (const nlohmann::json& value : values) series.tflops.push_back(value.is_null() ? 0.0 : value.get<double>());
       all.push_back(std::move(series));
     }
   }
@@ -181,8 +180,8 @@ std::vector<AttentionSeries> read_attention_series(const std::filesystem::path& 
 
 std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path& path) {
   std::vector<CollectiveTable> tables;
-  const Json file = parsed(path);
-  for (const Json& json : file.at("tables")) {
+  const nlohmann::json file = parsed(path);
+  for (const nlohmann::json& json : file.at("tables")) {
     const auto collective = json.at("collective").get<std::string>();
     const auto kind = kind_of(collective);
     if (!kind && collective != "sendrecv")
@@ -200,7 +199,7 @@ std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path&
                           .nodes = json.at("nodes"),
                           .ranks_per_node = json.at("ranks_per_node"),
                           .nic_gb_per_s = json.value("nic_gb_per_s_per_node", 0.0)};
-    for (const Json& row : json.at("rows"))
+    for (const nlohmann::json& row : json.at("rows"))
       table.rows.push_back({row.at(0).get<double>(), row.at(1).get<double>() * 1e-6});
     tables.push_back(std::move(table));
   }

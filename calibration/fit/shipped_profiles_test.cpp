@@ -9,7 +9,7 @@
 
 #include "calibration/fit/fit_attention.h"
 #include "calibration/fit/profile_json.h"
-#include "calibration/fit/samples.h"
+#include "calibration/fit/test_sources.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/parts.h"
 #include "sim/io/document.h"
@@ -17,8 +17,6 @@
 
 namespace foretoken::fit {
 namespace {
-
-const std::filesystem::path kSource = FORETOKEN_SOURCE_DIR;
 
 std::filesystem::path path_of(const std::string& name) { return kSource / "calibration/profiles" / (name + ".json"); }
 

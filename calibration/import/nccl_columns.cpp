@@ -10,7 +10,6 @@
 namespace foretoken::measured {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
 // Blanks that nccl-tests prints instead of a block it did not measure (32); two columns are never so far apart.
 constexpr std::size_t kBlankBlock = 30;
 

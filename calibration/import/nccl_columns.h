@@ -11,6 +11,8 @@
 
 namespace foretoken::measured {
 
+inline constexpr std::string_view kBlanks = " \t\r";
+
 /// The text between blanks.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 

@@ -16,8 +16,6 @@
 namespace foretoken::measured {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
-
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
@@ -65,9 +63,9 @@ std::optional<NcclDevice> device_of(std::string_view line) {
 }
 
 /// Reads line by line; a run ends where the next begins or the file ends.
-class Reader {
+class TextReader {
  public:
-  Reader(std::string file, const NcclTestsHints& hints) : file_(std::move(file)), hints_(hints) {}
+  TextReader(std::string file, const NcclTestsHints& hints) : file_(std::move(file)), hints_(hints) {}
 
   void line(std::string_view raw, std::size_t number) {
     where_ = fmt::format("{}:{}", file_, number);
@@ -181,7 +179,7 @@ class Reader {
 }  // namespace
 
 Samples parse_nccl_tests_text(std::string_view text, const std::string& file, const NcclTestsHints& hints) {
-  Reader reader(file, hints);
+  TextReader reader(file, hints);
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     reader.line(text.substr(0, end), number);

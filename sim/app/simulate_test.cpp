@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "sim/app/test_scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/intervals.h"
 #include "sim/io/read_scenario.h"
@@ -23,14 +23,6 @@ constexpr std::size_t kMostTasks = 20'000;  // sanitizers are slow; the release 
 #else
 constexpr std::size_t kMostTasks = SIZE_MAX;
 #endif
-
-std::vector<std::string> shipped() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR "/scenarios"))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 // A 24-layer model on 8 stages of one GPU each; `more` is merged into the scenario.
 lowering::Scenario small(const nlohmann::json& more = nlohmann::json::object()) {
@@ -46,7 +38,7 @@ lowering::Scenario small(const nlohmann::json& more = nlohmann::json::object()) 
 
 TEST(Simulate, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) {
   int compared = 0;
-  for (const std::string& file : shipped()) {
+  for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
     const lowering::Scenario scenario = io::read_scenario_file(file);
     const Simulation stage = simulate(scenario);
@@ -134,7 +126,7 @@ std::vector<std::int64_t> swept(const std::vector<Piece>& pieces, std::int64_t e
 
 TEST(Simulate, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
   int compared = 0;
-  for (const std::string& file : shipped()) {
+  for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
     const lowering::Scenario scenario = io::read_scenario_file(file);
     const Simulation seen = simulate(scenario);

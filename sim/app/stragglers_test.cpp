@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using schedule::Phase;
 
-lowering::Scenario job(const json& parallelism, int gpus, const json& stragglers) {
+lowering::Scenario straggling_job(const json& parallelism, int gpus, const json& stragglers) {
   const int data = parallelism.value("data", 1);
   return io::read_scenario_text(json{{"model", {{"base", "gpt-1.7b"}, {"tie_word_embeddings", false}}},
                                      {"cluster", "dgx-a100-80gb-hdr"},
@@ -51,16 +51,16 @@ double slowest(const lowering::Stragglers& how, int first, int gpus) {
 
 TEST(Stragglers, AreOffUnlessAskedFor) {
   const json parallelism = {{"tensor", 2}, {"pipeline", 4}};
-  EXPECT_EQ(step(job(parallelism, 8, nullptr)), step(job(parallelism, 8, false)));
-  EXPECT_EQ(step(job(parallelism, 8, false)), step(job(parallelism, 8, {{"gpu_spread", 0}})));
-  EXPECT_GT(step(job(parallelism, 8, true)), step(job(parallelism, 8, false)));
+  EXPECT_EQ(step(straggling_job(parallelism, 8, nullptr)), step(straggling_job(parallelism, 8, false)));
+  EXPECT_EQ(step(straggling_job(parallelism, 8, false)), step(straggling_job(parallelism, 8, {{"gpu_spread", 0}})));
+  EXPECT_GT(step(straggling_job(parallelism, 8, true)), step(straggling_job(parallelism, 8, false)));
 }
 
 TEST(Stragglers, ASeedIsAlwaysTheSameGpus) {
   const json parallelism = {{"tensor", 2}, {"pipeline", 4}};
-  const double seven = step(job(parallelism, 8, {{"seed", 7}, {"jitter", 0.01}}));
-  EXPECT_EQ(seven, step(job(parallelism, 8, {{"seed", 7}, {"jitter", 0.01}})));
-  EXPECT_NE(seven, step(job(parallelism, 8, {{"seed", 8}, {"jitter", 0.01}})));
+  const double seven = step(straggling_job(parallelism, 8, {{"seed", 7}, {"jitter", 0.01}}));
+  EXPECT_EQ(seven, step(straggling_job(parallelism, 8, {{"seed", 7}, {"jitter", 0.01}})));
+  EXPECT_NE(seven, step(straggling_job(parallelism, 8, {{"seed", 8}, {"jitter", 0.01}})));
 }
 
 TEST(Stragglers, TheSlowestOfManyIsTheExpectedMaximum) {
@@ -95,8 +95,8 @@ TEST(Stragglers, SlowNodesAreAsManyAsStated) {
 
 TEST(Stragglers, TheStepIsThatOfTheSlowestReplicaByHand) {
   const json parallelism = {{"data", 8}};
-  const Simulation alike = simulate(job(parallelism, 8, false));
-  const Simulation noisy = simulate(job(parallelism, 8, {{"gpu_spread", 0.03}}));
+  const Simulation alike = simulate(straggling_job(parallelism, 8, false));
+  const Simulation noisy = simulate(straggling_job(parallelism, 8, {{"gpu_spread", 0.03}}));
   const double worst = slowest(noisy.scenario.stragglers, 0, 8);
   // Four micro-batches of a replica, then what all reduce together, then everyone's optimizer.
   double seconds = 0;
@@ -113,8 +113,8 @@ TEST(Stragglers, AGrowingJobWaitsLonger) {
   double last = 0;
   for (const int data : {1, 4, 16, 64}) {
     const json parallelism = {{"tensor", 8}, {"data", data}};
-    lowering::Scenario noisy = job(parallelism, 8 * data, true);
-    const double alike = step(job(parallelism, 8 * data, false));
+    lowering::Scenario noisy = straggling_job(parallelism, 8 * data, true);
+    const double alike = step(straggling_job(parallelism, 8 * data, false));
     double waits = 0;
     for (noisy.stragglers.seed = 0; noisy.stragglers.seed < 50; ++noisy.stragglers.seed) waits += step(noisy) - alike;
     EXPECT_GT(waits, last);
@@ -125,11 +125,11 @@ TEST(Stragglers, AGrowingJobWaitsLonger) {
 TEST(Stragglers, JitterAveragesOutOnOneGpuAndAddsUpWhereRanksWait) {
   const json jitter = {{"gpu_spread", 0}, {"jitter", 0.03}};
   const auto cost = [&](const json& parallelism, int gpus) {
-    lowering::Scenario noisy = job(parallelism, gpus, jitter);
+    lowering::Scenario noisy = straggling_job(parallelism, gpus, jitter);
     double sum = 0;
     constexpr int kSeeds = 50;
     for (noisy.stragglers.seed = 0; noisy.stragglers.seed < kSeeds; ++noisy.stragglers.seed) sum += step(noisy);
-    return sum / kSeeds / step(job(parallelism, gpus, false)) - 1;
+    return sum / kSeeds / step(straggling_job(parallelism, gpus, false)) - 1;
   };
   // Nine draws of 3 % (eight passes and the optimizer), 50 times.
   const double alone = cost({{"tensor", 1}}, 1);
@@ -142,14 +142,14 @@ TEST(Stragglers, JitterAveragesOutOnOneGpuAndAddsUpWhereRanksWait) {
 
 TEST(Stragglers, AreTheSameKernelByKernel) {
   const lowering::Scenario noisy =
-      job({{"tensor", 2}, {"pipeline", 2}, {"data", 2}}, 8, {{"gpu_spread", 0.03}, {"jitter", 0.02}});
+      straggling_job({{"tensor", 2}, {"pipeline", 2}, {"data", 2}}, 8, {{"gpu_spread", 0.03}, {"jitter", 0.02}});
   const double passes = step(noisy);
   const double kernels = step_time(noisy, HowToRun{.fidelity = lowering::Fidelity::kKernel}).value();
   EXPECT_NEAR(kernels / passes, 1, 1e-3);
 }
 
 TEST(Stragglers, WhatTheStepWaitsForIsTold) {
-  Simulation noisy = simulate(job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
+  Simulation noisy = simulate(straggling_job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
   add_delays(noisy);
   ASSERT_EQ(noisy.metrics.delays.size(), 2U) << "the slowest GPU, and all that was drawn";
   const lowering::Stragglers& how = noisy.scenario.stragglers;
@@ -166,7 +166,7 @@ TEST(Stragglers, WhatTheStepWaitsForIsTold) {
 TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
   const json parallelism = {{"tensor", 4}, {"data", 8}};
   const json spread = {{"gpu_spread", 0.001}, {"slow_nodes", 0.3}, {"slow_node_factor", 1.5}};
-  lowering::Scenario scenario = job(parallelism, 32, spread);
+  lowering::Scenario scenario = straggling_job(parallelism, 32, spread);
   const auto slow_hosts = [&] {
     std::vector<int> slow;
     for (int host = 0; host < 4; ++host)

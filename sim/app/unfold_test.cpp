@@ -10,13 +10,13 @@
 namespace foretoken::app {
 namespace {
 
-struct Job {
+struct Layout {
   int gpus, tensor, pipeline, virtual_pipeline, context;
   int micro, global;
   const char* also;
 };
 
-std::string text_of(const Job& job) {
+std::string text_of(const Layout& job) {
   std::string text =
       R"({"model": {"base": "gpt2-medium"}, "cluster": "dgx-a100-80gb-hdr", "runtime": "megatron-core",)";
   text += "\"gpus\": " + std::to_string(job.gpus) + ", \"parallelism\": {\"tensor\": " + std::to_string(job.tensor) +
@@ -33,7 +33,7 @@ constexpr const char* kSharded =
     R"(, "optimizer": {"zero_stage": 1}, "overlap": {"grad_reduce": true, "param_gather": true})";
 constexpr const char* kWaits = R"(, "overlap": {"p2p": false}, "recompute": "full")";
 
-const std::vector<Job> kJobs = {
+const std::vector<Layout> kJobs = {
     {1, 1, 1, 1, 1, 1, 4, kPlain},     {2, 1, 1, 1, 1, 1, 8, kPlain},     {2, 2, 1, 1, 1, 1, 4, kPlain},
     {2, 1, 2, 1, 1, 1, 6, kPlain},     {2, 1, 1, 1, 2, 1, 4, kPlain},     {4, 2, 2, 1, 1, 1, 8, kPlain},
     {4, 2, 1, 1, 1, 2, 8, kSharded},   {4, 1, 4, 1, 1, 1, 8, kGpipe},     {4, 1, 4, 2, 1, 1, 8, kPlain},
@@ -48,7 +48,7 @@ const std::vector<Job> kJobs = {
 };
 
 TEST(Unfold, EveryGpuGivesTheFoldedStepTickForTick) {
-  for (const Job& job : kJobs) {
+  for (const Layout& job : kJobs) {
     SCOPED_TRACE(text_of(job));
     const lowering::Scenario scenario = io::read_scenario_text(text_of(job), "test", {});
     const Simulation folded = simulate(scenario);
@@ -59,7 +59,7 @@ TEST(Unfold, EveryGpuGivesTheFoldedStepTickForTick) {
 }
 
 TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
-  for (const Job& job : kJobs) {
+  for (const Layout& job : kJobs) {
     SCOPED_TRACE(text_of(job));
     const lowering::Scenario scenario = io::read_scenario_text(text_of(job), "test", {});
     const Simulation folded = simulate(scenario);
@@ -72,7 +72,7 @@ TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
 }
 
 TEST(Unfold, HoldsKernelByKernel) {
-  for (const Job& job : {kJobs[5], kJobs[12], kJobs[13], kJobs[20]}) {
+  for (const Layout& job : {kJobs[5], kJobs[12], kJobs[13], kJobs[20]}) {
     SCOPED_TRACE(text_of(job));
     const lowering::Scenario scenario = io::read_scenario_text(text_of(job), "test", {});
     const auto kernel = lowering::Fidelity::kKernel;

@@ -6,26 +6,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "sim/app/simulate.h"
+#include "sim/app/test_scenarios.h"
 #include "sim/io/read_scenario.h"
 
 namespace foretoken::app {
 namespace {
 
 using report::Waterfall;
-
-std::vector<std::string> shipped() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR "/scenarios"))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 Waterfall fall_of(const Simulation& run) { return report::waterfall_of(run.scenario, run.step, run.observations); }
 
@@ -41,7 +33,7 @@ double seconds(const Waterfall& fall, std::string_view key) {
 }
 
 TEST(Waterfall, AddsUpToThePicosecondAndIsPlausibleOnEveryShippedScenario) {
-  for (const std::string& file : shipped()) {
+  for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
     const Simulation run = simulate(io::read_scenario_file(file));
     const Waterfall fall = fall_of(run);

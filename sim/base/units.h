@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 
 namespace foretoken {
 
@@ -43,5 +44,8 @@ constexpr FlopPerSecond operator/(Flop n, Seconds t) { return FlopPerSecond(n.va
 constexpr Seconds microseconds(double us) { return Seconds(us * 1e-6); }
 constexpr BytesPerSecond gigabytes_per_second(double gb) { return BytesPerSecond(gb * 1e9); }
 constexpr FlopPerSecond teraflops(double t) { return FlopPerSecond(t * 1e12); }
+
+/// A count to calculate with.
+constexpr double real(std::int64_t count) { return static_cast<double>(count); }
 
 }  // namespace foretoken

@@ -9,8 +9,8 @@ namespace foretoken::des {
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) {
-  a + b;
+concept Addable = requires(A left, B right) {
+  left + right;
 };
 static_assert(Addable<Instant, Duration>);
 static_assert(!Addable<Instant, Instant>, "two points in time do not add");

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kLeft = 84, kRight = 18, kTop = 34, kBottom = 46;
+constexpr double kChartLeft = 84, kChartRight = 18, kChartTop = 34, kChartBottom = 46;
 
 // Data to drawing units.
 class Scale {
@@ -44,12 +44,13 @@ class Scale {
     }
   }
   [[nodiscard]] double x(double value) const {
-    return kLeft + std::log(value / x_low_) / std::log(x_high_ / x_low_) * (chart_.width - kLeft - kRight);
+    return kChartLeft +
+           std::log(value / x_low_) / std::log(x_high_ / x_low_) * (chart_.width - kChartLeft - kChartRight);
   }
   [[nodiscard]] double y(double value) const {
     const double part = chart_.logarithmic_y ? std::log(value / y_low_) / std::log(y_high_ / y_low_)
                                              : (value - y_low_) / (y_high_ - y_low_);
-    return chart_.height - kBottom - part * (chart_.height - kTop - kBottom);
+    return chart_.height - kChartBottom - part * (chart_.height - kChartTop - kChartBottom);
   }
   /// The sizes of all points, and their labels.
   [[nodiscard]] AxisData x_axis() const {
@@ -82,11 +83,11 @@ class Scale {
 };
 
 void axes(Svg& svg, const LineChart& chart, const Scale& scale) {
-  const double bottom = chart.height - kBottom;
+  const double bottom = chart.height - kChartBottom;
   svg.text("title", 0, 16, "start", chart.title);
   for (const auto& [tick, label] : scale.y_axis().ticks) {
-    svg.line("grid", kLeft, scale.y(tick), chart.width - kRight, scale.y(tick));
-    svg.text("num dim", kLeft - 8, scale.y(tick) + 4, "end", label);
+    svg.line("grid", kChartLeft, scale.y(tick), chart.width - kChartRight, scale.y(tick));
+    svg.text("num dim", kChartLeft - 8, scale.y(tick) + 4, "end", label);
   }
   double last = -1e9;
   for (const auto& [size, label] : scale.x_axis().ticks) {
@@ -95,8 +96,8 @@ void axes(Svg& svg, const LineChart& chart, const Scale& scale) {
     svg.text("num dim", scale.x(size), bottom + 18, "middle", label);
     last = scale.x(size);
   }
-  svg.line("axis", kLeft, bottom, chart.width - kRight, bottom);
-  svg.text("dim", (kLeft + chart.width - kRight) / 2, chart.height - 8, "middle", chart.x_title);
+  svg.line("axis", kChartLeft, bottom, chart.width - kChartRight, bottom);
+  svg.text("dim", (kChartLeft + chart.width - kChartRight) / 2, chart.height - 8, "middle", chart.x_title);
 }
 
 std::string route(const std::vector<std::pair<double, double>>& points) {

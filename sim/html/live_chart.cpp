@@ -8,8 +8,11 @@
 #include "sim/html/markup.h"
 
 namespace foretoken::html {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string live_chart(const Json& data, std::string_view drawing) {
   return fmt::format(

@@ -13,9 +13,6 @@
 namespace foretoken::html {
 namespace {
 
-constexpr double kWidth = 1000, kLabel = 76, kRight = 24;
-constexpr double kGib = 1024.0 * 1024 * 1024;
-
 struct Part {
   const char* name;
   const char* style;
@@ -35,6 +32,7 @@ std::set<Bytes> capacities(const report::Memory& memory) {
 }
 
 std::string stage_bars(const report::Memory& memory) {
+  constexpr double kWidth = 1000, kLabel = 76, kRight = 24;
   const auto stages = static_cast<double>(memory.per_stage.size());
   const double row = std::clamp(640 / stages, 8.0, 26.0), bar = row * 0.76;
   const std::set<Bytes> limits = capacities(memory);

@@ -14,8 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kWidth = 1000, kHeight = 250, kLeft = 76, kRight = 24, kTop = 20, kBottom = 26;
-constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kAreasWidth = 1000, kAreasHeight = 250;
 constexpr std::size_t kBins = 460;
 
 /// One kind of tensors on top of the areas before it: GiB of each bin.
@@ -73,9 +72,12 @@ Axes axes_of(const ReportData& data, std::size_t stage) {
 }
 
 std::string drawing(const std::vector<Area>& areas, const Axes& axes, std::string_view title) {
-  Svg svg(kWidth, kHeight, title);
-  const auto x_of = [&](double part) { return kLeft + part * (kWidth - kLeft - kRight); };
-  const auto y_of = [&](double gib) { return kHeight - kBottom - gib / axes.gib.high * (kHeight - kTop - kBottom); };
+  constexpr double kLeft = 76, kRight = 24, kTop = 20, kBottom = 26;
+  Svg svg(kAreasWidth, kAreasHeight, title);
+  const auto x_of = [&](double part) { return kLeft + part * (kAreasWidth - kLeft - kRight); };
+  const auto y_of = [&](double gib) {
+    return kAreasHeight - kBottom - gib / axes.gib.high * (kAreasHeight - kTop - kBottom);
+  };
   std::vector<double> top(kBins);
   std::vector<std::string> outlines;
   for (const Area& area : areas) {
@@ -86,19 +88,19 @@ std::string drawing(const std::vector<Area>& areas, const Axes& axes, std::strin
   }
   for (std::size_t a = areas.size(); a-- > 0;) svg.path(areas[a].style, outlines[a]);
   for (const auto& [tick, label] : axes.gib.ticks) {
-    svg.line("grid over", kLeft, y_of(tick), kWidth - kRight, y_of(tick));
+    svg.line("grid over", kLeft, y_of(tick), kAreasWidth - kRight, y_of(tick));
     svg.text("num dim", kLeft - 8, y_of(tick) + 4, "end", label);
   }
   for (const auto& [tick, label] : axes.time.ticks)
-    svg.text("num dim", x_of(tick / axes.time.high), kHeight - 8, "middle", label);
-  svg.line("limit", kLeft, y_of(axes.limit), kWidth - kRight, y_of(axes.limit));
+    svg.text("num dim", x_of(tick / axes.time.high), kAreasHeight - 8, "middle", label);
+  svg.line("limit", kLeft, y_of(axes.limit), kAreasWidth - kRight, y_of(axes.limit));
   return svg.take();
 }
 
 // Bins as points, each good until the next.
 Json data_of(const std::vector<Area>& areas, const Axes& axes, std::string_view title) {
   Json data{{"title", title},
-            {"aspect", kWidth / kHeight},
+            {"aspect", kAreasWidth / kAreasHeight},
             {"x", json_of(axes.time)},
             {"y", json_of(axes.gib)},
             {"series", Json::array()}};

@@ -19,7 +19,7 @@
 namespace foretoken::html {
 namespace {
 
-struct Part {
+struct TimePart {
   std::string name;
   std::string_view style;
   Seconds time;
@@ -39,9 +39,9 @@ std::string_view style_of(std::string_view key) {
   return "c-compute pale";  // what computing takes beyond the ideal
 }
 
-std::vector<Part> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
-  std::vector<Part> parts{{fmt::format("the model's operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)),
-                           "c-compute", des::to_seconds(fall.ideal)}};
+std::vector<TimePart> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
+  std::vector<TimePart> parts{{fmt::format("the model's operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)),
+                               "c-compute", des::to_seconds(fall.ideal)}};
   for (const report::WaterfallStep& each : fall.steps) {
     if (each.time != des::Duration{}) parts.push_back({each.words, style_of(each.key), des::to_seconds(each.time)});
   }
@@ -49,9 +49,9 @@ std::vector<Part> parts_of(const report::Waterfall& fall, const report::Metrics&
 }
 
 // How far to the right any part reaches: before a part that saves time the sum is longer than the step.
-double reach(const std::vector<Part>& parts) {
+double reach(const std::vector<TimePart>& parts) {
   double sum = 0, most = 0;
-  for (const Part& part : parts) most = std::max(most, sum += part.time.value());
+  for (const TimePart& part : parts) most = std::max(most, sum += part.time.value());
   return most;
 }
 
@@ -73,11 +73,11 @@ std::string waterfall(const ReportData& data) {
   constexpr double kWidth = 1000, kLabel = 270, kRow = 28, kBar = 17, kNumbers = 150;
   const report::Metrics& m = data.base.metrics;
   const report::Waterfall fall = app::waterfall_of(data.base);
-  const std::vector<Part> parts = parts_of(fall, m);
+  const std::vector<TimePart> parts = parts_of(fall, m);
   const double scale = (kWidth - kLabel - kNumbers) / reach(parts);
   Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "From the ideal step to the predicted one");
   double y = 4, before = 0;
-  for (const Part& part : parts) {
+  for (const TimePart& part : parts) {
     const double after = before + part.time.value(), share = part.time / m.step_time;
     const std::string time = signed_time(part.time, &part == &parts.front());
     svg.text("", kLabel - 12, y + kBar - 4, "end", part.name);

@@ -4,7 +4,6 @@
 namespace foretoken::io {
 namespace {
 
-constexpr Range kMicroseconds{.low = 0, .high = 1e9};
 constexpr WholeRange kCount{.low = 0, .high = 1'000'000'000};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Fields that several parts of a profile have, with the ranges that make sense.
+// Fields that profiles and runtimes have in several places, with the ranges that make sense.
 #pragma once
 
 #include <string_view>
@@ -9,6 +9,8 @@
 
 namespace foretoken::io {
 
+inline constexpr Range kMicroseconds{.low = 0, .high = 1e9};
+inline constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
 inline constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};  // TFLOP/s or GB/s
 inline constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 inline constexpr Range kLogRatio{.low = -30000, .high = 30000};  // ten-thousandths: factors up to e^3

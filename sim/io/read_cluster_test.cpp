@@ -21,20 +21,20 @@ const char* const kCluster = R"({
   "price_per_gpu_hour": null
 })";
 
-std::string patched(const char* patch) {
+std::string cluster_text(const char* patch) {
   nlohmann::json value = nlohmann::json::parse(kCluster);
   value.merge_patch(nlohmann::json::parse(patch));
   return value.dump();
 }
 
-net::Cluster read(const char* patch) {
+net::Cluster cluster_with(const char* patch) {
   net::Cluster cluster;
-  EXPECT_EQ(complaints_of(patched(patch), [&](const Node& root) { cluster = read_cluster(root); }), "");
+  EXPECT_EQ(complaints_of(cluster_text(patch), [&](const Node& root) { cluster = read_cluster(root); }), "");
   return cluster;
 }
 
 TEST(ReadCluster, OneNodeIsOneNvlinkDomain) {
-  const net::Cluster cluster = read("{}");
+  const net::Cluster cluster = cluster_with("{}");
   EXPECT_EQ(cluster.gpus_per_node, 8);
   EXPECT_EQ(cluster.links.gpus, 8);
   EXPECT_EQ(cluster.links.nics, 8);
@@ -48,27 +48,28 @@ TEST(ReadCluster, OneNodeIsOneNvlinkDomain) {
 }
 
 TEST(ReadCluster, ARackSharesNvlinkAndCountsItsTraysNics) {
-  const net::Cluster rack = read(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 72}, "nics": {"count": 4}}})");
+  const net::Cluster rack =
+      cluster_with(R"({"node": {"gpus": 4, "nvlink": {"domain_gpus": 72}, "nics": {"count": 4}}})");
   EXPECT_EQ(rack.gpus_per_node, 4);
   EXPECT_EQ(rack.links.gpus, 72);
   EXPECT_EQ(rack.links.nics, 72);
 }
 
 TEST(ReadCluster, WithoutNvlinkTheNodeTalksOverPcie) {
-  const net::Cluster cluster = read(R"({"node": {"nvlink": null}})");
+  const net::Cluster cluster = cluster_with(R"({"node": {"nvlink": null}})");
   EXPECT_EQ(cluster.nvlink_fabric, "none");
   EXPECT_EQ(cluster.links.nvlink_per_gpu, BytesPerSecond(0));
   EXPECT_EQ(cluster.links.gpus, 8);
 }
 
 TEST(ReadCluster, ANodeWithoutNicsNeedsNoNetwork) {
-  const net::Cluster cluster = read(R"({"node": {"nics": null}, "fabric": null})");
+  const net::Cluster cluster = cluster_with(R"({"node": {"nics": null}, "fabric": null})");
   EXPECT_EQ(cluster.links.nics, 0);
   EXPECT_EQ(cluster.fabric_kind, "none");
 }
 
 TEST(ReadCluster, WhatHangsWhereIsReadAsStated) {
-  const net::Cluster cluster = read(R"({"node": {"gpus": 2, "nics": {"count": 1},
+  const net::Cluster cluster = cluster_with(R"({"node": {"gpus": 2, "nics": {"count": 1},
       "nvlink": {"fabric": "bridge", "domain_gpus": 2, "cables": [[0, 1, 12]]},
       "sockets": [{"gpus": [1]}, {"switches": [{"gpus": [0], "nics": [0]}]}]}})");
   EXPECT_EQ(cluster.wiring.cables, (std::vector<net::NvlinkCables>{{0, 1, 12}}));
@@ -126,7 +127,7 @@ TEST(ReadCluster, WrongClusters) {
       {"no node", R"({"node": null})", "/node: missing; expected an object"}};
   for (const WrongCluster& c : cases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(complaints_of(patched(c.patch), [](const Node& root) { (void)read_cluster(root); }),
+    EXPECT_EQ(complaints_of(cluster_text(c.patch), [](const Node& root) { (void)read_cluster(root); }),
               std::string("t.json: ") + c.complaint + "\n");
   }
 }

@@ -14,7 +14,7 @@ namespace foretoken::io {
 namespace {
 
 constexpr Range kSpread{.low = 0, .high = 1e3};
-constexpr Range kSlowdown{.low = 0, .high = 4, .above_low = true};  // a part of a rate; trees may beat the line rate
+constexpr Range kPartOfRate{.low = 0, .high = 4, .above_low = true};  // a part of a rate; trees may beat the line rate
 constexpr WholeRange kRanks{.low = 1, .high = 1'000'000};
 
 constexpr std::array<std::pair<std::string_view, CollectiveKind>, 6> kKinds{
@@ -103,9 +103,9 @@ cost::AcrossNodesLaw across_nodes(const Node& node) {
                       "plateau_efficiency", "two_node_gain", "evidence", "measured"});
     cost::AcrossNodesCurve one{.latency = us(curve, "latency_us"),
                                .latency_per_doubling = us(curve, "latency_per_doubling_us"),
-                               .efficiency = curve.number("efficiency", kSlowdown),
+                               .efficiency = curve.number("efficiency", kPartOfRate),
                                .spread = curve.number("spread_sqrt_s", kSpread),
-                               .plateau_efficiency = curve.number("plateau_efficiency", kSlowdown),
+                               .plateau_efficiency = curve.number("plateau_efficiency", kPartOfRate),
                                .two_node_gain = curve.number("two_node_gain", {.low = 1, .high = 2}),
                                .evidence = read_evidence(curve),
                                .measured = read_measured(curve)};

@@ -14,9 +14,9 @@ using cost::NcclAlgorithm;
 using cost::NcclTuning;
 
 constexpr DataKind kNccl{"NCCL tuning file", "calibration/nccl"};
-constexpr Range kMicroseconds{.low = 0, .high = 1e6};
-constexpr Range kGigabytesPerSecond{.low = 0, .high = 1e6};
-constexpr Range kFactor{.low = 0, .high = 10};
+constexpr Range kTuningLatency{.low = 0, .high = 1e6};
+constexpr Range kTuningRate{.low = 0, .high = 1e6};
+constexpr Range kTuningFactor{.low = 0, .high = 10};
 
 /// "2.28.9" as numbers; nothing when it is none.
 std::optional<std::array<int, 3>> parts_of(std::string_view version) {
@@ -33,7 +33,7 @@ std::optional<std::array<int, 3>> parts_of(std::string_view version) {
 }
 
 NcclTuning::ByProtocol by_protocol(const Node& node, std::string_view key) {
-  const std::vector<double> values = node.numbers(key, kMicroseconds);
+  const std::vector<double> values = node.numbers(key, kTuningLatency);
   NcclTuning::ByProtocol result{};
   if (values.size() != result.size()) {
     node.complain(key, fmt::format("expected three values: LL, LL128, Simple; found {}", values.size()));
@@ -64,24 +64,24 @@ NcclTuning::Rates rates(const Node& node, std::string_view key) {
       row.complain(fmt::format("expected rates for 1, 2 and 3 or more nodes, found {}", columns.size()));
       continue;
     }
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = columns[i].as_number(kGigabytesPerSecond);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = columns[i].as_number(kTuningRate);
   }
   return result;
 }
 
 void read_rules(const Node& rules, NcclTuning& tuning) {
-  tuning.ampere_bus_cap = rules.find_number("ampere_bus_cap_gb_per_s", kGigabytesPerSecond);
-  tuning.ring_ll = rules.number("ring_ll_fraction", kFactor);
-  tuning.ring_ll_one_node = rules.number("ring_ll_fraction_one_node", kFactor);
-  tuning.ring_ll128_fraction = rules.number("ring_ll128_fraction", kFactor);
-  tuning.ring_ll128_one_gpu_a_node = rules.number("ring_ll128_fraction_one_gpu_a_node", kFactor);
-  tuning.tree_fraction = rules.number("tree_fraction", kFactor);
-  tuning.tree_ll128_across_nodes = rules.number("tree_ll128_fraction_across_nodes", kFactor);
-  tuning.plain_tree = rules.number("plain_tree_fraction", kFactor);
+  tuning.ampere_bus_cap = rules.find_number("ampere_bus_cap_gb_per_s", kTuningRate);
+  tuning.ring_ll = rules.number("ring_ll_fraction", kTuningFactor);
+  tuning.ring_ll_one_node = rules.number("ring_ll_fraction_one_node", kTuningFactor);
+  tuning.ring_ll128_fraction = rules.number("ring_ll128_fraction", kTuningFactor);
+  tuning.ring_ll128_one_gpu_a_node = rules.number("ring_ll128_fraction_one_gpu_a_node", kTuningFactor);
+  tuning.tree_fraction = rules.number("tree_fraction", kTuningFactor);
+  tuning.tree_ll128_across_nodes = rules.number("tree_ll128_fraction_across_nodes", kTuningFactor);
+  tuning.plain_tree = rules.number("plain_tree_fraction", kTuningFactor);
   tuning.ring_extra_network_steps = rules.boolean("ring_extra_network_steps");
-  tuning.ll_hop_factor = rules.number("ll_hop_factor_across_nodes", kFactor);
+  tuning.ll_hop_factor = rules.number("ll_hop_factor_across_nodes", kTuningFactor);
   tuning.network_overhead_floor = rules.boolean("network_overhead_floor");
-  const std::vector<double> plateau = rules.numbers("plateau_factor", kFactor);
+  const std::vector<double> plateau = rules.numbers("plateau_factor", kTuningFactor);
   if (plateau.size() == 2) {
     tuning.plateau_before_ampere = plateau[0];
     tuning.plateau = plateau[1];
@@ -90,11 +90,11 @@ void read_rules(const Node& rules, NcclTuning& tuning) {
   }
   tuning.plateau_counts_channels = rules.boolean("plateau_counts_channels");
   tuning.one_gpu_a_node_uses_tree_latency = rules.boolean("one_gpu_a_node_uses_tree_network_latency");
-  tuning.pat_fraction = rules.find_number("pat_fraction", kFactor);
+  tuning.pat_fraction = rules.find_number("pat_fraction", kTuningFactor);
   const std::string model = rules.text("nvls_model");
   tuning.nvls_model = model == "none" || model.empty() ? '-' : model.front();
   if (rules.has("nvls_efficiency")) {
-    const std::vector<double> both = rules.numbers("nvls_efficiency", kFactor);
+    const std::vector<double> both = rules.numbers("nvls_efficiency", kTuningFactor);
     if (both.size() == 2)
       tuning.nvls_efficiency = {both[0], both[1]};
     else
@@ -104,12 +104,12 @@ void read_rules(const Node& rules, NcclTuning& tuning) {
   }
   tuning.nvls_tree_corrected_on_blackwell = rules.boolean("nvls_tree_correction_on_blackwell");
   tuning.nvls_gathers = rules.boolean("nvls_gathers");
-  tuning.message_channel_rate = rules.find_number("message_channel_gb_per_s", kGigabytesPerSecond);
+  tuning.message_channel_rate = rules.find_number("message_channel_gb_per_s", kTuningRate);
 }
 
 std::array<double, 4> cable_rates(const Node& node) {
   constexpr std::string_view kKey = "nvlink_gb_per_s_per_link";
-  const std::vector<double> cables = node.numbers(kKey, kGigabytesPerSecond);
+  const std::vector<double> cables = node.numbers(kKey, kTuningRate);
   std::array<double, 4> rates{};
   if (cables.size() == rates.size())
     std::copy(cables.begin(), cables.end(), rates.begin());

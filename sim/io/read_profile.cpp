@@ -15,8 +15,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
-constexpr Range kSlowdown{.low = 1, .high = 100};
+constexpr Range kRowSlowdown{.low = 1, .high = 100};
 constexpr Range kTail{.low = 0, .high = 1e3};
 constexpr Range kTokens{.low = 0, .high = 1e9};
 constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
@@ -106,9 +105,9 @@ std::map<Precision, cost::GemmLaw> read_gemm(const Node& node) {
 
 cost::MisalignedRows read_misaligned_rows(const Node& node) {
   node.allow_only({"rows_16_bytes", "rows_4_bytes", "rows_2_bytes", "batched_before_cuda_11_7_tflops", "evidence"});
-  cost::MisalignedRows rows{.rows_16_bytes = node.number("rows_16_bytes", kSlowdown),
-                            .rows_4_bytes = node.number("rows_4_bytes", kSlowdown),
-                            .rows_2_bytes = node.number("rows_2_bytes", kSlowdown),
+  cost::MisalignedRows rows{.rows_16_bytes = node.number("rows_16_bytes", kRowSlowdown),
+                            .rows_4_bytes = node.number("rows_4_bytes", kRowSlowdown),
+                            .rows_2_bytes = node.number("rows_2_bytes", kRowSlowdown),
                             .evidence = read_evidence(node)};
   if (const auto rate = node.find_number("batched_before_cuda_11_7_tflops", kRate))
     rows.batched_before_cuda_11_7 = teraflops(*rate);

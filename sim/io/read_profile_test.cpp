@@ -45,12 +45,12 @@ TEST(ReadProfile, KeepsUnitsAndKinds) {
                              [](auto& a, auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; }));
 }
 
-struct Wrong {
+struct WrongProfile {
   const char* name;
   const char* patch;  ///< RFC 7396, merged over the shipped profile
   const char* line;   ///< part of the only complaint
 };
-constexpr Wrong kWrong[] = {
+constexpr WrongProfile kWrongProfiles[] = {
     {"a misspelt law", R"({"gemm": {"bf16": {"law": "tile-waves"}}})", "/gemm/bf16/law"},
     {"an efficiency above one", R"({"gemm": {"bf16": {"efficiency": 1.2}}})", "/gemm/bf16/efficiency"},
     {"a misspelt key", R"({"memory_bound": {"eficiency": 0.8}})", "eficiency"},
@@ -67,7 +67,7 @@ constexpr Wrong kWrong[] = {
     {"no messages", R"({"point_to_point": null})", "/point_to_point"}};
 
 TEST(ReadProfile, OneLineForEachMistake) {
-  for (const auto& [name, patch, line] : kWrong) {
+  for (const auto& [name, patch, line] : kWrongProfiles) {
     SCOPED_TRACE(name);
     nlohmann::json value = shipped();
     value.merge_patch(nlohmann::json::parse(patch));

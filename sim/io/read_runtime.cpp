@@ -7,12 +7,10 @@
 #include <string>
 
 #include "sim/io/attention_choice.h"
+#include "sim/io/profile_fields.h"
 
 namespace foretoken::io {
 namespace {
-
-constexpr Range kMicroseconds{.low = 0, .high = 1e9};
-constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
 
 void read_switches(const Node& node, lowering::Runtime& runtime) {
   const AttentionChoice attention =

@@ -16,7 +16,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr std::size_t kMostDevices = 512, kLongestLine = 1 << 16;
+constexpr std::size_t kMostColumns = 512, kLongestLine = 1 << 16;
 
 enum class Distance { kOneSwitch, kSwitches, kSocket, kSystem, kHidden };
 
@@ -162,8 +162,8 @@ class MatrixReader {
       }
       columns_.push_back(word);
     }
-    if (columns_.size() <= kMostDevices) return true;
-    wrong(*header_, fmt::format("expected at most {} GPUs and NICs, found {}", kMostDevices, columns_.size()));
+    if (columns_.size() <= kMostColumns) return true;
+    wrong(*header_, fmt::format("expected at most {} GPUs and NICs, found {}", kMostColumns, columns_.size()));
     return false;
   }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kLayers = 6, kMicrobatches = 3;
 
 // Six layers on one node of 8 A100, or on `nodes` of them, all of it sharded as FSDP does.
-Scenario scenario(int nodes = 1) {
+Scenario sharded_job(int nodes = 1) {
   Scenario s = test_job(kLayers, 2048);
   s.gpus = 8 * nodes;
   s.parallelism.data = s.gpus;
@@ -35,16 +35,16 @@ des::Duration time_of(const Scenario& s, Fidelity fidelity = Fidelity::kStage) {
   return run.makespan - des::Instant{};
 }
 
-struct Tally {
+struct ExactTally {
   int count = 0;
   std::int64_t ps = 0;
 };
 
-std::map<TaskMeaning, Tally> tally(const Scenario& s) {
+std::map<TaskMeaning, ExactTally> tally(const Scenario& s) {
   const LoweredStep step = lower(s, Fidelity::kStage);
-  std::map<TaskMeaning, Tally> result;
+  std::map<TaskMeaning, ExactTally> result;
   for (std::uint32_t task = 0; task < step.workload.meaning.size(); ++task) {
-    Tally& entry = result[step.workload.meaning[task].kind];
+    ExactTally& entry = result[step.workload.meaning[task].kind];
     ++entry.count;
     entry.ps += step.workload.graph.duration({task}).ps;
   }
@@ -52,7 +52,7 @@ std::map<TaskMeaning, Tally> tally(const Scenario& s) {
 }
 
 TEST(Sharded, FullShardGathersLayersTwiceAndTheRootOnceAMicroBatchAndReducesEachOnce) {
-  const Scenario s = scenario();
+  const Scenario s = sharded_job();
   const auto seen = tally(s);
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
   EXPECT_EQ(seen.at(TaskMeaning::kParamGather).count, kMicrobatches * (2 * kLayers + 1));
@@ -64,7 +64,7 @@ TEST(Sharded, FullShardGathersLayersTwiceAndTheRootOnceAMicroBatchAndReducesEach
 }
 
 TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
-  Scenario s = scenario();
+  Scenario s = sharded_job();
   s.optimizer.zero_stage = 2;
   EXPECT_EQ(tally(s).at(TaskMeaning::kParamGather).count, kMicrobatches * (kLayers + 1));
   s.runtime.fully_sharded = false;
@@ -76,7 +76,7 @@ TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
 }
 
 TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
-  Scenario s = scenario();
+  Scenario s = sharded_job();
   s.batch.micro = 8;
   s.batch.global = std::int64_t{kMicrobatches} * 8 * 8;
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
@@ -97,7 +97,7 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
 }
 
 TEST(Sharded, NoMoreThanTwoGatheredUnitsAreUnused) {
-  const LoweredStep step = lower(scenario(), Fidelity::kStage);
+  const LoweredStep step = lower(sharded_job(), Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
   // The first pass: gathers of the root and of every layer, then the blocks that use them.
   std::vector<std::uint32_t> gathers, blocks;
@@ -111,7 +111,7 @@ TEST(Sharded, NoMoreThanTwoGatheredUnitsAreUnused) {
 }
 
 TEST(Sharded, WithoutOverlapNothingRunsBesideAnything) {
-  Scenario s = scenario();
+  Scenario s = sharded_job();
   const des::Duration hidden = time_of(s);
   s.overlap.param_gather = false;
   const des::Duration gathers = time_of(s);
@@ -126,7 +126,7 @@ TEST(Sharded, WithoutOverlapNothingRunsBesideAnything) {
 }
 
 TEST(Sharded, OneRankShardsNothing) {
-  Scenario s = scenario();
+  Scenario s = sharded_job();
   s.gpus = s.parallelism.data = 1;
   s.batch.global = kMicrobatches;
   s.overlap.grad_reduce = s.overlap.param_gather = false;
@@ -137,7 +137,7 @@ TEST(Sharded, OneRankShardsNothing) {
 }
 
 TEST(Sharded, TheHostSetsThePaceOfSmallLayers) {
-  Scenario s = scenario();
+  Scenario s = sharded_job();
   s.batch.sequence_length = 64;
   s.model.max_positions = 64;
   s.runtime.host_per_layer_forward = microseconds(5000);
@@ -149,7 +149,7 @@ TEST(Sharded, TheHostSetsThePaceOfSmallLayers) {
 }
 
 TEST(Sharded, ReplicasAreChargedForEachTensorWhereTheRuntimeSaysSo) {
-  Scenario s = scenario(4);
+  Scenario s = sharded_job(4);
   s.runtime.fully_sharded = false;
   const auto before = tally(s);
   s.runtime.collective_per_rank = microseconds(10);
@@ -169,7 +169,7 @@ struct Setting {
 };
 
 void expect_fidelities_agree(const Setting& setting) {
-  Scenario s = scenario(2);
+  Scenario s = sharded_job(2);
   s.optimizer.zero_stage = setting.zero;
   s.runtime.fully_sharded = setting.fsdp;
   s.overlap.grad_reduce = s.overlap.param_gather = setting.overlap;

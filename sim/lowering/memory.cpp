@@ -35,8 +35,6 @@ constexpr double kSmallBuffers = 68e6;
 constexpr double kContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
 
-double real(std::int64_t count) { return static_cast<double>(count); }
-
 bool holds_embedding(int stage, int chunk) { return stage == 0 && chunk == 0; }
 
 bool holds_head(const Scenario& s, int stage, int chunk) {

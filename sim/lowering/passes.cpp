@@ -20,9 +20,9 @@ using des::Duration;
 using des::TaskId;
 
 // Walks the ops of a pass and keeps what the next kernel must wait for.
-class KernelEmitter {
+class OpEmitter {
  public:
-  KernelEmitter(des::TaskGraph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
+  OpEmitter(des::TaskGraph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
       : graph_(graph), streams_(streams), wait_(after), host_wait_(after) {}
 
   void emit(const TimedOp& op) {
@@ -111,7 +111,7 @@ PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
 
 EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
                          const std::vector<TaskId>& after, const BlockHooks& hooks) {
-  KernelEmitter emitter(graph, streams, after);
+  OpEmitter emitter(graph, streams, after);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
     for (const TimedOp& op : *blocks[b]) emitter.emit(op);

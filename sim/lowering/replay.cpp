@@ -33,13 +33,13 @@ void for_each_pass(const Scenario& scenario, F&& f) {
 }
 
 // Shape and times of a pipeline, as lower() would build it.
-struct Pipeline {
+struct PlannedPipeline {
   PlanShape shape;
   PlanTimes times;
 };
 
 // Parameter gathers stand before the pipeline: they are lowered by themselves, and only where they hang is kept.
-void add_gathers(const Scenario& scenario, Pipeline& pipeline) {
+void add_gathers(const Scenario& scenario, PlannedPipeline& pipeline) {
   Workload workload;
   add_stage_streams(workload, scenario.parallelism.pipeline);
   const ForwardGates gates = lower_parameter_gather(workload, scenario);
@@ -54,15 +54,16 @@ void add_gathers(const Scenario& scenario, Pipeline& pipeline) {
                                               static_cast<int>(block)};
 }
 
-Pipeline pipeline_of(const Scenario& scenario, const Passes& passes) {
-  Pipeline pipeline{.shape = {.schedule = scenario.schedule,
-                              .stages = scenario.parallelism.pipeline,
-                              .chunks = scenario.parallelism.virtual_pipeline,
-                              .microbatches = scenario.microbatches(),
-                              .group = scenario.batch.microbatch_group,
-                              .style = message_style(scenario),
-                              .gradient_blocks = scenario.overlap.grad_reduce},
-                    .times = {.messages = message_durations(scenario), .pass_overhead = pass_overhead(scenario)}};
+PlannedPipeline pipeline_of(const Scenario& scenario, const Passes& passes) {
+  PlannedPipeline pipeline{
+      .shape = {.schedule = scenario.schedule,
+                .stages = scenario.parallelism.pipeline,
+                .chunks = scenario.parallelism.virtual_pipeline,
+                .microbatches = scenario.microbatches(),
+                .group = scenario.batch.microbatch_group,
+                .style = message_style(scenario),
+                .gradient_blocks = scenario.overlap.grad_reduce},
+      .times = {.messages = message_durations(scenario), .pass_overhead = pass_overhead(scenario)}};
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (scenario.overlap.param_gather) add_gathers(scenario, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
@@ -138,7 +139,7 @@ Passes Replayer::passes(const Scenario& scenario) {
 Duration Replayer::step_time(const Scenario& scenario, const Passes& passes, std::vector<std::int64_t>& scratch) {
   if (scenario.optimizer.shards_gradients()) return sharded_step_time(scenario, passes);
   constexpr double kLongest = 9e18;  // picoseconds, of all tasks together, as in lower()
-  const Pipeline pipeline = pipeline_of(scenario, passes);
+  const PlannedPipeline pipeline = pipeline_of(scenario, passes);
   const PipelinePlan& plan = plans_.get(pipeline.shape, [&] {
     PipelinePlan made(pipeline.shape);
     planned_tasks_ += made.tasks();

@@ -17,8 +17,6 @@
 namespace foretoken::model {
 namespace {
 
-double real(std::int64_t count) { return static_cast<double>(count); }
-
 /// Part of the tokens that one rank holds between the tensor-parallel regions.
 double residual_share(const LayerContext& c) { return c.sequence_parallel ? 1.0 / c.tensor : 1.0; }
 

@@ -12,8 +12,6 @@
 namespace foretoken::model {
 namespace {
 
-double real(std::int64_t count) { return static_cast<double>(count); }
-
 /// Output width of the fused query-key-value product: (a + 2g) d.
 double qkv_width(const Transformer& m) { return real(m.heads + 2 * m.kv_heads) * real(m.head_dim); }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/cost/test_clusters.h"
+#include "sim/report/test_count.h"
 
 namespace foretoken::report {
 namespace {
@@ -24,12 +25,6 @@ net::Fabric two_nodes() {
   return net::Fabric(cluster, 2);
 }
 
-int count(const std::string& text, const std::string& what) {
-  int found = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
-  return found;
-}
-
 TEST(FabricSvg, TitlesAreEscaped) {
   const std::string svg = fabric_svg(two_nodes(), "<b> & \"c\"");
   EXPECT_THAT(svg, HasSubstr("&lt;b&gt; &amp; &quot;c&quot;"));
@@ -38,8 +33,8 @@ TEST(FabricSvg, TitlesAreEscaped) {
 
 TEST(FabricSvg, EveryGpuOfEveryNodeIsDrawn) {
   const std::string svg = fabric_svg(two_nodes(), "two nodes");
-  EXPECT_EQ(count(svg, ">GPU 0<"), 2);
-  EXPECT_EQ(count(svg, ">GPU 7<"), 2);
+  EXPECT_EQ(count(svg, ">GPU 0<"), 2u);
+  EXPECT_EQ(count(svg, ">GPU 7<"), 2u);
 }
 
 // y where paths of a class begin.
@@ -63,7 +58,7 @@ TEST(FabricSvg, ArcsHaveRoomAboveRoutersAndBelowGpus) {
   cluster.fabric_kind = "dragonfly";
   cluster.switch_radix = 8;
   const std::string svg = fabric_svg(net::Fabric(cluster, 3), "arcs");
-  EXPECT_EQ(count(svg, "class=\"nvlink\" fill"), 3 * 16) << "a cable between two GPUs is drawn once";
+  EXPECT_EQ(count(svg, "class=\"nvlink\" fill"), 3u * 16) << "a cable between two GPUs is drawn once";
   const double height = height_of(svg);
   for (const double y : begins(svg, "nvlink")) EXPECT_LT(y + 0.16 * 4 * 56, height);
   for (const double y : begins(svg, "network")) EXPECT_GT(y, 58);

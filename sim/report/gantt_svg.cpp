@@ -19,7 +19,7 @@ constexpr double kWidth = 1200, kLeft = 76, kRight = 16, kLegend = 34, kTitle = 
 constexpr double kPlot = kWidth - kLeft - kRight;
 constexpr double kStrip = 0.2;  // of a row's height: the communication below the passes
 
-constexpr const char* kStyle =
+constexpr const char* kGanttStyle =
     "<style>\n"
     "text{font:12px system-ui,sans-serif;fill:#222}.t{font-weight:600;font-size:14px}\n"
     ".n{font-size:9px;text-anchor:middle}.g{stroke:#888;stroke-opacity:.5;stroke-width:.5}.bg{fill:#fff}\n"
@@ -49,9 +49,9 @@ const char* class_of(Activity activity) {
 }
 
 // Draws charts into one text.
-class Drawing {
+class GanttDrawing {
  public:
-  Drawing(const std::vector<Gantt>& charts, des::Duration axis, bool for_page) : axis_(axis), for_page_(for_page) {
+  GanttDrawing(const std::vector<Gantt>& charts, des::Duration axis, bool for_page) : axis_(axis), for_page_(for_page) {
     std::size_t rows = 0;
     for (const Gantt& chart : charts) rows += chart.rows.size();
     row_height_ = std::clamp(900.0 / static_cast<double>(std::max<std::size_t>(rows, 1)), 9.0, 26.0);
@@ -213,7 +213,7 @@ class Drawing {
 std::string element(const std::vector<Gantt>& charts, bool for_page) {
   des::Duration axis;
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
-  Drawing drawing(charts, axis, for_page);
+  GanttDrawing drawing(charts, axis, for_page);
   const double height = drawing.height(charts);
   if (!for_page) drawing.legend();
   for (const Gantt& chart : charts) drawing.chart(chart);
@@ -223,7 +223,7 @@ std::string element(const std::vector<Gantt>& charts, bool for_page) {
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" {2} role=\"img\">\n"
              "<title>Pipeline schedule over time</title>\n{3}"
              "<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-             kWidth, height, size, for_page ? "" : kStyle) +
+             kWidth, height, size, for_page ? "" : kGanttStyle) +
          drawing.take() + "</svg>\n";
 }
 

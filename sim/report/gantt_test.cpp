@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/report/gantt_bins.h"
+#include "sim/report/test_count.h"
 
 namespace foretoken::report {
 namespace {
@@ -29,12 +30,6 @@ Gantt alternating(int pairs, int stages) {
     }
   }
   return chart;
-}
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
-  return found;
 }
 
 TEST(Gantt, SmallChartsAreExactInText) {

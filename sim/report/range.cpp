@@ -14,23 +14,23 @@ namespace {
 
 constexpr int kDigits = 3;
 
-struct Unit {
+struct Scale {
   double size;
   std::string_view name;
 };
 
-constexpr Unit kWords[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}, {1, ""}};
-constexpr Unit kLetters[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+constexpr Scale kWords[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}, {1, ""}};
+constexpr Scale kLetters[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
 
 // `units` falls in size; the last one takes what is smaller than all.
 template <std::size_t N>
-const Unit& unit_of(double value, const Unit (&units)[N]) {
-  return *std::find_if(std::begin(units), std::end(units) - 1, [&](const Unit& each) { return value >= each.size; });
+const Scale& unit_of(double value, const Scale (&units)[N]) {
+  return *std::find_if(std::begin(units), std::end(units) - 1, [&](const Scale& each) { return value >= each.size; });
 }
 
 template <std::size_t N>
-std::string range_in(Range range, const Unit (&units)[N]) {
-  const Unit& unit = unit_of(range.high, units);
+std::string range_in(Range range, const Scale (&units)[N]) {
+  const Scale& unit = unit_of(range.high, units);
   return number_range({range.low / unit.size, range.high / unit.size}) + std::string(unit.name);
 }
 
@@ -49,7 +49,7 @@ std::optional<Range> range_of_rate(const Metrics& m, double value) {
 std::string in_words3(double amount) {
   const double digit = amount > 0 ? std::pow(10, std::floor(std::log10(amount)) - 2) : 1;
   const double rounded = std::round(amount / digit) * digit;
-  const Unit& unit = unit_of(rounded, kWords);
+  const Scale& unit = unit_of(rounded, kWords);
   return unit.name.empty() ? in_words(rounded) : significant(rounded / unit.size, kDigits) + std::string(unit.name);
 }
 
@@ -63,19 +63,19 @@ std::string number_range(Range range) {
 }
 
 std::string time_range(Range seconds) {
-  static constexpr Unit kUnits[] = {{1, " s"}, {1e-3, " ms"}, {1e-6, " us"}};
+  static constexpr Scale kUnits[] = {{1, " s"}, {1e-3, " ms"}, {1e-6, " us"}};
   return range_in(seconds, kUnits);
 }
 
 std::string days_range(Range days) {
-  static constexpr Unit kUnits[] = {{365.25, " years"}, {1, " days"}, {1.0 / 24, " hours"}, {1.0 / 1440, " minutes"}};
+  static constexpr Scale kUnits[] = {{365.25, " years"}, {1, " days"}, {1.0 / 24, " hours"}, {1.0 / 1440, " minutes"}};
   return range_in(days, kUnits);
 }
 
 std::string letters_range(Range amount) { return range_in(amount, kLetters); }
 
 std::string letters(double amount) {
-  const Unit& unit = unit_of(amount, kLetters);
+  const Scale& unit = unit_of(amount, kLetters);
   return significant(amount / unit.size, kDigits) + std::string(unit.name);
 }
 

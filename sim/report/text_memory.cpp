@@ -10,7 +10,7 @@ namespace foretoken::report {
 namespace {
 
 constexpr std::size_t kBarColumns = 24;
-constexpr std::size_t kMostRows = 8;  // more stages are summarised
+constexpr std::size_t kMostStages = 8;  // more stages are summarised
 
 struct Part {
   const char* name;
@@ -52,7 +52,7 @@ std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scal
 // Stages that are shown one by one; the rest is summarised.
 std::vector<std::size_t> shown_stages(const std::vector<StageMemory>& stages, std::size_t fullest) {
   std::vector<std::size_t> shown;
-  if (stages.size() <= kMostRows) {
+  if (stages.size() <= kMostStages) {
     for (std::size_t s = 0; s < stages.size(); ++s) shown.push_back(s);
     return shown;
   }

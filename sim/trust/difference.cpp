@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -26,13 +25,6 @@ double quantile(const Pairs& pairs, double part) {
   for (const auto& [missed, weight] : pairs)
     if ((below += weight) >= part * all) return missed;
   return 0;
-}
-
-// "A100"
-std::string shown_kind(const Place& place) {
-  std::string kind(place.gpu_kind());
-  for (char& letter : kind) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  return kind;
 }
 
 using Takes = std::function<bool(const Place&)>;

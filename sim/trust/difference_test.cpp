@@ -10,10 +10,10 @@
 namespace foretoken::trust {
 namespace {
 
-const Place kHere{.gpu = "a100-sxm4", .runtime = "r", .gpus = 8, .parameters = 1e9};
+const Place kEightGpus{.gpu = "a100-sxm4", .runtime = "r", .gpus = 8, .parameters = 1e9};
 
 Case at(double gpus, double ratio, double weight = 1) {
-  Case one{.place = kHere, .log_ratio = std::log(ratio), .weight = weight};
+  Case one{.place = kEightGpus, .log_ratio = std::log(ratio), .weight = weight};
   one.place.gpus = gpus;
   return one;
 }
@@ -21,20 +21,20 @@ Case at(double gpus, double ratio, double weight = 1) {
 Evidence of(std::vector<Case> cases) { return {.cases = std::move(cases), .widths = {}}; }
 
 TEST(Difference, WhatBothMissAlikeFallsOut) {
-  const Difference d = difference_at(kHere, of({at(8, 1.3), at(8, 1.3 * 1.02)}));
+  const Difference d = difference_at(kEightGpus, of({at(8, 1.3), at(8, 1.3 * 1.02)}));
   EXPECT_NEAR(d.comparisons, 1, 1e-12);
   EXPECT_NEAR(d.half, 0.02, 1e-12);
   EXPECT_NEAR(d.nine_in_ten, 0.02, 1e-12);
 }
 
 TEST(Difference, RunsOfOtherJobsAreNoPairs) {
-  EXPECT_EQ(difference_at(kHere, of({at(8, 1.0), at(16, 1.5)})).comparisons, 0);
-  EXPECT_EQ(difference_at(kHere, of({})).half, 0);
+  EXPECT_EQ(difference_at(kEightGpus, of({at(8, 1.0), at(16, 1.5)})).comparisons, 0);
+  EXPECT_EQ(difference_at(kEightGpus, of({})).half, 0);
 }
 
 TEST(Difference, ALargeJobCountsByItsDifferencesNotByItsPairs) {
   // Three cases of one job have three pairs of weight 1/3, two of another one of weight 1/2.
-  const Difference d = difference_at(kHere, of({at(8, 1), at(8, 1), at(8, 1), at(16, 1), at(16, 1.1)}));
+  const Difference d = difference_at(kEightGpus, of({at(8, 1), at(8, 1), at(8, 1), at(16, 1), at(16, 1.1)}));
   EXPECT_NEAR(d.comparisons, 3, 1e-12);
   EXPECT_EQ(d.runs, 5);
   EXPECT_EQ(d.jobs, 2);
@@ -50,18 +50,18 @@ std::vector<Case> sweep(const Place& place, double apart, double weight = 1) {
 }
 
 TEST(Difference, ASweepOnAnotherGpuOrRuntimeSaysNothingWhereNearerRunsAreEnough) {
-  Place other_gpu = kHere, other_runtime = kHere;
+  Place other_gpu = kEightGpus, other_runtime = kEightGpus;
   other_gpu.gpu = "h100-sxm5";
   other_runtime.runtime = "s";
-  std::vector<Case> cases = sweep(kHere, 0.01);
+  std::vector<Case> cases = sweep(kEightGpus, 0.01);
   for (const Place& place : {other_gpu, other_runtime})
     for (const Case& one : sweep(place, 0.2)) cases.push_back(one);
-  const Difference here = difference_at(kHere, of(cases));
+  const Difference here = difference_at(kEightGpus, of(cases));
   EXPECT_NEAR(here.comparisons, 5, 1e-9);
   EXPECT_LE(here.nine_in_ten, std::expm1(0.05) + 1e-12);
   EXPECT_EQ(here.where, "on A100 with this runtime");
 
-  Place new_runtime = kHere, new_gpu = kHere;
+  Place new_runtime = kEightGpus, new_gpu = kEightGpus;
   new_runtime.runtime = "t";
   new_gpu.gpu = "b200-sxm";
   const Difference kind = difference_at(new_runtime, of(cases)), all = difference_at(new_gpu, of(cases));
@@ -72,7 +72,7 @@ TEST(Difference, ASweepOnAnotherGpuOrRuntimeSaysNothingWhereNearerRunsAreEnough)
 }
 
 TEST(Difference, ALargeSweepIsWorthWhatItsWeightSays) {
-  const Difference d = difference_at(kHere, of(sweep(kHere, 0.01, 0.5)));
+  const Difference d = difference_at(kEightGpus, of(sweep(kEightGpus, 0.01, 0.5)));
   EXPECT_NEAR(d.comparisons, 2.5, 1e-9);
 }
 

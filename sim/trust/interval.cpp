@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -51,12 +50,6 @@ Neighbours neighbours(const std::vector<Case>& cases, const Takes& takes) {
 }
 
 std::string cases_text(int count) { return fmt::format("{} case{}", count, count == 1 ? "" : "s"); }
-
-std::string shown_kind(const Place& place) {
-  std::string kind(place.gpu_kind());
-  for (char& letter : kind) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  return kind;
-}
 
 // "; 3.1 times the GPUs of the largest case": how far the place lies beyond the cases that are spoken of.
 std::string beyond(const Place& place, const std::vector<Case>& cases, const Takes& takes) {

@@ -1,6 +1,7 @@
 // Weighted mean and variance of residuals around a place.
 #include "sim/trust/local_error.h"
 
+#include <cctype>
 #include <cmath>
 
 namespace foretoken::trust {
@@ -16,6 +17,12 @@ constexpr double kUnknownCase = 0.5;
 Distance distance(const Place& a, const Place& b) {
   return {.jumps = int{a.gpu_kind() != b.gpu_kind()} + int{a.runtime != b.runtime} + int{a.bits != b.bits},
           .octaves = std::abs(std::log2(a.gpus / b.gpus)) + std::abs(std::log2(a.parameters / b.parameters))};
+}
+
+std::string shown_kind(const Place& place) {
+  std::string kind(place.gpu_kind());
+  for (char& letter : kind) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return kind;
 }
 
 double LocalError::spread(double widening) const { return std::sqrt(own + widening * widening * distant); }

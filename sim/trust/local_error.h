@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "sim/trust/evidence.h"
@@ -15,6 +16,9 @@ struct Distance {
   double octaves = 0;  ///< doublings between the numbers of GPUs and of parameters, added
 };
 [[nodiscard]] Distance distance(const Place& a, const Place& b);
+
+/// The kind of its GPUs as text shows it: "A100".
+[[nodiscard]] std::string shown_kind(const Place& place);
 
 /// log(measured / predicted) of a run at a place, as the cases tell it.
 struct LocalError {

@@ -16,10 +16,11 @@ using measure::Outcome;
 using measured::CollectiveSample;
 using measured::HostSample;
 
-constexpr measure::StoppingRule kRule{.relative_noise = 0.01, .fewest = 10, .most = 100, .longest = Seconds(0.5)};
-constexpr Seconds kRun{1e-3};
+constexpr measure::StoppingRule kCollectiveRule{
+    .relative_noise = 0.01, .fewest = 10, .most = 100, .longest = Seconds(0.5)};
+constexpr Seconds kCollectiveRun{1e-3};
 constexpr int kMostIssues = 50;
-constexpr int kBatch = 10;  // runs between two agreements of the ranks
+constexpr int kRunsTogether = 10;  // runs between two agreements of the ranks
 
 /// Replaces each value by the largest of all ranks.
 using Agree = std::function<void(std::vector<double>&)>;
@@ -57,12 +58,12 @@ measured::Timing time_collective(const Team* team, const CollectiveSample& sampl
   (void)one_run(team, sample, 2);
   std::vector<double> guess{one_run(team, sample, 2) / 2};
   agree(guess);
-  const double wanted = std::ceil(kRun.value() / std::max(guess[0], 1e-6));
+  const double wanted = std::ceil(kCollectiveRun.value() / std::max(guess[0], 1e-6));
   const int issues = static_cast<int>(std::clamp(wanted, 1.0, double{kMostIssues}));
-  measure::Series series(kRule);
+  measure::Series series(kCollectiveRule);
   do {
     std::vector<double> runs;
-    for (int i = 0; i < kBatch; ++i) runs.push_back(one_run(team, sample, issues));
+    for (int i = 0; i < kRunsTogether; ++i) runs.push_back(one_run(team, sample, issues));
     agree(runs);
     for (const double run : runs) series.add(Seconds(run), issues);
   } while (!series.enough());
@@ -85,7 +86,7 @@ Outcome measure_team(const Team& team, measure::PlanSize size, measure::SampleFi
 
 measured::Timing launch_of_one_rank(const Team& team, const CollectiveSample& sample) {
   constexpr int kLaunches = 100;
-  measure::Series series(kRule);
+  measure::Series series(kCollectiveRule);
   do {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kLaunches; ++i) team.issue(sample);

@@ -10,7 +10,7 @@
 namespace foretoken::gpu {
 namespace {
 
-constexpr std::size_t kKiB = 1024, kGiB = kKiB * kKiB * kKiB;
+constexpr std::size_t kKiB = 1024, kLargestCopy = kKiB * kKiB * kKiB;
 constexpr int kGraphNodes = 1000;
 constexpr int kLaunches = 500;  // fewer than the driver queues before it makes the host wait (about a thousand)
 
@@ -110,7 +110,7 @@ std::vector<measured::HostSample> host_plan(bool quick) {
   std::vector<measured::HostSample> plan;
   for (const char* what : {"launch", "launch_and_wait", "graph_node", "graph_launch_of_1000"})
     plan.push_back({.what = what, .bytes = {}, .time = {}});
-  for (std::size_t bytes = 4 * kKiB; bytes <= (quick ? kGiB / 16 : kGiB); bytes *= quick ? 16 : 4)
+  for (std::size_t bytes = 4 * kKiB; bytes <= (quick ? kLargestCopy / 16 : kLargestCopy); bytes *= quick ? 16 : 4)
     for (const char* what : {"copy_to_device", "copy_to_host", "copy_on_device"})
       plan.push_back({.what = what, .bytes = Bytes(static_cast<double>(bytes)), .time = {}});
   return plan;
