@@ -12,9 +12,6 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
-# Rooms that the sanitizers would spend more time to compile optimised than to run. Not io and tools: of two instances of a
-# template the linker takes one, and the JSON parser would be the slow one.
-set(FORETOKEN_LIGHT_OPTIONS $<$<CONFIG:Debug>:-O0>)
 
 function(foretoken_room NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
