@@ -135,6 +135,13 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
   }
 }
 
+// What was stated with a factor of 1 is as sound as what was not stated.
+void drop_sound(lowering::Imperfections& what) {
+  std::erase_if(what.slow_gpus, [](const lowering::SlowGpu& each) { return each.slowdown == 1; });
+  std::erase_if(what.slow_nics, [](const lowering::SlowNic& each) { return each.rate_factor == 1; });
+  std::erase_if(what.slow_links, [](const lowering::SlowLink& each) { return each.rate_factor == 1; });
+}
+
 }  // namespace
 
 void read_imperfections(const Node& root, lowering::Scenario& scenario) {
@@ -157,6 +164,7 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   }
   if (const auto entries = node->find_array("placement"); entries && scenario.groups.empty())
     what.placement = read_placement(*entries, *node, scenario.gpus);
+  drop_sound(what);
 }
 
 }  // namespace foretoken::io
