@@ -121,19 +121,21 @@ TEST(WrongScenario, NodesOfSeveralKinds) {
 }
 
 TEST(WrongScenario, ANicThatTheJobCannotUseIsWarnedOf) {
-  const auto warnings = [](int nic) {
+  const auto warnings = [](int nic, double rate_factor) {
     return read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "gpus": 4, "parallelism": {{"pipeline": 2}},
         "cluster": {{"groups": [{{"cluster": "dgx-a100-80gb-hdr", "gpus": 2}}, {{"cluster": "dgx-h100-ndr", "gpus": 2}}]}},
         "batch": {{"micro": 1, "global": 24, "sequence_length": 1024}},
-        "imperfections": {{"slow_nics": [{{"node": 1, "nic": {}, "rate_factor": 0.5}}]}}}})",
-                                          nic),
+        "imperfections": {{"slow_nics": [{{"node": 1, "nic": {}, "rate_factor": {}}}]}}}})",
+                                          nic, rate_factor),
                               "t.json")
         .warnings;
   };
-  EXPECT_THAT(warnings(1), testing::IsEmpty());
-  EXPECT_THAT(warnings(7), testing::ElementsAre(
-                               "imperfections.slow_nics: no GPU of the job is near NIC 7 of node 1: traffic takes it "
-                               "only where nearer ones have failed"));
+  EXPECT_THAT(warnings(1, 0.5), testing::IsEmpty());
+  EXPECT_THAT(warnings(7, 1), testing::IsEmpty());
+  EXPECT_THAT(
+      warnings(7, 0.5),
+      testing::ElementsAre("imperfections.slow_nics: no GPU of the job is near NIC 7 of node 1: traffic takes it "
+                           "only where nearer ones have failed"));
 }
 
 TEST(WrongScenario, Stragglers) {
