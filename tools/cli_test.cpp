@@ -114,6 +114,8 @@ TEST(Cli, MoreGpusThanMemoryHoldsIsOneClearLineAndStatus2) {
   const Ran counted = run_foretoken({"simulate", "llama-3-405b-1024-h100", "--unfolded", "--set", "gpus=16384", "--set",
                                      "parallelism.data=64", "--set", "batch.global=65536"});
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(counted.status, 2);
+  EXPECT_EQ(lines_of(counted.err).size(), 1U) << counted.err;
   EXPECT_THAT(counted.err, HasSubstr("more than 16 GB of memory; try a folded run (no --unfolded, imperfections or "
                                      "stragglers), --collectives analytic"))
       << "flows are counted before they are built";
