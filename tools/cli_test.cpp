@@ -70,7 +70,7 @@ const std::vector<Wrong> kWrong = {
     {"a varied key without values", {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.micro"}, "expected KEY=VALUE,"},
     {"a misspelt varied key",
      {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.mirco=1,2"},
-     "foretoken whatif: batch.mirco: unknown key; did you mean \"micro\"?"},
+     "gpt3-175b-1024-a100.json: batch.mirco: unknown key; did you mean \"micro\"?"},
     {"a key varied twice",
      {"whatif", "gpt3-175b-1024-a100", "--vary", "gpus=8", "--vary", "gpus=16"},
      "--vary names gpus twice"},
@@ -308,6 +308,18 @@ TEST(Cli, CompareExplainsWhatIsImpossible) {
   EXPECT_TRUE(answer["schedules"][0]["impossible"].is_null());
   EXPECT_THAT(answer["schedules"][2]["impossible"].get<std::string>(), HasSubstr("at least 2 pipeline stages"));
   EXPECT_EQ(run_foretoken({"compare", "gpt-18b-256-a100", "--schedules", "interleaved:2"}).status, 1);
+}
+
+TEST(Cli, CompareWarnsOnceAndSaysOfWhichSchedules) {
+  const Ran ran = run_foretoken({"compare", "gpt3-175b-1024-a100", "--set", "stragglers=true", "--schedules",
+                                 "gpipe,1f1b,interleaved:3", "--no-gantt"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string warnings = ran.out.substr(std::min(ran.out.find("\nWarnings\n"), ran.out.size()));
+  EXPECT_THAT(warnings, HasSubstr("\n  - gpipe, 1f1b: overlap.p2p is ignored: "));
+  EXPECT_THAT(warnings, HasSubstr("\n  - stragglers: a runtime's numbers "));
+  const std::vector<std::string> lines = lines_of(warnings);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with("  - "); }),
+            2);
 }
 
 TEST(Cli, CompareReadsStandardInputOnce) {
