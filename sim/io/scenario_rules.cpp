@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/text.h"
 
 namespace foretoken::io {
@@ -42,7 +42,7 @@ bool degrees_fit(const Node& root, Scenario& scenario) {
   parallelism.data = data;
   if (stated == 0 || stated == data) return true;
   std::string message =
-      fmt::format("expected {} ({} / ({})), found {}", data, counted(scenario.gpus, "GPU"), product, stated);
+      fmt::format("expected {} ({} / ({})), found {}", data, with_noun(scenario.gpus, "GPU"), product, stated);
   if (scenario.groups.empty()) message += fmt::format("; or set gpus to {}", replica * stated);
   root.child("parallelism").complain("data", message);
   return false;
@@ -74,10 +74,11 @@ bool stages_dealt_to_groups(const Node& root, Scenario& scenario) {
   for (lowering::StageGroup& group : scenario.groups) {
     if (group.stages % ranks_a_stage != 0) {
       root.child("parallelism")
-          .complain("pipeline", fmt::format("expected stages on nodes of one kind: {} / pipeline {} = {} a stage do "
-                                            "not divide the {} of {}; try a larger one",
-                                            counted(scenario.gpus, "GPU"), scenario.parallelism.pipeline, ranks_a_stage,
-                                            counted(group.stages, "GPU"), in_quotes(group.cluster.name)));
+          .complain("pipeline",
+                    fmt::format("expected stages on nodes of one kind: {} / pipeline {} = {} a stage do "
+                                "not divide the {} of {}; try a larger one",
+                                with_noun(scenario.gpus, "GPU"), scenario.parallelism.pipeline, ranks_a_stage,
+                                with_noun(group.stages, "GPU"), in_quotes(group.cluster.name)));
       return false;
     }
     group.stages /= ranks_a_stage;
@@ -100,7 +101,7 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
   if (model.heads % tensor != 0)
     parallelism.complain(
         "tensor", fmt::format("expected a divisor of the model's {}, found {}; try {}",
-                              counted(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
+                              with_noun(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
   if (model.kv_heads != model.heads && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
     parallelism.complain("tensor", fmt::format("expected a divisor or a multiple of the model's {} key-value heads, "
                                                "found {}",
@@ -114,8 +115,8 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
     parallelism.complain("context_exchange",
                          fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} and {} out to "
                                      "tensor {} x context {} = {} ranks",
-                                     counted(model.heads, "head"), counted(model.kv_heads, "key-value head"), tensor,
-                                     scenario.parallelism.context, traded));
+                                     with_noun(model.heads, "head"), with_noun(model.kv_heads, "key-value head"),
+                                     tensor, scenario.parallelism.context, traded));
   if (scenario.parallelism.expert > 1)
     parallelism.complain("expert", fmt::format("expected 1: model {} is dense, found {}", in_quotes(model.name),
                                                scenario.parallelism.expert));
