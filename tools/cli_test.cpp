@@ -310,6 +310,18 @@ TEST(Cli, CompareExplainsWhatIsImpossible) {
   EXPECT_EQ(run_foretoken({"compare", "gpt-18b-256-a100", "--schedules", "interleaved:2"}).status, 1);
 }
 
+TEST(Cli, KindsOfNodesThatComeAgainAreNamedOnce) {
+  const Ran ran = run_foretoken({"simulate", "-"}, R"({"model": "gpt2-medium", "gpus": 3, "cluster": {"groups": [)"
+                                                   R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}, )"
+                                                   R"({"cluster": "dgx-h100-ndr", "gpus": 1}, )"
+                                                   R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}]}, )"
+                                                   R"("parallelism": {"pipeline": 3}, )"
+                                                   R"("batch": {"micro": 1, "global": 8, "sequence_length": 1024}})");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("profiles a100-sxm4-80gb and h100-sxm5-80gb*"), HasSubstr("none on a100+h100:")));
+}
+
 TEST(Cli, CompareWarnsOnceAndSaysOfWhichSchedules) {
   const Ran ran = run_foretoken({"compare", "gpt3-175b-1024-a100", "--set", "stragglers=true", "--schedules",
                                  "gpipe,1f1b,interleaved:3", "--no-gantt"});
