@@ -1,16 +1,14 @@
 // One run, as a table of contents.
 #include "sim/app/simulate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "sim/app/advice.h"
+#include "sim/app/caveats.h"
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/lowering/task_names.h"
-#include "sim/net/process_groups.h"
 
 namespace foretoken::app {
 
@@ -72,78 +70,10 @@ lowering::LoweredStep lower(const Scenario& scenario, const HowToRun& how) {
                                                         : lowering::lower(scenario, how.fidelity);
 }
 
-// The clusters of a job whose nodes a fabric joins.
-std::vector<const net::Cluster*> joined_clusters(const Scenario& scenario) {
-  std::vector<const net::Cluster*> all;
-  if (scenario.groups.empty() && scenario.gpus > scenario.cluster.links.gpus) all.push_back(&scenario.cluster);
-  for (const lowering::StageGroup& group : scenario.groups) all.push_back(&group.cluster);
-  return all;
-}
-
-// What this run takes for granted of the fabric.
-std::vector<std::string> assumptions_of_fabric(const Scenario& scenario, Traffic traffic) {
-  bool dragonfly = false;
-  double over = 1;
-  for (const net::Cluster* cluster : joined_clusters(scenario)) {
-    if (cluster->fabric_kind == "dragonfly")
-      dragonfly = true;
-    else
-      over = std::max(over, cluster->links.oversubscription);
-  }
-  std::vector<std::string> lines;
-  if (dragonfly)
-    lines.emplace_back(traffic == Traffic::kFlows
-                           ? "dragonfly: minimal routes alone, a worst case; ways around full links are not simulated"
-                           : "dragonfly: traffic never waits for the cables between two groups, a best case; with "
-                             "--unfolded it takes minimal routes");
-  if (over > 1 && traffic == Traffic::kAnalytic)
-    lines.push_back(
-        fmt::format("fabric oversubscribed {:g}:1: a worst case, all traffic between nodes is taken to cross its thin "
-                    "part; --unfolded slows down only what does",
-                    over));
-  if (!scenario.groups.empty() && traffic == Traffic::kFlows)
-    lines.emplace_back(
-        "between nodes of different kinds traffic takes up their NICs alone: what joins their networks is never full");
-  return lines;
-}
-
-// Messages and collectives cost the same wherever their ranks sit.
-void warn_of_idle_placement(const Scenario& scenario, const HowToRun& how, std::vector<std::string>& warnings) {
-  if (how.traffic == Traffic::kAnalytic && !scenario.imperfections.placement.empty())
-    warnings.emplace_back(
-        "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
-        "wherever its ranks sit; expected --collectives flows");
-}
-
-// With whole passes only what a pass waits for becomes flows (sim/lowering/transfers.cpp).
-void warn_of_hidden_communication(const Scenario& scenario, const HowToRun& how, std::vector<std::string>& warnings) {
-  const lowering::Imperfections& what = scenario.imperfections;
-  if (how.traffic != Traffic::kFlows || how.fidelity != lowering::Fidelity::kStage || !what.moves_flows()) return;
-  const bool inside_nodes =
-      !what.placement.empty() || std::any_of(what.slow_links.begin(), what.slow_links.end(), [](const auto& link) {
-        return link.from.starts_with("node") && link.to.starts_with("node");
-      });
-  const auto uses = [&](const GroupShape& group) { return group.ranks > 1 && (inside_nodes || group.nodes > 1); };
-  const int domain = scenario.cluster.links.gpus;
-  const bool tensor = (scenario.overlap.tensor_parallel || scenario.runtime.overlap_backward_collectives) &&
-                      uses(net::tensor_group(scenario.degrees(), domain));
-  const bool context = uses(net::context_group(scenario.degrees(), domain));
-  if (!(tensor || context)) return;
-  warnings.push_back(fmt::format(
-      "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
-      "expected --fidelity kernel for all of it to take the links as they are",
-      tensor && context ? "tensor- and context"
-      : tensor          ? "tensor"
-                        : "context"));
-}
-
 report::Metrics measure(const Scenario& scenario, const HowToRun& how, const lowering::LoweredStep& step,
                         const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory) {
   report::Metrics metrics = report::measure(scenario, step, seen, memory);
-  for (std::string& line : assumptions_of_fabric(scenario, *how.traffic))
-    metrics.assumptions.push_back(std::move(line));
-  warn_of_idle_placement(scenario, how, metrics.warnings);
-  warn_of_hidden_communication(scenario, how, metrics.warnings);
+  add_caveats(scenario, how, metrics);
   return metrics;
 }
 

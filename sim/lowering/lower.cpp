@@ -2,6 +2,7 @@
 #include "sim/lowering/lower.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
@@ -154,10 +155,14 @@ LoweredStep lower(const Scenario& scenario, Fidelity fidelity) {
   return step;
 }
 
-LoweredStep lower_for_flows(Scenario scenario, Fidelity fidelity) {
+Scenario with_full_bisection(Scenario scenario) {
   scenario.cluster.links = scenario.cluster.links.with_full_bisection();
   for (StageGroup& group : scenario.groups) group.cluster.links = group.cluster.links.with_full_bisection();
-  return lower(scenario, fidelity);
+  return scenario;
+}
+
+LoweredStep lower_for_flows(Scenario scenario, Fidelity fidelity) {
+  return lower(with_full_bisection(std::move(scenario)), fidelity);
 }
 
 }  // namespace foretoken::lowering

@@ -25,8 +25,10 @@ struct LoweredStep {
 /// Lowers `scenario`. Pure: the same scenario gives the same graph.
 [[nodiscard]] LoweredStep lower(const Scenario& scenario, Fidelity fidelity);
 
-/// The same for transfers that become flows: timed on a fabric of full bisection, for what an oversubscribed one lacks
-/// shows on its links.
+/// What flows take their costs from: what an oversubscribed fabric lacks, its own links show.
+[[nodiscard]] Scenario with_full_bisection(Scenario scenario);
+
+/// The same for transfers that become flows.
 [[nodiscard]] LoweredStep lower_for_flows(Scenario scenario, Fidelity fidelity);
 
 /// A pipeline message of one rank: what passes before its bytes move, and how its bytes move.

@@ -19,9 +19,10 @@ Parts::Parts(const Scenario& scenario) : whole_(scenario) {
 const Scenario& Parts::of(int stage) const { return parts_.empty() ? whole_ : parts_[whole_.group_of(stage)]; }
 
 int Parts::local(int stage) const {
-  for (std::size_t group = 0; !parts_.empty() && group < whole_.group_of(stage); ++group)
-    stage -= whole_.groups[group].stages;
-  return stage;
+  if (parts_.empty()) return stage;
+  int before = 0;
+  for (std::size_t group = 0; group < whole_.group_of(stage); ++group) before += whole_.groups[group].stages;
+  return stage - before;
 }
 
 std::vector<const Scenario*> Parts::all() const {

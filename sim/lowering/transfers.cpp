@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "sim/cost/costs.h"
 #include "sim/cost/network_share.h"
@@ -20,33 +21,38 @@ bool even(const net::Members& members) {
 }
 
 // What passes before a message's first byte arrives.
-Seconds latency_of(const Message& message, const NodeLinks& links, const Scenario& part) {
+Seconds latency_of(const Message& message, const Scenario& part) {
   PointToPointShape nothing = message.shape;
   nothing.payload = Bytes(0);
-  return cost::point_to_point_time(nothing, links, part.profile);
+  return cost::point_to_point_time(nothing, message.links, part.profile);
 }
 
 // What it moves at while all senders of its node send.
-BytesPerSecond share_of(const Message& message, const NodeLinks& links) {
-  return cost::network_share(links, 1, message.shape.senders_per_node);
+BytesPerSecond share_of(const Message& message) {
+  return cost::network_share(message.links, 1, message.shape.senders_per_node);
 }
 
 }  // namespace
 
-Transfers::Kind::Kind(const Scenario& job, Side where, des::TaskGraph& graph)
-    : part(job),
+Transfers::Kind::Kind(const Scenario& costs, const net::Cluster& cluster, Side where, des::TaskGraph& graph)
+    : part(costs),
       side(where),
-      wires(part.cluster, std::max(part.gpus, part.imperfections.cluster_gpus), part.imperfections, {}, graph, side) {
+      wires(cluster, std::max(part.gpus, part.imperfections.cluster_gpus), part.imperfections, {}, graph, side) {
   const std::optional<cost::NcclSystem>& measured = part.profile.nccl;
   if (measured) nccl.emplace(Nccl{measured->architecture, measured->tuning, {}}, part.cluster.links, wires, graph);
 }
 
 Transfers::Transfers(const Scenario& scenario, des::TaskGraph& graph)
-    : scenario_(scenario), parts_(scenario), ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
-  int first_gpu = 0;
+    : scenario_(scenario),
+      costs_(with_full_bisection(scenario)),
+      parts_(costs_),
+      ranks_a_stage_(scenario.gpus / scenario.parallelism.pipeline) {
+  int first_stage = 0;
   for (const Scenario* part : parts_.all()) {
-    kinds_.emplace_back(*part, Side{first_gpu, scenario.node_of(first_gpu), !scenario.groups.empty()}, graph);
-    first_gpu += part->gpus;
+    const int first_gpu = first_stage * ranks_a_stage_;
+    kinds_.emplace_back(*part, scenario.cluster_of(first_stage),
+                        Side{first_gpu, scenario.node_of(first_gpu), !scenario.groups.empty()}, graph);
+    first_stage += part->parallelism.pipeline;
   }
 }
 
@@ -149,8 +155,7 @@ const std::vector<Leg>& Transfers::in_groups(const Meaning& meaning, bool contex
   Kind& here = kind_of(meaning.stage);
   const net::Degrees degrees = here.part.degrees();
   const NodeLinks links =
-      net::collective_links(here.part.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees))
-          .with_full_bisection();
+      net::collective_links(here.part.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees));
   const GroupShape shape = context ? net::context_group(degrees, links.gpus) : net::tensor_group(degrees, links.gpus);
   // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
   // round for context groups.
@@ -177,28 +182,26 @@ Transfers::Kept Transfers::message(const Meaning& meaning, des::Duration duratio
   if (&here != &there) return message_across(here, there, from, to, duration);
   Message message = message_from(here.part, parts_.local(forward ? stage : to_stage));
   message.shape.crosses_nodes = here.wires.node_of(from) != here.wires.node_of(to);
-  const NodeLinks links = message.links.with_full_bisection();
-  const Seconds latency = latency_of(message, links, here.part);
-  const Seconds transfer = cost::point_to_point_time(message.shape, links, here.part.profile) - latency;
-  return {duration_of(message.fixed + latency), here.wires.message(from, to, transfer, share_of(message, links))};
+  const Seconds latency = latency_of(message, here.part);
+  const Seconds transfer = cost::point_to_point_time(message.shape, message.links, here.part.profile) - latency;
+  return {duration_of(message.fixed + latency), here.wires.message(from, to, transfer, share_of(message))};
 }
 
 Transfers::Kept Transfers::message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration) {
   Seconds before(0);
   const auto end = [&](Kind& kind, int gpu) {
     const Message message = lowering::message_across(kind.part, to.part);
-    const NodeLinks links = message.links.with_full_bisection();
-    before = std::max(before, message.fixed + latency_of(message, links, kind.part));
-    return End{kind, gpu, share_of(message, links)};
+    before = std::max(before, message.fixed + latency_of(message, kind.part));
+    return End{kind, gpu, share_of(message)};
   };
   const End sender = end(from, from_gpu), receiver = end(to, to_gpu);
   const des::Duration latency = std::min(duration, duration_of(before));
   return {latency, across(sender, receiver, des::to_seconds(duration - latency))};
 }
 
-// As many flows as the side with more NICs near its GPU has, at the rate of the slower side.
+// So many flows that every NIC near either GPU carries as many as the next, at the rate of the slower side.
 std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds transfer) {
-  const int flows = std::max(from.kind.wires.nics_near(from.gpu), to.kind.wires.nics_near(to.gpu));
+  const int flows = std::lcm(from.kind.wires.nics_near(from.gpu), to.kind.wires.nics_near(to.gpu));
   const BytesPerSecond rate =
       std::min(from.kind.wires.exit_rate(from.gpu, flows, from.rate), to.kind.wires.exit_rate(to.gpu, flows, to.rate));
   std::vector<Leg> legs;
@@ -217,8 +220,7 @@ Transfers::Kept Transfers::collective(const Meaning& meaning, des::Duration dura
   const Scenario& part = here.part;
   const net::Degrees degrees = part.degrees();
   const NodeLinks links =
-      net::collective_links(part.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees))
-          .with_full_bisection();
+      net::collective_links(part.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees));
   const GroupShape group = tie ? tied_pair(part) : net::gradient_group(degrees, links.gpus);
   const CollectiveKind kind = meaning.kind == TaskMeaning::kParamGather     ? CollectiveKind::kAllGather
                               : !tie && scenario_.optimizer.zero_stage >= 1 ? CollectiveKind::kReduceScatter
@@ -240,7 +242,7 @@ Transfers::Kept Transfers::tie_across(des::Duration duration, int rank) {
   Seconds latency(0);
   const auto end = [&](Kind& kind, int stage) {
     const GroupShape pair = tied_pair(kind.part, /*mixed=*/true);
-    const NodeLinks links = kind.part.cluster.links.with_full_bisection();
+    const NodeLinks& links = kind.part.cluster.links;
     latency = std::max(latency,
                        cost::collective_time({CollectiveKind::kAllReduce, Bytes(0), pair}, links, kind.part.profile));
     return End{kind, gpu_of(kind, stage * ranks_a_stage_ + rank), alone(pair, links).rate};

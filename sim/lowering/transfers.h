@@ -42,8 +42,8 @@ class Transfers {
  private:
   /// Stages on nodes of one kind, and what joins their GPUs.
   struct Kind {
-    Kind(const Scenario& job, Side where, des::TaskGraph& graph);
-    const Scenario& part;
+    Kind(const Scenario& costs, const net::Cluster& cluster, Side where, des::TaskGraph& graph);
+    const Scenario& part;  ///< of full bisection, for costs
     Side side;
     Wires wires;
     std::optional<NcclLowering> nccl;  // where its choice is known
@@ -80,6 +80,7 @@ class Transfers {
   [[nodiscard]] int gpu_of(const Kind& here, int rank_of_job) const;
 
   const Scenario& scenario_;
+  Scenario costs_;  // of full bisection
   Parts parts_;
   std::deque<Kind> kinds_;  // in order of stages
   int ranks_a_stage_;

@@ -1,7 +1,9 @@
 // Which imperfections a run leaves out of account, said where it matters and once.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/app/simulate.h"
@@ -38,7 +40,7 @@ std::vector<std::string> warnings(const std::string& parallelism, const std::str
   return all;
 }
 
-TEST(FlowWarnings, WholePassesLeaveOutWhatKernelsHide) {
+TEST(Caveats, WholePassesLeaveOutWhatKernelsHide) {
   EXPECT_THAT(warnings(R"("tensor": 8)", kNic), IsEmpty()) << "no group uses a NIC";
   EXPECT_THAT(warnings(R"("tensor": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
   EXPECT_THAT(warnings(R"("context": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
@@ -47,11 +49,30 @@ TEST(FlowWarnings, WholePassesLeaveOutWhatKernelsHide) {
   EXPECT_THAT(warnings(R"("tensor": 8)", kPlacement), ElementsAre(HasSubstr(kHidden)));
 }
 
-TEST(FlowWarnings, KernelByKernelNothingIsHidden) {
+TEST(Caveats, OfSeveralKindsThoseCountThatHoldWhatIsSlow) {
+  const auto on = [](const char* first, const char* second, int node) {
+    const lowering::Scenario scenario = io::read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "gpus": 16,
+            "cluster": {{"name": "two", "groups": [{{"cluster": "{}", "gpus": 8}}, {{"cluster": "{}", "gpus": 8}}]}},
+            "parallelism": {{"pipeline": 2, "tensor": 8}},
+            "batch": {{"micro": 1, "global": 8, "sequence_length": 64}},
+            "imperfections": {{"slow_nics": [{{"node": {}, "nic": 0, "rate_factor": 0.5}}]}}}})",
+                                                                           first, second, node),
+                                                               "test");
+    const std::vector<std::string> all = simulate(scenario).metrics.warnings;
+    return std::count_if(all.begin(), all.end(), [](const auto& each) { return each.find(kHidden) != each.npos; });
+  };
+  // Nodes of Perlmutter have four GPUs, so tensor groups of eight use its NICs.
+  EXPECT_EQ(on("dgx-h100-ndr", "perlmutter", 0), 0);
+  EXPECT_EQ(on("dgx-h100-ndr", "perlmutter", 2), 1);
+  EXPECT_EQ(on("perlmutter", "dgx-h100-ndr", 1), 1);
+  EXPECT_EQ(on("perlmutter", "dgx-h100-ndr", 2), 0);
+}
+
+TEST(Caveats, KernelByKernelNothingIsHidden) {
   EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink, {.fidelity = Fidelity::kKernel}), IsEmpty());
 }
 
-TEST(FlowWarnings, WithOneCostEachOnlyThatPlacementCountsForNothing) {
+TEST(Caveats, WithOneCostEachOnlyThatPlacementCountsForNothing) {
   for (const char* parallelism : {"", R"("tensor": 8)"}) {
     EXPECT_THAT(warnings(parallelism, kPlacement, {.traffic = Traffic::kAnalytic}),
                 ElementsAre("imperfections.placement moves no message or collective: with --collectives analytic each "
@@ -60,7 +81,7 @@ TEST(FlowWarnings, WithOneCostEachOnlyThatPlacementCountsForNothing) {
   EXPECT_THAT(warnings("", kPlacement, {.traffic = Traffic::kFlows}), IsEmpty());
 }
 
-TEST(FlowWarnings, PredictionsAloneTellThemToo) {
+TEST(Caveats, PredictionsAloneTellThemToo) {
   const lowering::Scenario scenario = job(R"("tensor": 8)", kNvlink);
   EXPECT_EQ(predict(scenario).warnings, simulate(scenario).metrics.warnings);
 }
