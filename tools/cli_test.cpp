@@ -56,7 +56,7 @@ const std::vector<Wrong> kWrong = {
     {"a varied key without values", {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.micro"}, "expected KEY=VALUE,"},
     {"a misspelt varied key",
      {"whatif", "gpt3-175b-1024-a100", "--vary", "batch.mirco=1,2"},
-     "foretoken whatif: batch.mirco: unknown key; did you mean \"micro\"?"},
+     "gpt3-175b-1024-a100.json: batch.mirco: unknown key; did you mean \"micro\"?"},
     {"a key varied twice",
      {"whatif", "gpt3-175b-1024-a100", "--vary", "gpus=8", "--vary", "gpus=16"},
      "--vary names gpus twice"},
@@ -100,6 +100,8 @@ TEST(Cli, MoreGpusThanMemoryHoldsIsOneClearLineAndStatus2) {
   const Ran counted = run_foretoken({"simulate", "llama-3-405b-1024-h100", "--unfolded", "--set", "gpus=16384", "--set",
                                      "parallelism.data=64", "--set", "batch.global=65536"});
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(counted.status, 2);
+  EXPECT_EQ(lines_of(counted.err).size(), 1U) << counted.err;
   EXPECT_THAT(counted.err, HasSubstr("more than 16 GB of memory; try a folded run (no --unfolded, imperfections or "
                                      "stragglers), --collectives analytic"))
       << "flows are counted before they are built";
@@ -292,6 +294,30 @@ TEST(Cli, CompareExplainsWhatIsImpossible) {
   EXPECT_TRUE(answer["schedules"][0]["impossible"].is_null());
   EXPECT_THAT(answer["schedules"][2]["impossible"].get<std::string>(), HasSubstr("at least 2 pipeline stages"));
   EXPECT_EQ(run_foretoken({"compare", "gpt-18b-256-a100", "--schedules", "interleaved:2"}).status, 1);
+}
+
+TEST(Cli, KindsOfNodesThatComeAgainAreNamedOnce) {
+  const Ran ran = run_foretoken({"simulate", "-"}, R"({"model": "gpt2-medium", "gpus": 3, "cluster": {"groups": [)"
+                                                   R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}, )"
+                                                   R"({"cluster": "dgx-h100-ndr", "gpus": 1}, )"
+                                                   R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}]}, )"
+                                                   R"("parallelism": {"pipeline": 3}, )"
+                                                   R"("batch": {"micro": 1, "global": 8, "sequence_length": 1024}})");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("profiles a100-sxm4-80gb and h100-sxm5-80gb*"), HasSubstr("none on a100+h100:")));
+}
+
+TEST(Cli, CompareWarnsOnceAndSaysOfWhichSchedules) {
+  const Ran ran = run_foretoken({"compare", "gpt3-175b-1024-a100", "--set", "stragglers=true", "--schedules",
+                                 "gpipe,1f1b,interleaved:3", "--no-gantt"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string warnings = ran.out.substr(std::min(ran.out.find("\nWarnings\n"), ran.out.size()));
+  EXPECT_THAT(warnings, HasSubstr("\n  - gpipe, 1f1b: overlap.p2p is ignored: "));
+  EXPECT_THAT(warnings, HasSubstr("\n  - stragglers: a runtime's numbers "));
+  const std::vector<std::string> lines = lines_of(warnings);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with("  - "); }),
+            2);
 }
 
 TEST(Cli, CompareReadsStandardInputOnce) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/app/error_bar.h"
@@ -154,6 +155,25 @@ std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
   return table.text(paint);
 }
 
+// Each once, behind the schedules that it is of where these are not all.
+std::vector<std::string> warnings_of(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> labels;  // by warning
+  std::size_t possible = 0;
+  for (const Row& row : rows) {
+    if (!row.metrics) continue;
+    ++possible;
+    for (const std::string& warning : row.metrics->warnings) {
+      auto known = std::find_if(labels.begin(), labels.end(), [&](const auto& each) { return each.first == warning; });
+      if (known == labels.end()) known = labels.insert(labels.end(), {warning, {}});
+      known->second.push_back(row.candidate.label);
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [warning, of] : labels)
+    warnings.push_back(of.size() == possible ? warning : fmt::format("{}: {}", fmt::join(of, ", "), warning));
+  return warnings;
+}
+
 std::string text_of(const std::string& name, const std::vector<Row>& rows, const Options& options, const Paint& paint) {
   std::string text = paint(report::Ink::kBold, name) + '\n' + table_text(rows, paint);
   text +=
@@ -164,13 +184,14 @@ std::string text_of(const std::string& name, const std::vector<Row>& rows, const
   for (const Row& row : rows)
     for (const Complaint& complaint : row.impossible)
       text += report::paragraph("  " + row.candidate.label + ": ", reason(complaint));
-  if (options.no_gantt || fastest(rows) == nullptr) return text;
+  const std::string warnings = report::warnings_text(warnings_of(rows), paint);
+  if (options.no_gantt || fastest(rows) == nullptr) return text + warnings;
   des::Duration axis;
   for (const Row& row : rows) axis = std::max(axis, row.chart.length);
   text += report::title_text("Over time", "all on one axis", paint);
   for (const Row& row : rows)
     if (row.metrics) text += report::gantt_text(row.chart, axis, paint) + '\n';
-  return text + report::gantt_legend(paint);
+  return text + report::gantt_legend(paint) + warnings;
 }
 
 std::string json_of(const std::string& name, const std::vector<Row>& rows) {

@@ -1,7 +1,6 @@
 // Clusters, their GPUs and their links in words.
 #include <fmt/format.h>
 
-#include "sim/base/counted.h"
 #include "sim/io/read_cluster.h"
 #include "sim/report/number.h"
 #include "sim/report/text.h"
@@ -77,12 +76,12 @@ std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
   const NodeLinks& links = c.links;
   std::string text =
       paint(report::Ink::kBold, c.name) + "  " + paint(report::Ink::kDim, "rates are per direction") + '\n';
-  text += entry("node", fmt::format("{} {}", counted(c.gpus_per_node, "GPU"), c.gpu.name));
-  text +=
-      entry("inside", links.nvlink_per_gpu.value() > 0
-                          ? fmt::format("NVLink ({}) {} a GPU, domain of {}; PCIe {} a GPU", c.nvlink_fabric,
-                                        gb(links.nvlink_per_gpu), counted(links.gpus, "GPU"), gb(links.pcie_per_gpu))
-                          : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
+  text += entry("node", fmt::format("{} {}", report::counted(c.gpus_per_node, "GPU"), c.gpu.name));
+  text += entry("inside",
+                links.nvlink_per_gpu.value() > 0
+                    ? fmt::format("NVLink ({}) {} a GPU, domain of {}; PCIe {} a GPU", c.nvlink_fabric,
+                                  gb(links.nvlink_per_gpu), report::counted(links.gpus, "GPU"), gb(links.pcie_per_gpu))
+                    : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
   if (links.nics == 0) {
     text += entry("network", "no NICs: jobs of one node");
   } else {
@@ -105,7 +104,7 @@ std::string cluster_page(const io::Document& document, io::Findings& findings, c
   if (groups.empty()) return nodes_page(io::read_cluster(root), paint);
   std::string text = paint(report::Ink::kBold, root.text_or("name", document.name)) + '\n';
   for (const auto& [kind, count] : groups)
-    text += fmt::format("\n{} of ", counted(count, "GPU")) + nodes_page(kind, paint);
+    text += fmt::format("\n{} of ", report::counted(static_cast<double>(count), "GPU")) + nodes_page(kind, paint);
   return text;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/parse_json.h"
 #include "sim/io/text.h"
 #include "sim/report/layout.h"
@@ -82,9 +82,9 @@ void refuse_gaps(const schedule::PipelineShape& shape, const schedule::Program& 
     throw ConfigError({{io::printable(file), "",
                         fmt::format("{}, but {} of {} on {} are named, which need {:.0f}; number micro-batches "
                                     "and chunks from 0",
-                                    counted(static_cast<std::int64_t>(ops), "op"),
-                                    counted(shape.microbatches, "micro-batch", "micro-batches"),
-                                    counted(shape.chunks, "chunk"), counted(shape.stages, "stage"), expected)}});
+                                    with_noun(static_cast<std::int64_t>(ops), "op"),
+                                    with_noun(shape.microbatches, "micro-batch", "micro-batches"),
+                                    with_noun(shape.chunks, "chunk"), with_noun(shape.stages, "stage"), expected)}});
 }
 
 int check(const std::string& file) {

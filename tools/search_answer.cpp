@@ -10,7 +10,7 @@
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/base/check.h"
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/read_scenario.h"
 #include "sim/lowering/memory.h"
 #include "sim/report/number.h"
@@ -95,7 +95,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
 
 void rename(FoundConfiguration& found, const std::string& cluster) {
   const std::string name =
-      fmt::format("{} on {} of {}", found.scenario.model.name, counted(found.candidate.gpus, "GPU"), cluster);
+      fmt::format("{} on {} of {}", found.scenario.model.name, with_noun(found.candidate.gpus, "GPU"), cluster);
   nlohmann::json scenario = nlohmann::json::parse(found.text);
   scenario["name"] = name;
   found.text = scenario.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -161,7 +161,7 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
   const double slower = step(second) / step(first) - 1;
   const double memory = (second.memory.peak - first.memory.peak).value() / (1024.0 * 1024 * 1024);
   std::string text = configuration_words(answer.ranked[1].candidate);
-  if (answer.several_sizes) text += " on " + counted(answer.ranked[1].candidate.gpus, "GPU");
+  if (answer.several_sizes) text += " on " + report::counted(answer.ranked[1].candidate.gpus, "GPU");
   text += slower == 0 ? ": the same step time" : fmt::format(": step {:+.2f} %", 100 * slower);
   if (!changes.empty()) text += fmt::format(" ({})", changes);
   return text + fmt::format(", memory {:+.1f} GiB.", memory);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 
-#include "sim/base/counted.h"
 #include "sim/report/megatron.h"
 #include "sim/report/number.h"
 #include "sim/report/range.h"
@@ -35,7 +34,7 @@ std::string objective_value(Objective objective, const FoundConfiguration& found
     case Objective::kCost:
       return fmt::format("{} GPU-s", report::significant(found.candidate.gpus * step.value()));
     case Objective::kGpus:
-      return counted(found.candidate.gpus, "GPU");
+      return report::counted(found.candidate.gpus, "GPU");
     case Objective::kMemory:
       return report::gib(found.outcome.peak) + " GiB";
   }
@@ -254,7 +253,7 @@ std::string front_text(const SearchAnswer& answer, const Paint& paint) {
   const std::size_t every = (answer.front.size() + kShown - 1) / kShown;
   for (std::size_t at = 0; at < answer.front.size(); at += every) {
     const FoundConfiguration& found = answer.front[at];
-    const std::string size = answer.several_sizes ? counted(found.candidate.gpus, "GPU") + ": " : "";
+    const std::string size = answer.several_sizes ? report::counted(found.candidate.gpus, "GPU") + ": " : "";
     table.add({objective_value(answer.axes[0], found), objective_value(answer.axes[1], found),
                size + configuration_words(found.candidate)});
   }

@@ -17,6 +17,7 @@
 #include "sim/io/text.h"
 #include "sim/report/layout.h"
 #include "sim/report/number.h"
+#include "sim/report/text.h"
 #include "tools/output.h"
 
 namespace foretoken::tools {
@@ -136,13 +137,25 @@ std::string json_text(const app::SharedCluster& result, const std::string& clust
                             {"alone_step_time_s", job.alone.value()},
                             {"step_time_s", job.shared.value()},
                             {"slowdown", job.slowdown()},
-                            {"steps", job.steps}});
+                            {"steps", job.steps},
+                            {"warnings", job.warnings}});
   for (const app::SharedLink& link : result.links)
     json["shared_bottlenecks"].push_back({{"link", link.name},
                                           {"gb_per_s", link.capacity.value() / 1e9},
                                           {"full_s", link.full.value()},
                                           {"jobs", link.jobs}});
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+// Those of every job, once where jobs of one name share them.
+std::string warnings_text(const app::SharedCluster& result, const report::Paint& paint) {
+  std::vector<std::string> warnings;
+  for (const app::SharedJob& job : result.jobs)
+    for (const std::string& warning : job.warnings) {
+      std::string text = fmt::format("{}: {}", job.name, warning);
+      if (std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(std::move(text));
+    }
+  return report::warnings_text(warnings, paint);
 }
 
 std::string text_of(const app::SharedCluster& result, const std::string& cluster, const report::Paint& paint) {
@@ -159,7 +172,8 @@ std::string text_of(const app::SharedCluster& result, const std::string& cluster
       report::paragraph("", fmt::format("All start together and repeat their steps until each has ended one: {}.",
                                         report::time_text(result.simulated))) +
       '\n' + jobs.text(paint);
-  if (result.links.empty()) return text + "\nNo link was full with traffic of several jobs.\n";
+  if (result.links.empty())
+    return text + "\nNo link was full with traffic of several jobs.\n" + warnings_text(result, paint);
   report::Table links(
       {{"full with several jobs", Align::kLeft}, {"GB/s"}, {"time"}, {"share"}, {"jobs", Align::kLeft}});
   for (const app::SharedLink& link : result.links) {
@@ -169,7 +183,7 @@ std::string text_of(const app::SharedCluster& result, const std::string& cluster
                fmt::format("{:.1f} %", 100 * (link.full / result.simulated)),
                fmt::format("{}", fmt::join(names, ", "))});
   }
-  return text + '\n' + links.text(paint);
+  return text + '\n' + links.text(paint) + warnings_text(result, paint);
 }
 
 }  // namespace

@@ -51,6 +51,18 @@ TEST(ShareClusterCommand, JobsOneAfterAnotherHaveLeavesOfTheirOwn) {
   EXPECT_THAT(ran.out, HasSubstr("No link was full with traffic of several jobs."));
 }
 
+TEST(ShareClusterCommand, WarningsAreThoseOfTheirJobs) {
+  const std::vector<std::string> idle = with(kJobs, {"--set", "overlap.p2p=true"});
+  const std::string warning = "overlap.p2p is ignored";
+  const Ran ran = run_foretoken(idle);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json result = json::parse(run_foretoken(with(idle, {"--json"})).out);
+  for (const json& job : result.at("jobs")) {
+    EXPECT_THAT(ran.out, HasSubstr("\n  - " + job.at("name").get<std::string>() + ": " + warning));
+    EXPECT_THAT(job.at("warnings")[0].get<std::string>(), testing::StartsWith(warning));
+  }
+}
+
 TEST(ShareClusterCommand, WhatIsWrongIsOneLine) {
   struct Case {
     const char* what;

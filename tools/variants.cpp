@@ -8,8 +8,8 @@
 
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
-#include "sim/base/counted.h"
 #include "sim/base/error.h"
+#include "sim/report/number.h"
 #include "tools/reason.h"
 
 namespace foretoken::tools {
@@ -126,7 +126,7 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
   constexpr int kTimes = 8, kMostGpus = 1 << 20;
   std::vector<Variant> variants;
   const auto try_size = [&](int gpus) {
-    Variant variant = empty_variant(counted(gpus, "GPU"), gpus);
+    Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
       const Scenario scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));

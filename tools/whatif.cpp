@@ -12,6 +12,7 @@
 #include "sim/app/error_bar.h"
 #include "sim/app/simulate.h"
 #include "sim/io/read_residuals.h"
+#include "sim/io/text.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/ordered_parallel.h"
@@ -109,7 +110,8 @@ int run(const Options& options) {
   app::add_interval(whatif.base, scenario, evidence);
   whatif.rows = try_all(source, options, whatif.keys, scenario, evidence);
   conclude(whatif);
-  if (!whatif.rows.empty() && !whatif.best) throw ConfigError(why_all_are_impossible(whatif));
+  if (!whatif.rows.empty() && !whatif.best)
+    throw ConfigError(why_all_are_impossible(whatif, io::printable(options.scenario)));
   if (options.tornado) whatif.tornado = app::sensitivities(scenario, options.part);
   print(options.json  ? whatif_json(whatif)
         : options.csv ? whatif_csv(whatif)

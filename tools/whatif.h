@@ -33,9 +33,9 @@ struct WhatIf {
 /// Finds the best row and the knees.
 void conclude(WhatIf& whatif);
 
-/// The reason of every row, or the one that all share, in the keys as they were typed. Precondition: there are rows,
-/// and none has metrics.
-[[nodiscard]] std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif);
+/// The reasons of the rows, ten at most and the number of the others, or once those that all rows share, in the keys as
+/// they were typed; `scenario` is what its file is called. Precondition: there are rows, and none has metrics.
+[[nodiscard]] std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario);
 
 [[nodiscard]] std::string whatif_text(const WhatIf& whatif, const report::Paint& paint);
 [[nodiscard]] std::string whatif_json(const WhatIf& whatif);

@@ -1,4 +1,5 @@
 // foretoken whatif from outside: rows against simulate, threads, impossible combinations, CSV.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,17 +62,32 @@ TEST(WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
   EXPECT_THAT(deep.out, HasSubstr("  cluster.node.nics.gb_per_s: expected a number "));
 }
 
-TEST(WhatIf, WhereAllAreImpossibleEachHasItsOwnLine) {
-  const Ran one = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "parallelism.tensor=7,5"});
+TEST(WhatIf, WhereAllAreImpossibleEachHasItsOwnLines) {
+  const Ran one = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1537,1539"});
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.out, testing::IsEmpty());
-  EXPECT_THAT(one.err, testing::MatchesRegex("(foretoken: )?parallelism.tensor = 7: [^/]+\n"
-                                             "(foretoken: )?parallelism.tensor = 5: [^/]+\n"));
+  EXPECT_THAT(one.err, testing::MatchesRegex("[^:\n]*gpt3-175b-1024-a100.json: batch.global = 1537: batch.global: "
+                                             "expected a multiple of [^\n]+\n"
+                                             "[^:\n]*gpt3-175b-1024-a100.json: batch.global = 1539: batch.global: "
+                                             "expected a multiple of [^\n]+\n"));
   const Ran two =
       run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1537,1538", "--vary", "batch.micro=1,x"});
   EXPECT_EQ(two.status, 2);
   EXPECT_EQ(std::count(two.err.begin(), two.err.end(), '\n'), 4);
   EXPECT_THAT(two.err, HasSubstr("batch.global = 1538, batch.micro = x: batch.micro: expected a whole number"));
+}
+
+TEST(WhatIf, WhereAllAreImpossibleEveryReasonIsTold) {
+  const Ran alike = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "parallelism.tensor=7"});
+  EXPECT_THAT(alike.err, testing::MatchesRegex("[^:\n]*.json: gpus: expected a multiple of [^\n]+\n"
+                                               "([^:\n]*.json: parallelism.tensor: expected a divisor of [^\n]+\n)+"
+                                               "[^:\n]*.json: batch.sequence_length: [^\n]+\n"));
+  std::string values = "1537";
+  for (int value = 1538; value < 1548; ++value) values += fmt::format(",{}", value);
+  const Ran many = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=" + values});
+  EXPECT_EQ(many.status, 2);
+  EXPECT_EQ(std::count(many.err.begin(), many.err.end(), '\n'), 11);
+  EXPECT_THAT(many.err, testing::EndsWith("gpt3-175b-1024-a100.json: and 1 more\n"));
 }
 
 TEST(WhatIf, CsvHasAsManyFieldsInEveryLine) {

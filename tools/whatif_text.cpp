@@ -177,13 +177,31 @@ void conclude(WhatIf& whatif) {
   for (std::size_t key = 0; key < whatif.keys.size(); ++key) whatif.knees[key] = knee_along(whatif, key);
 }
 
-std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif) {
+std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario) {
+  constexpr std::size_t kMostLines = 10;
+  const auto line = [&](const Complaint& why, const std::string& prefix) {
+    return Complaint{why.file.empty() ? scenario : why.file, "", prefix + reason(why)};
+  };
   std::vector<Complaint> complaints;
-  for (const WhatIfRow& row : whatif.rows)
-    complaints.push_back({io::printable(choice_text(whatif, row)), "", reason(row.impossible.front())});
-  const bool alike = std::all_of(complaints.begin(), complaints.end(),
-                                 [&](const Complaint& each) { return each.message == complaints.front().message; });
-  if (alike) complaints = {{"foretoken whatif", "", complaints.front().message}};
+  const std::vector<Complaint>& first = whatif.rows.front().impossible;
+  const bool alike = std::all_of(whatif.rows.begin(), whatif.rows.end(),
+                                 [&](const WhatIfRow& row) { return reasons(row.impossible) == reasons(first); });
+  if (alike) {
+    for (const Complaint& why : first) complaints.push_back(line(why, ""));
+    return complaints;
+  }
+  std::size_t more = 0;
+  for (const WhatIfRow& row : whatif.rows) {
+    const std::string prefix = io::printable(choice_text(whatif, row)) + ": ";
+    for (const Complaint& why : row.impossible)
+      if (complaints.size() < kMostLines)
+        complaints.push_back(line(why, prefix));
+      else
+        ++more;
+  }
+  if (more > 0)
+    complaints.push_back(
+        {complaints.back().file, "", fmt::format("and {} more", report::whole(static_cast<double>(more)))});
   return complaints;
 }
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/document.h"
 #include "sim/io/node.h"
 
@@ -68,7 +68,7 @@ std::vector<std::string> broken_bounds(const SetResult& result, const Bounds& bo
                                  result.ranking.tau, bound->second.tau));
   if (result.false_out_of_memory > bound->second.false_out_of_memory)
     broken.push_back(fmt::format("{}: {} that ran {} called out of memory, at most {} allowed", result.set.name,
-                                 counted(result.false_out_of_memory, "row"),
+                                 with_noun(result.false_out_of_memory, "row"),
                                  result.false_out_of_memory == 1 ? "is" : "are", bound->second.false_out_of_memory));
   return broken;
 }

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <set>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 
 namespace foretoken::measured {
 namespace {
@@ -114,7 +114,7 @@ void add_rows(const NcclRun& run, Collective kind, const GroupShape& group, Samp
       samples.add(std::move(sample));
     }
   }
-  if (empty > 0) samples.notes.push_back(fmt::format("{}: {} of size 0 left out", run.where, counted(empty, "row")));
+  if (empty > 0) samples.notes.push_back(fmt::format("{}: {} of size 0 left out", run.where, with_noun(empty, "row")));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "calibration/import/sample_json.h"
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 
 namespace foretoken::measure {
 namespace {
@@ -112,7 +112,7 @@ void add_host(const Samples& samples, std::string& text) {
 }  // namespace
 
 std::string summary_text(const Samples& samples, const std::optional<net::Gpu>& datasheet) {
-  std::string text = fmt::format("{} of {}", counted(static_cast<std::int64_t>(samples.size()), "sample"),
+  std::string text = fmt::format("{} of {}", with_noun(static_cast<std::int64_t>(samples.size()), "sample"),
                                  samples.origins.empty() ? "no GPU" : samples.origins.back().gpu);
   text += datasheet ? fmt::format(", datasheet {}\n", datasheet->name) : ", no datasheet known\n";
   add_products(samples, datasheet, text);

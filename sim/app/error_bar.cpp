@@ -1,17 +1,22 @@
 // From a scenario to its place, and from there to its interval.
 #include "sim/app/error_bar.h"
 
+#include <set>
+#include <string>
+
 #include "sim/trust/interval.h"
 
 namespace foretoken::app {
 
 namespace {
 
-// Several kinds of GPUs are a kind of their own, which no case stands for.
+// Several kinds of nodes are a kind of their own, which no case stands for.
 std::string gpu_of(const lowering::Scenario& scenario) {
   std::string kinds;
+  std::set<std::string> seen;
   trust::Place place;
   for (const lowering::StageGroup& group : scenario.groups) {
+    if (!seen.insert(group.cluster.name).second) continue;
     place.gpu = group.cluster.gpu.name;
     if (!kinds.empty()) kinds += '+';
     kinds += place.gpu_kind();

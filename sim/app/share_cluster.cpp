@@ -162,8 +162,12 @@ Company run_together(const std::vector<lowering::UnfoldedStep>& steps, std::vect
 SharedJob seen(const PlacedJob& placed, Seconds alone, const std::vector<des::Instant>& ends, des::Instant until) {
   const auto steps = std::count_if(ends.begin(), ends.end(), [&](des::Instant end) { return end <= until; });
   const Seconds time = des::to_seconds(ends[static_cast<std::size_t>(steps - 1)] - des::Instant{});
-  return {placed.scenario.name, placed.nodes, alone, (1.0 / static_cast<double>(steps)) * time,
-          static_cast<int>(steps)};
+  return {.name = placed.scenario.name,
+          .nodes = placed.nodes,
+          .alone = alone,
+          .shared = (1.0 / static_cast<double>(steps)) * time,
+          .steps = static_cast<int>(steps),
+          .warnings = placed.scenario.warnings};
 }
 
 std::vector<SharedLink> named(const std::vector<observe::Contention::Contended>& contended, const Company& company,

@@ -17,9 +17,10 @@ struct PlacedJob {
 struct SharedJob {
   std::string name;
   std::vector<int> nodes;
-  Seconds alone;   ///< its step with nobody else on the cluster
-  Seconds shared;  ///< its mean step in company
-  int steps = 1;   ///< of which that is the mean
+  Seconds alone;                      ///< its step with nobody else on the cluster
+  Seconds shared;                     ///< its mean step in company
+  int steps = 1;                      ///< of which that is the mean
+  std::vector<std::string> warnings;  ///< of its scenario
   [[nodiscard]] double slowdown() const { return shared / alone; }
 };
 

@@ -53,7 +53,6 @@ Seconds time_of(const Map& times, int key) {
 
 void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
   for (const lowering::SlowGpu& slow : run.scenario.imperfections.slow_gpus) {
-    if (slow.slowdown == 1) continue;
     const int node = run.scenario.node_of(slow.gpu);
     parts.push_back({{.what = gpu_text(slow.gpu, node, slow.slowdown),
                       .gpu = slow.gpu,
@@ -74,7 +73,6 @@ std::optional<Seconds> path_of_link(const Simulation& run, std::size_t part, dou
 void add_nics(const Simulation& run, std::vector<Part>& parts) {
   const auto& nics = run.scenario.imperfections.slow_nics;
   for (std::size_t i = 0; i < nics.size(); ++i) {
-    if (nics[i].rate_factor == 1) continue;
     parts.push_back(
         {{.what = fmt::format("NIC {} of node {} {}", nics[i].nic, nics[i].node, rate_text(nics[i].rate_factor)),
           .node = nics[i].node,
@@ -88,7 +86,6 @@ void add_other_links(const Simulation& run, std::vector<Part>& parts) {
   const auto& links = run.scenario.imperfections.slow_links;
   const std::size_t before = run.scenario.imperfections.slow_nics.size();
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (links[i].rate_factor == 1) continue;
     parts.push_back({{.what = fmt::format("the link between {} and {} {}", links[i].from, links[i].to,
                                           rate_text(links[i].rate_factor)),
                       .on_critical_path = path_of_link(run, before + i, links[i].rate_factor)},
@@ -138,8 +135,7 @@ void add_drawn(const Simulation& run, std::vector<Part>& parts) {
   std::map<std::pair<bool, int>, des::Duration> waits;  // by whether it is a host, and its number
   const auto stated = [&scenario](int gpu) {
     const auto& slow = scenario.imperfections.slow_gpus;
-    return std::any_of(slow.begin(), slow.end(),
-                       [gpu](const auto& each) { return each.gpu == gpu && each.slowdown != 1; });
+    return std::any_of(slow.begin(), slow.end(), [gpu](const auto& each) { return each.gpu == gpu; });
   };
   for (const auto& [gpu, time] : run.waits.by_gpu) {
     if (host_slowness(scenario, gpu) > 1)

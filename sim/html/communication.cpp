@@ -12,7 +12,7 @@ namespace {
 
 std::string way(const GroupShape& shape, const NodeLinks& links) {
   if (shape.nodes > 1)
-    return fmt::format("network, {} nodes; {} on the {} of a node", shape.nodes,
+    return fmt::format("network, {}; {} on the {} of a node", report::counted(shape.nodes, "node"),
                        report::counted(shape.groups_per_node, "such group"),
                        links.nics == 1 ? "NIC" : fmt::format("{} NICs", links.nics));
   return links.nvlink_per_gpu > BytesPerSecond(0) ? "NVLink inside a node" : "PCIe inside a node";

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/scenario_rules.h"
 #include "sim/io/text.h"
 #include "sim/net/cables.h"
@@ -74,7 +74,7 @@ void warn_of_slow_placements(const Scenario& scenario, const Hardware& hardware,
   if (tensor > domain) {
     warnings.push_back(
         fmt::format("tensor {} is wider than the {} that {} NVLink: its collectives cross the network in every layer",
-                    tensor, counted(domain, "GPU"), domain == 1 ? "shares" : "share"));
+                    tensor, with_noun(domain, "GPU"), domain == 1 ? "shares" : "share"));
   } else if (domain % tensor != 0) {
     warnings.push_back(fmt::format("tensor {} does not divide the {} GPUs of a node: some tensor groups span two nodes",
                                    tensor, domain));

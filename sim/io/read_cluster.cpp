@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/document.h"
 #include "sim/io/text.h"
 
@@ -76,7 +76,7 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
   else if (domain != cluster.gpus_per_node && cluster.nvlink_fabric != "nvswitch")
     nvlink->complain("domain_gpus",
                      fmt::format("expected the node's {}: only an NVLink switch joins several nodes, found {}",
-                                 counted(cluster.gpus_per_node, "GPU"), domain));
+                                 with_noun(cluster.gpus_per_node, "GPU"), domain));
   cluster.links.gpus = static_cast<int>(domain);
   if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
     nvlink->complain(

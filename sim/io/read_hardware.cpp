@@ -16,6 +16,7 @@
 #include "sim/io/read_collectives.h"
 #include "sim/io/read_nccl.h"
 #include "sim/io/read_profile.h"
+#include "sim/io/scenario_rules.h"
 #include "sim/io/text.h"
 
 namespace foretoken::io {
@@ -35,17 +36,28 @@ std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
   return sum / gpus;
 }
 
+// What stages on nodes of their own kind need: GPUs that fill nodes, and NICs to the other groups.
+void check_group(const Node& object, const StageGroup& group) {
+  check_gpus_fill_nodes(object, group.cluster, group.stages);
+  if (group.cluster.links.nics == 0)
+    object.complain("cluster", fmt::format("expected nodes with NICs beside other groups: those of {} have none",
+                                           in_quotes(group.cluster.name)));
+}
+
 void read_groups(const Node& node, Scenario& scenario) {
   node.allow_only({"name", "groups", "price_per_gpu_hour", "source", "notes"});
   const std::vector<Node> entries = node.array("groups");
-  if (entries.size() < 2) node.complain("groups", "expected at least two kinds of nodes; one needs no groups");
+  if (entries.size() < 2 && node.child("groups").value().is_array())
+    node.complain("groups", "expected at least two kinds of nodes; one needs no groups");
   for (const Node& entry : entries) {
     const Node object = entry.as_object();
     object.allow_only({"cluster", "gpus"});
     StageGroup& group = scenario.groups.emplace_back();
     group.stages = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
+    const std::size_t wrong = node.findings().complaints.size();
     if (const auto document = open_reference(object.child("cluster"), kClusters))
       group.cluster = read_cluster(document->root(node.findings()));
+    if (node.findings().complaints.size() == wrong) check_group(object, group);
   }
   if (scenario.groups.empty()) return;
   scenario.cluster = scenario.groups.front().cluster;
@@ -119,12 +131,10 @@ void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }
 
-// The profile of a GPU; a complaint at the scenario's profile, and nothing, when there is none.
+// The profile of a GPU, if there is one.
 std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
-  if (find_data_file(kProfiles, gpu)) return open_named(root.child("profile"), kProfiles, gpu);
-  root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
-                                       in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
-  return std::nullopt;
+  if (!find_data_file(kProfiles, gpu)) return std::nullopt;
+  return open_named(root.child("profile"), kProfiles, gpu);
 }
 
 void read_group_profiles(const Node& root, const Node& cluster, Scenario& scenario) {
@@ -132,8 +142,13 @@ void read_group_profiles(const Node& root, const Node& cluster, Scenario& scenar
   const std::vector<Node> entries = cluster.array("groups");
   for (std::size_t i = 0; i < scenario.groups.size(); ++i) {
     StageGroup& group = scenario.groups[i];
+    const Node object = entries[i].as_object();
     const auto document = profile_of(root, group.cluster.gpu.name);
-    const auto nodes = open_reference(entries[i].as_object().child("cluster"), kClusters);
+    const auto nodes = open_reference(object.child("cluster"), kClusters);
+    if (!document)
+      object.complain("cluster",
+                      fmt::format("there is no profile of its GPU {}; expected a cluster with one of {}",
+                                  in_quotes(group.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
     if (!document || !nodes) continue;
     group.profile = read_profile(document->root(root.findings()));
     read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);
@@ -165,7 +180,11 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
     document = open_reference(root.child("profile"), kProfiles);
   } else if (cluster) {
     root.findings().defaulted.push_back(root.child("profile").pointer());
-    document = profile_of(root, scenario.cluster.gpu.name);
+    const std::string& gpu = scenario.cluster.gpu.name;
+    document = profile_of(root, gpu);
+    if (!document)
+      root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
+                                           in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
   }
   if (!document) return;
   scenario.profile = read_profile(document->root(root.findings()));

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "sim/net/fabric.h"
+#include "sim/io/text.h"
+#include "sim/net/router.h"
 
 namespace foretoken::io {
 namespace {
@@ -47,27 +48,68 @@ void read_slow_gpus(const std::vector<Node>& entries, lowering::Scenario& scenar
   }
 }
 
-// Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, the complaint says so.
+// A node of the job: its kind, and how many of its GPUs the job has.
+struct JobNode {
+  const net::Cluster& kind;
+  int gpus = 0;
+};
+
+int ranks_a_stage(const lowering::Scenario& scenario) { return scenario.gpus / scenario.parallelism.pipeline; }
+
+int nodes_of(const net::Cluster& kind, int gpus) { return (gpus + kind.links.gpus - 1) / kind.links.gpus; }
+
+JobNode job_node(int node, const lowering::Scenario& scenario) {
+  const auto of = [](const net::Cluster& kind, int place, int gpus) {
+    return JobNode{kind, std::min(kind.links.gpus, gpus - place * kind.links.gpus)};
+  };
+  for (const lowering::StageGroup& group : scenario.groups) {
+    const int gpus = group.stages * ranks_a_stage(scenario), nodes = nodes_of(group.cluster, gpus);
+    if (node < nodes) return of(group.cluster, node, gpus);
+    node -= nodes;
+  }
+  return of(scenario.cluster, node, scenario.gpus);
+}
+
+// "node 0: gb200-nvl72, nodes 1 to 8: dgx-h100-ndr": nodes are numbered on through the groups.
+std::string kinds_of_nodes(const lowering::Scenario& scenario) {
+  std::string text;
+  int first = 0;
+  for (const lowering::StageGroup& group : scenario.groups) {
+    const int next = first + nodes_of(group.cluster, group.stages * ranks_a_stage(scenario));
+    text += text.empty() ? "" : ", ";
+    text += next == first + 1 ? fmt::format("node {}", first) : fmt::format("nodes {} to {}", first, next - 1);
+    text += ": " + printable(group.cluster.name);
+    first = next;
+  }
+  return text;
+}
+
+// Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, or there are several kinds, the
+// complaint says so.
 int read_node(const Node& nic, int nodes, const lowering::Scenario& scenario) {
   const net::Cluster& cluster = scenario.cluster;
-  if (!scenario.groups.empty() || cluster.links.gpus == cluster.gpus_per_node)
+  if (scenario.groups.empty() && cluster.links.gpus == cluster.gpus_per_node)
     return static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1}));
   const std::int64_t node = nic.whole("node", {.low = 0});
   if (node < nodes) return static_cast<int>(node);
-  nic.complain("node", fmt::format("expected an NVLink domain ({} GPUs each) from 0 to {}, found {}",
-                                   cluster.links.gpus, nodes - 1, node));
+  const std::string what =
+      scenario.groups.empty()
+          ? fmt::format("an NVLink domain ({} GPUs each) from 0 to {}", cluster.links.gpus, nodes - 1)
+          : fmt::format("a node from 0 to {} ({})", nodes - 1, kinds_of_nodes(scenario));
+  nic.complain("node", fmt::format("expected {}, found {}", what, node));
   return 0;
 }
 
-// The kind of a node of the job.
-const net::Cluster& kind_of(int node, const lowering::Scenario& scenario) {
-  const int ranks_a_stage = scenario.gpus / scenario.parallelism.pipeline;
-  for (const lowering::StageGroup& group : scenario.groups) {
-    const int nodes = (group.stages * ranks_a_stage + group.cluster.links.gpus - 1) / group.cluster.links.gpus;
-    if (node < nodes) return group.cluster;
-    node -= nodes;
+// A NIC that is nearest to no GPU of the job, which has only some of its node.
+bool is_idle(const lowering::SlowNic& nic, const JobNode& node) {
+  if (node.gpus == node.kind.links.gpus) return false;
+  const net::Fabric fabric(node.kind, 1, /*joined=*/true);
+  const net::Router router(fabric);
+  for (int gpu = 0; gpu < node.gpus; ++gpu) {
+    const std::vector<int>& near = router.nics_near(gpu);
+    if (std::find(near.begin(), near.end(), nic.nic) != near.end()) return false;
   }
-  return scenario.cluster;
+  return true;
 }
 
 // A NIC by its place; with `rate`, how much of it is left.
@@ -85,7 +127,9 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
       nic.allow_only({"node", "nic", "rate_factor"});
     else
       nic.allow_only({"node", "nic"});
-    const int at = read_node(nic, nodes, scenario), last_nic = std::max(0, kind_of(at, scenario).links.nics - 1);
+    const int at = read_node(nic, nodes, scenario);
+    const JobNode job = job_node(at, scenario);
+    const int last_nic = std::max(0, job.kind.links.nics - 1);
     const lowering::SlowNic slow{.node = at,
                                  .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
                                  .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
@@ -96,6 +140,11 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, low
       nic.complain(
           fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
     known.push_back(slow);
+    if (slow.rate_factor < 1 && is_idle(slow, job))
+      scenario.warnings.push_back(
+          fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}: traffic takes it only where "
+                      "nearer ones have failed",
+                      key, slow.nic, slow.node));
   }
 }
 
@@ -135,6 +184,13 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
   }
 }
 
+// What was stated with a factor of 1 is as sound as what was not stated.
+void drop_sound(lowering::Imperfections& what) {
+  std::erase_if(what.slow_gpus, [](const lowering::SlowGpu& each) { return each.slowdown == 1; });
+  std::erase_if(what.slow_nics, [](const lowering::SlowNic& each) { return each.rate_factor == 1; });
+  std::erase_if(what.slow_links, [](const lowering::SlowLink& each) { return each.rate_factor == 1; });
+}
+
 }  // namespace
 
 void read_imperfections(const Node& root, lowering::Scenario& scenario) {
@@ -157,6 +213,7 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   }
   if (const auto entries = node->find_array("placement"); entries && scenario.groups.empty())
     what.placement = read_placement(*entries, *node, scenario.gpus);
+  drop_sound(what);
 }
 
 }  // namespace foretoken::io

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/io/text.h"
 
 namespace foretoken::io {
@@ -31,54 +31,54 @@ bool degrees_fit(const Node& root, Scenario& scenario) {
   const std::string product = fmt::format("tensor {} x pipeline {} x context {} = {}", parallelism.tensor,
                                           parallelism.pipeline, parallelism.context, replica);
   if (scenario.gpus % replica != 0) {
-    root.complain("gpus", fmt::format("expected a multiple of {}, found {}; try {}", product, scenario.gpus,
-                                      multiples_near(scenario.gpus, replica)));
+    const std::string what_to_try =
+        scenario.groups.empty() ? multiples_near(scenario.gpus, replica) : "other degrees, or other groups of nodes";
+    root.complain("gpus",
+                  fmt::format("expected a multiple of {}, found {}; try {}", product, scenario.gpus, what_to_try));
     return false;
   }
   const int data = static_cast<int>(scenario.gpus / replica);
   const int stated = parallelism.data;
   parallelism.data = data;
   if (stated == 0 || stated == data) return true;
-  root.child("parallelism")
-      .complain("data", fmt::format("expected {} ({} / ({})), found {}; or set gpus to {}", data,
-                                    counted(scenario.gpus, "GPU"), product, stated, replica * stated));
+  std::string message =
+      fmt::format("expected {} ({} / ({})), found {}", data, with_noun(scenario.gpus, "GPU"), product, stated);
+  if (scenario.groups.empty()) message += fmt::format("; or set gpus to {}", replica * stated);
+  root.child("parallelism").complain("data", message);
   return false;
 }
 
-void check_gpus_fill_nodes(const Node& root, const net::Cluster& cluster, int gpus, bool others) {
-  const int node = cluster.gpus_per_node;
-  if (gpus > node && gpus % node != 0)
-    root.complain("gpus", fmt::format("expected at most one node or whole nodes of {} GPUs, found {}; try {}", node,
-                                      gpus, multiples_near(gpus, node)));
-  if ((others || gpus > cluster.links.gpus) && cluster.links.nics == 0)
+/// Groups of nodes are checked where they are read: what is wrong with them stands in their own entries.
+void check_nodes(const Node& root, const Scenario& scenario) {
+  if (!scenario.groups.empty()) return;
+  const net::Cluster& cluster = scenario.cluster;
+  check_gpus_fill_nodes(root, cluster, scenario.gpus);
+  if (scenario.gpus > cluster.links.gpus && cluster.links.nics == 0)
     root.complain("gpus", fmt::format("expected at most {}: the nodes of {} have no NICs, found {}", cluster.links.gpus,
-                                      in_quotes(cluster.name), gpus));
+                                      in_quotes(cluster.name), scenario.gpus));
 }
 
-void check_nodes(const Node& root, const Scenario& scenario) {
-  if (scenario.groups.empty()) check_gpus_fill_nodes(root, scenario.cluster, scenario.gpus, false);
-  for (const lowering::StageGroup& group : scenario.groups)  // their stages are not dealt out yet: GPUs
-    check_gpus_fill_nodes(root, group.cluster, group.stages, true);
+/// The job has the GPUs of all groups.
+bool groups_make_up_gpus(const Node& root, const Scenario& scenario) {
+  int sum = 0;
+  for (const lowering::StageGroup& group : scenario.groups) sum += group.stages;  // not dealt out yet: GPUs
+  if (scenario.groups.empty() || sum == scenario.gpus) return true;
+  root.complain("gpus", fmt::format("expected {}, the GPUs of all groups of cluster {}, found {}", sum,
+                                    in_quotes(scenario.cluster.name), scenario.gpus));
+  return false;
 }
 
 /// Every stage stands on nodes of one kind: groups of GPUs become groups of stages.
 bool stages_dealt_to_groups(const Node& root, Scenario& scenario) {
-  if (scenario.groups.empty()) return true;
-  int sum = 0;
-  for (const lowering::StageGroup& group : scenario.groups) sum += group.stages;
-  if (sum != scenario.gpus) {
-    root.complain("gpus", fmt::format("expected {}, the GPUs of all groups of cluster {}, found {}", sum,
-                                      in_quotes(scenario.cluster.name), scenario.gpus));
-    return false;
-  }
   const int ranks_a_stage = scenario.gpus / scenario.parallelism.pipeline;
   for (lowering::StageGroup& group : scenario.groups) {
     if (group.stages % ranks_a_stage != 0) {
       root.child("parallelism")
-          .complain("pipeline", fmt::format("expected stages on nodes of one kind: {} / pipeline {} = {} a stage do "
-                                            "not divide the {} of {}; try a larger one",
-                                            counted(scenario.gpus, "GPU"), scenario.parallelism.pipeline, ranks_a_stage,
-                                            counted(group.stages, "GPU"), in_quotes(group.cluster.name)));
+          .complain("pipeline",
+                    fmt::format("expected stages on nodes of one kind: {} / pipeline {} = {} a stage do "
+                                "not divide the {} of {}; try a larger one",
+                                with_noun(scenario.gpus, "GPU"), scenario.parallelism.pipeline, ranks_a_stage,
+                                with_noun(group.stages, "GPU"), in_quotes(group.cluster.name)));
       return false;
     }
     group.stages /= ranks_a_stage;
@@ -101,7 +101,7 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
   if (model.heads % tensor != 0)
     parallelism.complain(
         "tensor", fmt::format("expected a divisor of the model's {}, found {}; try {}",
-                              counted(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
+                              with_noun(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
   if (model.kv_heads != model.heads && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
     parallelism.complain("tensor", fmt::format("expected a divisor or a multiple of the model's {} key-value heads, "
                                                "found {}",
@@ -115,8 +115,8 @@ void check_shards(const Node& parallelism, const Scenario& scenario) {
     parallelism.complain("context_exchange",
                          fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} and {} out to "
                                      "tensor {} x context {} = {} ranks",
-                                     counted(model.heads, "head"), counted(model.kv_heads, "key-value head"), tensor,
-                                     scenario.parallelism.context, traded));
+                                     with_noun(model.heads, "head"), with_noun(model.kv_heads, "key-value head"),
+                                     tensor, scenario.parallelism.context, traded));
   if (scenario.parallelism.expert > 1)
     parallelism.complain("expert", fmt::format("expected 1: model {} is dense, found {}", in_quotes(model.name),
                                                scenario.parallelism.expert));
@@ -240,9 +240,17 @@ void check_positions(const Node& root, const Scenario& scenario) {
 
 }  // namespace
 
+void check_gpus_fill_nodes(const Node& node, const net::Cluster& cluster, int gpus) {
+  const int size = cluster.gpus_per_node;
+  if (gpus > size && gpus % size != 0)
+    node.complain("gpus", fmt::format("expected at most one node or whole nodes of {} GPUs ({}), found {}; try {}",
+                                      size, in_quotes(cluster.name), gpus, multiples_near(gpus, size)));
+}
+
 void apply_scenario_rules(const Node& root, const Sound& sound, Scenario& scenario) {
   const Node parallelism = root.child("parallelism");
   const bool known = sound.parallelism && schedule_known(root, scenario);
+  if (sound.cluster && sound.gpus && !groups_make_up_gpus(root, scenario)) return;
   const bool fits = sound.parallelism && sound.gpus && degrees_fit(root, scenario);
   if (sound.cluster && sound.gpus) check_nodes(root, scenario);
   if (sound.cluster && fits && !stages_dealt_to_groups(root, scenario)) return;

@@ -16,6 +16,9 @@ struct Sound {
 /// that does not hold: expected, found, what would work.
 void apply_scenario_rules(const Node& root, const Sound& sound, lowering::Scenario& scenario);
 
+/// `gpus` of `node` take a part of one node of the cluster, or whole ones.
+void check_gpus_fill_nodes(const Node& node, const net::Cluster& cluster, int gpus);
+
 // Its parts that ask another room or the hardware (hardware_rules.cpp).
 
 /// Takes the schedule by name, or the default; false, and a complaint, unless it interleaves exactly when stages hold

@@ -182,7 +182,7 @@ TEST(WrongScenario, DegreesAndGpus) {
       {"part of a node above one node",
        R"({"gpus": 12, "parallelism": {"tensor": 4, "pipeline": 1, "virtual_pipeline": 1, "data": 3},
            "schedule": "1f1b"})",
-       {"/gpus: expected at most one node or whole nodes of 8 GPUs, found 12; try 8 or 16"}},
+       {"/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-a100-80gb-hdr\"), found 12; try 8 or 16"}},
       {"network without NICs",
        R"({"cluster": {"base": "dgx-a100-80gb-hdr", "node": {"nics": {"count": 0}}}})",
        {"/gpus: expected at most 8: the nodes of \"dgx-a100-80gb-hdr (modified)\" have no NICs, found 1024"}},

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 
 namespace foretoken::report {
 namespace {

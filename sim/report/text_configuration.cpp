@@ -80,8 +80,9 @@ std::string cluster_row(const lowering::Scenario& scenario) {
 std::string profiles_of(const lowering::Scenario& scenario) {
   if (scenario.groups.empty()) return "profile " + scenario.profile.name;
   std::vector<std::string> names;
-  for (const lowering::StageGroup& group : scenario.groups) names.push_back(group.profile.name);
-  return fmt::format("profiles {}", fmt::join(names, " and "));
+  for (const lowering::StageGroup& group : scenario.groups)
+    if (std::ranges::find(names, group.profile.name) == names.end()) names.push_back(group.profile.name);
+  return fmt::format("profile{} {}", names.size() == 1 ? "" : "s", fmt::join(names, " and "));
 }
 
 std::string parallelism_row(const lowering::Scenario& scenario, const Resolved& resolved) {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "sim/base/check.h"
-#include "sim/base/counted.h"
+#include "sim/base/noun.h"
 #include "sim/schedule/op_text.h"
 
 namespace foretoken::schedule {
@@ -53,8 +53,8 @@ void check_complete(const Program& program, PipelineShape shape, std::vector<std
         ++times[slot_of(op, shape)];
       } else {
         problems.push_back(fmt::format("stage {}: {} is outside {} and {}", stage, to_text(op, shape.chunks),
-                                       counted(shape.microbatches, "micro-batch", "micro-batches"),
-                                       counted(shape.chunks, "chunk")));
+                                       with_noun(shape.microbatches, "micro-batch", "micro-batches"),
+                                       with_noun(shape.chunks, "chunk")));
       }
     }
     for (const StageOp op : required) {

@@ -1,4 +1,4 @@
-// A count and its noun, for sentences.
+// Nouns by their count.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace foretoken {
   return many.empty() ? std::string(one) + 's' : std::string(many);
 }
 
-/// 1 GPU, 1536 GPUs.
-[[nodiscard]] inline std::string counted(std::int64_t count, std::string_view one, std::string_view many = {}) {
+/// 1 GPU, 1536 GPUs: in complaints and names, with the digits that users type. All other text for people takes
+/// report::counted, which sets thousands apart.
+[[nodiscard]] inline std::string with_noun(std::int64_t count, std::string_view one, std::string_view many = {}) {
   return std::to_string(count) + ' ' + noun(static_cast<double>(count), one, many);
 }
 
