@@ -203,9 +203,11 @@ void read_imperfections(const Node& root, lowering::Scenario& scenario) {
   read_nics(*node, "slow_nics", true, nodes, scenario);
   read_nics(*node, "failed_nics", false, nodes, scenario);
   if (!scenario.groups.empty()) {
-    for (const char* key : {"slow_links", "failed_links", "placement"})
+    for (const char* key : {"slow_links", "failed_links"})
       if (node->has(key))
         node->complain(key, "expected none on nodes of several kinds; try slow_gpus, slow_nics or failed_nics");
+    if (node->has("placement"))
+      node->complain("placement", "expected none on nodes of several kinds; state the groups in another order");
   } else if (node->has("slow_links") || node->has("failed_links")) {
     const net::Fabric fabric(scenario.cluster, nodes);
     read_links(*node, "slow_links", true, fabric, scenario);
