@@ -2,7 +2,7 @@
 # In a room's folder, *_test.cpp become NAME_test (ctest), *_bench.cpp become NAME_bench, *_fuzz.cpp fuzz targets,
 # everything else the library foretoken_NAME.
 #
-# The presets that build everything, release and sanitize, compile eight sources of a target as one (CMAKE_UNITY_BUILD):
+# The presets that build everything, release and sanitize, compile sixteen sources of a target as one (CMAKE_UNITY_BUILD):
 # parsing headers takes most of a build (docs/architecture.md, "Building").
 include(GoogleTest)
 
