@@ -159,7 +159,7 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
                            report::time_text(Seconds(std::abs(part.more))));
   }
   const double slower = step(second) / step(first) - 1;
-  const double memory = (second.memory.peak - first.memory.peak).value() / (1024.0 * 1024 * 1024);
+  const double memory = (second.memory.peak - first.memory.peak).value() / kGiB;
   std::string text = configuration_words(answer.ranked[1].candidate);
   if (answer.several_sizes) text += " on " + report::counted(answer.ranked[1].candidate.gpus, "GPU");
   text += slower == 0 ? ": the same step time" : fmt::format(": step {:+.2f} %", 100 * slower);

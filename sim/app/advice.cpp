@@ -101,13 +101,12 @@ std::string advise(const Simulation& simulation) {
     best_step = metrics.step_time.value();
     best_peak = metrics.memory.peak.value();
   }
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   if (best_words.empty())
     return fmt::format(
         "no recomputation, sharding or smaller micro-batch is enough (at best {:.1f} GiB): raise the "
         "tensor or pipeline degree",
-        lowest_peak / kGib);
-  return fmt::format("{}: {:.1f} GiB, step time {:+.1f} %", best_words, best_peak / kGib, 100 * (best_step / now - 1));
+        lowest_peak / kGiB);
+  return fmt::format("{}: {:.1f} GiB, step time {:+.1f} %", best_words, best_peak / kGiB, 100 * (best_step / now - 1));
 }
 
 }  // namespace foretoken::app

@@ -45,6 +45,8 @@ constexpr Seconds microseconds(double us) { return Seconds(us * 1e-6); }
 constexpr BytesPerSecond gigabytes_per_second(double gb) { return BytesPerSecond(gb * 1e9); }
 constexpr FlopPerSecond teraflops(double t) { return FlopPerSecond(t * 1e12); }
 
+inline constexpr double kMiB = 1024.0 * 1024, kGiB = 1024 * kMiB;  ///< bytes
+
 /// A count to calculate with.
 constexpr double real(std::int64_t count) { return static_cast<double>(count); }
 

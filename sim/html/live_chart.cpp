@@ -8,20 +8,15 @@
 #include "sim/html/markup.h"
 
 namespace foretoken::html {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-}  // namespace
-
-std::string live_chart(const Json& data, std::string_view drawing) {
+std::string live_chart(const nlohmann::ordered_json& data, std::string_view drawing) {
   return fmt::format(
       "<figure class=\"live\"><script type=\"application/json\">{}</script>\n<div class=\"static\">{}</div></figure>\n",
       script_json(data.dump()), drawing);
 }
 
-Json json_of(const AxisData& axis) {
-  Json ticks = Json::array();
+nlohmann::ordered_json json_of(const AxisData& axis) {
+  auto ticks = nlohmann::ordered_json::array();
   for (const auto& [value, label] : axis.ticks) ticks.push_back({rounded(value), label});
   return {{"title", axis.title},
           {"logarithmic", axis.is_logarithmic},

@@ -42,9 +42,9 @@ std::string stage_bars(const report::Memory& memory) {
   full *= 1.02;
   const double scale = (kWidth - kLabel - kRight) / full, bottom = row * stages + 22;
   Svg svg(kWidth, bottom + 22, "Memory of one GPU of each stage at its peak");
-  for (const double tick : round_ticks(0, full / kGib, 8)) {
-    svg.line("grid", kLabel + tick * kGib * scale, 16, kLabel + tick * kGib * scale, bottom);
-    svg.text("num dim", kLabel + tick * kGib * scale, bottom + 16, "middle",
+  for (const double tick : round_ticks(0, full / kGiB, 8)) {
+    svg.line("grid", kLabel + tick * kGiB * scale, 16, kLabel + tick * kGiB * scale, bottom);
+    svg.text("num dim", kLabel + tick * kGiB * scale, bottom + 16, "middle",
              fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
   }
   const auto label_every = static_cast<std::size_t>(13 / row) + 1;

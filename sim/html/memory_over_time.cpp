@@ -29,7 +29,7 @@ std::vector<Area> areas_of(const ReportData& data, std::size_t stage) {
   // The workspaces are what `other` holds beside short-lived tensors.
   const Bytes workspaces = m.other - data.base.memory[stage].transient_at_peak;
   const auto fixed = [](const char* name, const char* style, Bytes bytes) {
-    return Area{name, style, std::vector(kBins, bytes.value() / kGib)};
+    return Area{name, style, std::vector(kBins, bytes.value() / kGiB)};
   };
   std::vector<Area> areas{fixed("weights", "m-weights", m.weights), fixed("gradients", "m-gradients", m.gradients),
                           fixed("optimizer state", "m-optimizer", m.optimizer),
@@ -45,8 +45,8 @@ std::vector<Area> areas_of(const ReportData& data, std::size_t stage) {
   for (std::size_t p = 0; p < points.size(); ++p) {
     const std::size_t last = p + 1 < points.size() ? bin_of(points[p + 1].at) : kBins - 1;
     for (std::size_t b = bin_of(points[p].at); b <= last; ++b) {
-      activations.gib[b] = std::max(activations.gib[b], points[p].activations.value() / kGib);
-      total[b] = std::max(total[b], (points[p].activations + points[p].transient).value() / kGib);
+      activations.gib[b] = std::max(activations.gib[b], points[p].activations.value() / kGiB);
+      total[b] = std::max(total[b], (points[p].activations + points[p].transient).value() / kGiB);
     }
   }
   for (std::size_t b = 0; b < kBins; ++b) transient.gib[b] = total[b] - activations.gib[b];
@@ -62,8 +62,8 @@ struct Axes {
 
 Axes axes_of(const ReportData& data, std::size_t stage) {
   const report::Memory& memory = data.base.metrics.memory;
-  const double limit = (memory.capacity - memory.outside_allocator).value() / kGib;
-  const double full = std::max(limit, memory.per_stage[stage].peak.value() / kGib) * 1.05;
+  const double limit = (memory.capacity - memory.outside_allocator).value() / kGiB;
+  const double full = std::max(limit, memory.per_stage[stage].peak.value() / kGiB) * 1.05;
   Axes axes{.time = {.high = data.base.metrics.step_time.value()}, .gib = {.high = full}, .limit = limit};
   for (const double tick : round_ticks(0, axes.time.high, 8)) axes.time.ticks.emplace_back(tick, tick_time(tick));
   for (const double tick : round_ticks(0, full, 5))

@@ -8,8 +8,6 @@
 
 namespace foretoken::html {
 
-inline constexpr double kGib = 1024.0 * 1024 * 1024;  ///< bytes
-
 /// What one GPU of `stage` holds from the step's start to its end, thinned to what a drawing can show, as a figure.
 [[nodiscard]] std::string memory_over_time(const ReportData& data, std::size_t stage);
 

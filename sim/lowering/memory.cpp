@@ -17,9 +17,6 @@
 namespace foretoken::lowering {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024;
-constexpr double kGiB = 1024 * kMiB;
-
 /// cuBLAS workspace of Transformer Engine: TransformerEngine@d0067d0, pytorch/cpp_extensions/gemm.py,
 /// get_cublas_workspace_size_bytes.
 constexpr double kWorkspaceHopper = 32 * kMiB + 1024;

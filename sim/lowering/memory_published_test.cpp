@@ -18,8 +18,6 @@
 namespace foretoken::lowering {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
 struct Shape {
   std::int64_t layers, hidden, heads, kv_heads, ffn_hidden, vocabulary;
 };
@@ -46,7 +44,6 @@ struct Row {
   bool compiled_loss = false;
 };
 
-constexpr double kMiB = 1024.0 * 1024;
 const Row kRows[] = {
     {"70b-l12 tp1 pp2, first", kLlama70bOf12, Family::kLlama, "blackwell", 1, 1, 2, 1, 4, false, 4096, 1, 16, true,
      true, 0, 68149.2 * kMiB},

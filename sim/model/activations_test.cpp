@@ -10,8 +10,6 @@
 namespace foretoken::model {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
 /// Flash attention over one sequence.
 LayerContext flash_context(std::int64_t sequence, int tensor, bool sequence_parallel = true) {
   LayerContext context;

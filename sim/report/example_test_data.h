@@ -6,14 +6,13 @@
 namespace foretoken::report {
 
 inline StageMemory example_stage(double weights_gib, int layers) {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  StageMemory stage{.weights = Bytes(weights_gib * kGib),
-                    .gradients = Bytes(2 * weights_gib * kGib),
-                    .optimizer = Bytes(6 * weights_gib * kGib),
-                    .activations = Bytes(10 * kGib),
-                    .other = Bytes(kGib),
+  StageMemory stage{.weights = Bytes(weights_gib * kGiB),
+                    .gradients = Bytes(2 * weights_gib * kGiB),
+                    .optimizer = Bytes(6 * weights_gib * kGiB),
+                    .activations = Bytes(10 * kGiB),
+                    .other = Bytes(kGiB),
                     .peak = {},
-                    .capacity = Bytes(79 * kGib),
+                    .capacity = Bytes(79 * kGiB),
                     .peak_microbatch_chunks = 4,
                     .layers = layers};
   stage.peak = stage.weights + stage.gradients + stage.optimizer + stage.activations + stage.other;
@@ -22,7 +21,6 @@ inline StageMemory example_stage(double weights_gib, int layers) {
 
 /// Two stages, 10 s a step: 6 s compute, 2 s tensor-parallel communication, 1.5 s bubble, 0.5 s data-parallel.
 inline Metrics example_metrics() {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   Metrics m;
   m.name = "toy on 16 A100";
   m.step_time = Seconds(10);
@@ -45,8 +43,8 @@ inline Metrics example_metrics() {
   m.time.bubble = Seconds(1.5);
   m.memory.per_stage = {example_stage(4, 12), example_stage(3, 11)};
   m.memory.peak = m.memory.per_stage[0].peak;
-  m.memory.capacity = Bytes(79 * kGib);
-  m.memory.outside_allocator = Bytes(2 * kGib);
+  m.memory.capacity = Bytes(79 * kGiB);
+  m.memory.outside_allocator = Bytes(2 * kGiB);
   m.memory.dominant = "optimizer states";
   m.memory.model_state = Bytes(10.6e12);
   m.memory.boundary_whole_batch = Bytes(16.9e12);

@@ -13,8 +13,6 @@
 namespace foretoken::report {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-
 struct Unit {
   double size;
   const char* name;
@@ -77,7 +75,7 @@ std::string days_text(double days) {
 
 std::string binary_bytes(Bytes bytes) {
   static constexpr Unit kUnits[] = {
-      {kGib * 1024, "TiB"}, {kGib, "GiB"}, {kGib / 1024, "MiB"}, {1024, "KiB"}, {1, "bytes"}};
+      {kGiB * 1024, "TiB"}, {kGiB, "GiB"}, {kGiB / 1024, "MiB"}, {1024, "KiB"}, {1, "bytes"}};
   return bytes.value() == 0 ? "0 GiB" : with_unit(bytes.value(), kUnits, 3);
 }
 
@@ -86,7 +84,7 @@ std::string decimal_bytes(Bytes bytes) {
   return bytes.value() == 0 ? "0 GB" : with_unit(bytes.value(), kUnits, 3);
 }
 
-std::string gib(Bytes bytes) { return grouped(fmt::format("{:.1f}", bytes.value() / kGib)); }
+std::string gib(Bytes bytes) { return grouped(fmt::format("{:.1f}", bytes.value() / kGiB)); }
 
 std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "sim/base/check.h"
+#include "sim/base/noun.h"
 #include "sim/trust/local_error.h"
 
 namespace foretoken::trust {
@@ -48,8 +49,6 @@ Neighbours neighbours(const std::vector<Case>& cases, const Takes& takes) {
     seen.spread = std::sqrt(std::max(0.0, (squares - seen.count * seen.mean * seen.mean) / (seen.count - 1)));
   return seen;
 }
-
-std::string cases_text(int count) { return fmt::format("{} case{}", count, count == 1 ? "" : "s"); }
 
 // "; 3.1 times the GPUs of the largest case": how far the place lies beyond the cases that are spoken of.
 std::string beyond(const Place& place, const std::vector<Case>& cases, const Takes& takes) {
@@ -99,7 +98,7 @@ void describe(Interval& interval, const Place& place, const std::vector<Case>& c
     const std::string limits = beyond(place, cases, kind.takes);
     interval.cases = seen.count;
     interval.outside = kind.outside || !limits.empty();
-    interval.words = fmt::format("{} {}{}: {}{}", cases_text(seen.count), kind.words, limits, seen.error(),
+    interval.words = fmt::format("{} {}{}: {}{}", with_noun(seen.count, "case"), kind.words, limits, seen.error(),
                                  interval.outside ? "; outside the validated range, so wider" : "");
     return;
   }
