@@ -1,6 +1,6 @@
 # One target per room: foretoken_room(NAME [rooms and libraries it may use]).
-# In a room's folder, *_test.cpp become NAME_test (ctest), *_bench.cpp become NAME_bench, *_fuzz.cpp fuzz targets,
-# everything else the library foretoken_NAME.
+# In a room's folder and the folders in it, *_test.cpp become NAME_test (ctest), *_bench.cpp become NAME_bench, *_fuzz.cpp
+# fuzz targets, everything else the library foretoken_NAME. A folder with a CMakeLists.txt is a room of its own.
 #
 # The presets that build everything, release and sanitize, compile sixteen sources of a target as one (CMAKE_UNITY_BUILD):
 # parsing headers takes most of a build (docs/architecture.md, "Building").
@@ -15,6 +15,13 @@ set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built m
 
 function(foretoken_room NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
+  file(GLOB FOLDERS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */)
+  foreach(FOLDER ${FOLDERS})
+    if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER} AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER}/CMakeLists.txt)
+      file(GLOB INSIDE CONFIGURE_DEPENDS ${FOLDER}/*.cpp)
+      list(APPEND SOURCES ${INSIDE})
+    endif()
+  endforeach()
   set(TESTS ${SOURCES})
   set(BENCHES ${SOURCES})
   set(FUZZERS ${SOURCES})

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "sim/report/layout.h"
+#include "sim/report/text/layout.h"
 #include "tools/run_binary_test.h"
 
 namespace foretoken::tools {

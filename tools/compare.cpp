@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/simulate.h"
-#include "sim/io/read_residuals.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
+#include "sim/io/scenario/read_residuals.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/simulate.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -84,7 +84,7 @@ Candidate parse_candidate(const std::string& text) {
 }
 
 // The usual ones and the scenario's own, by chunks.
-std::vector<Candidate> usual_candidates(const lowering::Scenario& scenario) {
+std::vector<Candidate> usual_candidates(const job::Job& scenario) {
   std::vector<Candidate> candidates;
   for (const char* text : {"gpipe", "1f1b", "interleaved:2", "interleaved:4"})
     candidates.push_back(parse_candidate(text));
@@ -110,9 +110,9 @@ Row try_candidate(const ScenarioSource& source, const Options& options, const tr
   sets.push_back(fmt::format("parallelism.virtual_pipeline={}", candidate.chunks));
   if (candidate.chunks == 1) sets.emplace_back("batch.microbatch_group=null");
   try {
-    const app::Simulation simulation = app::simulate(source.read(sets));
+    const study::Simulation simulation = study::simulate(source.read(sets));
     row.metrics = simulation.metrics;
-    app::add_interval(*row.metrics, simulation.scenario, evidence);
+    study::add_interval(*row.metrics, simulation.job, evidence);
     row.chart = report::gantt_of(simulation.step.workload, simulation.run, candidate.label);
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
@@ -218,7 +218,7 @@ int run(const Options& options) {
   std::vector<Candidate> candidates;
   for (const std::string& text : options.schedules) candidates.push_back(parse_candidate(text));
   const ScenarioSource source(options.scenario);
-  const lowering::Scenario scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
+  const job::Job scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
   if (candidates.empty()) candidates = usual_candidates(scenario);
   for (Candidate& each : candidates)
     each.is_own = each.schedule == scenario.schedule && each.chunks == scenario.parallelism.virtual_pipeline;

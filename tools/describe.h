@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/data_path.h"
-#include "sim/io/document.h"
-#include "sim/report/layout.h"
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/document.h"
+#include "sim/report/text/layout.h"
 
 namespace foretoken::tools {
 

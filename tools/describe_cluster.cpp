@@ -1,9 +1,9 @@
 // Clusters, their GPUs and their links in words.
 #include <fmt/format.h>
 
-#include "sim/io/read_cluster.h"
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
 #include "tools/describe.h"
 
 namespace foretoken::tools {

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "sim/cost/parts.h"
-#include "sim/io/read_profile.h"
-#include "sim/io/read_runtime.h"
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/io/hardware/read_profile.h"
+#include "sim/io/scenario/read_runtime.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
 #include "tools/describe.h"
 #include "tools/profile_page.h"
 
@@ -31,7 +31,7 @@ std::vector<std::string> profile_row(const io::Document& document, io::Findings&
 }
 
 std::string runtime_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
-  const lowering::Runtime r = io::read_runtime(document.root(findings));
+  const job::Runtime r = io::read_runtime(document.root(findings));
   std::string text = paint(report::Ink::kBold, r.name) + '\n';
   text += entry("what", r.description);
   text += entry("attention", std::string(model::name_of(r.default_attention, r.default_flash_kernel)));
@@ -65,7 +65,7 @@ std::string runtime_page(const io::Document& document, io::Findings& findings, c
 }
 
 std::vector<std::string> runtime_row(const io::Document& document, io::Findings& findings) {
-  const lowering::Runtime runtime = io::read_runtime(document.root(findings));
+  const job::Runtime runtime = io::read_runtime(document.root(findings));
   return {document.name, runtime.description};
 }
 

@@ -1,9 +1,9 @@
 // Transformers in words.
 #include <fmt/format.h>
 
-#include "sim/io/read_model.h"
+#include "sim/io/model/read_model.h"
 #include "sim/model/transformer.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 #include "tools/describe.h"
 
 namespace foretoken::tools {

@@ -1,17 +1,17 @@
 // Scenarios in words: the question as resolved, without its answer.
 #include <fmt/format.h>
 
-#include "sim/io/read_scenario.h"
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
 #include "tools/describe.h"
 
 namespace foretoken::tools {
 namespace {
 
 std::vector<std::string> scenario_row(const io::Document& document, io::Findings&) {
-  const lowering::Scenario s = io::read_scenario_file(document.source.file);
-  const lowering::Parallelism& p = s.parallelism;
+  const job::Job s = io::read_scenario_file(document.source.file);
+  const job::Parallelism& p = s.parallelism;
   return {document.name,
           s.model.name,
           report::whole(s.gpus),
@@ -23,7 +23,7 @@ std::vector<std::string> scenario_row(const io::Document& document, io::Findings
 }
 
 std::string scenario_page(const io::Document& document, io::Findings&, const report::Paint& paint) {
-  const lowering::Scenario scenario = io::read_scenario_file(document.source.file);
+  const job::Job scenario = io::read_scenario_file(document.source.file);
   std::string text = paint(report::Ink::kBold, scenario.name) + "  " + document.source.file + '\n';
   text += report::configuration_text(scenario, paint);
   if (scenario.run)

@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/sensitivity.h"
-#include "sim/app/simulate.h"
-#include "sim/app/slow_hardware.h"
-#include "sim/io/read_residuals.h"
+#include "sim/io/scenario/read_residuals.h"
 #include "sim/report/json.h"
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
 #include "sim/report/waterfall.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/sensitivity.h"
+#include "sim/study/simulate.h"
+#include "sim/study/slow_hardware.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -40,37 +40,36 @@ struct Options {
 };
 
 struct Explanation {
-  app::Simulation simulation;
+  study::Simulation simulation;
   report::Waterfall fall;
   Seconds mended;  ///< the step without slow hardware
-  std::vector<app::Sensitivity> hardware;
+  std::vector<study::Sensitivity> hardware;
 };
 
 Explanation explain(const Options& options) {
-  app::Simulation run = app::simulate(ScenarioSource(options.scenario).read(options.sets));
-  app::add_delays(run);
-  app::add_interval(run.metrics, run.scenario, io::read_shipped_residuals());
-  const lowering::Scenario mended =
-      app::mended(run.scenario);  // hardware is weighed where all of it is as it should be
+  study::Simulation run = study::simulate(ScenarioSource(options.scenario).read(options.sets));
+  study::add_delays(run);
+  study::add_interval(run.metrics, run.job, io::read_shipped_residuals());
+  const job::Job mended = study::mended(run.job);  // hardware is weighed where all of it is as it should be
   Explanation answer{.simulation = std::move(run),
                      .fall = {},
-                     .mended = app::predict(mended).step_time,
-                     .hardware = app::sensitivities(mended, kPart)};
-  answer.fall = app::waterfall_of(answer.simulation);
+                     .mended = study::predict(mended).step_time,
+                     .hardware = study::sensitivities(mended, kPart)};
+  answer.fall = study::waterfall_of(answer.simulation);
   return answer;
 }
 
-double change(const Explanation& answer, const app::Sensitivity& each) { return each.larger / answer.mended - 1; }
+double change(const Explanation& answer, const study::Sensitivity& each) { return each.larger / answer.mended - 1; }
 
 // A bar to the left for time saved, to the right for time lost.
 std::string hardware_text(const Explanation& answer, const Paint& paint) {
   constexpr double kHalf = 19;
   double widest = 0;
-  for (const app::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(change(answer, each)));
+  for (const study::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(change(answer, each)));
   std::string text = report::title_text(
       "What hardware is worth",
       fmt::format("change of the step with {:.0f} % more of it, everything else as it is", 100 * kPart), paint);
-  for (const app::Sensitivity& each : answer.hardware) {
+  for (const study::Sensitivity& each : answer.hardware) {
     const double part = change(answer, each);
     const auto cells = static_cast<std::size_t>(std::lround(widest > 0 ? std::abs(part) / widest * kHalf : 0));
     const std::string bar = paint(part < 0 ? Ink::kGreen : Ink::kOrange, report::repeat("█", cells));
@@ -89,7 +88,7 @@ std::string text_of(const Explanation& answer, const Paint& paint) {
                       report::percent(m.mfu), 100 * m.interval->level, report::time_text(m.interval->low),
                       report::time_text(m.interval->high));
   text += report::paragraph("  ", m.interval->words);
-  text += report::waterfall_text(answer.fall, answer.simulation.scenario, paint);
+  text += report::waterfall_text(answer.fall, answer.simulation.job, paint);
   text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
 }
@@ -99,7 +98,7 @@ std::string json_of(const Explanation& answer) {
   Json steps = Json::array(), hardware = Json::array();
   for (const report::WaterfallStep& each : answer.fall.steps)
     steps.push_back({{"step", each.key}, {"time_s", des::to_seconds(each.time).value()}});
-  for (const app::Sensitivity& each : answer.hardware)
+  for (const study::Sensitivity& each : answer.hardware)
     hardware.push_back({{"property", each.name},
                         {"belongs", each.belongs},
                         {"more", kPart},

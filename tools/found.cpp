@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "sim/io/read_scenario.h"
-#include "sim/search/searcher.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/search/searcher.h"
 #include "tools/open_options.h"
 #include "tools/search_answer.h"
 #include "tools/search_request.h"
@@ -13,8 +13,7 @@
 namespace foretoken::tools {
 
 std::vector<html::Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
-                                           const lowering::Scenario& base, std::size_t count,
-                                           const trust::Evidence& evidence) {
+                                           const job::Job& base, std::size_t count, const trust::Evidence& evidence) {
   if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
     return {};  // a search takes even hardware
   // Everything anew but the context-parallel degree.

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "sim/base/error.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 
 namespace foretoken::tools {
 namespace {

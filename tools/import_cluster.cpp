@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/machine_cluster.h"
-#include "sim/io/parse_json.h"
-#include "sim/io/read_cluster.h"
-#include "sim/io/text.h"
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/io/import/machine_cluster.h"
+#include "sim/io/json/parse_json.h"
+#include "sim/io/json/text.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/options.h"

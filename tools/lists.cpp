@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/read_cluster.h"
+#include "sim/io/hardware/read_cluster.h"
 #include "sim/report/fabric_svg.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/options.h"

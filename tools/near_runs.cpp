@@ -10,15 +10,15 @@
 #include <string>
 #include <utility>
 
-#include "sim/app/simulate.h"
-#include "sim/io/read_scenario.h"
-#include "sim/report/number.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/report/text/number.h"
+#include "sim/study/simulate.h"
 #include "validate/case_set.h"
 
 namespace foretoken::tools {
 namespace {
 
-using lowering::Scenario;
+using job::Job;
 
 constexpr double kFarthest = 9;
 constexpr std::size_t kMostOfASet = 4;  // one publication does not speak for all
@@ -46,7 +46,7 @@ class Difference {
   std::vector<std::string> words_;
 };
 
-Difference difference(const Scenario& here, const Scenario& there) {
+Difference difference(const Job& here, const Job& there) {
   Difference d;
   d.size("parameters", model::total_parameters(here.model), model::total_parameters(there.model), 1);
   d.size("GPUs", here.gpus, there.gpus, 0.5);
@@ -67,10 +67,10 @@ Difference difference(const Scenario& here, const Scenario& there) {
 
 struct NearCandidate {
   html::NearRun run;
-  Scenario scenario;
+  Job scenario;
 };
 
-std::vector<NearCandidate> candidates(const Scenario& scenario) {
+std::vector<NearCandidate> candidates(const Job& scenario) {
   std::vector<NearCandidate> all;
   for (const std::string& name : validate::case_set_names()) {
     const validate::CaseSet set = validate::read_case_set(name);
@@ -98,13 +98,13 @@ std::vector<NearCandidate> candidates(const Scenario& scenario) {
 
 }  // namespace
 
-std::vector<html::NearRun> near_runs(const Scenario& scenario, std::size_t count) {
+std::vector<html::NearRun> near_runs(const Job& scenario, std::size_t count) {
   std::vector<html::NearRun> runs;
   std::map<std::string, std::size_t> taken;
   for (NearCandidate& each : candidates(scenario)) {
     if (runs.size() == count) break;
     if (++taken[each.run.set] > kMostOfASet) continue;
-    each.run.predicted = app::predict(each.scenario).step_time;
+    each.run.predicted = study::predict(each.scenario).step_time;
     runs.push_back(std::move(each.run));
   }
   return runs;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/html/report_data.h"
-#include "sim/lowering/scenario.h"
+#include "sim/job/job.h"
 
 namespace foretoken::tools {
 
@@ -13,6 +13,6 @@ namespace foretoken::tools {
 /// another generation of GPU. Distance counts doublings of parameters, GPUs, degrees and sequence, and steps between
 /// kinds of GPU, software, precision and recomputation; it orders, and means nothing else. Throws ConfigError when the
 /// cases cannot be read.
-[[nodiscard]] std::vector<html::NearRun> near_runs(const lowering::Scenario& scenario, std::size_t count);
+[[nodiscard]] std::vector<html::NearRun> near_runs(const job::Job& scenario, std::size_t count);
 
 }  // namespace foretoken::tools

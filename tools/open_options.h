@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/search/space.h"
+#include "sim/study/search/space.h"
 
 namespace foretoken::tools {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 #include "sim/trust/evidence.h"
 
 namespace foretoken::tools {

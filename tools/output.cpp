@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 #include "tools/ranks.h"
 
 namespace foretoken::tools {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/layout.h"
-#include "sim/search/goodput.h"
+#include "sim/report/text/layout.h"
+#include "sim/study/search/goodput.h"
 #include "sim/trust/evidence.h"
 #include "tools/search_answer.h"
 

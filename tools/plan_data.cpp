@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "sim/base/error.h"
-#include "sim/io/read_residuals.h"
-#include "sim/io/read_scenario.h"
-#include "sim/lowering/memory.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
 #include "sim/model/transformer.h"
-#include "sim/report/number.h"
-#include "sim/search/searcher.h"
+#include "sim/report/text/number.h"
+#include "sim/step/memory/memory.h"
+#include "sim/study/search/searcher.h"
 #include "tools/plan.h"
 #include "tools/reason.h"
 #include "tools/scenario_text.h"
@@ -19,8 +19,8 @@ namespace foretoken::tools {
 namespace {
 
 // Weights in the training precision, master weights and Adam's moments: what a checkpoint must hold.
-double checkpoint_bytes(const lowering::Scenario& scenario) {
-  const lowering::PrecisionRecipe& recipe = scenario.recipe;
+double checkpoint_bytes(const job::Job& scenario) {
+  const job::PrecisionRecipe& recipe = scenario.recipe;
   return model::total_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
 }
 
@@ -56,7 +56,7 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
 }
 
 PlannedRun planned_run(const PlanQuestion& asked, const PlanAssumptions& assumed, const PlanRow& row, Seconds step) {
-  const lowering::Scenario& scenario = row.best.scenario;
+  const job::Job& scenario = row.best.scenario;
   const double steps = assumed.tokens / static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
   PlannedRun run;
   run.training_days = steps * step.value() / 86400;
@@ -73,7 +73,7 @@ PlannedRun planned_run(const PlanQuestion& asked, const PlanAssumptions& assumed
 }
 
 // The price asked for; else what the scenario says of its own cluster; else the cluster's list price, which is in USD.
-std::optional<double> price_of(const PlanAssumptions& assumed, const lowering::Scenario& scenario, bool own_cluster) {
+std::optional<double> price_of(const PlanAssumptions& assumed, const job::Job& scenario, bool own_cluster) {
   if (assumed.price_per_gpu_hour) return assumed.price_per_gpu_hour;
   if (own_cluster && scenario.run->price_per_gpu_hour) return scenario.run->price_per_gpu_hour;
   return assumed.currency == "USD" ? scenario.cluster.price_per_gpu_hour : std::nullopt;
@@ -85,7 +85,7 @@ io::OpenScenario question_on(const ScenarioSource& source, const PlanQuestion& a
   std::vector<std::string> sets = asked.sets;
   if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
   if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
-  const lowering::Scenario scenario = source.read_open(sets).base();
+  const job::Job scenario = source.read_open(sets).base();
   if (!scenario.run)
     throw ConfigError(
         {{"foretoken plan", "", "expected --tokens N, for instance 300B; the scenario has no run.tokens"}});
@@ -98,7 +98,7 @@ io::OpenScenario question_on(const ScenarioSource& source, const PlanQuestion& a
 }
 
 void add_runs(const PlanQuestion& asked, const PlanAssumptions& assumed, PlanRow& row) {
-  const lowering::Scenario& scenario = row.best.scenario;
+  const job::Job& scenario = row.best.scenario;
   row.checkpoint_bytes = checkpoint_bytes(scenario);
   row.checkpoint_write_s = assumed.checkpoint_write_s.value_or(row.checkpoint_bytes /
                                                                (assumed.checkpoint_gb_per_s_per_gpu * 1e9 * row.gpus));

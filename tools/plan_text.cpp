@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "sim/report/number.h"
-#include "sim/report/range.h"
-#include "sim/report/text.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/range.h"
+#include "sim/report/text/text.h"
 #include "tools/plan.h"
 
 namespace foretoken::tools {

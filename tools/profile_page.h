@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/cost/profile.h"
-#include "sim/report/layout.h"
+#include "sim/report/text/layout.h"
 
 namespace foretoken::tools {
 

@@ -11,8 +11,8 @@
 #include <new>
 
 #include "sim/base/error.h"
-#include "sim/io/text.h"
-#include "sim/report/layout.h"
+#include "sim/io/json/text.h"
+#include "sim/report/text/layout.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/output.h"

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "sim/report/layout.h"
-#include "sim/report/number.h"
+#include "sim/report/text/layout.h"
+#include "sim/report/text/number.h"
 
 namespace foretoken::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 
 namespace foretoken::tools {
 namespace {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/simulate.h"
-#include "sim/app/slow_hardware.h"
 #include "sim/base/error.h"
 #include "sim/html/document.h"
-#include "sim/io/read_residuals.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
+#include "sim/io/scenario/read_residuals.h"
 #include "sim/observe/critical_path.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/simulate.h"
+#include "sim/study/slow_hardware.h"
 #include "tools/commands.h"
 #include "tools/near_runs.h"
 #include "tools/options.h"
@@ -57,19 +57,19 @@ int run(const Options& options) {
   const ScenarioSource source =
       plan ? ScenarioSource(plan->scenario, options.scenario) : ScenarioSource(options.scenario);
   const trust::Evidence evidence = io::read_shipped_residuals();
-  app::Simulation base = app::simulate(source.read(options.sets));
-  app::add_delays(base);
-  app::add_interval(base.metrics, base.scenario, evidence);
+  study::Simulation base = study::simulate(source.read(options.sets));
+  study::add_delays(base);
+  study::add_interval(base.metrics, base.job, evidence);
   html::ReportData data{.base = base,
                         .critical_path = observe::critical_path(base.step.workload, base.run),
-                        .communication = observe::communication(base.scenario, base.step, base.run, base.observations),
-                        .schedules = other_schedules(source, options.sets, base.scenario, evidence),
-                        .scaling = other_sizes(source, options.sets, base.scenario, evidence),
+                        .communication = observe::communication(base.job, base.step, base.run, base.observations),
+                        .schedules = other_schedules(source, options.sets, base.job, evidence),
+                        .scaling = other_sizes(source, options.sets, base.job, evidence),
                         .alternatives = other_decisions(source, options.sets, base),
-                        .found = found_by_search(source, options.sets, base.scenario, kFound, evidence),
+                        .found = found_by_search(source, options.sets, base.job, kFound, evidence),
                         .sensitivity_part = kSensitivityPart,
-                        .sensitivity = app::sensitivities(base.scenario, kSensitivityPart),
-                        .near_runs = near_runs(base.scenario, kNearRuns),
+                        .sensitivity = study::sensitivities(base.job, kSensitivityPart),
+                        .near_runs = near_runs(base.job, kNearRuns),
                         .plan = plan ? std::optional(std::move(plan->plan)) : std::nullopt,
                         .command = command_of(options),
                         .version = std::string(version()),

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/io/read_scenario.h"
+#include "sim/io/scenario/read_scenario.h"
 
 namespace foretoken::tools {
 
@@ -13,7 +13,7 @@ ScenarioSource::ScenarioSource(std::string file) : file_(std::move(file)) {
   if (file_ == "-") text_ = std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-lowering::Scenario ScenarioSource::read(std::span<const std::string> sets) const {
+job::Job ScenarioSource::read(std::span<const std::string> sets) const {
   return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
 }
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "sim/base/noun.h"
-#include "sim/io/parse_json.h"
-#include "sim/io/text.h"
-#include "sim/report/layout.h"
-#include "sim/report/number.h"
+#include "sim/io/json/parse_json.h"
+#include "sim/io/json/text.h"
+#include "sim/report/text/layout.h"
+#include "sim/report/text/number.h"
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/op_text.h"
 #include "tools/output.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/lowering/lower_pipeline.h"
+#include "sim/step/pipeline/lower_pipeline.h"
 
 namespace foretoken::tools {
 namespace {
@@ -20,7 +20,7 @@ void measure(Replay& replay) {
   Instant first, last;
   for (const auto& passes : replay.workload.passes) {
     Duration work;
-    for (const lowering::PassTasks& pass : passes) {
+    for (const step::PassTasks& pass : passes) {
       const Instant begin = replay.run.start[pass.first.value], end = replay.run.end[pass.last.value];
       first = seen ? std::min(first, begin) : begin;
       last = seen ? std::max(last, end) : end;
@@ -40,15 +40,15 @@ double Replay::bubble_fraction_of_step() const { return ratio(pipeline - work, p
 Replay replay(const schedule::Program& program, const ReplayTimes& times) {
   Replay result;
   const std::size_t stages = program.size();
-  lowering::add_stage_streams(result.workload, static_cast<int>(stages));
-  const auto passes = lowering::fixed_passes(
+  step::add_stage_streams(result.workload, static_cast<int>(stages));
+  const auto passes = step::fixed_passes(
       {.forward = std::vector(stages, times.forward), .backward = std::vector(stages, times.backward)});
-  const lowering::PipelineOptions options{
+  const step::PipelineOptions options{
       .chunks = static_cast<int>(times.forward.size()),
-      .style = times.blocking ? lowering::MessageStyle::kBlocking : lowering::MessageStyle::kLatency,
+      .style = times.blocking ? step::MessageStyle::kBlocking : step::MessageStyle::kLatency,
       .messages = {.forward = std::vector(stages, times.message), .backward = std::vector(stages, times.message)},
       .gates = {}};
-  (void)lowering::lower_pipeline(result.workload, program, options, *passes);
+  (void)step::lower_pipeline(result.workload, program, options, *passes);
   result.run = des::run(result.workload.graph);
   if (result.run.stuck.empty()) measure(result);
   return result;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sim/des/engine.h"
-#include "sim/lowering/workload.h"
 #include "sim/schedule/program.h"
+#include "sim/step/workload.h"
 
 namespace foretoken::tools {
 
@@ -18,7 +18,7 @@ struct ReplayTimes {
 
 /// A replayed program and what it says.
 struct Replay {
-  lowering::Workload workload;
+  step::Workload workload;
   des::RunResult run;
   des::Duration pipeline;                        ///< T: from the first forward's start to the last backward's end
   des::Duration work;                            ///< W: the largest time that a stage computes

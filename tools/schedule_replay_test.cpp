@@ -66,7 +66,7 @@ void expect_golden(const json& golden, const schedule::Program& program, int chu
   EXPECT_EQ(result.run.makespan.ps, metrics["makespan"].get<std::int64_t>());
   for (std::size_t stage = 0; stage < program.size(); ++stage) {
     for (std::size_t at = 0; at < program[stage].size(); ++at) {
-      const lowering::PassTasks& pass = result.workload.passes[stage][at];
+      const step::PassTasks& pass = result.workload.passes[stage][at];
       EXPECT_EQ(pass.op, *schedule::parse_op(golden["orders"][stage][at].get<std::string>()));
       if (!metrics.contains("start")) continue;
       EXPECT_EQ(result.run.start[pass.first.value].ps, metrics["start"][stage][at].get<std::int64_t>());

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 #include "sim/report/gantt.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/op_text.h"
 #include "sim/schedule/program_counts.h"
@@ -115,7 +115,7 @@ std::string json_of(const Options& options, const Shown& shown) {
   Json orders = Json::array(), starts = Json::array();
   for (std::size_t stage = 0; stage < shown.program.size(); ++stage) {
     Json ops = Json::array(), start = Json::array();
-    for (const lowering::PassTasks& pass : shown.replay.workload.passes[stage]) {
+    for (const step::PassTasks& pass : shown.replay.workload.passes[stage]) {
       ops.push_back(schedule::to_text(pass.op, options.shape.chunks));
       start.push_back(static_cast<double>(shown.replay.run.start[pass.first.value].ps) * 1e-12);
     }

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "sim/io/read_residuals.h"
-#include "sim/io/read_scenario.h"
-#include "sim/io/text.h"
-#include "sim/search/searcher.h"
+#include "sim/io/json/text.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/search/searcher.h"
 #include "tools/commands.h"
 #include "tools/open_options.h"
 #include "tools/options.h"

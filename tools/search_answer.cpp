@@ -7,14 +7,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/simulate.h"
 #include "sim/base/check.h"
 #include "sim/base/noun.h"
-#include "sim/io/read_scenario.h"
-#include "sim/lowering/memory.h"
-#include "sim/report/number.h"
-#include "sim/search/parallel.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/report/text/number.h"
+#include "sim/step/memory/memory.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/search/parallel.h"
+#include "sim/study/simulate.h"
 
 namespace foretoken::tools {
 namespace {
@@ -60,11 +60,11 @@ void predict(FoundConfiguration& best, const io::OpenScenario& question, const A
   best.text = question.text_of(best.scenario);
   if (best.candidate.gpus != question.base().gpus) rename(best, best.scenario.cluster.name);
   best.scenario = io::read_scenario_text(best.text, "the configuration found");
-  best.metrics = app::predict(best.scenario);
+  best.metrics = study::predict(best.scenario);
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
               best.metrics->memory.peak == best.outcome.peak,
           "a replay says what simulate says");
-  app::add_interval(*best.metrics, best.scenario, options.evidence, options.level);
+  study::add_interval(*best.metrics, best.scenario, options.evidence, options.level);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
   search::parallel_for(options.threads, answer.ranked.size(),
                        [&](std::size_t, std::size_t rank) { predict(answer.ranked[rank], space.question(), options); });
   if (!answer.ranked.empty())
-    answer.difference = trust::difference_at(app::place_of(answer.ranked.front().scenario), options.evidence);
+    answer.difference = trust::difference_at(study::place_of(answer.ranked.front().scenario), options.evidence);
   return answer;
 }
 
@@ -104,7 +104,7 @@ void rename(FoundConfiguration& found, const std::string& cluster) {
 }
 
 std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
-  lowering::Scenario scenario = question.base();
+  job::Job scenario = question.base();
   if (!space.gpus.empty()) scenario.gpus = space.gpus.front();
   std::vector<Complaint> complaints = question.complete(scenario);
   if (complaints.empty())
@@ -114,9 +114,7 @@ std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const
   return complaints;
 }
 
-Bytes needed(const FoundConfiguration& found) {
-  return found.outcome.peak + lowering::outside_allocator(found.scenario);
-}
+Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step::outside_allocator(found.scenario); }
 
 double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
 

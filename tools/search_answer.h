@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/open_scenario.h"
-#include "sim/report/layout.h"
+#include "sim/io/scenario/open_scenario.h"
 #include "sim/report/metrics.h"
-#include "sim/search/ranking.h"
+#include "sim/report/text/layout.h"
+#include "sim/study/search/ranking.h"
 #include "sim/trust/difference.h"
 #include "tools/search_request.h"
 
@@ -19,7 +19,7 @@ namespace foretoken::tools {
 struct FoundConfiguration {
   search::Candidate candidate;
   search::Outcome outcome;
-  lowering::Scenario scenario;
+  job::Job scenario;
   std::string text;                        ///< the scenario as JSON; of the ranked ones
   std::optional<report::Metrics> metrics;  ///< of the ranked ones, with intervals
 };

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 nlohmann::ordered_json configuration_json(const FoundConfiguration& found) {
-  const lowering::Scenario& s = found.scenario;
+  const job::Job& s = found.scenario;
   return {{"gpus", s.gpus},
           {"tensor", s.parallelism.tensor},
           {"context", s.parallelism.context},

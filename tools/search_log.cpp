@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "sim/base/error.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 #include "tools/output.h"
 
 namespace foretoken::tools {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/search/searcher.h"
+#include "sim/study/search/searcher.h"
 #include "tools/search_request.h"
 
 namespace foretoken::tools {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::tools {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/open_scenario.h"
-#include "sim/search/searcher.h"
+#include "sim/io/scenario/open_scenario.h"
+#include "sim/study/search/searcher.h"
 
 namespace foretoken::tools {
 

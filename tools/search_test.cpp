@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "sim/report/layout.h"
+#include "sim/report/text/layout.h"
 #include "tools/run_binary_test.h"
 
 namespace foretoken::tools {

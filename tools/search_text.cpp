@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "sim/report/megatron.h"
-#include "sim/report/number.h"
-#include "sim/report/range.h"
 #include "sim/report/scatter.h"
-#include "sim/report/text.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/range.h"
+#include "sim/report/text/text.h"
 #include "tools/search_answer.h"
 
 namespace foretoken::tools {

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <tuple>
 
-#include "sim/app/share_cluster.h"
 #include "sim/base/error.h"
-#include "sim/io/read_scenario.h"
-#include "sim/io/text.h"
-#include "sim/report/layout.h"
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/io/json/text.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/report/text/layout.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+#include "sim/study/share_cluster.h"
 #include "tools/output.h"
 
 namespace foretoken::tools {
@@ -85,10 +85,10 @@ bool are_same(const net::Cluster& a, const net::Cluster& b) {
   return node(a) == node(b) && network(a) == network(b);
 }
 
-void check_same_cluster(const std::vector<app::PlacedJob>& jobs) {
-  const lowering::Scenario& first = jobs.front().scenario;
-  for (const app::PlacedJob& job : jobs) {
-    const lowering::Scenario& other = job.scenario;
+void check_same_cluster(const std::vector<study::PlacedJob>& jobs) {
+  const job::Job& first = jobs.front().job;
+  for (const study::PlacedJob& job : jobs) {
+    const job::Job& other = job.job;
     if (!other.groups.empty())
       throw wrong(fmt::format("--share-cluster: expected nodes of one kind, found several in {}", other.name));
     if (are_same(other.cluster, first.cluster)) continue;
@@ -99,24 +99,24 @@ void check_same_cluster(const std::vector<app::PlacedJob>& jobs) {
   }
 }
 
-std::vector<app::PlacedJob> placed_jobs(const ShareClusterQuestion& question) {
+std::vector<study::PlacedJob> placed_jobs(const ShareClusterQuestion& question) {
   if (question.scenarios.size() < 2)
     throw wrong(fmt::format("--share-cluster: expected at least two scenarios, found {}", question.scenarios.size()));
   if (!question.nodes.empty() && question.nodes.size() != question.scenarios.size())
     throw wrong(fmt::format("--nodes: expected a list for each of the {} scenarios, found {}",
                             question.scenarios.size(), question.nodes.size()));
-  std::vector<app::PlacedJob> jobs;
+  std::vector<study::PlacedJob> jobs;
   std::set<int> taken;
   int next = 0;
   for (std::size_t i = 0; i < question.scenarios.size(); ++i) {
-    app::PlacedJob job{io::read_scenario_file(question.scenarios[i], question.sets), {}};
-    const int count = app::nodes_of(job.scenario);
+    study::PlacedJob job{io::read_scenario_file(question.scenarios[i], question.sets), {}};
+    const int count = study::nodes_of(job.job);
     if (question.nodes.empty())
       for (int n = 0; n < count; ++n) job.nodes.push_back(next++);
     else
       job.nodes = node_list(question.nodes[i]);
     if (static_cast<int>(job.nodes.size()) != count)
-      throw wrong(fmt::format("--nodes {}: {} needs {}, found {}", question.nodes[i], job.scenario.name,
+      throw wrong(fmt::format("--nodes {}: {} needs {}, found {}", question.nodes[i], job.job.name,
                               report::counted(count, "node"), job.nodes.size()));
     for (const int node : job.nodes)
       if (!taken.insert(node).second) throw wrong(fmt::format("--nodes: node {} is given twice", node));
@@ -126,12 +126,12 @@ std::vector<app::PlacedJob> placed_jobs(const ShareClusterQuestion& question) {
   return jobs;
 }
 
-std::string json_text(const app::SharedCluster& result, const std::string& cluster) {
+std::string json_text(const study::SharedCluster& result, const std::string& cluster) {
   nlohmann::ordered_json json = {{"cluster", cluster},
                                  {"simulated_s", result.simulated.value()},
                                  {"jobs", nlohmann::ordered_json::array()},
                                  {"shared_bottlenecks", nlohmann::ordered_json::array()}};
-  for (const app::SharedJob& job : result.jobs)
+  for (const study::SharedJob& job : result.jobs)
     json["jobs"].push_back({{"name", job.name},
                             {"nodes", job.nodes},
                             {"alone_step_time_s", job.alone.value()},
@@ -139,7 +139,7 @@ std::string json_text(const app::SharedCluster& result, const std::string& clust
                             {"slowdown", job.slowdown()},
                             {"steps", job.steps},
                             {"warnings", job.warnings}});
-  for (const app::SharedLink& link : result.links)
+  for (const study::SharedLink& link : result.links)
     json["shared_bottlenecks"].push_back({{"link", link.name},
                                           {"gb_per_s", link.capacity.value() / 1e9},
                                           {"full_s", link.full.value()},
@@ -148,9 +148,9 @@ std::string json_text(const app::SharedCluster& result, const std::string& clust
 }
 
 // Those of every job, once where jobs of one name share them.
-std::string warnings_text(const app::SharedCluster& result, const report::Paint& paint) {
+std::string warnings_text(const study::SharedCluster& result, const report::Paint& paint) {
   std::vector<std::string> warnings;
-  for (const app::SharedJob& job : result.jobs)
+  for (const study::SharedJob& job : result.jobs)
     for (const std::string& warning : job.warnings) {
       std::string text = fmt::format("{}: {}", job.name, warning);
       if (std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(std::move(text));
@@ -158,12 +158,12 @@ std::string warnings_text(const app::SharedCluster& result, const report::Paint&
   return report::warnings_text(warnings, paint);
 }
 
-std::string text_of(const app::SharedCluster& result, const std::string& cluster, const report::Paint& paint) {
+std::string text_of(const study::SharedCluster& result, const std::string& cluster, const report::Paint& paint) {
   using Align = report::Table::Align;
   int number = 0;
   report::Table jobs(
       {{""}, {"job", Align::kLeft}, {"nodes", Align::kLeft}, {"step alone"}, {"in company"}, {"slower by"}, {"steps"}});
-  for (const app::SharedJob& job : result.jobs)
+  for (const study::SharedJob& job : result.jobs)
     jobs.add({fmt::format("{}", ++number), job.name, list_text(job.nodes), report::time_text(job.alone),
               report::time_text(job.shared), fmt::format("{:.2f} %", 100 * (job.slowdown() - 1)),
               fmt::format("{}", job.steps)});
@@ -176,7 +176,7 @@ std::string text_of(const app::SharedCluster& result, const std::string& cluster
     return text + "\nNo link was full with traffic of several jobs.\n" + warnings_text(result, paint);
   report::Table links(
       {{"full with several jobs", Align::kLeft}, {"GB/s"}, {"time"}, {"share"}, {"jobs", Align::kLeft}});
-  for (const app::SharedLink& link : result.links) {
+  for (const study::SharedLink& link : result.links) {
     std::vector<std::string> names;
     for (const int job : link.jobs) names.push_back(fmt::format("{}", job + 1));
     links.add({link.name, plain(link.capacity.value() / 1e9), report::time_text(link.full),
@@ -189,11 +189,11 @@ std::string text_of(const app::SharedCluster& result, const std::string& cluster
 }  // namespace
 
 int share_cluster(const ShareClusterQuestion& question) {
-  const std::vector<app::PlacedJob> jobs = placed_jobs(question);
-  const std::string cluster = jobs.front().scenario.cluster.name;
-  app::SharedCluster result;
+  const std::vector<study::PlacedJob> jobs = placed_jobs(question);
+  const std::string cluster = jobs.front().job.cluster.name;
+  study::SharedCluster result;
   try {
-    result = app::share_cluster(jobs);
+    result = study::share_cluster(jobs);
   } catch (const ConfigError& error) {
     throw wrong("--share-cluster: " + error.complaints().front().message);
   }

@@ -1,5 +1,5 @@
 // foretoken simulate: predicts one training step for each scenario.
-#include "sim/app/simulate.h"
+#include "sim/study/simulate.h"
 
 #include <fmt/format.h>
 
@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/slow_hardware.h"
-#include "sim/io/read_residuals.h"
-#include "sim/io/read_scenario.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
-#include "sim/report/text.h"
+#include "sim/report/text/text.h"
 #include "sim/report/trace.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/slow_hardware.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/ordered_parallel.h"
@@ -94,13 +94,13 @@ Question only_question(Questions& questions) {
   return *first;
 }
 
-lowering::Fidelity fidelity_of(const Options& options) {
-  return options.fidelity == "kernel" ? lowering::Fidelity::kKernel : lowering::Fidelity::kStage;
+step::Fidelity fidelity_of(const Options& options) {
+  return options.fidelity == "kernel" ? step::Fidelity::kKernel : step::Fidelity::kStage;
 }
 
-std::optional<lowering::Traffic> traffic_of(const Options& options) {
+std::optional<ranks::Traffic> traffic_of(const Options& options) {
   if (options.collectives.empty()) return std::nullopt;
-  return options.collectives == "flows" ? lowering::Traffic::kFlows : lowering::Traffic::kAnalytic;
+  return options.collectives == "flows" ? ranks::Traffic::kFlows : ranks::Traffic::kAnalytic;
 }
 
 std::string error_json(const ConfigError& error) {
@@ -117,7 +117,7 @@ class Files {
     if (!options.trace.empty()) trace_.emplace(options.trace);
     if (!options.svg.empty()) svg_.emplace(options.svg);
   }
-  void write(const app::Simulation& simulation) {
+  void write(const study::Simulation& simulation) {
     if (trace_)
       report::write_trace({.step = simulation.step,
                            .run = simulation.run,
@@ -127,8 +127,7 @@ class Files {
                            .fidelity = fidelity_},
                           [&](std::string_view text) { trace_->write(text); });
     if (svg_)
-      svg_->write(
-          report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.scenario.name)}));
+      svg_->write(report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.job.name)}));
     if (trace_) trace_->finish();
     if (svg_) svg_->finish();
     if (trace_) trace_->commit();
@@ -144,8 +143,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
-    lowering::Scenario scenario = question.line
-                                      ? io::read_scenario_text(*question.line, name_of(question), options.sets)
+    job::Job scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
                                       : io::read_scenario_file(question.file, options.sets);
     if (options.strict)
       if (const auto refusal = why_not_strict(scenario, name_of(question)))
@@ -153,15 +151,16 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                 .complaints = {*refusal},
                 .refused = true};
     Files files(options);
-    app::Simulation simulation = app::simulate(
-        std::move(scenario),
-        app::HowToRun{.fidelity = fidelity_of(options), .unfolded = options.unfolded, .traffic = traffic_of(options)});
-    app::add_delays(simulation);
-    app::add_interval(simulation.metrics, simulation.scenario, evidence, options.interval / 100.0);
+    study::Simulation simulation =
+        study::simulate(std::move(scenario), study::HowToRun{.fidelity = fidelity_of(options),
+                                                             .unfolded = options.unfolded,
+                                                             .traffic = traffic_of(options)});
+    study::add_delays(simulation);
+    study::add_interval(simulation.metrics, simulation.job, evidence, options.interval / 100.0);
     files.write(simulation);
     Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
     answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
-                                 : report::to_text(simulation.scenario, simulation.observations, simulation.metrics,
+                                 : report::to_text(simulation.job, simulation.observations, simulation.metrics,
                                                    report::Paint(colour));
     return answer;
   } catch (const ConfigError& error) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/text.h"
-#include "sim/lowering/profile_uses.h"
+#include "sim/io/json/text.h"
+#include "sim/step/profile_uses.h"
 
 namespace foretoken::tools {
 
@@ -42,9 +42,9 @@ std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost
 
 }  // namespace
 
-std::optional<Complaint> why_not_strict(const lowering::Scenario& scenario, const std::string& file) {
+std::optional<Complaint> why_not_strict(const job::Job& scenario, const std::string& file) {
   int stage = 0;
-  for (const auto& [profile, uses] : lowering::profiles_used(scenario)) {
+  for (const auto& [profile, uses] : step::profiles_used(scenario)) {
     if (auto complaint = why_not_strict(*profile, uses, scenario.cluster_of(stage).gpu.name, file)) return complaint;
     if (!scenario.groups.empty()) stage += scenario.groups[scenario.group_of(stage)].stages;
   }

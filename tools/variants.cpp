@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/simulate.h"
 #include "sim/base/error.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/simulate.h"
 #include "tools/reason.h"
 
 namespace foretoken::tools {
 namespace {
 
 using html::Variant;
-using lowering::Scenario;
+using job::Job;
 using Sets = std::vector<std::string>;
 
 Sets with(std::span<const std::string> sets, const Sets& more) {
@@ -35,16 +35,16 @@ Variant empty_variant(std::string label, int gpus) {
   return {.label = std::move(label), .is_base = false, .metrics = {}, .why_not = {}, .gpus = gpus, .chart = {}};
 }
 
-Variant try_schedule(const ScenarioSource& source, std::span<const std::string> sets, const Scenario& base,
+Variant try_schedule(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
                      const std::string& schedule, int chunks, const trust::Evidence& evidence) {
   Variant variant = empty_variant(chunks > 1 ? fmt::format("{}, {} chunks", schedule, chunks) : schedule, base.gpus);
   variant.is_base = schedule == base.schedule && chunks == base.parallelism.virtual_pipeline;
   Sets more{fmt::format("schedule=\"{}\"", schedule), fmt::format("parallelism.virtual_pipeline={}", chunks)};
   if (chunks == 1) more.emplace_back("batch.microbatch_group=null");
   try {
-    const app::Simulation simulation = app::simulate(source.read(with(sets, more)));
+    const study::Simulation simulation = study::simulate(source.read(with(sets, more)));
     variant.metrics = simulation.metrics;
-    app::add_interval(*variant.metrics, simulation.scenario, evidence);
+    study::add_interval(*variant.metrics, simulation.job, evidence);
     variant.chart = report::gantt_of(simulation.step.workload, simulation.run, variant.label);
   } catch (const ConfigError& error) {
     variant.why_not = first_reason(error);
@@ -65,9 +65,9 @@ void doubled_and_halved(std::int64_t value, Add add) {
   if (value % 2 == 0) add(value / 2);
 }
 
-std::vector<Change> changes_of(const Scenario& base) {
+std::vector<Change> changes_of(const Job& base) {
   std::vector<Change> changes;
-  const lowering::Parallelism& p = base.parallelism;
+  const job::Parallelism& p = base.parallelism;
   const auto degree = [&](const char* name, const char* key, int value) {
     doubled_and_halved(value, [&](std::int64_t other) {
       changes.push_back(
@@ -107,8 +107,8 @@ std::vector<Change> changes_of(const Scenario& base) {
 
 }  // namespace
 
-std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const Scenario& base, const trust::Evidence& evidence) {
+std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
+                                     const trust::Evidence& evidence) {
   if (base.parallelism.pipeline == 1) return {};
   std::vector<std::pair<std::string, int>> wanted{
       {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}};
@@ -121,7 +121,7 @@ std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<con
   return variants;
 }
 
-std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets, const Scenario& base,
+std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
                                  const trust::Evidence& evidence) {
   constexpr int kTimes = 8, kMostGpus = 1 << 20;
   std::vector<Variant> variants;
@@ -129,9 +129,9 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      const Scenario scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
-      variant.metrics = app::predict(scenario);
-      app::add_interval(*variant.metrics, scenario, evidence);
+      const Job scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      variant.metrics = study::predict(scenario);
+      study::add_interval(*variant.metrics, scenario, evidence);
     } catch (const ConfigError& error) {
       variant.why_not = first_reason(error);
     }
@@ -146,15 +146,15 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
 }
 
 std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const app::Simulation& base) {
-  std::vector<Variant> variants{empty_variant("this scenario", base.scenario.gpus)};
+                                     const study::Simulation& base) {
+  std::vector<Variant> variants{empty_variant("this scenario", base.job.gpus)};
   variants.front().is_base = true;
   variants.front().metrics = base.metrics;
-  for (const Change& change : changes_of(base.scenario)) {
+  for (const Change& change : changes_of(base.job)) {
     try {
-      const Scenario scenario = source.read(with(sets, change.sets));
+      const Job scenario = source.read(with(sets, change.sets));
       Variant variant = empty_variant(change.label, scenario.gpus);
-      variant.metrics = app::predict(scenario);
+      variant.metrics = study::predict(scenario);
       variants.push_back(std::move(variant));
     } catch (const ConfigError&) {
       continue;  // not a configuration of this job

@@ -13,24 +13,22 @@ namespace foretoken::tools {
 
 /// GPipe, 1F1B and interleaved 1F1B with two and four chunks and with the scenario's own.
 [[nodiscard]] std::vector<html::Variant> other_schedules(const ScenarioSource& source,
-                                                         std::span<const std::string> sets,
-                                                         const lowering::Scenario& base,
+                                                         std::span<const std::string> sets, const job::Job& base,
                                                          const trust::Evidence& evidence);
 
 /// An eighth to eight times the GPUs, by doublings, the batch kept: more or fewer replicas.
 [[nodiscard]] std::vector<html::Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets,
-                                                     const lowering::Scenario& base, const trust::Evidence& evidence);
+                                                     const job::Job& base, const trust::Evidence& evidence);
 
 /// One decision changed at a time, the GPUs and the batch kept; the base among them, fastest first.
 [[nodiscard]] std::vector<html::Variant> other_decisions(const ScenarioSource& source,
                                                          std::span<const std::string> sets,
-                                                         const app::Simulation& base);
+                                                         const study::Simulation& base);
 
 /// The `count` fastest configurations that fit, of all that the GPUs, the batch and the software allow; what the
 /// scenario states about parallelism, schedule, micro-batch, recomputation and shards is free.
 [[nodiscard]] std::vector<html::Variant> found_by_search(const ScenarioSource& source,
-                                                         std::span<const std::string> sets,
-                                                         const lowering::Scenario& base, std::size_t count,
-                                                         const trust::Evidence& evidence);
+                                                         std::span<const std::string> sets, const job::Job& base,
+                                                         std::size_t count, const trust::Evidence& evidence);
 
 }  // namespace foretoken::tools

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/simulate.h"
-#include "sim/io/read_residuals.h"
-#include "sim/io/text.h"
+#include "sim/io/json/text.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/simulate.h"
 #include "tools/commands.h"
 #include "tools/options.h"
 #include "tools/ordered_parallel.h"
@@ -52,7 +52,7 @@ std::vector<Varied> varied_keys(const std::vector<std::string>& texts) {
 
 // Another cluster brings its own costs, unless the scenario states others than those of its cluster.
 std::vector<std::string> sets_of_rows(const ScenarioSource& source, const Options& options,
-                                      const std::vector<Varied>& keys, const lowering::Scenario& base) {
+                                      const std::vector<Varied>& keys, const job::Job& base) {
   std::vector<std::string> sets = options.sets;
   if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
   sets.emplace_back("profile=null");
@@ -69,9 +69,9 @@ WhatIfRow try_row(const ScenarioSource& source, std::vector<std::string> sets, c
   for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
-    const lowering::Scenario scenario = source.read(sets);
-    row.metrics = app::predict(scenario);
-    app::add_interval(*row.metrics, scenario, evidence);
+    const job::Job scenario = source.read(sets);
+    row.metrics = study::predict(scenario);
+    study::add_interval(*row.metrics, scenario, evidence);
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
   }
@@ -79,7 +79,7 @@ WhatIfRow try_row(const ScenarioSource& source, std::vector<std::string> sets, c
 }
 
 std::vector<WhatIfRow> try_all(const ScenarioSource& source, const Options& options, const std::vector<Varied>& keys,
-                               const lowering::Scenario& base, const trust::Evidence& evidence) {
+                               const job::Job& base, const trust::Evidence& evidence) {
   std::vector<WhatIfRow> rows;
   if (keys.empty()) return rows;
   const std::vector<std::vector<std::size_t>> choices = combinations(keys);
@@ -98,8 +98,8 @@ int run(const Options& options) {
   if (options.json && options.csv) throw refusal("--json and --csv exclude one another; expected one");
   if (options.csv && options.vary.empty()) throw refusal("--csv lists combinations; expected --vary");
   const ScenarioSource source(options.scenario);
-  const lowering::Scenario scenario = source.read(options.sets);
-  WhatIf whatif{.base = app::predict(scenario),
+  const job::Job scenario = source.read(options.sets);
+  WhatIf whatif{.base = study::predict(scenario),
                 .keys = varied_keys(options.vary),
                 .rows = {},
                 .best = {},
@@ -107,12 +107,12 @@ int run(const Options& options) {
                 .part = options.part,
                 .tornado = {}};
   const trust::Evidence evidence = io::read_shipped_residuals();
-  app::add_interval(whatif.base, scenario, evidence);
+  study::add_interval(whatif.base, scenario, evidence);
   whatif.rows = try_all(source, options, whatif.keys, scenario, evidence);
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best)
     throw ConfigError(why_all_are_impossible(whatif, io::printable(options.scenario)));
-  if (options.tornado) whatif.tornado = app::sensitivities(scenario, options.part);
+  if (options.tornado) whatif.tornado = study::sensitivities(scenario, options.part);
   print(options.json  ? whatif_json(whatif)
         : options.csv ? whatif_csv(whatif)
                       : whatif_text(whatif, report::Paint(wants_colour(options.colour))));

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/sensitivity.h"
 #include "sim/base/error.h"
-#include "sim/report/layout.h"
 #include "sim/report/metrics.h"
+#include "sim/report/text/layout.h"
+#include "sim/study/sensitivity.h"
 #include "tools/grid.h"
 
 namespace foretoken::tools {
@@ -25,9 +25,9 @@ struct WhatIf {
   std::vector<Varied> keys;
   std::vector<WhatIfRow> rows;
   std::optional<std::size_t> best;  ///< the fastest row that fits; the fastest when none fits; none: all impossible
-  std::vector<std::optional<Knee>> knees;  ///< by key, the others as in the best row
-  double part = 0;                         ///< of the tornado
-  std::vector<app::Sensitivity> tornado;   ///< empty: not asked for
+  std::vector<std::optional<Knee>> knees;   ///< by key, the others as in the best row
+  double part = 0;                          ///< of the tornado
+  std::vector<study::Sensitivity> tornado;  ///< empty: not asked for
 };
 
 /// Finds the best row and the knees.

@@ -66,7 +66,7 @@ std::string whatif_json(const WhatIf& whatif) {
   for (std::size_t k = 0; k < whatif.keys.size(); ++k)
     json["knees"].push_back(knee_json(whatif.keys[k], whatif.knees[k]));
   json["tornado"] = Json::array();
-  for (const app::Sensitivity& each : whatif.tornado)
+  for (const study::Sensitivity& each : whatif.tornado)
     json["tornado"].push_back({{"property", each.name},
                                {"belongs_to", each.belongs},
                                {"part", whatif.part},

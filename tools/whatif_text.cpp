@@ -5,10 +5,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "sim/io/text.h"
-#include "sim/report/number.h"
-#include "sim/report/range.h"
-#include "sim/report/text.h"
+#include "sim/io/json/text.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/range.h"
+#include "sim/report/text/text.h"
 #include "tools/reason.h"
 #include "tools/whatif.h"
 
@@ -145,14 +145,14 @@ std::string tornado_text(const WhatIf& whatif, const Paint& paint) {
   constexpr std::size_t kHalf = 14;
   double widest = 0;
   const double base = whatif.base.step_time.value();
-  for (const app::Sensitivity& each : whatif.tornado)
+  for (const study::Sensitivity& each : whatif.tornado)
     widest = std::max({widest, std::abs(each.smaller.value() / base - 1), std::abs(each.larger.value() / base - 1)});
   Table table({{"hardware property", Table::Align::kLeft},
                {fmt::format("-{:g} %", 100 * whatif.part)},
                {fmt::format("+{:g} %", 100 * whatif.part)},
                {"faster", Table::Align::kRight},
                {"slower", Table::Align::kLeft}});
-  for (const app::Sensitivity& each : whatif.tornado) {
+  for (const study::Sensitivity& each : whatif.tornado) {
     const double low = std::min({each.smaller.value(), each.larger.value(), base}) / base - 1;
     const double high = std::max({each.smaller.value(), each.larger.value(), base}) / base - 1;
     const auto cells = [&](double part) {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/noun.h"
-#include "sim/io/document.h"
-#include "sim/io/node.h"
+#include "sim/io/json/document.h"
+#include "sim/io/json/node.h"
 
 namespace foretoken::validate {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "sim/io/document.h"
-#include "sim/io/node.h"
+#include "sim/io/json/document.h"
+#include "sim/io/json/node.h"
 
 namespace foretoken::validate {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/units.h"
-#include "sim/io/data_path.h"
+#include "sim/io/json/data_path.h"
 
 namespace foretoken::validate {
 

@@ -8,21 +8,21 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/app/error_bar.h"
-#include "sim/app/simulate.h"
-#include "sim/io/read_scenario.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/error_bar.h"
+#include "sim/study/simulate.h"
 
 namespace foretoken::validate {
 namespace {
 
-std::string shape_of(const lowering::Scenario& scenario) {
+std::string shape_of(const job::Job& scenario) {
   const model::Transformer& m = scenario.model;
   return fmt::format("{} layers x {}, {} heads, vocabulary {}, sequence {}", m.layers, m.hidden, m.heads, m.vocabulary,
                      scenario.batch.sequence_length);
 }
 
-std::string configuration_of(const lowering::Scenario& s) {
-  const lowering::Parallelism& p = s.parallelism;
+std::string configuration_of(const job::Job& s) {
+  const job::Parallelism& p = s.parallelism;
   return fmt::format("{} {} GPUs t{} p{} v{} d{} c{} sp{} b{} B{} {} recompute {} {} {} zero {}", shape_of(s), s.gpus,
                      p.tensor, p.pipeline, p.virtual_pipeline, p.data, p.context, p.sequence_parallel, s.batch.micro,
                      s.batch.global, s.schedule, static_cast<int>(s.recompute.granularity), s.recompute.block,
@@ -87,15 +87,15 @@ const Comparison* CaseResult::find(Quantity quantity) const {
 }
 
 CaseResult evaluate(Case row) {
-  const app::Simulation run = app::simulate(io::read_scenario_text(row.scenario, row.id));
+  const study::Simulation run = study::simulate(io::read_scenario_text(row.scenario, row.id));
   const report::Metrics& metrics = run.metrics;
   CaseResult result;
   result.row = std::move(row);
-  result.model = shape_of(run.scenario);
-  result.configuration = configuration_of(run.scenario);
-  result.place = app::place_of(run.scenario);
-  result.gpus = run.scenario.gpus;
-  result.tokens = static_cast<double>(run.scenario.batch.global * run.scenario.batch.sequence_length);
+  result.model = shape_of(run.job);
+  result.configuration = configuration_of(run.job);
+  result.place = study::place_of(run.job);
+  result.gpus = run.job.gpus;
+  result.tokens = static_cast<double>(run.job.batch.global * run.job.batch.sequence_length);
   result.step_time = metrics.step_time;
   result.split = metrics.time;
   result.peak_memory = metrics.memory.peak;

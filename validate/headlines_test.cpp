@@ -5,9 +5,9 @@
 #include <map>
 #include <stdexcept>
 
-#include "sim/app/simulate.h"
-#include "sim/io/read_scenario.h"
-#include "sim/search/searcher.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/search/searcher.h"
+#include "sim/study/simulate.h"
 #include "validate/case_set.h"
 
 namespace foretoken::validate {
@@ -30,7 +30,7 @@ Found best_of(const char* scenario, std::vector<std::string> sets) {
   const SearchResult result = search::run_search(space, {.top = 1});
   if (result.ranking.top().empty()) throw std::runtime_error("nothing fits");
   const Outcome& best = result.ranking.top().front();
-  lowering::Scenario chosen = question.base();
+  job::Job chosen = question.base();
   space.apply(space.candidates()[best.candidate], chosen);
   (void)question.complete(chosen);
   const double step = des::to_seconds(best.step_time).value();
@@ -80,9 +80,9 @@ TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
   std::map<std::pair<std::string, int>, Best> models;
   for (const Case& row : set.cases) {
     if (!row.measured.step_time) continue;
-    const lowering::Scenario scenario = io::read_scenario_text(row.scenario, row.id);
+    const job::Job scenario = io::read_scenario_text(row.scenario, row.id);
     const double tokens = static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
-    const double predicted = app::predict(scenario).step_time.value() / tokens;
+    const double predicted = study::predict(scenario).step_time.value() / tokens;
     const double measured = row.measured.step_time->value() / tokens;
     Best& best = models[{scenario.model.name, scenario.gpus}];
     ++best.rows;

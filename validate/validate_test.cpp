@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "sim/base/error.h"
-#include "sim/io/read_residuals.h"
+#include "sim/io/scenario/read_residuals.h"
 #include "validate/plot.h"
 
 namespace foretoken::validate {

@@ -10,15 +10,15 @@
 
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/nccl_environment.h"
-#include "sim/io/read_nccl.h"
-#include "sim/lowering/nccl_flows.h"
+#include "sim/io/hardware/read_nccl.h"
+#include "sim/ranks/nccl_flows.h"
 
 namespace foretoken::fit {
 namespace {
 
 using cost::NcclArchitecture;
 using cost::NcclFitted;
-using lowering::Nccl;
+using ranks::Nccl;
 
 constexpr double kSmallestJudged = 16 << 20;
 // The grid of fitted numbers: copies of the own share from 0 to 0.8, fills from 0 to 16 ns per square root of a byte.
@@ -94,10 +94,9 @@ Expected expected(const CollectiveTable& table, const Kind& kind) {
     if (row.bytes < kSmallestJudged) continue;
     const auto seconds = [&](const NcclFitted& fitted) {
       nccl.fitted = fitted;
-      return (table.message
-                  ? lowering::nccl_shift_time(Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster, nccl)
-                  : lowering::nccl_flow_time(table.kind, Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster,
-                                             nccl))
+      return (table.message ? ranks::nccl_shift_time(Bytes(row.bytes), table.ranks_per_node, table.nodes, cluster, nccl)
+                            : ranks::nccl_flow_time(table.kind, Bytes(row.bytes), table.ranks_per_node, table.nodes,
+                                                    cluster, nccl))
           .value();
     };
     const double bare = seconds({});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibration/fit/samples.h"
-#include "sim/cost/nccl_wire.h"
+#include "sim/cost/collectives/nccl_wire.h"
 
 namespace foretoken::fit {
 

@@ -1,4 +1,4 @@
-// Keys carry units; sim/io/read_collectives.cpp reads what this writes.
+// Keys carry units; sim/io/hardware/read_collectives.cpp reads what this writes.
 #include "calibration/fit/collective_json.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "calibration/fit/fit_collective.h"
-#include "sim/cost/smooth_law.h"
+#include "sim/cost/kernels/smooth_law.h"
 
 namespace foretoken::fit {
 namespace {

@@ -12,7 +12,7 @@
 #include "calibration/fit/monotone.h"
 #include "calibration/fit/solve.h"
 #include "sim/cost/costs.h"
-#include "sim/cost/gemm_correction.h"
+#include "sim/cost/kernels/gemm_correction.h"
 
 namespace foretoken::fit {
 namespace {

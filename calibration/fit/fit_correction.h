@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/fit/samples.h"
-#include "sim/cost/gemm_law.h"
+#include "sim/cost/kernels/gemm_law.h"
 
 namespace foretoken::fit {
 

@@ -4,7 +4,7 @@
 
 #include "calibration/fit/fit_collective.h"
 #include "sim/base/check.h"
-#include "sim/cost/smooth_law.h"
+#include "sim/cost/kernels/smooth_law.h"
 
 namespace foretoken::fit {
 namespace {

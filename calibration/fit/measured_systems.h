@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibration/fit/collective_profiles.h"
-#include "sim/cost/measured_collectives.h"
+#include "sim/cost/collectives/measured_collectives.h"
 
 namespace foretoken::fit {
 

@@ -12,9 +12,9 @@
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/fit_profile.h"
 #include "calibration/fit/test_sources.h"
-#include "sim/io/document.h"
-#include "sim/io/read_collectives.h"
-#include "sim/io/read_profile.h"
+#include "sim/io/hardware/read_collectives.h"
+#include "sim/io/hardware/read_profile.h"
+#include "sim/io/json/document.h"
 
 namespace foretoken::fit {
 namespace {

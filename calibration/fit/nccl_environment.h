@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/cost/nccl_choice.h"
+#include "sim/cost/collectives/nccl_choice.h"
 
 namespace foretoken::fit {
 

@@ -1,4 +1,4 @@
-// Keys carry units; sim/io/read_profile.cpp reads what this writes.
+// Keys carry units; sim/io/hardware/read_profile.cpp reads what this writes.
 #include "calibration/fit/profile_json.h"
 
 #include "calibration/fit/collective_json.h"

@@ -12,8 +12,8 @@
 #include "calibration/fit/test_sources.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/parts.h"
-#include "sim/io/document.h"
-#include "sim/io/read_profile.h"
+#include "sim/io/hardware/read_profile.h"
+#include "sim/io/json/document.h"
 
 namespace foretoken::fit {
 namespace {

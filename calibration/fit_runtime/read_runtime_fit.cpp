@@ -6,8 +6,8 @@
 
 #include "calibration/fit_runtime/runtime_fit.h"
 #include "calibration/fit_runtime/runtime_number.h"
-#include "sim/io/document.h"
-#include "sim/io/read_scenario.h"
+#include "sim/io/json/document.h"
+#include "sim/io/scenario/read_scenario.h"
 #include "validate/case_set.h"
 
 namespace foretoken::fit {
@@ -45,7 +45,7 @@ void add_steps(RuntimeFitRequest& request, const std::string& set, bool all,
                const std::vector<std::string>& group_pointers) {
   for (validate::Case& row : validate::read_case_set(set).cases) {
     if (!row.measured.step_time || (!all && !row.fitted)) continue;
-    lowering::Scenario scenario = io::read_scenario_text(row.scenario, row.id);
+    job::Job scenario = io::read_scenario_text(row.scenario, row.id);
     if (scenario.runtime.name != request.runtime) continue;
     request.steps.push_back({.scenario = std::move(scenario),
                              .seconds = row.measured.step_time->value(),

@@ -7,8 +7,8 @@
 
 #include "calibration/fit/minimise.h"
 #include "calibration/fit_runtime/runtime_number.h"
-#include "sim/app/simulate.h"
 #include "sim/base/check.h"
+#include "sim/study/simulate.h"
 
 namespace foretoken::fit {
 namespace {
@@ -24,10 +24,10 @@ std::vector<double> values_at(const std::vector<Movable>& numbers, const Argumen
 }
 
 double predicted(const MeasuredStep& step, const std::vector<Movable>& numbers, const std::vector<double>& values) {
-  lowering::Scenario scenario = step.scenario;
+  job::Job scenario = step.scenario;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     find_runtime_number(numbers[i].name)->set(scenario.runtime, values[i]);
-  return app::predict(scenario).step_time.value();
+  return study::predict(scenario).step_time.value();
 }
 
 std::vector<double> fit_on(const RuntimeFitRequest& request, const std::vector<const MeasuredStep*>& steps) {

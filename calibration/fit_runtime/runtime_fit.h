@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/lowering/scenario.h"
+#include "sim/job/job.h"
 
 namespace foretoken::fit {
 
@@ -17,7 +17,7 @@ struct Movable {
 
 /// One published step.
 struct MeasuredStep {
-  lowering::Scenario scenario;
+  job::Job scenario;
   double seconds = 0;
   std::string group;  ///< steps of one group are left out together
 };

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/app/simulate.h"
 #include "sim/base/error.h"
-#include "sim/io/read_scenario.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/simulate.h"
 
 namespace foretoken::fit {
 namespace {
@@ -26,10 +26,10 @@ MeasuredStep step(int hidden, int micro) {
     "batch": {"sequence_length": 1024, "global": 64, "micro": )" +
       std::to_string(micro) + "}}";
   MeasuredStep made{.scenario = io::read_scenario_text(text, "test"), .seconds = 0, .group = std::to_string(hidden)};
-  lowering::Scenario truth = made.scenario;
+  job::Job truth = made.scenario;
   truth.runtime.gemm_factor = kGemm;
   truth.runtime.gradient_accumulation_bytes = kAccumulation;
-  made.seconds = app::predict(truth).step_time.value();
+  made.seconds = study::predict(truth).step_time.value();
   return made;
 }
 

@@ -7,7 +7,7 @@
 namespace foretoken::fit {
 namespace {
 
-using lowering::Runtime;
+using job::Runtime;
 
 constexpr std::array<RuntimeNumber, 15> kNumbers{
     {{"gradient_accumulation_bytes", [](Runtime& r, double v) { r.gradient_accumulation_bytes = v; }},

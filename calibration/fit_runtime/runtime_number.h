@@ -3,13 +3,13 @@
 
 #include <string_view>
 
-#include "sim/lowering/runtime.h"
+#include "sim/job/runtime.h"
 
 namespace foretoken::fit {
 
 struct RuntimeNumber {
-  std::string_view name;                                  ///< "gemm_factor"
-  void (*set)(lowering::Runtime& runtime, double value);  ///< value in the unit of the file
+  std::string_view name;                             ///< "gemm_factor"
+  void (*set)(job::Runtime& runtime, double value);  ///< value in the unit of the file
 };
 
 /// The number called `name`; nullptr if there is none.

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <string>
 
-#include "sim/io/data_path.h"
-#include "sim/io/document.h"
-#include "sim/io/read_cluster.h"
-#include "sim/io/read_model.h"
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/document.h"
+#include "sim/io/model/read_model.h"
 
 namespace foretoken::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
-#include "sim/cost/attention.h"
+#include "sim/cost/kernels/attention.h"
 #include "sim/cost/unseen.h"
 
 namespace foretoken::cost {

@@ -8,9 +8,9 @@
 
 #include "sim/base/kernel.h"
 #include "sim/base/units.h"
+#include "sim/cost/collectives/nccl_law.h"
 #include "sim/cost/evidence.h"
-#include "sim/cost/gemm_law.h"
-#include "sim/cost/nccl_law.h"
+#include "sim/cost/kernels/gemm_law.h"
 
 namespace foretoken::cost {
 

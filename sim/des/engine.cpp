@@ -8,7 +8,7 @@
 #include "sim/base/check.h"
 #include "sim/des/deadlock.h"
 #include "sim/des/event_queue.h"
-#include "sim/des/flow_network.h"
+#include "sim/des/flows/flow_network.h"
 
 namespace foretoken::des {
 namespace {

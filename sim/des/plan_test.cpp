@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "sim/des/max_min.h"
+#include "sim/des/flows/max_min.h"
 
 namespace foretoken::des::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/html/markup.h"
-#include "sim/io/read_scenario.h"
+#include "sim/io/scenario/read_scenario.h"
 #include "sim/observe/critical_path.h"
 
 namespace foretoken::html {
@@ -14,20 +14,20 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-app::Simulation shipped(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return app::simulate(
+study::Simulation shipped(const std::string& name, const std::vector<std::string>& sets = {}) {
+  return study::simulate(
       io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json", sets));
 }
 
-std::string page_of(const app::Simulation& base, const std::string& json = "{}") {
+std::string page_of(const study::Simulation& base, const std::string& json = "{}") {
   return document({.base = base,
                    .critical_path = observe::critical_path(base.step.workload, base.run),
-                   .communication = observe::communication(base.scenario, base.step, base.run, base.observations),
+                   .communication = observe::communication(base.job, base.step, base.run, base.observations),
                    .schedules = {},
                    .scaling = {},
                    .alternatives = {},
                    .found = {},
-                   .sensitivity = app::sensitivities(base.scenario, 0.1),
+                   .sensitivity = study::sensitivities(base.job, 0.1),
                    .near_runs = {},
                    .plan = {},
                    .command = "foretoken report x",
@@ -42,7 +42,7 @@ std::size_t count(const std::string& text, const std::string& what) {
 }
 
 TEST(Document, HasItsSectionsAndNothingFromElsewhere) {
-  const app::Simulation base = shipped("gpt3-175b-1024-a100");
+  const study::Simulation base = shipped("gpt3-175b-1024-a100");
   const std::string page = page_of(base);
   for (const char* id : {"verdict", "configuration", "step", "timeline-section", "memory", "communication",
                          "sensitivity", "assumptions", "reproduce"})
@@ -62,14 +62,14 @@ TEST(Document, ElementsThatOpenClose) {
 }
 
 TEST(Document, TextOfTheUserStaysText) {
-  const app::Simulation base = shipped("gpt-22b-8-a100-sp", {"name=\"<script>alert(1)</script> & \\\"x\\\"\""});
+  const study::Simulation base = shipped("gpt-22b-8-a100-sp", {"name=\"<script>alert(1)</script> & \\\"x\\\"\""});
   const std::string page = page_of(base, R"({"name":"</script><script>alert(2)</script><!--"})");
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt; &amp;"));
 }
 
 TEST(Document, OneGpuHasNoPipelineToSpeakOf) {
-  const app::Simulation base =
+  const study::Simulation base =
       shipped("llama-2-7b-8-a100", {"gpus=1", "parallelism={}", "batch.micro=1", "batch.global=1"});
   EXPECT_THAT(page_of(base), HasSubstr("nothing is exchanged"));
 }

@@ -10,7 +10,7 @@
 #include "sim/html/live_chart.h"
 #include "sim/html/markup.h"
 #include "sim/html/svg.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 
 namespace foretoken::html {
 namespace {

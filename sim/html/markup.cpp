@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 
 namespace foretoken::html {
 

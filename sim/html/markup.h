@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/report/escaped.h"
-#include "sim/report/range.h"
+#include "sim/report/text/range.h"
 
 namespace foretoken::html {
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/sensitivity.h"
-#include "sim/app/simulate.h"
 #include "sim/des/task_graph.h"
 #include "sim/observe/communication.h"
 #include "sim/report/gantt.h"
 #include "sim/report/metrics.h"
-#include "sim/report/range.h"
+#include "sim/report/text/range.h"
+#include "sim/study/sensitivity.h"
+#include "sim/study/simulate.h"
 
 namespace foretoken::html {
 
@@ -58,13 +58,13 @@ struct Plan {
 };
 
 struct ReportData {
-  const app::Simulation& base;
+  const study::Simulation& base;
   std::vector<des::TaskId> critical_path;  ///< in order of time
   std::vector<observe::GroupTraffic> communication;
   std::vector<Variant> schedules, scaling, alternatives;
   std::vector<Variant> found;  ///< by a search of all configurations, fastest first
   double sensitivity_part = 0.1;
-  std::vector<app::Sensitivity> sensitivity;
+  std::vector<study::Sensitivity> sensitivity;
   std::vector<NearRun> near_runs;  ///< nearest first
   std::optional<Plan> plan;
   std::string command, version;

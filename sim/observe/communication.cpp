@@ -1,23 +1,23 @@
 // Collectives inside passes are counted block by block; messages and the collectives of the step's end task by task.
 #include "sim/observe/communication.h"
 
-#include "sim/lowering/lower_sharded.h"
-#include "sim/lowering/parameters.h"
-#include "sim/lowering/parts.h"
-#include "sim/lowering/replicas.h"
+#include "sim/job/parts.h"
 #include "sim/net/cables.h"
+#include "sim/step/memory/parameters.h"
+#include "sim/step/replicas/lower_sharded.h"
+#include "sim/step/replicas/replicas.h"
 
 namespace foretoken::observe {
 namespace {
 
-using lowering::Meaning;
-using lowering::OpStream;
-using lowering::TaskMeaning;
+using step::Meaning;
+using step::OpStream;
+using step::TaskMeaning;
 
-void add_passes(GroupTraffic& traffic, OpStream stream, int stage, const lowering::LoweredStep& step) {
-  for (const lowering::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
-    for (const lowering::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.phase))
-      for (const lowering::TimedOp& op : *block) {
+void add_passes(GroupTraffic& traffic, OpStream stream, int stage, const step::LoweredStep& step) {
+  for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
+    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.phase))
+      for (const step::TimedOp& op : *block) {
         if (op.stream != stream) continue;
         ++traffic.operations;
         traffic.payload += op.payload;
@@ -30,7 +30,7 @@ Seconds span_of(std::size_t task, const des::RunResult& run) {
 }
 
 // Messages that `stage` sends and receives.
-void add_messages(GroupTraffic& traffic, int stage, const lowering::LoweredStep& step, const des::RunResult& run) {
+void add_messages(GroupTraffic& traffic, int stage, const step::LoweredStep& step, const des::RunResult& run) {
   const int stages = static_cast<int>(step.workload.stages.size());
   for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
     const Meaning& meaning = step.workload.meaning[task];
@@ -51,17 +51,17 @@ struct ReplicaSizes {
 
 // Each parameter once: gradients out, parameters in. Where gradients are sharded they are reduced in every micro-batch,
 // and where parameters are sharded they are gathered in every micro-batch as often as they are dropped.
-ReplicaSizes replica_sizes(const lowering::Scenario& scenario, int stage) {
-  const double parameters = lowering::local_stage_parameters(scenario, stage);
-  const Bytes gradients(parameters * lowering::gradient_element_bytes(scenario));
-  if (!scenario.optimizer.shards_gradients()) return {gradients, Bytes(parameters * scenario.recipe.weight_bytes)};
-  const double batches = scenario.microbatches(), gathered = lowering::gathered_parameters(scenario);
-  return {batches * gradients, Bytes((gathered > 0 ? batches * gathered : parameters) * scenario.recipe.weight_bytes)};
+ReplicaSizes replica_sizes(const job::Job& job, int stage) {
+  const double parameters = step::local_stage_parameters(job, stage);
+  const Bytes gradients(parameters * step::gradient_element_bytes(job));
+  if (!job.optimizer.shards_gradients()) return {gradients, Bytes(parameters * job.recipe.weight_bytes)};
+  const double batches = job.microbatches(), gathered = step::gathered_parameters(job);
+  return {batches * gradients, Bytes((gathered > 0 ? batches * gathered : parameters) * job.recipe.weight_bytes)};
 }
 
 // Operations of one kind that `stage` takes part in; `payload` is their size, if there is any.
 Traffic replica_traffic(std::string_view what, TaskMeaning kind, int stage, Bytes payload,
-                        const lowering::LoweredStep& step, const des::RunResult& run) {
+                        const step::LoweredStep& step, const des::RunResult& run) {
   const int last = static_cast<int>(step.workload.stages.size()) - 1;
   Traffic traffic{.what = what};
   for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
@@ -76,11 +76,11 @@ Traffic replica_traffic(std::string_view what, TaskMeaning kind, int stage, Byte
   return traffic;
 }
 
-void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& scenario,
-                  const lowering::LoweredStep& step, const des::RunResult& run) {
-  const ReplicaSizes sizes = replica_sizes(scenario, stage);
-  const Bytes table(lowering::local_token_table(scenario) * lowering::gradient_element_bytes(scenario));
-  const bool scatters = scenario.optimizer.zero_stage >= 1;
+void add_replicas(GroupTraffic& traffic, int stage, const job::Job& job, const step::LoweredStep& step,
+                  const des::RunResult& run) {
+  const ReplicaSizes sizes = replica_sizes(job, stage);
+  const Bytes table(step::local_token_table(job) * step::gradient_element_bytes(job));
+  const bool scatters = job.optimizer.zero_stage >= 1;
   for (const Traffic& part :
        {replica_traffic(scatters ? "gradients: reduce-scatter" : "gradients: all-reduce", TaskMeaning::kGradReduce,
                         stage, sizes.reduced, step, run),
@@ -97,13 +97,13 @@ void add_replicas(GroupTraffic& traffic, int stage, const lowering::Scenario& sc
 
 }  // namespace
 
-std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
-                                        const des::RunResult& run, const Observations& seen) {
+std::vector<GroupTraffic> communication(const job::Job& job, const step::LoweredStep& step, const des::RunResult& run,
+                                        const Observations& seen) {
   const int stage = seen.busiest_stage;
-  const lowering::Parts parts(scenario);
+  const job::Parts parts(job);
   const net::Degrees degrees = parts.of(stage).degrees();  // on the stage's own nodes
   const net::Cluster& cluster = parts.of(stage).cluster;
-  const int domain = cluster.links.gpus, pipeline = scenario.parallelism.pipeline;
+  const int domain = cluster.links.gpus, pipeline = job.parallelism.pipeline;
   const StageSplit& split = seen.busiest;
   const auto collective_links = [&](net::RankRow row) { return net::collective_links(cluster, degrees, row); };
   std::vector<GroupTraffic> all;
@@ -135,10 +135,10 @@ std::vector<GroupTraffic> communication(const lowering::Scenario& scenario, cons
     add_messages(all.back(), stage, step, run);
   }
   if (degrees.data * degrees.context > 1) {
-    all.push_back(start("data-parallel", scenario.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
+    all.push_back(start("data-parallel", job.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
                         net::gradient_group(degrees, domain), collective_links(net::gradient_row(degrees)),
                         split.data_comm));
-    add_replicas(all.back(), stage, scenario, step, run);
+    add_replicas(all.back(), stage, job, step, run);
   }
   return all;
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/placement.h"
-#include "sim/lowering/lower.h"
 #include "sim/observe/stage_times.h"
+#include "sim/step/lower.h"
 
 namespace foretoken::observe {
 
@@ -34,8 +34,7 @@ struct GroupTraffic : Traffic {  ///< all of its operations
 };
 
 /// Groups with more than one rank, in the order tensor, context, pipeline, data.
-[[nodiscard]] std::vector<GroupTraffic> communication(const lowering::Scenario& scenario,
-                                                      const lowering::LoweredStep& step, const des::RunResult& run,
-                                                      const Observations& seen);
+[[nodiscard]] std::vector<GroupTraffic> communication(const job::Job& job, const step::LoweredStep& step,
+                                                      const des::RunResult& run, const Observations& seen);
 
 }  // namespace foretoken::observe

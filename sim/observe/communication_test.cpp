@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/lowering/test_job.h"
+#include "sim/step/test_job.h"
 
 namespace foretoken::observe {
 namespace {
 
-using lowering::Scenario;
+using job::Job;
 
 constexpr int kLayers = 6, kHidden = 2048, kMicrobatches = 3, kGpus = 8;
 constexpr double kWeightBytes = 2, kGradientBytes = 4;  // the 18-byte recipe reduces in fp32
@@ -18,8 +18,8 @@ constexpr double kLayer = 12.0 * kHidden * kHidden + 13 * kHidden;
 constexpr double kRoot = 51200.0 * kHidden + 1.0 * kHidden * kHidden + 2 * kHidden;
 constexpr double kAll = kLayers * kLayer + kRoot;
 
-Scenario scenario(int zero_stage, bool fully_sharded) {
-  Scenario s = lowering::test_job(kLayers, kHidden);
+Job job(int zero_stage, bool fully_sharded) {
+  Job s = step::test_job(kLayers, kHidden);
   s.gpus = s.parallelism.data = kGpus;
   s.batch = {.micro = 1, .global = kMicrobatches * kGpus, .sequence_length = 2048, .microbatch_group = 0};
   s.runtime.fully_sharded = fully_sharded;
@@ -27,8 +27,8 @@ Scenario scenario(int zero_stage, bool fully_sharded) {
   return s;
 }
 
-std::vector<GroupTraffic> traffic_of(const Scenario& s) {
-  const lowering::LoweredStep step = lowering::lower(s, lowering::Fidelity::kStage);
+std::vector<GroupTraffic> traffic_of(const Job& s) {
+  const step::LoweredStep step = step::lower(s, step::Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
   return communication(s, step, run, observe_stages(step, run));
 }
@@ -61,7 +61,7 @@ constexpr ReplicaCase kCases[] = {
 TEST(Communication, ReplicasReduceAndGatherWhatTheirStageOfZeroSays) {
   for (const ReplicaCase& expected : kCases) {
     SCOPED_TRACE(expected.name);
-    const std::vector<GroupTraffic> groups = traffic_of(scenario(expected.zero_stage, expected.fully_sharded));
+    const std::vector<GroupTraffic> groups = traffic_of(job(expected.zero_stage, expected.fully_sharded));
     ASSERT_EQ(groups.size(), 1U);
     const GroupTraffic& data = groups.front();
     EXPECT_EQ(data.group, "data-parallel");
@@ -82,7 +82,7 @@ TEST(Communication, ReplicasReduceAndGatherWhatTheirStageOfZeroSays) {
 }
 
 TEST(Communication, TensorRanksShareOutWhatReplicasExchange) {
-  Scenario s = scenario(1, false);
+  Job s = job(1, false);
   s.parallelism.tensor = 2;
   s.parallelism.data = kGpus / 2;
   s.batch.global = kMicrobatches * s.parallelism.data;
@@ -102,7 +102,7 @@ TEST(Communication, TensorRanksShareOutWhatReplicasExchange) {
 
 // Keys and values go round once forward; backward they go round again with as many gradients, which then go home.
 TEST(Communication, ARingPassesKeysAndValuesThreeTimes) {
-  Scenario s = scenario(0, false);
+  Job s = job(0, false);
   constexpr int kContext = 4;
   s.parallelism.context = kContext;
   s.parallelism.data = kGpus / kContext;
@@ -118,7 +118,7 @@ TEST(Communication, ARingPassesKeysAndValuesThreeTimes) {
 }
 
 TEST(Communication, PipelineMessagesAreCountedOnBothSides) {
-  Scenario s = scenario(0, false);
+  Job s = job(0, false);
   s.parallelism.pipeline = 2;
   s.parallelism.data = kGpus / 2;
   s.schedule = "1f1b";

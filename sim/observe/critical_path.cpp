@@ -24,7 +24,7 @@ std::vector<std::uint32_t> holders(const des::TaskGraph& graph, const des::RunRe
 
 }  // namespace
 
-std::vector<des::TaskId> critical_path(const lowering::Workload& workload, const des::RunResult& run) {
+std::vector<des::TaskId> critical_path(const step::Workload& workload, const des::RunResult& run) {
   return critical_path(workload.graph, run, [&](std::uint32_t task, std::uint32_t other) {
     return workload.meaning[task].stage == workload.meaning[other].stage;
   });

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "sim/des/engine.h"
-#include "sim/lowering/workload.h"
+#include "sim/step/workload.h"
 
 namespace foretoken::observe {
 
 /// From time zero to the end of the step, each task starting at the instant at which the one before it ends: the last
 /// of what it waited for, a dependency or the task before it on a stream. Of several such, the one on the same stage,
 /// then the one with the lowest number. Precondition: the run got stuck nowhere.
-[[nodiscard]] std::vector<des::TaskId> critical_path(const lowering::Workload& workload, const des::RunResult& run);
+[[nodiscard]] std::vector<des::TaskId> critical_path(const step::Workload& workload, const des::RunResult& run);
 
 /// The same of any graph. Of several tasks that held up another, one that is `beside` it is taken first.
 [[nodiscard]] std::vector<des::TaskId> critical_path(

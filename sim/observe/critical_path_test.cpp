@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/lowering/lower_pipeline.h"
 #include "sim/schedule/one_f_one_b.h"
+#include "sim/step/pipeline/lower_pipeline.h"
 
 namespace foretoken::observe {
 namespace {
 
 using des::Duration;
-using lowering::Workload;
+using step::Workload;
 
 // One forward and one backward duration for every stage, messages that only delay their receiver.
 struct Ran {
@@ -20,15 +20,15 @@ struct Ran {
 
 Ran one_f_one_b(int stages, int microbatches, Duration message) {
   Ran ran;
-  lowering::add_stage_streams(ran.workload, stages);
+  step::add_stage_streams(ran.workload, stages);
   const std::vector<std::vector<Duration>> forward(static_cast<std::size_t>(stages), {Duration{1000}});
   const std::vector<std::vector<Duration>> backward(static_cast<std::size_t>(stages), {Duration{2000}});
-  const auto emitter = lowering::fixed_passes({forward, backward});
-  lowering::PipelineOptions options;
+  const auto emitter = step::fixed_passes({forward, backward});
+  step::PipelineOptions options;
   options.messages.forward.assign(static_cast<std::size_t>(stages), message);
   options.messages.backward.assign(static_cast<std::size_t>(stages), message);
-  lowering::lower_pipeline(ran.workload, schedule::one_f_one_b({.stages = stages, .microbatches = microbatches}),
-                           options, *emitter);
+  step::lower_pipeline(ran.workload, schedule::one_f_one_b({.stages = stages, .microbatches = microbatches}), options,
+                       *emitter);
   ran.run = des::run(ran.workload.graph);
   return ran;
 }
@@ -53,8 +53,8 @@ TEST(CriticalPath, OfOneMicroBatchGoesDownAndUpTheStages) {
   const Ran ran = one_f_one_b(3, 1, Duration{10});
   std::vector<int> stages;
   for (const des::TaskId task : critical_path(ran.workload, ran.run)) {
-    const lowering::TaskMeaning kind = ran.workload.meaning[task.value].kind;
-    if (kind == lowering::TaskMeaning::kForward || kind == lowering::TaskMeaning::kBackward)
+    const step::TaskMeaning kind = ran.workload.meaning[task.value].kind;
+    if (kind == step::TaskMeaning::kForward || kind == step::TaskMeaning::kBackward)
       stages.push_back(ran.workload.meaning[task.value].stage);
   }
   EXPECT_EQ(stages, (std::vector<int>{0, 1, 2, 2, 1, 0}));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/lowering/memory.h"
+#include "sim/step/memory/memory.h"
 
 namespace foretoken::observe {
 namespace {
@@ -14,9 +14,9 @@ using schedule::Phase;
 template <class See>
 class StageWalk {
  public:
-  StageWalk(const lowering::Scenario& scenario, int stage, See see) : see_(std::move(see)) {
-    for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
-      memory_.push_back(lowering::pass_memory(scenario, stage, chunk));
+  StageWalk(const job::Job& job, int stage, See see) : see_(std::move(see)) {
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+      memory_.push_back(step::pass_memory(job, stage, chunk));
   }
 
   void forward(int chunk, des::Instant start) {
@@ -25,7 +25,7 @@ class StageWalk {
   }
 
   void backward(int chunk, des::Instant start, des::Instant end) {
-    const lowering::PassMemory& memory = memory_[static_cast<std::size_t>(chunk)];
+    const step::PassMemory& memory = memory_[static_cast<std::size_t>(chunk)];
     see_(start, stored_, memory.transient, alive_);
     stored_ += -1.0 * memory.stash;
     see_(end, stored_, Bytes(0), --alive_);
@@ -33,7 +33,7 @@ class StageWalk {
 
  private:
   See see_;
-  std::vector<lowering::PassMemory> memory_;  // by chunk
+  std::vector<step::PassMemory> memory_;  // by chunk
   Bytes stored_;
   int alive_ = 0;
 };
@@ -50,17 +50,17 @@ void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
 
 }  // namespace
 
-std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
+std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                             const des::RunResult& run) {
   std::vector<StageTimeline> timelines;
   for (std::size_t stage = 0; stage < step.workload.passes.size(); ++stage) {
     StageTimeline& timeline = timelines.emplace_back();
     const std::size_t passes = step.workload.passes[stage].size();
     timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
-    StageWalk walk(scenario, static_cast<int>(stage), [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
+    StageWalk walk(job, static_cast<int>(stage), [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
       add_point(timeline, {at, stored, transient}, alive);
     });
-    for (const lowering::PassTasks& pass : step.workload.passes[stage]) {
+    for (const step::PassTasks& pass : step.workload.passes[stage]) {
       const des::Instant start = run.start[pass.first.value], end = run.end[pass.last.value];
       if (pass.op.phase == Phase::kForward)
         walk.forward(pass.op.chunk, start);
@@ -71,9 +71,9 @@ std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario, 
   return timelines;
 }
 
-Bytes peak_live_bytes(const lowering::Scenario& scenario, int stage, const schedule::StageProgram& passes) {
+Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& passes) {
   Bytes peak;
-  StageWalk walk(scenario, stage,
+  StageWalk walk(job, stage,
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
   for (const schedule::StageOp& op : passes) {
     if (op.phase == Phase::kForward)

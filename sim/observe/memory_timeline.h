@@ -5,7 +5,7 @@
 
 #include "sim/base/units.h"
 #include "sim/des/engine.h"
-#include "sim/lowering/lower.h"
+#include "sim/step/lower.h"
 
 namespace foretoken::observe {
 
@@ -26,11 +26,10 @@ struct StageTimeline {
 
 /// Replays what passes store and free, stage by stage: a forward pass stores from its start, a backward pass frees at
 /// its end.
-[[nodiscard]] std::vector<StageTimeline> memory_timelines(const lowering::Scenario& scenario,
-                                                          const lowering::LoweredStep& step, const des::RunResult& run);
+[[nodiscard]] std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
+                                                          const des::RunResult& run);
 
 /// The same peak of one stage, from the order of its passes alone: it does not depend on when they run.
-[[nodiscard]] Bytes peak_live_bytes(const lowering::Scenario& scenario, int stage,
-                                    const schedule::StageProgram& passes);
+[[nodiscard]] Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& passes);
 
 }  // namespace foretoken::observe

@@ -14,17 +14,16 @@ namespace foretoken::observe {
 namespace {
 
 using des::Duration;
-using lowering::Meaning;
-using lowering::TaskMeaning;
 using schedule::Phase;
+using step::Meaning;
+using step::TaskMeaning;
 
 Interval interval_of(des::TaskId first, des::TaskId last, const des::RunResult& run) {
   return {run.start[first.value].ps, run.end[last.value].ps};
 }
 
 // How much longer slow GPUs made a pass.
-Duration stretch_of(const lowering::PassTasks& pass, const lowering::Workload& workload,
-                    std::span<const Duration> stretch) {
+Duration stretch_of(const step::PassTasks& pass, const step::Workload& workload, std::span<const Duration> stretch) {
   Duration sum;
   if (stretch.empty()) return sum;
   for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task) {
@@ -34,11 +33,11 @@ Duration stretch_of(const lowering::PassTasks& pass, const lowering::Workload& w
   return sum;
 }
 
-StageActivity activity_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run,
+StageActivity activity_of(int stage, const step::LoweredStep& step, const des::RunResult& run,
                           std::span<const Duration> stretch) {
   StageActivity activity;
   bool seen_forward = false;
-  for (const lowering::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
+  for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     // Its work: a pass may last longer, waiting for parameters.
     activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.phase).total;
@@ -57,7 +56,7 @@ int receiver_of(const Meaning& meaning, int stages) {
   return (meaning.stage + (meaning.kind == TaskMeaning::kSendForward ? 1 : stages - 1)) % stages;
 }
 
-StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::RunResult& run,
+StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResult& run,
                     std::span<const Duration> stretch) {
   const auto& workload = step.workload;
   const int stages = static_cast<int>(workload.stages.size());
@@ -65,8 +64,8 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
   Coverage coverage;
   std::vector<Interval> passes;
   Duration inside, stretched;
-  for (const lowering::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
-    const lowering::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.phase);
+  for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
+    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.phase);
     split.compute += timing.compute;
     split.tensor_comm += timing.tensor_comm;
     split.context_comm += timing.context_comm;
@@ -138,7 +137,7 @@ StageSplit split_of(int stage, const lowering::LoweredStep& step, const des::Run
 
 }  // namespace
 
-Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run,
+Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                             std::span<const Duration> stretch) {
   Observations seen;
   seen.makespan = run.makespan - des::Instant{};

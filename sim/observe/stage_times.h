@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/des/engine.h"
-#include "sim/lowering/lower.h"
+#include "sim/step/lower.h"
 
 namespace foretoken::observe {
 
@@ -31,7 +31,7 @@ struct Observations {
 
 /// Joins a run with the meaning of its tasks. `stretch`: by task, how much longer slow GPUs made it (empty: not at
 /// all); that is computing, too.
-[[nodiscard]] Observations observe_stages(const lowering::LoweredStep& step, const des::RunResult& run,
+[[nodiscard]] Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                                           std::span<const des::Duration> stretch = {});
 
 }  // namespace foretoken::observe

@@ -10,7 +10,7 @@
 namespace foretoken::observe {
 namespace {
 
-using lowering::UnfoldedStep;
+using ranks::UnfoldedStep;
 
 const des::Flow& flow_of(des::TaskId task, const UnfoldedStep& unfolded) {
   const std::span<const des::Flow> flows = unfolded.graph.flows();
@@ -52,14 +52,14 @@ int longest(const std::map<int, des::Duration>& times) {
 
 }  // namespace
 
-Waits waits_of(const UnfoldedStep& unfolded, const lowering::Imperfections& imperfections, const des::RunResult& run) {
+Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfections, const des::RunResult& run) {
   Waits waits;
   const bool gpus = !unfolded.slowest.empty(), links = !unfolded.link_parts.empty();
   if (!gpus && !links) return waits;
   for (const des::TaskId task :
        critical_path(unfolded.graph, run, [](std::uint32_t, std::uint32_t) { return false; })) {
     const des::Duration time = run.end[task.value] - run.start[task.value];
-    const lowering::Origin origin = unfolded.origin_of(task);
+    const ranks::Origin origin = unfolded.origin_of(task);
     if (const int rank = gpus ? unfolded.slowest[origin.instance] : -1; rank >= 0) {
       waits.by_gpu[imperfections.gpu_of(rank)] += time;
       waits.by_stage_rank[rank % unfolded.ranks.count()] += time;
@@ -76,7 +76,7 @@ Waits waits_of(const UnfoldedStep& unfolded, const lowering::Imperfections& impe
 }
 
 int rank_to_show(const Waits& waits, const UnfoldedStep& unfolded, const des::RunResult& run) {
-  if (waits.by_stage_rank.empty()) return lowering::last_rank(unfolded, run);
+  if (waits.by_stage_rank.empty()) return ranks::last_rank(unfolded, run);
   const int ranks_a_replica = unfolded.ranks.tensor * unfolded.ranks.context;
   std::map<int, des::Duration> by_replica;
   for (const auto& [rank, time] : waits.by_stage_rank) by_replica[rank / ranks_a_replica] += time;

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "sim/des/engine.h"
-#include "sim/lowering/imperfections.h"
-#include "sim/lowering/unfold.h"
+#include "sim/job/imperfections.h"
+#include "sim/ranks/unfold.h"
 
 namespace foretoken::observe {
 
@@ -19,11 +19,11 @@ struct Waits {
 };
 
 /// Empty for even hardware.
-[[nodiscard]] Waits waits_of(const lowering::UnfoldedStep& unfolded, const lowering::Imperfections& imperfections,
+[[nodiscard]] Waits waits_of(const ranks::UnfoldedStep& unfolded, const job::Imperfections& imperfections,
                              const des::RunResult& run);
 
 /// The stage rank to look at: of the replica whose slow hardware holds the critical path longest, the rank that does so
 /// longest; the one whose work ends last where nothing slow is waited for. The lowest on a tie.
-[[nodiscard]] int rank_to_show(const Waits& waits, const lowering::UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] int rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded, const des::RunResult& run);
 
 }  // namespace foretoken::observe

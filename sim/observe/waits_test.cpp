@@ -21,7 +21,7 @@ const Shown kShown[] = {{"nothing is waited for: that which ends last, the lowes
                         {"a tie within a replica", {{4, 7}, {5, 7}}, 4}};
 
 TEST(RankToShow, IsThatOfTheReplicaWhichHoldsTheCriticalPathLongest) {
-  lowering::UnfoldedStep unfolded;
+  ranks::UnfoldedStep unfolded;
   unfolded.ranks = {.tensor = 2, .context = 1, .data = 3};
   for (const Shown& each : kShown) {
     SCOPED_TRACE(each.name);

@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "sim/report/escaped.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 
 namespace foretoken::report {
 namespace {

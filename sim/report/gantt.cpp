@@ -8,8 +8,8 @@
 namespace foretoken::report {
 namespace {
 
-using lowering::Meaning;
-using lowering::TaskMeaning;
+using step::Meaning;
+using step::TaskMeaning;
 
 // Whose communication row a task stands in; a tied embedding's all-reduce stands in the first and the last one.
 void add_task(Gantt& chart, const Meaning& meaning, des::Instant begin, des::Instant end) {
@@ -48,12 +48,12 @@ bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.be
 
 }  // namespace
 
-Gantt gantt_of(const lowering::Workload& workload, const des::RunResult& run, std::string title) {
+Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title) {
   Gantt chart{.title = std::move(title), .rows = {}, .length = run.makespan - des::Instant{}};
   for (std::size_t stage = 0; stage < workload.passes.size(); ++stage) {
     GanttRow& row = chart.rows.emplace_back();
     row.label = fmt::format("stage {}", stage);
-    for (const lowering::PassTasks& pass : workload.passes[stage]) {
+    for (const step::PassTasks& pass : workload.passes[stage]) {
       const bool forward = pass.op.phase == schedule::Phase::kForward;
       row.work.push_back({run.start[pass.first.value], run.end[pass.last.value],
                           forward ? Activity::kForward : Activity::kBackward, pass.op.microbatch, pass.op.chunk});

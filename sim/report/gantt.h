@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/des/engine.h"
-#include "sim/lowering/workload.h"
-#include "sim/report/layout.h"
+#include "sim/report/text/layout.h"
+#include "sim/step/workload.h"
 
 namespace foretoken::report {
 
@@ -36,7 +36,7 @@ struct Gantt {
 };
 
 /// What a run did, stage by stage.
-[[nodiscard]] Gantt gantt_of(const lowering::Workload& workload, const des::RunResult& run, std::string title);
+[[nodiscard]] Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title);
 
 /// A drawing of all `charts`, one below the other on one time axis. At most `kMostRectangles`: where there are more
 /// passes, stretches of time are drawn as one, their heights showing the shares of what happened in them.

@@ -10,7 +10,7 @@
 
 #include "sim/report/escaped.h"
 #include "sim/report/gantt_bins.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 
 namespace foretoken::report {
 namespace {

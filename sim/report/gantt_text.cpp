@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "sim/report/gantt_bins.h"
-#include "sim/report/number.h"
+#include "sim/report/text/number.h"
 
 namespace foretoken::report {
 namespace {

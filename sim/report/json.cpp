@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.h"
-#include "sim/report/range.h"
+#include "sim/report/text/range.h"
 
 namespace foretoken::report {
 namespace {

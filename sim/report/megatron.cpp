@@ -9,7 +9,7 @@
 namespace foretoken::report {
 namespace {
 
-using lowering::Scenario;
+using job::Job;
 using model::Activation;
 using model::Norm;
 using model::Positions;
@@ -31,8 +31,8 @@ class Flags {
   std::vector<std::string> flags_;
 };
 
-void add_model(const Scenario& scenario, Flags& flags) {
-  const model::Transformer& m = scenario.model;
+void add_model(const Job& job, Flags& flags) {
+  const model::Transformer& m = job.model;
   flags.set("--num-layers", m.layers);
   flags.set("--hidden-size", m.hidden);
   flags.set("--num-attention-heads", m.heads);
@@ -42,8 +42,8 @@ void add_model(const Scenario& scenario, Flags& flags) {
     flags.on("--group-query-attention");
     flags.set("--num-query-groups", m.kv_heads);
   }
-  flags.set("--seq-length", scenario.batch.sequence_length);
-  flags.set("--max-position-embeddings", std::max(m.max_positions, scenario.batch.sequence_length));
+  flags.set("--seq-length", job.batch.sequence_length);
+  flags.set("--max-position-embeddings", std::max(m.max_positions, job.batch.sequence_length));
   if (m.positions == Positions::kRotary) flags.set("--position-embedding-type", "rope");
   if (m.positions == Positions::kNone) flags.set("--position-embedding-type", "none");
   if (m.norm == Norm::kRmsNorm) flags.set("--normalization", "RMSNorm");
@@ -56,36 +56,36 @@ void add_model(const Scenario& scenario, Flags& flags) {
   flags.set("--attention-dropout", m.attention_dropout);
 }
 
-void add_parallelism(const Scenario& scenario, Flags& flags) {
-  const lowering::Parallelism& p = scenario.parallelism;
+void add_parallelism(const Job& job, Flags& flags) {
+  const job::Parallelism& p = job.parallelism;
   flags.set("--tensor-model-parallel-size", p.tensor);
   flags.on("--sequence-parallel", p.sequence_parallel);
   flags.set("--pipeline-model-parallel-size", p.pipeline);
   if (p.virtual_pipeline > 1) {
     flags.set("--num-virtual-stages-per-pipeline-rank", p.virtual_pipeline);
-    if (scenario.batch.microbatch_group > 0)
-      flags.set("--microbatch-group-size-per-virtual-pipeline-stage", scenario.batch.microbatch_group);
-    flags.on("--no-overlap-p2p-communication", !scenario.overlap.p2p);
+    if (job.batch.microbatch_group > 0)
+      flags.set("--microbatch-group-size-per-virtual-pipeline-stage", job.batch.microbatch_group);
+    flags.on("--no-overlap-p2p-communication", !job.overlap.p2p);
   }
   flags.on("--account-for-embedding-in-pipeline-split", p.embedding_and_head_as_layers);
   flags.on("--account-for-loss-in-pipeline-split", p.embedding_and_head_as_layers);
   if (p.context > 1) flags.set("--context-parallel-size", p.context);
-  flags.on("--use-distributed-optimizer", scenario.optimizer.zero_stage == 1);
-  flags.on("--overlap-grad-reduce", scenario.overlap.grad_reduce);
-  flags.on("--overlap-param-gather", scenario.overlap.param_gather);
-  flags.on("--tp-comm-overlap", scenario.overlap.tensor_parallel);
+  flags.on("--use-distributed-optimizer", job.optimizer.zero_stage == 1);
+  flags.on("--overlap-grad-reduce", job.overlap.grad_reduce);
+  flags.on("--overlap-param-gather", job.overlap.param_gather);
+  flags.on("--tp-comm-overlap", job.overlap.tensor_parallel);
 }
 
-void add_training(const Scenario& scenario, Flags& flags) {
-  flags.set("--micro-batch-size", scenario.batch.micro);
-  flags.set("--global-batch-size", scenario.batch.global);
-  if (scenario.run)
+void add_training(const Job& job, Flags& flags) {
+  flags.set("--micro-batch-size", job.batch.micro);
+  flags.set("--global-batch-size", job.batch.global);
+  if (job.run)
     flags.set("--train-samples",
-              static_cast<std::int64_t>(scenario.run->tokens / static_cast<double>(scenario.batch.sequence_length)));
-  flags.on(scenario.precision == Precision::kFp16 ? "--fp16" : "--bf16");
-  if (scenario.precision == Precision::kFp8) flags.set("--fp8-format", "hybrid");
-  flags.set("--attention-backend", scenario.attention == model::AttentionKind::kFlash ? "flash" : "unfused");
-  const lowering::Recompute& recompute = scenario.recompute;
+              static_cast<std::int64_t>(job.run->tokens / static_cast<double>(job.batch.sequence_length)));
+  flags.on(job.precision == Precision::kFp16 ? "--fp16" : "--bf16");
+  if (job.precision == Precision::kFp8) flags.set("--fp8-format", "hybrid");
+  flags.set("--attention-backend", job.attention == model::AttentionKind::kFlash ? "flash" : "unfused");
+  const job::Recompute& recompute = job.recompute;
   if (recompute.granularity == RecomputeGranularity::kFull) {
     flags.set("--recompute-granularity", "full");
     flags.set("--recompute-method", recompute.block ? "block" : "uniform");
@@ -104,34 +104,33 @@ void add_training(const Scenario& scenario, Flags& flags) {
 
 }  // namespace
 
-std::vector<std::string> megatron_command(const Scenario& scenario) {
-  const int per_node = std::min(scenario.gpus, scenario.cluster.gpus_per_node);
+std::vector<std::string> megatron_command(const Job& job) {
+  const int per_node = std::min(job.gpus, job.cluster.gpus_per_node);
   Flags flags;
   flags.on(fmt::format("torchrun --nproc-per-node {} --nnodes {} pretrain_gpt.py", per_node,
-                       (scenario.gpus + per_node - 1) / per_node)
+                       (job.gpus + per_node - 1) / per_node)
                .c_str());
-  add_model(scenario, flags);
-  add_parallelism(scenario, flags);
-  add_training(scenario, flags);
+  add_model(job, flags);
+  add_parallelism(job, flags);
+  add_training(job, flags);
   return flags.take();
 }
 
-std::vector<std::string> megatron_remarks(const Scenario& scenario) {
+std::vector<std::string> megatron_remarks(const Job& job) {
   std::vector<std::string> remarks;
   const auto add = [&](bool condition, std::string remark) {
     if (condition) remarks.push_back(std::move(remark));
   };
-  add(scenario.schedule != "1f1b" && scenario.schedule != "interleaved-1f1b",
-      fmt::format("Megatron-LM has no schedule {}", scenario.schedule));
-  add(scenario.optimizer.zero_stage > 1,
-      fmt::format("ZeRO stage {} needs Megatron-FSDP (--use-megatron-fsdp) or PyTorch FSDP",
-                  scenario.optimizer.zero_stage));
-  add(!scenario.parallelism.layers_per_stage.empty(),
+  add(job.schedule != "1f1b" && job.schedule != "interleaved-1f1b",
+      fmt::format("Megatron-LM has no schedule {}", job.schedule));
+  add(job.optimizer.zero_stage > 1,
+      fmt::format("ZeRO stage {} needs Megatron-FSDP (--use-megatron-fsdp) or PyTorch FSDP", job.optimizer.zero_stage));
+  add(!job.parallelism.layers_per_stage.empty(),
       "layers_per_stage needs --pipeline-model-parallel-layout, not written here");
-  add(!scenario.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
-  add(scenario.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
-  add(scenario.model.parallel_residual, "Megatron-LM has no parallel residual");
-  add(scenario.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
+  add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
+  add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
+  add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
+  add(job.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
   return remarks;
 }
 

@@ -4,59 +4,59 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/lowering/memory.h"
+#include "sim/step/memory/memory.h"
 
 namespace foretoken::report {
 namespace {
 
-using lowering::Scenario;
+using job::Job;
 
 constexpr double kTera = 1e12;
 
 // Layers whose forward pass is repeated.
-double recomputed_layers(const Scenario& scenario) {
-  if (!scenario.recompute.block) return static_cast<double>(scenario.model.layers);
+double recomputed_layers(const Job& job) {
+  if (!job.recompute.block) return static_cast<double>(job.model.layers);
   double layers = 0;
-  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
-      layers += std::min(scenario.recompute.layers, scenario.layers_in(stage, chunk));
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+      layers += std::min(job.recompute.layers, job.layers_in(stage, chunk));
   return layers;
 }
 
 // Model operations and those recomputed, of one sequence.
-Flop hardware_flop(const Scenario& scenario) {
+Flop hardware_flop(const Job& job) {
   using model::RecomputedWork;
   using model::RecomputeGranularity;
-  const std::int64_t s = scenario.batch.sequence_length;
-  const lowering::Recompute& recompute = scenario.recompute;
+  const std::int64_t s = job.batch.sequence_length;
+  const job::Recompute& recompute = job.recompute;
   RecomputedWork work = RecomputedWork::kNone;
   if (recompute.granularity == RecomputeGranularity::kFull) work = RecomputedWork::kWholeLayer;
   if (recompute.granularity == RecomputeGranularity::kSelective && recompute.modules.core_attention)
     work = RecomputedWork::kAttentionCore;
-  Flop flop = model::hardware_flop_per_sequence(scenario.model, s, work, recomputed_layers(scenario));
+  Flop flop = model::hardware_flop_per_sequence(job.model, s, work, recomputed_layers(job));
   if (recompute.granularity == RecomputeGranularity::kSelective && recompute.modules.mlp)
-    flop += Flop(2.0 * static_cast<double>(s * scenario.model.mlp_matrices() * scenario.model.hidden *
-                                           scenario.model.ffn_hidden * scenario.model.layers));
+    flop += Flop(2.0 * static_cast<double>(s * job.model.mlp_matrices() * job.model.hidden * job.model.ffn_hidden *
+                                           job.model.layers));
   return flop;
 }
 
-void measure_rates(Metrics& metrics, const Scenario& scenario) {
+void measure_rates(Metrics& metrics, const Job& job) {
   const double step = metrics.step_time.value();
-  const auto sequences = static_cast<double>(scenario.batch.global);
-  const double gpus = scenario.gpus;
-  const std::int64_t s = scenario.batch.sequence_length;
+  const auto sequences = static_cast<double>(job.batch.global);
+  const double gpus = job.gpus;
+  const std::int64_t s = job.batch.sequence_length;
   metrics.tokens_per_s = sequences * static_cast<double>(s) / step;
   metrics.tokens_per_s_per_gpu = metrics.tokens_per_s / gpus;
   const double per_gpu = sequences / (step * gpus * kTera);
-  metrics.model_tflops_per_gpu = model::model_flop_per_sequence(scenario.model, s).value() * per_gpu;
-  metrics.megatron_log_tflops_per_gpu = model::causal_model_flop_per_sequence(scenario.model, s).value() * per_gpu;
-  metrics.hardware_tflops_per_gpu = hardware_flop(scenario).value() * per_gpu;
-  metrics.mfu_peak_tflops = scenario.mean_peak().value() / kTera;
+  metrics.model_tflops_per_gpu = model::model_flop_per_sequence(job.model, s).value() * per_gpu;
+  metrics.megatron_log_tflops_per_gpu = model::causal_model_flop_per_sequence(job.model, s).value() * per_gpu;
+  metrics.hardware_tflops_per_gpu = hardware_flop(job).value() * per_gpu;
+  metrics.mfu_peak_tflops = job.mean_peak().value() / kTera;
   metrics.mfu = metrics.model_tflops_per_gpu / metrics.mfu_peak_tflops;
   metrics.hfu = metrics.hardware_tflops_per_gpu / metrics.mfu_peak_tflops;
 }
 
-void measure_bubble(Metrics& metrics, const Scenario& scenario, const observe::Observations& seen) {
+void measure_bubble(Metrics& metrics, const Job& job, const observe::Observations& seen) {
   des::Instant first = seen.stages.front().first_forward_start, last;
   des::Duration busy;
   for (const observe::StageActivity& stage : seen.stages) {
@@ -68,8 +68,7 @@ void measure_bubble(Metrics& metrics, const Scenario& scenario, const observe::O
   metrics.bubble_fraction = (total - work) / work;
   metrics.bubble_fraction_of_step = (total - work) / total;
   metrics.ideal_bubble_fraction =
-      (scenario.parallelism.pipeline - 1.0) /
-      (static_cast<double>(scenario.parallelism.virtual_pipeline) * scenario.microbatches());
+      (job.parallelism.pipeline - 1.0) / (static_cast<double>(job.parallelism.virtual_pipeline) * job.microbatches());
 }
 
 TimeSplit split_of(const observe::StageSplit& split) {
@@ -85,18 +84,17 @@ TimeSplit split_of(const observe::StageSplit& split) {
           .other = to_seconds(split.other)};
 }
 
-StageMemory stage_memory(const Scenario& scenario, int stage, const observe::StageTimeline& timeline) {
-  const lowering::StaticMemory fixed = lowering::static_memory(scenario, stage);
+StageMemory stage_memory(const Job& job, int stage, const observe::StageTimeline& timeline) {
+  const step::StaticMemory fixed = step::static_memory(job, stage);
   StageMemory memory{.weights = fixed.weights,
                      .gradients = fixed.gradients,
                      .optimizer = fixed.optimizer,
                      .activations = timeline.activations_at_peak,
                      .other = fixed.other + timeline.transient_at_peak,
                      .peak = fixed.total() + timeline.peak,
-                     .capacity = scenario.cluster_of(stage).gpu.memory,
+                     .capacity = job.cluster_of(stage).gpu.memory,
                      .peak_microbatch_chunks = timeline.most_chunks};
-  for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
-    memory.layers += scenario.layers_in(stage, chunk);
+  for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) memory.layers += job.layers_in(stage, chunk);
   return memory;
 }
 
@@ -111,56 +109,56 @@ std::string dominant_part(const StageMemory& memory) {
       ->second;
 }
 
-Memory measure_memory(const Scenario& scenario, const std::vector<observe::StageTimeline>& timelines) {
+Memory measure_memory(const Job& job, const std::vector<observe::StageTimeline>& timelines) {
   Memory memory;
   std::size_t& fullest = memory.fullest;
   const auto room = [](const StageMemory& stage) { return stage.capacity - stage.peak; };
   for (std::size_t stage = 0; stage < timelines.size(); ++stage) {
-    memory.per_stage.push_back(stage_memory(scenario, static_cast<int>(stage), timelines[stage]));
+    memory.per_stage.push_back(stage_memory(job, static_cast<int>(stage), timelines[stage]));
     if (room(memory.per_stage[stage]) < room(memory.per_stage[fullest])) fullest = stage;
   }
   memory.peak = memory.per_stage[fullest].peak;
   memory.capacity = memory.per_stage[fullest].capacity;
-  memory.outside_allocator = lowering::outside_allocator(scenario);
+  memory.outside_allocator = step::outside_allocator(job);
   memory.fits = memory.peak + memory.outside_allocator <= memory.capacity;
   memory.dominant = dominant_part(memory.per_stage[fullest]);
-  const lowering::WholeModelMemory whole = lowering::whole_model_memory(scenario);
+  const step::WholeModelMemory whole = step::whole_model_memory(job);
   memory.model_state = whole.state;
   memory.boundary_whole_batch = whole.batch_boundaries;
   memory.boundary_one_microbatch = whole.microbatch_boundaries;
   return memory;
 }
 
-std::optional<RunCost> measure_run(const Scenario& scenario, const Metrics& metrics) {
-  if (!scenario.run) return std::nullopt;
+std::optional<RunCost> measure_run(const Job& job, const Metrics& metrics) {
+  if (!job.run) return std::nullopt;
   RunCost cost;
-  cost.tokens = scenario.run->tokens;
-  cost.currency = scenario.run->currency;
+  cost.tokens = job.run->tokens;
+  cost.currency = job.run->currency;
   const double hours = cost.tokens / metrics.tokens_per_s / 3600;
   cost.days = hours / 24;
-  cost.gpu_hours = hours * scenario.gpus;
-  if (scenario.run->price_per_gpu_hour) cost.cost = cost.gpu_hours * *scenario.run->price_per_gpu_hour;
+  cost.gpu_hours = hours * job.gpus;
+  if (job.run->price_per_gpu_hour) cost.cost = cost.gpu_hours * *job.run->price_per_gpu_hour;
   return cost;
 }
 
 }  // namespace
 
-Metrics measure(const Scenario& scenario, const lowering::LoweredStep& step, const observe::Observations& seen,
+Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& seen,
                 const std::vector<observe::StageTimeline>& memory) {
   Metrics metrics;
-  metrics.name = scenario.name;
+  metrics.name = job.name;
   metrics.step_time = des::to_seconds(seen.makespan);
-  measure_rates(metrics, scenario);
-  measure_bubble(metrics, scenario, seen);
+  measure_rates(metrics, job);
+  measure_bubble(metrics, job, seen);
   metrics.layer_forward = step.passes->layer_forward(seen.busiest_stage);
   metrics.layer_backward = step.passes->layer_backward(seen.busiest_stage);
   metrics.time = split_of(seen.busiest);
-  metrics.memory = measure_memory(scenario, memory);
-  metrics.run = measure_run(scenario, metrics);
+  metrics.memory = measure_memory(job, memory);
+  metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();
   metrics.tasks = step.workload.graph.tasks();
-  metrics.assumptions = scenario.assumptions;
-  metrics.warnings = scenario.warnings;
+  metrics.assumptions = job.assumptions;
+  metrics.warnings = job.warnings;
   return metrics;
 }
 

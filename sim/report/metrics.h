@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sim/base/units.h"
-#include "sim/lowering/lower.h"
-#include "sim/lowering/scenario.h"
+#include "sim/job/job.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/observe/stage_times.h"
+#include "sim/step/lower.h"
 #include "sim/trust/interval.h"
 
 namespace foretoken::report {
@@ -84,7 +84,7 @@ struct Metrics {
 ///   recomputed operations;  bubble = (T - W) / W, of the step (T - W) / T, with T from the first forward's start to
 ///   the last backward's end and W the largest busy time of a stage (arXiv:2104.04473 section 2.2);  ideal (p - 1) / (v
 ///   m).
-[[nodiscard]] Metrics measure(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
-                              const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory);
+[[nodiscard]] Metrics measure(const job::Job& job, const step::LoweredStep& step, const observe::Observations& seen,
+                              const std::vector<observe::StageTimeline>& memory);
 
 }  // namespace foretoken::report

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/layout.h"
+#include "sim/report/text/layout.h"
 
 namespace foretoken::report {
 

@@ -16,9 +16,9 @@ namespace {
 
 using des::Instant;
 using des::TaskId;
-using lowering::Meaning;
-using lowering::TaskMeaning;
 using schedule::Phase;
+using step::Meaning;
+using step::TaskMeaning;
 
 constexpr const char* kThreadNames[kTraceThreads] = {
     "compute", "tensor-parallel", "context-parallel", "data-parallel", "send forward", "send backward", "host"};
@@ -63,9 +63,9 @@ bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kin
 // Message tasks by what they carry: [sender][phase][chunk][microbatch].
 class MessageIndex {
  public:
-  MessageIndex(const lowering::Workload& workload, int stages) {
+  MessageIndex(const step::Workload& workload, int stages) {
     for (const auto& passes : workload.passes)
-      for (const lowering::PassTasks& pass : passes) {
+      for (const step::PassTasks& pass : passes) {
         chunks_ = std::max(chunks_, static_cast<std::size_t>(pass.op.chunk) + 1);
         microbatches_ = std::max(microbatches_, static_cast<std::size_t>(pass.op.microbatch) + 1);
       }
@@ -78,7 +78,7 @@ class MessageIndex {
     }
   }
   [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
-  [[nodiscard]] std::optional<TaskId> of(const lowering::MessageKey& key) const {
+  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const {
     return tasks_[at(static_cast<std::size_t>(key.stage), key.op.phase, static_cast<std::size_t>(key.op.chunk),
                      static_cast<std::size_t>(key.op.microbatch))];
   }
@@ -97,10 +97,10 @@ struct Track {
   TraceThread thread = TraceThread::kCompute;
 };
 
-std::vector<Track> tracks_of(const lowering::Workload& workload) {
+std::vector<Track> tracks_of(const step::Workload& workload) {
   std::vector<Track> tracks(workload.graph.streams());
   for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
-    const lowering::StageStreams& s = workload.stages[stage];
+    const step::StageStreams& s = workload.stages[stage];
     tracks[s.pass.compute.value] = {stage, TraceThread::kCompute};
     tracks[s.pass.tensor_comm.value] = {stage, TraceThread::kTensorParallel};
     tracks[s.pass.context_comm.value] = {stage, TraceThread::kContextParallel};
@@ -167,10 +167,10 @@ void write_names(EventWriter& out, const std::vector<int>& gpus,
 }
 
 void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex& messages) {
-  const lowering::Workload& workload = input.step.workload;
-  const lowering::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
+  const step::Workload& workload = input.step.workload;
+  const step::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
   for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
-    for (const lowering::PassTasks& pass : workload.passes[stage]) {
+    for (const step::PassTasks& pass : workload.passes[stage]) {
       const bool forward = pass.op.phase == Phase::kForward;
       const std::string name = messages.chunks() > 1
                                    ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
@@ -186,7 +186,7 @@ void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex&
 
 // Everything but the passes themselves: kernels, collectives, messages, the end of the step.
 void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Track>& tracks) {
-  const lowering::Workload& workload = input.step.workload;
+  const step::Workload& workload = input.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
     const bool part_of_pass = meaning.kind == TaskMeaning::kForward || meaning.kind == TaskMeaning::kBackward;
@@ -224,7 +224,7 @@ void write_memory(EventWriter& out, const TraceInput& input) {
   }
 }
 
-std::vector<std::array<bool, kTraceThreads>> threads_used(const lowering::Workload& workload,
+std::vector<std::array<bool, kTraceThreads>> threads_used(const step::Workload& workload,
                                                           const std::vector<Track>& tracks) {
   std::vector<std::array<bool, kTraceThreads>> used(workload.stages.size());
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
@@ -238,7 +238,7 @@ std::vector<std::array<bool, kTraceThreads>> threads_used(const lowering::Worklo
 }  // namespace
 
 void write_trace(const TraceInput& input, const TextSink& sink) {
-  const lowering::Workload& workload = input.step.workload;
+  const step::Workload& workload = input.step.workload;
   const std::vector<Track> tracks = tracks_of(workload);
   EventWriter out(sink);
   out.put(R"({{"displayTimeUnit":"ms","metadata":{{"program":"foretoken","version":{},"scenario":{},"fidelity":{},)"

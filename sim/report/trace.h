@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "sim/des/engine.h"
-#include "sim/lowering/lower.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/report/metrics.h"
+#include "sim/step/lower.h"
 
 namespace foretoken::report {
 
 /// What a trace is made of; all of it must outlive the call.
 struct TraceInput {
-  const lowering::LoweredStep& step;
+  const step::LoweredStep& step;
   const des::RunResult& run;
   const std::vector<observe::StageTimeline>& memory;
   const Metrics& metrics;

@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include "sim/lowering/test_job.h"
+#include "sim/step/test_job.h"
 
 namespace foretoken::report {
 namespace {
 
-using lowering::Fidelity;
 using nlohmann::json;
+using step::Fidelity;
 
-lowering::Scenario small_scenario(int virtual_pipeline) {
-  lowering::Scenario s = lowering::test_job(16, 1024);
+job::Job small_scenario(int virtual_pipeline) {
+  job::Job s = step::test_job(16, 1024);
   s.name = "small \"quoted\"";
   s.gpus = 32;
   s.parallelism = {.tensor = 2, .pipeline = 4, .virtual_pipeline = virtual_pipeline, .data = 4};
@@ -40,20 +40,19 @@ struct Traced {
 };
 
 Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& shown_gpus = {}) {
-  const lowering::Scenario scenario = small_scenario(virtual_pipeline);
-  const lowering::LoweredStep step = lowering::lower(scenario, fidelity);
+  const job::Job job = small_scenario(virtual_pipeline);
+  const step::LoweredStep step = step::lower(job, fidelity);
   const des::RunResult run = des::run(step.workload.graph);
-  const auto memory = observe::memory_timelines(scenario, step, run);
-  Metrics metrics = measure(scenario, step, observe::observe_stages(step, run), memory);
+  const auto memory = observe::memory_timelines(job, step, run);
+  Metrics metrics = measure(job, step, observe::observe_stages(step, run), memory);
   metrics.shown_gpus = shown_gpus;
   Traced result;
   write_trace({.step = step, .run = run, .memory = memory, .metrics = metrics, .version = "1.2.3", .fidelity = "x"},
               [&](std::string_view text) { result.text += text; });
   result.trace = json::parse(result.text);
-  for (const lowering::Meaning& meaning : step.workload.meaning)
+  for (const step::Meaning& meaning : step.workload.meaning)
     result.messages +=
-        meaning.kind == lowering::TaskMeaning::kSendForward || meaning.kind == lowering::TaskMeaning::kSendBackward ? 1
-                                                                                                                    : 0;
+        meaning.kind == step::TaskMeaning::kSendForward || meaning.kind == step::TaskMeaning::kSendBackward ? 1 : 0;
   for (const auto& passes : step.workload.passes) result.passes += passes.size();
   result.step_us = metrics.step_time.value() * 1e6;
   return result;

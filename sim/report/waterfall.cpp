@@ -6,22 +6,22 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/report/number.h"
-#include "sim/report/text.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
 
 namespace foretoken::report {
 namespace {
 
 using des::Duration;
-using lowering::Scenario;
+using job::Job;
 using schedule::Phase;
 
 // Computing of all stages together.
 struct Kernels {
   Duration matrix, attention, memory_bound, recomputed;
 
-  void add(const lowering::TimedOp& op, std::int64_t times) {
-    if (op.stream != lowering::OpStream::kCompute) return;
+  void add(const step::TimedOp& op, std::int64_t times) {
+    if (op.stream != step::OpStream::kCompute) return;
     Duration& kind = op.recomputed                          ? recomputed
                      : op.role == model::OpRole::kAttention ? attention
                      : op.matrix                            ? matrix
@@ -30,36 +30,36 @@ struct Kernels {
   }
 };
 
-Kernels kernels_of_all_stages(const Scenario& scenario, const lowering::LoweredStep& step) {
+Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
-  for (int stage = 0; stage < scenario.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < scenario.parallelism.virtual_pipeline; ++chunk)
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
       for (const Phase phase : {Phase::kForward, Phase::kBackward})
-        for (const lowering::TimedOps* block : step.passes->blocks(stage, chunk, phase))
-          for (const lowering::TimedOp& op : *block) kernels.add(op, scenario.microbatches());
+        for (const step::TimedOps* block : step.passes->blocks(stage, chunk, phase))
+          for (const step::TimedOp& op : *block) kernels.add(op, job.microbatches());
   return kernels;
 }
 
 // Time of the model's operations at peak, dealt out evenly over all GPUs.
-Duration at_peak(const Scenario& scenario, Flop per_sequence) {
-  return lowering::duration_of(per_sequence * static_cast<double>(scenario.batch.global) /
-                               static_cast<double>(scenario.gpus) / scenario.mean_peak());
+Duration at_peak(const Job& job, Flop per_sequence) {
+  return step::duration_of(per_sequence * static_cast<double>(job.batch.global) / static_cast<double>(job.gpus) /
+                           job.mean_peak());
 }
 
 }  // namespace
 
-Waterfall waterfall_of(const Scenario& scenario, const lowering::LoweredStep& step, const observe::Observations& seen) {
-  const std::int64_t s = scenario.batch.sequence_length;
-  const Flop all = model::model_flop_per_sequence(scenario.model, s);
+Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const observe::Observations& seen) {
+  const std::int64_t s = job.batch.sequence_length;
+  const Flop all = model::model_flop_per_sequence(job.model, s);
   // Causal counting leaves half of attention out.
-  const Flop attention = 2.0 * (all - model::causal_model_flop_per_sequence(scenario.model, s));
+  const Flop attention = 2.0 * (all - model::causal_model_flop_per_sequence(job.model, s));
   Waterfall fall;
   fall.stage = seen.busiest_stage;
-  fall.ideal = at_peak(scenario, all);
+  fall.ideal = at_peak(job, all);
   fall.step = seen.makespan;
-  const Duration ideal_attention = at_peak(scenario, attention), ideal_matrix = fall.ideal - ideal_attention;
-  const Kernels kernels = kernels_of_all_stages(scenario, step);
-  const auto mean = [&](Duration all_stages) { return Duration{all_stages.ps / scenario.parallelism.pipeline}; };
+  const Duration ideal_attention = at_peak(job, attention), ideal_matrix = fall.ideal - ideal_attention;
+  const Kernels kernels = kernels_of_all_stages(job, step);
+  const auto mean = [&](Duration all_stages) { return Duration{all_stages.ps / job.parallelism.pipeline}; };
   const observe::StageSplit& split = seen.busiest;
   const Duration computing =
       mean(kernels.matrix) + mean(kernels.attention) + mean(kernels.memory_bound) + mean(kernels.recomputed);
@@ -85,7 +85,7 @@ Waterfall with_stragglers(Waterfall without, Duration step) {
   return without;
 }
 
-std::string waterfall_text(const Waterfall& fall, const Scenario& scenario, const Paint& paint) {
+std::string waterfall_text(const Waterfall& fall, const Job& job, const Paint& paint) {
   constexpr std::size_t kBar = 38;
   const double whole = static_cast<double>(fall.step.ps);
   double widest = std::max(whole, static_cast<double>(fall.ideal.ps)), at = static_cast<double>(fall.ideal.ps);
@@ -102,7 +102,7 @@ std::string waterfall_text(const Waterfall& fall, const Scenario& scenario, cons
   std::string text = title_text("From the ideal step to the predicted one",
                                 fmt::format("stage {}, the busiest; what nothing hides", fall.stage), paint);
   at = static_cast<double>(fall.ideal.ps);
-  text += line(fmt::format("the model's operations at {} TFLOP/s", plain(scenario.mean_peak().value() / 1e12)),
+  text += line(fmt::format("the model's operations at {} TFLOP/s", plain(job.mean_peak().value() / 1e12)),
                time_text(des::to_seconds(fall.ideal)), at / whole, 0, at, Ink::kGreen);
   for (const WaterfallStep& each : fall.steps) {
     if (each.time.ps == 0) continue;

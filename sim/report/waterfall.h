@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sim/des/time.h"
-#include "sim/lowering/lower.h"
-#include "sim/lowering/scenario.h"
+#include "sim/job/job.h"
 #include "sim/observe/stage_times.h"
-#include "sim/report/layout.h"
+#include "sim/report/text/layout.h"
+#include "sim/step/lower.h"
 
 namespace foretoken::report {
 
@@ -30,14 +30,13 @@ struct Waterfall {
 /// The timeline of the busiest stage, its computing told apart. Kernels count with the mean over stages of what they
 /// take; what the busiest stage computes beyond the mean is a step of its own. Communication, bubble and the rest are
 /// what observe::StageSplit says: what nothing hides.
-[[nodiscard]] Waterfall waterfall_of(const lowering::Scenario& scenario, const lowering::LoweredStep& step,
+[[nodiscard]] Waterfall waterfall_of(const job::Job& job, const step::LoweredStep& step,
                                      const observe::Observations& seen);
 
 /// The same with a last step: what stragglers add to the fall of the run without them, to reach the predicted `step`.
 [[nodiscard]] Waterfall with_stragglers(Waterfall without, des::Duration step);
 
 /// A line and a bar for the ideal and for every step that is not zero.
-[[nodiscard]] std::string waterfall_text(const Waterfall& waterfall, const lowering::Scenario& scenario,
-                                         const Paint& paint);
+[[nodiscard]] std::string waterfall_text(const Waterfall& waterfall, const job::Job& job, const Paint& paint);
 
 }  // namespace foretoken::report

@@ -1,0 +1,105 @@
+// Fused attention (FlashAttention, cuDNN): a rate that grows with the sequence and with the number of thread blocks.
+#include "sim/cost/kernels/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::cost {
+namespace {
+
+constexpr int kPad = 8;  // Kernels pad the head dimension to a multiple of 8 (flash_attn_interface, 16-byte loads).
+
+const AttentionRate& half_of(const AttentionLaw& law, bool backward) { return backward ? law.backward : law.forward; }
+
+/// How much longer an older kernel takes than FlashAttention-2. Source: arXiv:2307.08691 section 4.1, A100: "around 2x
+/// faster than FlashAttention", "around 1.3-1.5x faster than FlashAttention in Triton in the forward pass and around 2x
+/// faster in the backward pass".
+double times_slower(FlashKernel kernel, bool backward) {
+  switch (kernel) {
+    case FlashKernel::kFastest:
+    case FlashKernel::kFlash2:
+      return 1.0;
+    case FlashKernel::kFlash1:
+      return 2.0;
+    case FlashKernel::kTriton:
+      return backward ? 2.0 : 1.4;
+  }
+  return 1.0;
+}
+
+/// Constants for any head dimension: interpolated over log2(d) between measured ones; below the smallest the rate falls
+/// in proportion to d (the softmax per score stays, the products shrink); above the largest they stay.
+AttentionRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
+  const int dim = (static_cast<int>(shape.head_dim) + kPad - 1) / kPad * kPad;
+  const auto [below, above] = nearest_laws(laws, shape.causal, dim);
+  if (!above) return half_of(*below, shape.backward);
+  if (!below) {
+    AttentionRate rate = half_of(*above, shape.backward);
+    rate.peak = rate.peak * (static_cast<double>(dim) / above->head_dim);
+    return rate;
+  }
+  const AttentionRate& low = half_of(*below, shape.backward);
+  const AttentionRate& high = half_of(*above, shape.backward);
+  if (below == above) return low;
+  const double w = std::log2(static_cast<double>(dim) / below->head_dim) /
+                   std::log2(static_cast<double>(above->head_dim) / below->head_dim);
+  return {.peak = (1 - w) * low.peak + w * high.peak,
+          .half_length = (1 - w) * low.half_length + w * high.half_length,
+          .tail = (1 - w) * low.tail + w * high.tail,
+          .sharpness = (1 - w) * low.sharpness + w * high.sharpness};
+}
+
+/// Time over that at the peak rate, by the sequence: rises from s0 / s to 1.
+double short_sequence_factor(const AttentionRate& rate, double length) {
+  const double ratio = rate.half_length / length;
+  if (rate.sharpness == 1) return 1 + ratio;
+  return std::pow(1 + std::pow(ratio, rate.sharpness), 1 / rate.sharpness);
+}
+
+}  // namespace
+
+NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int head_dim) {
+  NearestLaws found;
+  for (const AttentionLaw& law : laws) {
+    if (law.causal != causal) continue;
+    if (law.head_dim <= head_dim && (!found.below || law.head_dim > found.below->head_dim)) found.below = &law;
+    if (law.head_dim >= head_dim && (!found.above || law.head_dim < found.above->head_dim)) found.above = &law;
+  }
+  expects(found.below || found.above, "the profile has attention laws for causal and for full attention");
+  return found;
+}
+
+/// Time of one fused attention kernel.
+///
+///   t = launch + flop / peak (1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks) sustained_factor slower
+///
+/// s is kv_length; the forward pass cuts queries into thread blocks, the backward pass keys. Padding of the head
+/// dimension to a multiple of 8 is paid for.
+///
+/// Time never falls with any dimension: s (1 + (s0/s)^g)^(1/g) = (s^g + s0^g)^(1/g).
+///
+/// Source: series of the flash-attention repository, arXiv:2307.08691 and 2407.08608; c from SimuMax's operator tables.
+/// Holds for: sequences >= 512; head dimensions 32 to 256.
+/// Error: the profile's attention residuals.
+Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
+  expects(shape.batch >= 1 && shape.heads >= 1 && shape.q_length >= 1 && shape.kv_length >= 1 && shape.head_dim >= 1,
+          "attention has positive dimensions");
+  const AttentionLaws& attention = profile.attention;
+  const bool fastest = shape.kernel == FlashKernel::kFastest;
+  expects(fastest || !attention.flash2.empty(), "the profile has laws of FlashAttention-2");
+  const AttentionRate rate = rate_for(fastest ? attention.laws : attention.flash2, shape);
+  const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
+  const double flop = shape.flop().value() * padded / static_cast<double>(shape.head_dim);
+  const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
+  const double blocks =
+      static_cast<double>(shape.batch * shape.heads) * std::max(1.0, static_cast<double>(cut) / attention.block_rows);
+  const double slowdown = attention.sustained_factor *
+                          short_sequence_factor(rate, static_cast<double>(shape.kv_length)) *
+                          (1.0 + rate.tail * attention.multiprocessors / blocks);
+  return attention.launch + times_slower(shape.kernel, shape.backward) * slowdown * (Flop(flop) / rate.peak);
+}
+
+}  // namespace foretoken::cost

@@ -1,0 +1,140 @@
+// Matrix products: tiles dealt out to the multiprocessors in waves, never faster than memory allows.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+#include "sim/cost/kernels/gemm_correction.h"
+
+namespace foretoken::cost {
+namespace {
+
+/// A tile of the output that one multiprocessor computes; `halvings` below 256 x 128.
+struct Tile {
+  std::int64_t rows, columns;
+  double halvings;
+};
+
+// The tile shapes that cuBLAS and CUTLASS list for 16-bit tensor-core kernels.
+constexpr std::array<Tile, 8> kTiles{
+    {{256, 128, 0}, {128, 256, 0}, {128, 128, 1}, {256, 64, 1}, {64, 256, 1}, {128, 64, 2}, {64, 128, 2}, {64, 64, 3}}};
+constexpr std::array<int, 4> kSplits{1, 2, 4, 8};
+
+/// Bytes that must cross the memory bus at least once; outputs have 16 bits even when inputs have 8.
+double least_bytes(const GemmShape& shape) {
+  const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  const double in = bytes_per_element(shape.precision);
+  const double out = std::max(in, 2.0);
+  return (in * (m * k + k * n) + out * m * n) * static_cast<double>(shape.batch);
+}
+
+/// The largest power of two, in bytes, that divides every row of the operands and the result: rows run along n and k in
+/// the layouts TN and NN, along m and n in NT.
+std::int64_t row_alignment(const GemmShape& shape) {
+  const std::int64_t along = shape.pass == GemmPass::kWeightGradient ? shape.m : shape.k;
+  const std::int64_t bytes = (shape.n | along) * static_cast<std::int64_t>(bytes_per_element(shape.precision));
+  return bytes & -bytes;
+}
+
+double loop_slowdown(const GemmShape& shape, const MisalignedRows& rows) {
+  const std::int64_t alignment = row_alignment(shape);
+  if (alignment >= 32) return 1;
+  return alignment >= 16 ? rows.rows_16_bytes : alignment >= 4 ? rows.rows_4_bytes : rows.rows_2_bytes;
+}
+
+/// The best tile and split of k.
+///
+///   waves = ceil(batch ceil(m/Tm) ceil(n/Tn) s / SMs)
+///   t = waves 2 Tm Tn (a k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))  [+ 8 m n s batch / bandwidth if s >
+///   1]
+///
+/// with a = `slowdown` of the inner loop.
+///
+/// Source: wave quantisation as in NVIDIA's matrix multiplication guide (DU-09799-001); e, k0, q fitted on GEMM tables.
+/// Holds for: m, n, k >= 64; the library's own choice of tile may be worse than the best.
+/// Error: the profile's gemm residuals.
+double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
+  const double k = static_cast<double>(shape.k);
+  const double processors = std::max(1.0, std::floor(law.multiprocessors * shape.processor_share));
+  const double rate = law.peak.value() / law.multiprocessors * law.efficiency;
+  const double reduction = 8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                           static_cast<double>(shape.batch) / law.memory_bandwidth.value();
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : kTiles) {
+    const std::int64_t tiles =
+        shape.batch * ((shape.m + tile.rows - 1) / tile.rows) * ((shape.n + tile.columns - 1) / tile.columns);
+    const double per_k =
+        2.0 * static_cast<double>(tile.rows * tile.columns) / (rate * (1.0 - law.small_tile_loss * tile.halvings));
+    for (const int split : kSplits) {
+      const double waves = std::ceil(static_cast<double>(tiles * split) / processors);
+      double seconds = waves * per_k * (slowdown * k / split + law.prologue_k);
+      if (split > 1) seconds += reduction * split;
+      best = std::min(best, seconds);
+    }
+  }
+  return best;
+}
+
+Seconds time_of(const GemmShape& shape, const TileWaveLaw& law, const MisalignedRows& rows) {
+  const double compute = compute_seconds(shape, law, loop_slowdown(shape, rows)) * law.sustained_factor;
+  const double memory = least_bytes(shape) / law.memory_bandwidth.value();
+  return law.launch + Seconds(std::max(compute, memory));
+}
+
+/// Source: the roofline fits published with ai-dynamo/aiconfigurator's fp8 tables.
+Seconds time_of(const GemmShape& shape, const RooflineLaw& law, const MisalignedRows&) {
+  const double compute = (shape.flop() / law.compute_rate).value() * law.sustained_factor / shape.processor_share;
+  const double memory = least_bytes(shape) / law.memory_bandwidth.value();
+  const double larger = std::max(compute, memory), ratio = std::min(compute, memory) / larger;
+  return law.launch + Seconds(larger * std::pow(1.0 + std::pow(ratio, law.sharpness), 1.0 / law.sharpness));
+}
+
+/// A batched product on CUDA cores.
+Seconds without_tensor_cores(const GemmShape& shape, const TileWaveLaw& law, FlopPerSecond rate) {
+  const double memory = least_bytes(shape) / law.memory_bandwidth.value();
+  return law.launch + Seconds(std::max((shape.flop() / rate).value(), memory));
+}
+
+Seconds with_accumulation(Seconds product, const GemmShape& shape, BytesPerSecond bandwidth) {
+  constexpr double kOverlap = 1.5;
+  const double bytes =
+      8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
+  const double traffic = (Bytes(bytes) / bandwidth).value();
+  return Seconds(std::pow(std::pow(product.value(), kOverlap) + std::pow(traffic, kOverlap), 1 / kOverlap));
+}
+
+}  // namespace
+
+/// Time of `batch` equal products.
+///
+///   t = (launch + max(tiles and waves, bytes / bandwidth)) x correction(layout, m, n, k) x (weight gradient ? its
+///   factor : 1)
+///
+/// One that adds to an fp32 output reads and writes it partly beside the product, with A = 8 m n batch / bandwidth:
+///
+///   t = (t^1.5 + A^1.5)^(2/3), without the factor of weight gradients
+///
+/// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor. The
+/// exponent is fitted on SimuMax's weight gradients with fp32 accumulation (A100 PCIe 56 of them, mean error 2.6 %, A
+/// 0.02 to 0.3 of the product; B200 109, 5.6 %); what it leaves of the factor is 0.985 and 1.03.
+/// Precondition: every dimension >= 1; 0 < processor_share <= 1; the profile has the precision.
+Seconds gemm_time(const GemmShape& shape, const Profile& profile, GemmLibrary library) {
+  expects(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1, "a GEMM has positive dimensions");
+  const auto found = profile.gemm.find(shape.precision);
+  expects(found != profile.gemm.end(), "the profile has a GEMM law for the precision");
+  const GemmLaw& gemm = found->second;
+  const MisalignedRows& rows = profile.misaligned_rows;
+  const auto* tiles = std::get_if<TileWaveLaw>(&gemm.law);
+  if (library == GemmLibrary::kBeforeCuda11_7 && tiles != nullptr && shape.batch > 1 && row_alignment(shape) < 16 &&
+      rows.batched_before_cuda_11_7)
+    return without_tensor_cores(shape, *tiles, *rows.batched_before_cuda_11_7);
+  const Seconds time = correction_factor(gemm.correction(shape.pass), shape) *
+                       std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
+  if (shape.accumulates)
+    return std::visit([&](const auto& law) { return with_accumulation(time, shape, law.memory_bandwidth); }, gemm.law);
+  return shape.pass == GemmPass::kWeightGradient ? gemm.weight_gradient_factor * time : time;
+}
+
+}  // namespace foretoken::cost

@@ -1,0 +1,56 @@
+// Trilinear interpolation in the logarithms of the dimensions, clamped at the edges and faded beyond them.
+#include "sim/cost/kernels/gemm_correction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.h"
+
+namespace foretoken::cost {
+namespace {
+
+constexpr double kFadeOctaves = 2;  // one cell of the usual grids: what a knot at the edge still speaks for
+
+struct AxisPlace {
+  int cell;
+  double beyond_cell;  ///< 0 at the cell's lower knot, 1 at the upper
+  double outside;      ///< octaves beyond the first or last knot
+};
+
+AxisPlace place_on_axis(const GemmCorrection::Axis& axis, std::int64_t size) {
+  const double octave = std::log2(static_cast<double>(size));
+  const double inside = std::clamp(octave, axis.first, axis.last);
+  const double at = (inside - axis.first) / (axis.last - axis.first) * (axis.knots - 1);
+  const int cell = std::min(static_cast<int>(at), axis.knots - 2);
+  return {cell, at - cell, std::abs(octave - inside)};
+}
+
+}  // namespace
+
+/// Batched products count as outside by the octaves of their batch: the grids come from single products.
+GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape) {
+  const AxisPlace m = place_on_axis(grid.m, shape.m), n = place_on_axis(grid.n, shape.n),
+                  k = place_on_axis(grid.k, shape.k);
+  GridPlace place;
+  for (unsigned corner = 0; corner < 8; ++corner) {
+    const bool up_m = corner & 1U, up_n = corner & 2U, up_k = corner & 4U;
+    place.knot[corner] = ((m.cell + up_m) * grid.n.knots + n.cell + up_n) * grid.k.knots + k.cell + up_k;
+    place.weight[corner] = (up_m ? m.beyond_cell : 1 - m.beyond_cell) * (up_n ? n.beyond_cell : 1 - n.beyond_cell) *
+                           (up_k ? k.beyond_cell : 1 - k.beyond_cell);
+  }
+  const double batch = shape.batch > 1 ? std::log2(static_cast<double>(shape.batch)) : 0;
+  place.trust = std::max(0.0, 1 - (m.outside + n.outside + k.outside + batch) / kFadeOctaves);
+  return place;
+}
+
+double correction_factor(const GemmCorrection& grid, const GemmShape& shape) {
+  if (grid.log_ratio.empty()) return 1;
+  const GridPlace place = place_on_grid(grid, shape);
+  if (place.trust == 0) return 1;
+  double log_ratio = 0;
+  for (std::size_t corner = 0; corner < 8; ++corner)
+    log_ratio += place.weight[corner] * grid.log_ratio[static_cast<std::size_t>(place.knot[corner])];
+  return std::exp(place.trust * log_ratio);
+}
+
+}  // namespace foretoken::cost

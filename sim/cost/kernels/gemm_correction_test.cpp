@@ -1,0 +1,76 @@
+// The grid of corrections: exact at its knots, linear between them, fading outside, one layout at a time.
+#include "sim/cost/kernels/gemm_correction.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+
+#include "sim/cost/costs.h"
+#include "sim/cost/example_profile.h"
+
+namespace foretoken::cost {
+namespace {
+
+constexpr GemmCorrection::Axis kAxis{.first = 6, .last = 12, .knots = 4};  // 64, 256, 1024, 4096
+
+/// log ratio = 0.01 (log2 m + 2 log2 n - 3 log2 k): linear, so that interpolation must meet it everywhere.
+double slanted(double m, double n, double k) { return 0.01 * (std::log2(m) + 2 * std::log2(n) - 3 * std::log2(k)); }
+
+GemmCorrection slanted_grid() {
+  GemmCorrection grid{.m = kAxis, .n = kAxis, .k = kAxis};
+  for (const double m : {64, 256, 1024, 4096})
+    for (const double n : {64, 256, 1024, 4096})
+      for (const double k : {64, 256, 1024, 4096}) grid.log_ratio.push_back(slanted(m, n, k));
+  return grid;
+}
+
+TEST(GemmCorrection, NoValuesNoCorrection) { EXPECT_EQ(correction_factor({}, {.m = 100, .n = 100, .k = 100}), 1); }
+
+TEST(GemmCorrection, IsLinearInTheLogarithmsInside) {
+  const GemmCorrection grid = slanted_grid();
+  EXPECT_TRUE(rc::check([&] {
+    const auto size = [] { return static_cast<std::int64_t>(*rc::gen::inRange(64, 4097)); };
+    const GemmShape shape{.m = size(), .n = size(), .k = size()};
+    const double expected = slanted(double(shape.m), double(shape.n), double(shape.k));
+    RC_ASSERT(std::abs(std::log(correction_factor(grid, shape)) - expected) < 1e-12);
+  }));
+}
+
+struct FadeCase {
+  const char* name;
+  GemmShape shape;
+  double part;  ///< of the correction at the clamped shape that is left
+};
+constexpr FadeCase kFades[] = {{"inside", {.m = 4096, .n = 4096, .k = 4096}, 1},
+                               {"half an octave of one dimension is a quarter", {.m = 5793, .n = 4096, .k = 4096}, .75},
+                               {"an octave is a half", {.m = 8192, .n = 4096, .k = 4096}, 0.5},
+                               {"octaves add up", {.m = 8192, .n = 8192, .k = 4096}, 0},
+                               {"below counts as above", {.m = 4096, .n = 4096, .k = 32}, 0.5},
+                               {"a batch of two is an octave", {.m = 4096, .n = 4096, .k = 4096, .batch = 2}, 0.5},
+                               {"far away", {.m = 1 << 20, .n = 4096, .k = 4096}, 0}};
+
+TEST(GemmCorrection, FadesOutside) {
+  GemmCorrection grid = slanted_grid();
+  for (double& value : grid.log_ratio) value = 0.2;
+  for (const auto& [name, shape, part] : kFades) {
+    SCOPED_TRACE(name);
+    EXPECT_NEAR(std::log(correction_factor(grid, shape)), 0.2 * part, 1e-5);
+  }
+}
+
+TEST(GemmCorrection, CorrectsOnlyTheLayoutThatWasMeasured) {
+  const Profile bare = example_a100_profile();
+  Profile corrected = bare;
+  GemmCorrection grid = slanted_grid();
+  for (double& value : grid.log_ratio) value = 0.1;
+  corrected.gemm.at(Precision::kBf16).corrections[static_cast<std::size_t>(GemmPass::kForward)] = grid;
+  for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient}) {
+    const GemmShape shape{.m = 2048, .n = 2048, .k = 2048, .pass = pass};
+    const double ratio = gemm_time(shape, corrected) / gemm_time(shape, bare);
+    EXPECT_NEAR(ratio, pass == GemmPass::kForward ? std::exp(0.1) : 1, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::cost

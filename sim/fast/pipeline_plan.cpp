@@ -1,0 +1,285 @@
+// How a pipeline is compiled: its host programs are carried out with slots in place of durations, then put in order.
+#include "sim/fast/pipeline_plan.h"
+
+#include <algorithm>
+
+#include "sim/base/check.h"
+#include "sim/schedule/catalogue.h"
+#include "sim/step/pipeline/host_programs.h"
+
+namespace foretoken::fast {
+namespace {
+
+using des::Duration;
+using des::Instant;
+using des::TaskId;
+using schedule::Phase;
+using schedule::StageOp;
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+// Slots: messages forward, messages backward (one a stage each), passes, blocks of them, gathers, standing still.
+struct Slots {
+  explicit Slots(const PlanShape& shape)
+      : stages(static_cast<std::size_t>(shape.stages)),
+        chunks(static_cast<std::size_t>(shape.chunks)),
+        gathers(shape.gates.size()),
+        blocks_before{0} {
+    for (const int count : shape.blocks)
+      blocks_before.push_back(blocks_before.back() + static_cast<std::size_t>(count));
+  }
+  // Place of a pass in PlanTimes::passes.
+  [[nodiscard]] std::size_t place(int stage, StageOp op) const {
+    return 2 * (static_cast<std::size_t>(stage) * chunks + static_cast<std::size_t>(op.chunk)) +
+           (op.phase == Phase::kForward ? 0 : 1);
+  }
+  [[nodiscard]] std::size_t passes() const { return 2 * stages * chunks; }
+  [[nodiscard]] std::size_t message(int stage, Phase phase) const {
+    return static_cast<std::size_t>(stage) + (phase == Phase::kForward ? 0 : stages);
+  }
+  [[nodiscard]] std::size_t pass(int stage, StageOp op) const { return 2 * stages + place(stage, op); }
+  [[nodiscard]] std::size_t block(std::size_t at) const { return 2 * stages + passes() + at; }
+  [[nodiscard]] std::size_t gather(std::size_t at) const { return block(blocks_before.back() + at); }
+  [[nodiscard]] std::size_t still() const { return gather(gathers); }
+  [[nodiscard]] std::size_t count() const { return still() + 1; }
+
+  std::size_t stages, chunks, gathers;
+  std::vector<std::size_t> blocks_before;  // by pass, and all of them at the end
+};
+
+// Tasks of a pipeline (host_programs.h), each with its slot and what it waits for.
+class PlanTasks {
+ public:
+  // `before`: the one before it on its stream. What else it waits for: places in edges(), one leading to the next.
+  struct Task {
+    std::uint32_t slot, before, first_edge;
+  };
+  struct Edge {
+    std::uint32_t before, next;
+  };
+
+  PlanTasks(const PlanShape& shape, const Slots& slots, std::size_t passes)
+      : slots_(slots), in_order_(shape.style != step::MessageStyle::kLatency), stands_still_(shape.stands_still) {
+    forward_.assign(slots.stages, kNone);
+    backward_ = compute_ = gathers_ = forward_;
+    tasks_.reserve((stands_still_ ? 3 : 2) * passes);
+    edges_.reserve(4 * passes);
+  }
+
+  TaskId gather(int stage, std::size_t at) { return append(slots_.gather(at), gathers_, stage); }
+
+  TaskId message(int stage, StageOp op) {
+    const std::size_t slot = slots_.message(stage, op.phase);
+    if (!in_order_) return add(slot, kNone);
+    return append(slot, op.phase == Phase::kForward ? forward_ : backward_, stage);
+  }
+
+  TaskId pass(int stage, StageOp op, const std::vector<TaskId>& after, std::optional<TaskId> previous,
+              const step::BlockHooks& hooks) {
+    if (!previous) first_of_stage_.push_back(static_cast<std::uint32_t>(tasks_.size()));
+    if (stands_still_) append(slots_.still(), compute_, stage);
+    if (!hooks.any()) {
+      const TaskId task = append(slots_.pass(stage, op), compute_, stage);
+      wait_for(after, task);
+      return task;
+    }
+    const std::size_t place = slots_.place(stage, op), first = slots_.blocks_before[place];
+    TaskId last;
+    for (std::size_t block = 0; first + block < slots_.blocks_before[place + 1]; ++block) {
+      last = append(slots_.block(first + block), compute_, stage);
+      if (block == 0) wait_for(after, last);
+      if (hooks.gates != nullptr && block < hooks.gates->size()) wait_for((*hooks.gates)[block], last);
+      if (hooks.ends != nullptr) hooks.ends->push_back(last);
+    }
+    return last;
+  }
+
+  void add_dependency(TaskId before, TaskId after) {
+    std::uint32_t& first = tasks_[after.value].first_edge;
+    edges_.push_back({before.value, first});
+    first = static_cast<std::uint32_t>(edges_.size() - 1);
+  }
+
+  [[nodiscard]] const std::vector<Task>& tasks() const { return tasks_; }
+  [[nodiscard]] const std::vector<Edge>& edges() const { return edges_; }
+  /// The first task of each stage's passes; those of a stage stand together, after all messages.
+  [[nodiscard]] const std::vector<std::uint32_t>& first_of_stage() const { return first_of_stage_; }
+
+ private:
+  TaskId add(std::size_t slot, std::uint32_t before) {
+    tasks_.push_back({static_cast<std::uint32_t>(slot), before, kNone});
+    return {static_cast<std::uint32_t>(tasks_.size() - 1)};
+  }
+  TaskId append(std::size_t slot, std::vector<std::uint32_t>& stream, int stage) {
+    std::uint32_t& tail = stream[static_cast<std::size_t>(stage)];
+    const TaskId task = add(slot, tail);
+    tail = task.value;
+    return task;
+  }
+  void wait_for(const std::vector<TaskId>& before, TaskId task) {
+    for (const TaskId each : before) add_dependency(each, task);
+  }
+
+  const Slots& slots_;
+  bool in_order_, stands_still_;
+  std::vector<Task> tasks_;
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t> forward_, backward_, compute_, gathers_;  // last tasks of the stages' streams
+  std::vector<std::uint32_t> first_of_stage_;
+};
+
+step::ForwardGates add_gathers(PlanTasks& tasks, const PlanShape& shape) {
+  if (shape.gates.empty()) return {};
+  step::ForwardGates gates(static_cast<std::size_t>(shape.stages),
+                           std::vector<std::vector<std::vector<TaskId>>>(static_cast<std::size_t>(shape.chunks)));
+  for (std::size_t i = 0; i < shape.gates.size(); ++i) {
+    const auto [stage, chunk, block] = shape.gates[i];
+    auto& blocks = gates[static_cast<std::size_t>(stage)][static_cast<std::size_t>(chunk)];
+    if (blocks.size() <= static_cast<std::size_t>(block)) blocks.resize(static_cast<std::size_t>(block) + 1);
+    blocks[static_cast<std::size_t>(block)].push_back(tasks.gather(stage, i));
+  }
+  return gates;
+}
+
+// Puts every task after all that it waits for, depth first; stages take turns, so that neighbours in the order seldom
+// wait for each other and a processor walks several at once.
+class Order {
+ public:
+  explicit Order(const PlanTasks& made)
+      : made_(made), looked_at_(made.tasks().size()), place_(looked_at_.size(), kNone) {
+    tasks_.reserve(place_.size());
+    for (std::uint32_t task = 0; task < place_.size(); ++task) looked_at_[task] = made.tasks()[task].first_edge;
+    std::vector<std::uint32_t> next = made.first_of_stage();
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t stage = 0; stage < next.size(); ++stage) {
+        const std::size_t end = stage + 1 < next.size() ? made.first_of_stage()[stage + 1] : place_.size();
+        if (next[stage] == end) continue;
+        add(next[stage]++);
+        more = true;
+      }
+    }
+    for (std::uint32_t task = 0; task < place_.size(); ++task) add(task);  // messages that nobody waits for
+  }
+
+  [[nodiscard]] const std::vector<std::uint32_t>& tasks() const { return tasks_; }
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t task) const { return place_[task]; }
+
+ private:
+  void add(std::uint32_t last) {
+    if (place_[last] != kNone) return;
+    path_.push_back(last);
+    while (!path_.empty()) {
+      const std::uint32_t task = path_.back(), missing = next_missing(task);
+      if (missing != kNone) {
+        path_.push_back(missing);
+        expects(path_.size() <= place_.size(), "a checked schedule does not deadlock");
+        continue;
+      }
+      place_[task] = static_cast<std::uint32_t>(tasks_.size());
+      tasks_.push_back(task);
+      path_.pop_back();
+    }
+  }
+
+  // What `task` waits for and has no place yet.
+  std::uint32_t next_missing(std::uint32_t task) {
+    const std::uint32_t on_stream = made_.tasks()[task].before;
+    if (on_stream != kNone && place_[on_stream] == kNone) return on_stream;
+    for (std::uint32_t& edge = looked_at_[task]; edge != kNone; edge = made_.edges()[edge].next)
+      if (const std::uint32_t before = made_.edges()[edge].before; place_[before] == kNone) return before;
+    return kNone;
+  }
+
+  const PlanTasks& made_;
+  std::vector<std::uint32_t> looked_at_;  // by task: the next of its edges to look at
+  std::vector<std::uint32_t> place_, tasks_, path_;
+};
+
+}  // namespace
+
+PipelinePlan::PipelinePlan(const PlanShape& shape) {
+  const Slots slots(shape);
+  expects(shape.blocks.empty() || shape.blocks.size() == slots.passes(),
+          "blocks are stated for every pass or for none");
+  const auto found = schedule::find_schedule(shape.schedule);
+  expects(found.has_value(), "a plan is of a known schedule");
+  const schedule::Program program = found->build(
+      {.stages = shape.stages, .microbatches = shape.microbatches, .chunks = shape.chunks, .group = shape.group});
+  PlanTasks made(shape, slots, program.size() * program.front().size());
+  step::PipelineOptions options{.chunks = shape.chunks, .style = shape.style, .messages = {}, .gates = {}};
+  options.gates = add_gathers(made, shape);
+  options.gradient_blocks = shape.gradient_blocks;
+  const step::PipelineEnds ends = step::carry_out(made, program, options);
+
+  const Order order(made);
+  uses_.assign(slots.count(), 0);
+  steps_.reserve(made.tasks().size() + 1);
+  waits_.reserve(made.tasks().size() + made.edges().size());
+  for (const std::uint32_t at : order.tasks()) {
+    const PlanTasks::Task& task = made.tasks()[at];
+    ++uses_[task.slot];
+    steps_.push_back({task.slot, static_cast<std::uint32_t>(waits_.size())});
+    if (task.before != kNone) waits_.push_back(order.place_of(task.before));
+    for (std::uint32_t edge = task.first_edge; edge != kNone; edge = made.edges()[edge].next)
+      waits_.push_back(order.place_of(made.edges()[edge].before));
+  }
+  steps_.push_back({0, static_cast<std::uint32_t>(waits_.size())});
+  const auto places = [&](const std::vector<TaskId>& tasks) {
+    Waits waits;
+    for (const TaskId task : tasks) waits.push_back(order.place_of(task.value));
+    return waits;
+  };
+  for (const auto& stage : ends.finished) finished_.push_back(places(stage));
+  for (const auto& stage : ends.gradient_blocks) {
+    auto& chunks = gradient_blocks_.emplace_back();
+    for (const auto& chunk : stage) chunks.push_back(places(chunk));
+  }
+}
+
+std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
+  std::vector<std::int64_t> slots;
+  for (const auto* part :
+       {&times.messages.forward, &times.messages.backward, &times.passes, &times.block_lengths, &times.gathers})
+    for (const Duration duration : *part) slots.push_back(duration.ps);
+  slots.push_back(times.pass_overhead.ps);
+  return slots;
+}
+
+double PipelinePlan::total_ps(const PlanTimes& times) const {
+  const std::vector<std::int64_t> slots = slots_of(times);
+  double total = 0;
+  for (std::size_t at = 0; at < uses_.size(); ++at) total += uses_[at] * static_cast<double>(slots[at]);
+  return total;
+}
+
+PlanRun PipelinePlan::replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const {
+  const std::vector<std::int64_t> slots = slots_of(times);
+  const std::size_t count = tasks();
+  scratch.resize(count);
+  std::int64_t* const end = scratch.data();
+  const std::uint32_t* wait = waits_.data();
+  std::int64_t last = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    std::int64_t start = 0;
+    for (const std::uint32_t* const stop = waits_.data() + steps_[at + 1].first_wait; wait != stop; ++wait)
+      start = std::max(start, end[*wait]);
+    end[at] = start + slots[steps_[at].slot];
+    last = std::max(last, end[at]);
+  }
+  PlanRun run{.finished = {}, .gradient_blocks = {}, .last = {last}};
+  for (const Waits& stage : finished_) {
+    Instant& finished = run.finished.emplace_back();
+    for (const std::uint32_t step : stage) finished = std::max(finished, Instant{end[step]});
+  }
+  for (const auto& chunks : gradient_blocks_) {
+    auto& stage = run.gradient_blocks.emplace_back();
+    for (const Waits& blocks : chunks) {
+      auto& chunk = stage.emplace_back();
+      for (const std::uint32_t step : blocks) chunk.push_back({end[step]});
+    }
+  }
+  return run;
+}
+
+}  // namespace foretoken::fast

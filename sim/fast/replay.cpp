@@ -1,0 +1,159 @@
+// What of a scenario its plan depends on, and how long its parts take.
+#include "sim/fast/replay.h"
+
+#include <algorithm>
+
+#include "sim/base/check.h"
+#include "sim/base/error.h"
+#include "sim/des/engine.h"
+#include "sim/step/lower.h"
+#include "sim/step/replicas/lower_data_parallel.h"
+#include "sim/step/replicas/lower_sharded.h"
+
+namespace foretoken::fast {
+namespace {
+
+using des::Duration;
+using des::Instant;
+using des::TaskId;
+using schedule::Phase;
+
+// A task that ends at a known time.
+TaskId known_end(step::Workload& workload, int stage, Instant at) {
+  const TaskId task = workload.graph.add_delay(at - Instant{});
+  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kBackward});
+  return task;
+}
+
+template <class F>
+void for_each_pass(const job::Job& job, F&& f) {
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+      for (const Phase phase : {Phase::kForward, Phase::kBackward}) f(stage, chunk, phase);
+}
+
+// Shape and times of a pipeline, as lower() would build it.
+struct PlannedPipeline {
+  PlanShape shape;
+  PlanTimes times;
+};
+
+// Parameter gathers stand before the pipeline: they are lowered by themselves, and only where they hang is kept.
+void add_gathers(const job::Job& job, PlannedPipeline& pipeline) {
+  step::Workload workload;
+  step::add_stage_streams(workload, job.parallelism.pipeline);
+  const step::ForwardGates gates = step::lower_parameter_gather(workload, job);
+  pipeline.shape.gates.resize(workload.graph.tasks());
+  for (std::uint32_t task = 0; task < workload.graph.tasks(); ++task)
+    pipeline.times.gathers.push_back(workload.graph.duration({task}));
+  for (std::size_t stage = 0; stage < gates.size(); ++stage)
+    for (std::size_t chunk = 0; chunk < gates[stage].size(); ++chunk)
+      for (std::size_t block = 0; block < gates[stage][chunk].size(); ++block)
+        for (const TaskId task : gates[stage][chunk][block])
+          pipeline.shape.gates[task.value] = {static_cast<int>(stage), static_cast<int>(chunk),
+                                              static_cast<int>(block)};
+}
+
+PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
+  PlannedPipeline pipeline{
+      .shape = {.schedule = job.schedule,
+                .stages = job.parallelism.pipeline,
+                .chunks = job.parallelism.virtual_pipeline,
+                .microbatches = job.microbatches(),
+                .group = job.batch.microbatch_group,
+                .style = step::message_style(job),
+                .gradient_blocks = job.overlap.grad_reduce},
+      .times = {.messages = step::message_durations(job), .pass_overhead = step::pass_overhead(job)}};
+  pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
+  if (job.overlap.param_gather) add_gathers(job, pipeline);
+  const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
+  for_each_pass(job, [&](int stage, int chunk, Phase phase) {
+    const step::PassTiming& timing = passes.timing(stage, chunk, phase);
+    pipeline.times.passes.push_back(timing.total);
+    if (!cut) return;
+    pipeline.shape.blocks.push_back(static_cast<int>(timing.block_ends.size()));
+    Duration before;
+    for (const Duration end : timing.block_ends) {
+      pipeline.times.block_lengths.push_back(end - before);
+      before = end;
+    }
+  });
+  return pipeline;
+}
+
+// Passes that wait for gathers have no plan of their own: they are lowered and run as in lower().
+Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
+  step::Workload workload;
+  step::add_stage_streams(workload, job.parallelism.pipeline);
+  const auto emitter = step::stage_passes(passes);
+  step::lower_step_end(workload, job, step::lower_sharded(workload, job, step::program_of(job), *emitter));
+  const des::RunResult run = des::run(workload.graph);
+  expects(run.stuck.empty(), "a sharded step does not deadlock");
+  return run.makespan - Instant{};
+}
+
+}  // namespace
+
+Duration finish_step(const job::Job& job, const PlanRun& pipeline) {
+  step::Workload workload;
+  step::add_stage_streams(workload, job.parallelism.pipeline);
+  step::PipelineEnds ends;
+  int stage = 0;
+  for (const Instant finished : pipeline.finished) ends.finished.push_back({known_end(workload, stage++, finished)});
+  stage = 0;
+  for (const auto& chunks : pipeline.gradient_blocks) {
+    auto& of_stage = ends.gradient_blocks.emplace_back();
+    for (const auto& blocks : chunks) {
+      auto& of_chunk = of_stage.emplace_back();
+      for (const Instant end : blocks) of_chunk.push_back(known_end(workload, stage, end));
+    }
+    ++stage;
+  }
+  step::lower_step_end(workload, job, ends);
+  const des::RunResult run = des::run(workload.graph);
+  expects(run.stuck.empty(), "the end of a step does not deadlock");
+  return std::max(run.makespan, pipeline.last) - Instant{};
+}
+
+Replayer::LayerKey Replayer::layer_key(const job::Job& job) {
+  const auto group_key = [](const GroupShape& group) {
+    return GroupKey{group.ranks, group.nodes, group.ranks_per_node, group.groups_per_node};
+  };
+  const int domain = job.cluster.links.gpus;
+  return {job.parallelism.tensor,
+          job.parallelism.context,
+          job.batch.micro,
+          job.parallelism.sequence_parallel,
+          job.recompute.granularity,
+          job.optimizer.shards_gradients(),
+          group_key(net::tensor_group(job.degrees(), domain)),
+          group_key(net::context_group(job.degrees(), domain))};
+}
+
+step::Passes Replayer::passes(const job::Job& job) {
+  const auto& library =
+      libraries_.get(layer_key(job), [&] { return std::make_unique<step::PassLibrary>(step::time_blocks(job)); });
+  return step::Passes(job, *library);
+}
+
+Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, std::vector<std::int64_t>& scratch) {
+  if (job.optimizer.shards_gradients()) return sharded_step_time(job, passes);
+  constexpr double kLongest = 9e18;  // picoseconds, of all tasks together, as in lower()
+  const PlannedPipeline pipeline = pipeline_of(job, passes);
+  const PipelinePlan& plan = plans_.get(pipeline.shape, [&] {
+    PipelinePlan made(pipeline.shape);
+    planned_tasks_ += made.tasks();
+    return made;
+  });
+  if (plan.total_ps(pipeline.times) > kLongest) throw ConfigError({{"", "", "the step would last for months"}});
+  return finish_step(job, plan.replay(pipeline.times, scratch));
+}
+
+void Replayer::trim() {
+  constexpr std::size_t kMostTasks = 2'000'000;  // about 25 bytes each
+  if (planned_tasks_ < kMostTasks) return;
+  plans_.clear();
+  planned_tasks_ = 0;
+}
+
+}  // namespace foretoken::fast

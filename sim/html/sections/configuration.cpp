@@ -1,0 +1,15 @@
+// What was asked, as resolved.
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/report/text/text.h"
+
+namespace foretoken::html {
+
+std::string configuration(const ReportData& data) {
+  std::string html = "<table class=\"facts\"><tbody>\n";
+  for (const auto& [label, value] : report::configuration_rows(data.base.job))
+    html += "<tr><th scope=\"row\">" + escaped(label) + "</th><td>" + escaped(value) + "</td></tr>\n";
+  return html + "</tbody></table>\n" + paragraph("* a default: the scenario does not state it.", "remark");
+}
+
+}  // namespace foretoken::html

@@ -1,0 +1,124 @@
+// Memory of every stage against the capacity, and of the fullest one over time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/html/markup.h"
+#include "sim/html/memory_over_time.h"
+#include "sim/html/sections.h"
+#include "sim/html/svg.h"
+#include "sim/report/text/number.h"
+
+namespace foretoken::html {
+namespace {
+
+struct Part {
+  const char* name;
+  const char* style;
+  Bytes report::StageMemory::*bytes;
+};
+constexpr Part kParts[] = {{"weights", "m-weights", &report::StageMemory::weights},
+                           {"gradients", "m-gradients", &report::StageMemory::gradients},
+                           {"optimizer state", "m-optimizer", &report::StageMemory::optimizer},
+                           {"activations", "m-activations", &report::StageMemory::activations},
+                           {"workspaces, short-lived", "m-other", &report::StageMemory::other}};
+
+// The capacities of the stages, the largest last; several where GPUs are of several kinds.
+std::set<Bytes> capacities(const report::Memory& memory) {
+  std::set<Bytes> all;
+  for (const report::StageMemory& stage : memory.per_stage) all.insert(stage.capacity);
+  return all;
+}
+
+std::string stage_bars(const report::Memory& memory) {
+  constexpr double kWidth = 1000, kLabel = 76, kRight = 24;
+  const auto stages = static_cast<double>(memory.per_stage.size());
+  const double row = std::clamp(640 / stages, 8.0, 26.0), bar = row * 0.76;
+  const std::set<Bytes> limits = capacities(memory);
+  double full = limits.rbegin()->value();
+  for (const report::StageMemory& stage : memory.per_stage)
+    full = std::max(full, (stage.peak + memory.outside_allocator).value());
+  full *= 1.02;
+  const double scale = (kWidth - kLabel - kRight) / full, bottom = row * stages + 22;
+  Svg svg(kWidth, bottom + 22, "Memory of one GPU of each stage at its peak");
+  for (const double tick : round_ticks(0, full / kGiB, 8)) {
+    svg.line("grid", kLabel + tick * kGiB * scale, 16, kLabel + tick * kGiB * scale, bottom);
+    svg.text("num dim", kLabel + tick * kGiB * scale, bottom + 16, "middle",
+             fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
+  }
+  const auto label_every = static_cast<std::size_t>(13 / row) + 1;
+  for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
+    const double y = 20 + row * static_cast<double>(s);
+    double x = kLabel;
+    if (s % label_every == 0) svg.text("num", kLabel - 10, y + bar / 2 + 4, "end", fmt::format("stage {}", s));
+    const auto part = [&](const char* style, const char* name, Bytes bytes) {
+      svg.rect(style, x, y, bytes.value() * scale, bar,
+               fmt::format("stage {}: {} {}", s, name, report::binary_bytes(bytes)));
+      x += bytes.value() * scale;
+    };
+    for (const Part& each : kParts) part(each.style, each.name, memory.per_stage[s].*each.bytes);
+    part("m-outside", "outside the allocator", memory.outside_allocator);
+  }
+  for (const Bytes limit : limits) {
+    const double x = kLabel + limit.value() * scale;
+    svg.line("limit", x, 14, x, bottom);
+    svg.text("limit-text", x - 6, 11, "end", fmt::format("capacity {}", report::binary_bytes(limit)));
+  }
+  return svg.take();
+}
+
+std::string table_of(const report::Memory& memory) {
+  Table table({{"stage"},
+               {"layers"},
+               {"weights"},
+               {"gradients"},
+               {"optimizer"},
+               {"activations"},
+               {"other"},
+               {"peak"},
+               {"free"},
+               {"most micro-batches alive"}});
+  for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
+    const report::StageMemory& stage = memory.per_stage[s];
+    std::vector<Table::Cell> cells{Table::number(static_cast<double>(s), fmt::format("{}", s)),
+                                   Table::number(stage.layers, report::whole(stage.layers))};
+    for (const Part& part : kParts)
+      cells.push_back(Table::number((stage.*part.bytes).value(), report::gib(stage.*part.bytes)));
+    cells.push_back(Table::number(stage.peak.value(), report::gib(stage.peak)));
+    const Bytes free = stage.capacity - memory.outside_allocator - stage.peak;
+    cells.push_back(Table::number(free.value(), report::gib(free)));
+    cells.push_back(Table::number(stage.peak_microbatch_chunks, report::whole(stage.peak_microbatch_chunks)));
+    table.add(std::move(cells));
+  }
+  return table.html();
+}
+
+}  // namespace
+
+std::string memory(const ReportData& data) {
+  const report::Memory& memory = data.base.metrics.memory;
+  const std::size_t fullest = memory.fullest;
+  std::string html = paragraph(fmt::format(
+      "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
+      "NCCL buffers). Most of the fullest stage, {}, is {}.",
+      report::binary_bytes(memory.outside_allocator), fullest, memory.dominant));
+  html += legend({{"m-weights", "weights"},
+                  {"m-gradients", "gradients"},
+                  {"m-optimizer", "optimizer state"},
+                  {"m-activations", "activations"},
+                  {"m-other", "workspaces, short-lived"},
+                  {"m-outside", "outside the allocator"}});
+  html += stage_bars(memory);
+  html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) +
+          paragraph("Dashed: the capacity less what lies outside the allocator.", "remark") +
+          memory_over_time(data, fullest);
+  const bool is_long = memory.per_stage.size() > 16;
+  if (is_long)
+    html += "<details><summary>All stages in numbers, GiB</summary>\n";
+  else
+    html += "<h3>In numbers, GiB</h3>\n";
+  return html + table_of(memory) + (is_long ? "</details>\n" : "");
+}
+
+}  // namespace foretoken::html

@@ -1,0 +1,167 @@
+// A capacity plan: clusters and sizes against deadline and budget.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "sim/html/line_chart.h"
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/range.h"
+
+namespace foretoken::html {
+namespace {
+
+std::string words_of(const PlanOption& option) {
+  return fmt::format("{} of {}", report::counted(option.gpus, "GPU"), option.cluster);
+}
+
+// "24.6 (23.1-26.4)", on one line.
+std::string with_range(std::string text, const std::optional<report::Range>& range,
+                       std::string (*words)(report::Range)) {
+  return range ? fmt::format("{} ({})", text, unbroken(words(*range))) : text;
+}
+
+std::string days_of(double days, const std::optional<report::Range>& range) {
+  return with_range(report::significant(days, 3), range, report::number_range);
+}
+
+Table::Cell number_cell(double value, const std::string& text, const std::optional<report::Range>& range,
+                        std::string (*words)(report::Range)) {
+  return Table::number(value, text, range ? std::optional(words(*range)) : std::nullopt);
+}
+
+std::string conclusion(const Plan& plan) {
+  std::string text = fmt::format("{} tokens", report::in_words(plan.tokens));
+  if (plan.deadline_days) text += fmt::format(", within {}", report::days_text(*plan.deadline_days));
+  if (plan.budget) text += fmt::format(", for at most {} {}", report::in_words(*plan.budget), plan.currency);
+  text += ". ";
+  const PlanOption *smallest = nullptr, *cheapest = nullptr;
+  for (const PlanOption& option : plan.options) {
+    if (option.is_smallest) smallest = &option;
+    if (option.is_cheapest) cheapest = &option;
+  }
+  if (smallest == nullptr && cheapest == nullptr) return text + "No cluster and size considered meets this.";
+  if (smallest != nullptr)
+    text += fmt::format("The smallest that does: {}, half of such runs done in {} days, nine in ten in {}. ",
+                        words_of(*smallest), days_of(smallest->p50_days, smallest->p50_range),
+                        days_of(smallest->p90_days, smallest->p90_range));
+  if (cheapest != nullptr && cheapest->cost)
+    text +=
+        fmt::format("The cheapest: {} for {} {}. ", words_of(*cheapest),
+                    with_range(in_words3(*cheapest->cost), cheapest->cost_range, report::words_range), plan.currency);
+  if (smallest != nullptr && smallest->p50_range)
+    text += "In brackets: with the step time at the ends of its interval.";
+  return text;
+}
+
+std::optional<std::pair<double, double>> band_of(const std::optional<report::Range>& range) {
+  return range ? std::optional(std::pair(range->low, range->high)) : std::nullopt;
+}
+
+std::string axis_label(double value) { return report::in_words(value); }
+
+// Curves of one value by size, one for each cluster; at most two clusters are drawn.
+template <class Value>
+std::string chart(const Plan& plan, const std::string& title, Value point_of) {
+  std::map<std::string, Curve> curves;
+  std::vector<std::string> order;
+  for (const PlanOption& option : plan.options) {
+    if (!option.impossible.empty()) continue;
+    std::optional<CurvePoint> point = point_of(option);
+    if (!point) continue;
+    if (!curves.contains(option.cluster)) order.push_back(option.cluster);
+    curves[option.cluster].points.push_back(std::move(*point));
+  }
+  if (order.empty() || order.size() > 2) return "";
+  LineChart drawing{.title = title, .x_title = "GPUs", .curves = {}, .logarithmic_y = true, .y_label = axis_label};
+  for (std::size_t c = 0; c < order.size(); ++c) {
+    curves[order[c]].style = c == 0 ? "s1" : "s2";
+    drawing.curves.push_back(curves[order[c]]);
+  }
+  return line_chart(drawing);
+}
+
+std::string charts(const Plan& plan) {
+  const auto days = [](const PlanOption& option) {
+    return std::optional(
+        CurvePoint{.x = static_cast<double>(option.gpus),
+                   .y = option.p50_days,
+                   .interval = band_of(option.p50_range),
+                   .hint = fmt::format("{}: P50 {}, P90 {}", words_of(option), report::days_text(option.p50_days),
+                                       report::days_text(option.p90_days)),
+                   .is_marked = option.is_smallest});
+  };
+  const auto cost = [&](const PlanOption& option) -> std::optional<CurvePoint> {
+    if (!option.cost) return std::nullopt;
+    return CurvePoint{.x = static_cast<double>(option.gpus),
+                      .y = *option.cost,
+                      .interval = band_of(option.cost_range),
+                      .hint = fmt::format("{}: {} {}", words_of(option), in_words3(*option.cost), plan.currency),
+                      .is_marked = option.is_cheapest};
+  };
+  std::vector<std::string_view> clusters;
+  for (const PlanOption& option : plan.options)
+    if (option.impossible.empty() && std::find(clusters.begin(), clusters.end(), option.cluster) == clusters.end())
+      clusters.push_back(option.cluster);
+  const std::string names =
+      clusters.size() == 2 ? legend({{"point s1", clusters[0]}, {"point s2", clusters[1]}}) : std::string();
+  return names + "<div class=\"pair\">\n" + chart(plan, "Days until done (P50)", days) +
+         chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
+}
+
+std::string_view verdict_word(const PlanOption& option) {
+  if (!option.meets_deadline) return "too late";
+  if (!option.within_budget) return "too dear";
+  return option.is_safe ? "yes" : "likely";
+}
+
+}  // namespace
+
+std::string plan(const ReportData& data) {
+  if (!data.plan) return "";
+  const Plan& plan = *data.plan;
+  Table table({{"cluster", false},
+               {"GPUs"},
+               {"meets", false},
+               {"P50 days"},
+               {"P90 days"},
+               {"goodput"},
+               {"efficiency"},
+               {plan.currency},
+               {"MWh"},
+               {"configuration", false}});
+  for (const PlanOption& option : plan.options) {
+    const Table::Cell cluster = Table::text(option.cluster),
+                      gpus = Table::number(option.gpus, report::whole(option.gpus));
+    if (!option.impossible.empty()) {
+      table.add({cluster, gpus, Table::text(option.impossible)});
+      continue;
+    }
+    table.add(
+        {cluster, gpus, Table::text(verdict_word(option)),
+         number_cell(option.p50_days, report::significant(option.p50_days, 3), option.p50_range, report::number_range),
+         number_cell(option.p90_days, report::significant(option.p90_days, 3), option.p90_range, report::number_range),
+         Table::number(option.goodput, report::percent(option.goodput)),
+         Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
+         option.cost
+             ? number_cell(*option.cost, report::letters(*option.cost), option.cost_range, report::letters_range)
+             : Table::text("n/a"),
+         option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
+                           : Table::text("n/a"),
+         Table::text(option.configuration)},
+        option.is_smallest || option.is_cheapest);
+  }
+  return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
+         paragraph(
+             "P50 and P90: half and nine in ten of runs with failures and checkpoints are done by then, if the "
+             "predicted step time is right; in small, and as bands, with the step at the ends of its interval. "
+             "Likely: only if the step is no slower than predicted. Energy: GPUs at their TDP, times PUE. The sections "
+             "below are about "
+             "the cheapest option that meets the plan, else the smallest, else the first possible one.",
+             "remark");
+}
+
+}  // namespace foretoken::html

@@ -1,0 +1,55 @@
+// Pipeline schedules side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/report/gantt.h"
+#include "sim/report/text/number.h"
+
+namespace foretoken::html {
+
+std::string schedules(const ReportData& data) {
+  if (data.schedules.empty()) return "";
+  Table table({{"schedule", false},
+               {"step"},
+               {"to this scenario"},
+               {"tokens/s"},
+               {"bubble"},
+               {"ideal"},
+               {"peak GiB"},
+               {"fits", false}});
+  std::vector<report::Gantt> charts;
+  for (const Variant& each : data.schedules) {
+    if (!each.metrics) {
+      table.add({Table::text(each.label), Table::text(each.why_not)});
+      continue;
+    }
+    const report::Metrics& m = *each.metrics;
+    const double change = m.step_time / data.base.metrics.step_time - 1;
+    table.add(
+        {Table::text(each.label), Table::number(m.step_time.value(), report::time_text(m.step_time)),
+         Table::number(change, each.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
+         Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
+         Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
+         Table::number(m.ideal_bubble_fraction, report::percent(m.ideal_bubble_fraction)),
+         Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
+        each.is_base);
+    charts.push_back(each.chart);
+  }
+  return paragraph(
+             "The same job under other schedules, everything else kept. Bubble: idle time of the pipeline over the "
+             "work of its busiest stage; ideal: (p - 1) / (v m).") +
+         table.html() +
+         legend({{"forward", "forward"},
+                 {"backward", "backward"},
+                 {"step", "optimizer, step end"},
+                 {"message", "pipeline message"},
+                 {"data", "data-parallel communication"},
+                 {"hatched", "bubble"}}) +
+         paragraph("Where passes are too many to draw, heights are shares of time.", "remark") +
+         "<figure class=\"wide\">" + report::gantt_svg_for_page(charts) + "</figure>\n";
+}
+
+}  // namespace foretoken::html

@@ -1,0 +1,121 @@
+// The pipeline over time: a drawing for everybody, and its data for the scripts that zoom into it.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/html/slices.h"
+#include "sim/report/gantt.h"
+#include "sim/report/text/number.h"
+#include "sim/step/memory/memory.h"
+
+namespace foretoken::html {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using step::TaskMeaning;
+
+bool is_pass(TaskMeaning kind) { return kind == TaskMeaning::kForward || kind == TaskMeaning::kBackward; }
+
+// [row, lane, begin, end] of every step of the critical path that takes time; lane 0 is work, 1 communication.
+Json path_json(const ReportData& data, des::Duration unit) {
+  Json path = Json::array();
+  for (const des::TaskId task : data.critical_path) {
+    const step::Meaning& meaning = data.base.step.workload.meaning[task.value];
+    const std::int64_t begin = data.base.run.start[task.value].ps / unit.ps,
+                       end = data.base.run.end[task.value].ps / unit.ps;
+    if (begin == end) continue;
+    const bool works = is_pass(meaning.kind) || meaning.kind == TaskMeaning::kOptimizer ||
+                       meaning.kind == TaskMeaning::kStepOverhead || meaning.kind == TaskMeaning::kHostIssue;
+    path.push_back({meaning.stage, works ? 0 : 1, begin, end});
+  }
+  return path;
+}
+
+// What a pass keeps until its backward pass, [stage][chunk].
+Json stash_json(const job::Job& job) {
+  Json stages = Json::array();
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
+    Json chunks = Json::array();
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+      chunks.push_back(std::llround(step::pass_memory(job, stage, chunk).stash.value()));
+    stages.push_back(std::move(chunks));
+  }
+  return stages;
+}
+
+std::string data_of(const ReportData& data, const report::Gantt& gantt) {
+  const des::Duration unit = slice_unit(gantt.length);
+  Json json = {{"unit_s", des::to_seconds(unit).value()},
+               {"length", (gantt.length.ps + unit.ps / 2) / unit.ps},
+               {"rows", gantt.rows.size()},
+               {"chunks", gantt.chunks},
+               {"message_bytes", std::llround(data.base.step.message.value())},
+               {"stash_bytes", stash_json(data.base.job)},
+               {"path", path_json(data, unit)},
+               {"slices", packed_slices(gantt, unit)}};
+  return "<script type=\"application/json\" id=\"timeline-data\">" + script_json(json.dump()) + "</script>\n";
+}
+
+std::string path_words(const ReportData& data) {
+  std::map<std::string_view, Seconds> by_kind;
+  Seconds all;
+  for (const des::TaskId task : data.critical_path) {
+    const TaskMeaning kind = data.base.step.workload.meaning[task.value].kind;
+    const bool message = kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward;
+    const bool replica = kind == TaskMeaning::kGradReduce || kind == TaskMeaning::kParamGather ||
+                         kind == TaskMeaning::kEmbeddingTie || kind == TaskMeaning::kNormReduce ||
+                         kind == TaskMeaning::kGradNorm;
+    const Seconds time = des::to_seconds(data.base.run.end[task.value] - data.base.run.start[task.value]);
+    by_kind[is_pass(kind) ? "passes"
+            : message     ? "messages"
+            : replica     ? "gradients and parameters"
+                          : "optimizer and step end"] += time;
+    all += time;
+  }
+  std::string words;
+  for (const std::string_view kind : {"passes", "messages", "gradients and parameters", "optimizer and step end"})
+    if (const auto found = by_kind.find(kind); found != by_kind.end() && found->second / all > 5e-4)
+      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kind, report::percent(found->second / all));
+  return words;
+}
+
+constexpr const char* kControls =
+    "<div class=\"toolbar needs-script\" role=\"toolbar\" aria-label=\"Timeline\">"
+    "<button type=\"button\" data-zoom=\"in\" title=\"Zoom in (+ or W)\">+</button>"
+    "<button type=\"button\" data-zoom=\"out\" title=\"Zoom out (- or S)\">&minus;</button>"
+    "<button type=\"button\" data-zoom=\"all\" title=\"Whole step (0)\">Whole step</button>"
+    "<label><input type=\"checkbox\" id=\"show-path\" checked> critical path</label>"
+    "<output id=\"timeline-range\"></output></div>\n"
+    "<div class=\"timeline needs-script\"><canvas id=\"timeline\" tabindex=\"0\" aria-label=\"Pipeline over time; "
+    "arrow "
+    "keys move, plus and minus zoom\"></canvas><div id=\"timeline-tip\" role=\"status\" hidden></div></div>\n"
+    "<p class=\"remark needs-script\">Drag to move; Ctrl + wheel, or the wheel after a click, zooms; double click "
+    "zooms "
+    "in; keys: arrows or A and D move, + and - or W and S zoom, 0 shows the whole step.</p>\n";
+
+}  // namespace
+
+std::string timeline(const ReportData& data) {
+  const report::Gantt gantt = report::gantt_of(data.base.step.workload, data.base.run, "");
+  const std::vector<int>& gpus = data.base.metrics.shown_gpus;
+  const std::string shown =
+      gpus.empty() ? "" : fmt::format(" Of every stage one GPU is shown, from the top: {}.", fmt::join(gpus, ", "));
+  return paragraph(
+             fmt::format("What each pipeline stage does during one step: passes above, communication as a strip "
+                         "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
+                         "of {}.",
+                         shown, path_words(data))) +
+         legend({{"forward", "forward"},
+                 {"backward", "backward"},
+                 {"step", "optimizer, step end"},
+                 {"message", "pipeline message"},
+                 {"data", "data-parallel communication"},
+                 {"hatched", "bubble"}}) +
+         "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" + kControls +
+         "<figure class=\"wide static\">" + report::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
+}
+
+}  // namespace foretoken::html

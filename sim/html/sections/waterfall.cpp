@@ -1,0 +1,102 @@
+// From the ideal step to the predicted one: what each shortcoming of a real run adds.
+#include "sim/report/waterfall.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/html/markup.h"
+#include "sim/html/sections.h"
+#include "sim/html/svg.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+#include "sim/study/slow_hardware.h"
+
+namespace foretoken::html {
+namespace {
+
+struct TimePart {
+  std::string name;
+  std::string_view style;
+  Seconds time;
+};
+
+std::string_view style_of(std::string_view key) {
+  constexpr std::pair<std::string_view, std::string_view> kStyles[] = {{"tensor_parallel_comm", "c-tensor"},
+                                                                       {"context_parallel_comm", "c-context"},
+                                                                       {"bubble", "c-bubble"},
+                                                                       {"pipeline_comm", "c-pipeline"},
+                                                                       {"data_parallel_comm", "c-data"},
+                                                                       {"optimizer", "c-step"},
+                                                                       {"host", "c-host"},
+                                                                       {"other", "c-other"}};
+  for (const auto& [name, style] : kStyles)
+    if (name == key) return style;
+  return "c-compute pale";  // what computing takes beyond the ideal
+}
+
+std::vector<TimePart> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
+  std::vector<TimePart> parts{{fmt::format("the model's operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)),
+                               "c-compute", des::to_seconds(fall.ideal)}};
+  for (const report::WaterfallStep& each : fall.steps) {
+    if (each.time != des::Duration{}) parts.push_back({each.words, style_of(each.key), des::to_seconds(each.time)});
+  }
+  return parts;
+}
+
+// How far to the right any part reaches: before a part that saves time the sum is longer than the step.
+double reach(const std::vector<TimePart>& parts) {
+  double sum = 0, most = 0;
+  for (const TimePart& part : parts) most = std::max(most, sum += part.time.value());
+  return most;
+}
+
+std::string signed_time(Seconds time, bool is_first) {
+  if (time < Seconds(0)) return fmt::format("-{}", report::time_text(-1 * time));
+  return fmt::format("{}{}", is_first ? "" : "+", report::time_text(time));
+}
+
+std::string delays_of(const report::Metrics& m) {
+  if (m.delays.empty()) return "";
+  std::string html = paragraph("What the step waits for: each mended in turn, and the step simulated anew.");
+  for (const report::Delay& delay : m.delays) html += paragraph(report::delay_words(delay, m.step_time));
+  return html;
+}
+
+}  // namespace
+
+std::string waterfall(const ReportData& data) {
+  constexpr double kWidth = 1000, kLabel = 270, kRow = 28, kBar = 17, kNumbers = 150;
+  const report::Metrics& m = data.base.metrics;
+  const report::Waterfall fall = study::waterfall_of(data.base);
+  const std::vector<TimePart> parts = parts_of(fall, m);
+  const double scale = (kWidth - kLabel - kNumbers) / reach(parts);
+  Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "From the ideal step to the predicted one");
+  double y = 4, before = 0;
+  for (const TimePart& part : parts) {
+    const double after = before + part.time.value(), share = part.time / m.step_time;
+    const std::string time = signed_time(part.time, &part == &parts.front());
+    svg.text("", kLabel - 12, y + kBar - 4, "end", part.name);
+    svg.rect(part.style, kLabel + std::min(before, after) * scale, y, std::max(std::abs(after - before) * scale, 0.8),
+             kBar, escaped(fmt::format("{}: {}, {}", part.name, time, report::percent(share))));
+    svg.line("guide", kLabel + after * scale, y + kBar, kLabel + after * scale, y + kRow);
+    svg.text("num", kWidth - 66, y + kBar - 4, "end", time);
+    svg.text("num dim", kWidth, y + kBar - 4, "end", report::percent(share));
+    before = after;
+    y += kRow;
+  }
+  svg.line("axis", kLabel, y - 4, kWidth, y - 4);
+  svg.text("strong", kLabel - 12, y + kBar - 1, "end", "step");
+  svg.text("num strong", kWidth - 66, y + kBar - 1, "end", report::time_text(m.step_time));
+  return paragraph(fmt::format("From the model's operations at the GPU's dense peak, the step at 100 % MFU, to the "
+                               "predicted step: the timeline of one GPU of stage {}, the busiest, and what nothing "
+                               "hides. One layer alone takes {} forward and {} backward.",
+                               fall.stage, report::time_text(m.layer_forward), report::time_text(m.layer_backward))) +
+         svg.take() + delays_of(m);
+}
+
+}  // namespace foretoken::html

@@ -1,0 +1,213 @@
+// From datasheet numbers to links: a node with its own NVLink, or a rack of nodes that share one.
+#include "sim/io/hardware/read_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/noun.h"
+#include "sim/io/json/document.h"
+#include "sim/io/json/text.h"
+
+namespace foretoken::io {
+namespace {
+
+constexpr WholeRange kGpusPerDomain{.low = 1, .high = 65536};
+constexpr WholeRange kNicsPerNode{.low = 0, .high = 1024};
+
+// Rates of today's hardware with room above and below; anything else is a wrong unit.
+constexpr Range kGigabytesPerSecond{.low = 1e-3, .high = 1e6};
+constexpr Range kTeraflops{.low = 0, .high = 1e6, .above_low = true};
+
+void read_peaks(const Node& node, net::Gpu& gpu) {
+  const Node peaks = node.object("peak_tflops");
+  peaks.allow_only({"fp32", "fp16", "bf16", "fp8"});
+  for (const auto& [precision, name] : kPrecisionNames)
+    if (const auto rate = peaks.find_number(name, kTeraflops)) gpu.peak[precision] = teraflops(*rate);
+  if (gpu.peak.empty())
+    peaks.complain("expected at least one of fp16, bf16, fp8, fp32: dense TFLOP/s, without sparsity");
+}
+
+/// GPUs 3 and 5 joined by two cables are [3, 5, 2].
+std::vector<net::NvlinkCables> read_cables(const Node& nvlink, int gpus) {
+  std::vector<net::NvlinkCables> all;
+  std::set<std::pair<int, int>> seen;
+  for (const Node& entry : nvlink.find_array("cables").value_or(std::vector<Node>())) {
+    const std::vector<Node> numbers = entry.as_array();
+    if (numbers.size() != 3) {
+      entry.expected("[GPU, GPU, number of cables]");
+      continue;
+    }
+    const WholeRange gpu{.low = 0, .high = gpus - 1};
+    const int a = static_cast<int>(numbers[0].as_whole(gpu)), b = static_cast<int>(numbers[1].as_whole(gpu));
+    if (a == b || !seen.insert(std::minmax(a, b)).second)
+      entry.complain(fmt::format("expected every pair of two GPUs once, found GPUs {} and {}", a, b));
+    all.push_back({a, b, static_cast<int>(numbers[2].as_whole({.low = 1, .high = 1024}))});
+  }
+  return all;
+}
+
+/// NVLink of a node or of a rack; sets the size of the domain.
+void read_nvlink(const Node& node, net::Cluster& cluster) {
+  cluster.nvlink_fabric = "none";
+  cluster.links.gpus = cluster.gpus_per_node;
+  const std::optional<Node> nvlink = node.find_object("nvlink");
+  if (!nvlink) return;
+  nvlink->allow_only({"fabric", "gb_per_s_per_gpu", "domain_gpus", "cables"});
+  cluster.nvlink_fabric = nvlink->one_of<std::string>(
+      "fabric",
+      {{"nvswitch", "nvswitch"}, {"hybrid-cube-mesh", "hybrid-cube-mesh"}, {"bridge", "bridge"}, {"mesh", "mesh"}});
+  cluster.wiring.cables = read_cables(*nvlink, cluster.gpus_per_node);
+  const bool stated = !cluster.wiring.cables.empty();
+  if (stated && cluster.nvlink_fabric == "nvswitch")
+    nvlink->complain("cables", "expected none: an NVLink switch joins all GPUs");
+  if (!stated && cluster.nvlink_fabric == "mesh")
+    nvlink->complain("cables", "missing; expected [GPU, GPU, number of cables] of every pair in the mesh");
+  cluster.links.nvlink_per_gpu = gigabytes_per_second(nvlink->number("gb_per_s_per_gpu", kGigabytesPerSecond));
+  const auto domain = nvlink->whole_or("domain_gpus", cluster.gpus_per_node, kGpusPerDomain);
+  if (domain % cluster.gpus_per_node != 0)
+    nvlink->complain("domain_gpus",
+                     fmt::format("expected a multiple of the node's {} GPUs, found {}", cluster.gpus_per_node, domain));
+  else if (domain != cluster.gpus_per_node && cluster.nvlink_fabric != "nvswitch")
+    nvlink->complain("domain_gpus",
+                     fmt::format("expected the node's {}: only an NVLink switch joins several nodes, found {}",
+                                 with_noun(cluster.gpus_per_node, "GPU"), domain));
+  cluster.links.gpus = static_cast<int>(domain);
+  if (!stated && cluster.nvlink_fabric == "hybrid-cube-mesh" && cluster.gpus_per_node != 8)
+    nvlink->complain(
+        "fabric", fmt::format("a hybrid cube mesh joins 8 GPUs, this one {}; state its cables", cluster.gpus_per_node));
+}
+
+constexpr int kDeepestPcie = 8;  // switches below switches
+
+/// What stands in the tree already, by number.
+struct Plugged {
+  std::vector<bool> gpus, nics;
+};
+
+std::vector<int> read_devices(const Node& node, std::string_view key, std::vector<bool>& plugged) {
+  std::vector<int> devices;
+  for (const Node& entry : node.find_array(key).value_or(std::vector<Node>())) {
+    if (plugged.empty()) {
+      entry.complain(fmt::format("expected none: the node has no {}", key));
+      continue;
+    }
+    const auto device =
+        static_cast<std::size_t>(entry.as_whole({.low = 0, .high = static_cast<std::int64_t>(plugged.size()) - 1}));
+    if (plugged[device]) entry.complain(fmt::format("expected every number once, found {} again", device));
+    plugged[device] = true;
+    devices.push_back(static_cast<int>(device));
+  }
+  return devices;
+}
+
+net::PcieTree read_pcie_tree(const Node& node, Plugged& plugged, int depth) {
+  node.allow_only({"gpus", "nics", "switches"});
+  net::PcieTree tree{read_devices(node, "gpus", plugged.gpus), read_devices(node, "nics", plugged.nics), {}};
+  const auto switches = node.find_array("switches");
+  if (switches && depth == kDeepestPcie)
+    node.complain("switches", fmt::format("expected at most {} levels of switches", kDeepestPcie));
+  else if (switches)
+    for (const Node& below : *switches) tree.switches.push_back(read_pcie_tree(below.as_object(), plugged, depth + 1));
+  return tree;
+}
+
+/// Sockets of a host, each with what is plugged into it and the PCIe switches below it.
+void read_sockets(const Node& node, int nics, net::Cluster& cluster) {
+  const auto sockets = node.find_array("sockets");
+  if (!sockets) return;
+  Plugged plugged{std::vector<bool>(static_cast<std::size_t>(cluster.gpus_per_node), false),
+                  std::vector<bool>(static_cast<std::size_t>(nics), false)};
+  for (const Node& socket : *sockets) cluster.wiring.sockets.push_back(read_pcie_tree(socket.as_object(), plugged, 0));
+  const auto complete = [&](const std::vector<bool>& found, std::string_view what) {
+    const auto missing = std::find(found.begin(), found.end(), false);
+    if (missing != found.end())
+      node.complain("sockets", fmt::format("expected every {} of the node once, {} {} is missing", what, what,
+                                           missing - found.begin()));
+  };
+  complete(plugged.gpus, "GPU");
+  complete(plugged.nics, "NIC");
+}
+
+void read_node(const Node& node, net::Cluster& cluster) {
+  node.allow_only({"gpus", "nvlink", "pcie_gb_per_s", "nics", "sockets"});
+  cluster.gpus_per_node = static_cast<int>(node.whole("gpus", kGpusPerDomain));
+  read_nvlink(node, cluster);
+  cluster.links.pcie_per_gpu = gigabytes_per_second(node.number("pcie_gb_per_s", kGigabytesPerSecond));
+  int nics_per_node = 0;
+  if (const auto nics = node.find_object("nics")) {
+    nics->allow_only({"count", "gb_per_s"});
+    nics_per_node = static_cast<int>(nics->whole("count", kNicsPerNode));
+    cluster.links.nic = gigabytes_per_second(nics->number("gb_per_s", kGigabytesPerSecond));
+  }
+  cluster.links.nics = nics_per_node * std::max(1, cluster.links.gpus / cluster.gpus_per_node);
+  read_sockets(node, nics_per_node, cluster);
+}
+
+void read_fabric(const Node& fabric, net::Cluster& cluster) {
+  fabric.allow_only({"kind", "rail_optimized", "oversubscription", "hop_latency_us", "switch_radix", "routing"});
+  cluster.fabric_kind = fabric.one_of<std::string>(
+      "kind", {{"fat-tree", "fat-tree"}, {"single-switch", "single-switch"}, {"dragonfly", "dragonfly"}});
+  cluster.rail_optimized = fabric.boolean_or("rail_optimized", false);
+  // Ports of today's switches: 40 of HDR (NVIDIA Quantum QM8700), 64 of NDR (Quantum-2 QM9700).
+  const int radix = cluster.links.nic <= gigabytes_per_second(25) ? 40 : 64;
+  cluster.switch_radix = static_cast<int>(fabric.find_whole("switch_radix", {.low = 4, .high = 4096}).value_or(radix));
+  if (fabric.has("routing"))
+    cluster.adaptive_routing = fabric.one_of<bool>("routing", {{"adaptive", true}, {"ecmp", false}});
+  cluster.links.oversubscription = fabric.number_or("oversubscription", 1, {.low = 1, .high = 1000});
+  cluster.links.hop_latency = microseconds(fabric.number("hop_latency_us", {.low = 0, .high = 1e6}));
+}
+
+}  // namespace
+
+net::Gpu read_gpu(const Node& node) {
+  node.allow_only({"name", "architecture", "peak_tflops", "sms", "memory_bytes", "memory_bandwidth_gb_per_s",
+                   "tdp_watts", "nvlink", "pcie_gb_per_s", "source", "notes"});
+  net::Gpu gpu;
+  gpu.name = node.text("name");
+  gpu.architecture = node.text("architecture");
+  read_peaks(node, gpu);
+  gpu.streaming_multiprocessors = static_cast<int>(node.whole("sms", {.low = 1, .high = 100'000}));
+  gpu.memory = Bytes(static_cast<double>(node.whole("memory_bytes", {.low = std::int64_t{1} << 20})));
+  gpu.memory_bandwidth = gigabytes_per_second(node.number("memory_bandwidth_gb_per_s", kGigabytesPerSecond));
+  gpu.tdp_watts = node.find_number("tdp_watts", kPositive);
+  if (const auto nvlink = node.find_object("nvlink")) {
+    nvlink->allow_only({"links", "gb_per_s_per_link"});
+    gpu.nvlink = {.count = static_cast<int>(nvlink->whole("links", {.low = 1, .high = 1024})),
+                  .each = gigabytes_per_second(nvlink->number("gb_per_s_per_link", kGigabytesPerSecond))};
+  }
+  if (const auto pcie = node.find_number("pcie_gb_per_s", kGigabytesPerSecond)) gpu.pcie = gigabytes_per_second(*pcie);
+  gpu.source = node.find_text("source").value_or("");
+  return gpu;
+}
+
+void check_fabric(const Node& fabric) {
+  net::Cluster any;
+  read_fabric(fabric, any);
+}
+
+net::Cluster read_cluster(const Node& node) {
+  if (node.has("groups")) {
+    node.complain("groups", "expected one kind of node, found groups of them; name one of their clusters");
+    return {};
+  }
+  node.allow_only({"name", "gpu", "node", "fabric", "measured_collectives", "price_per_gpu_hour", "source", "notes"});
+  net::Cluster cluster;
+  cluster.name = node.text_or("name", "unnamed cluster");
+  if (const auto gpu = open_reference(node.child("gpu"), kGpus)) cluster.gpu = read_gpu(gpu->root(node.findings()));
+  read_node(node.object("node"), cluster);
+  if (cluster.links.nics > 0 || node.has("fabric"))
+    read_fabric(node.object("fabric"), cluster);
+  else
+    cluster.fabric_kind = "none";
+  cluster.price_per_gpu_hour = node.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
+  cluster.source = node.find_text("source").value_or("");
+  return cluster;
+}
+
+}  // namespace foretoken::io

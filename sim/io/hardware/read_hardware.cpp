@@ -1,0 +1,195 @@
+// Cluster and profile of a scenario.
+#include "sim/io/hardware/read_hardware.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/cost/unseen.h"
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/io/hardware/read_collectives.h"
+#include "sim/io/hardware/read_nccl.h"
+#include "sim/io/hardware/read_profile.h"
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/text.h"
+#include "sim/io/scenario/scenario_rules.h"
+
+namespace foretoken::io {
+namespace {
+
+using job::Job;
+using job::StageGroup;
+
+// Of all GPUs, if every kind has a price.
+std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
+  double sum = 0, gpus = 0;
+  for (const StageGroup& group : groups) {
+    if (!group.cluster.price_per_gpu_hour) return std::nullopt;
+    sum += group.stages * *group.cluster.price_per_gpu_hour;
+    gpus += group.stages;
+  }
+  return sum / gpus;
+}
+
+// What stages on nodes of their own kind need: GPUs that fill nodes, and NICs to the other groups.
+void check_group(const Node& object, const StageGroup& group) {
+  check_gpus_fill_nodes(object, group.cluster, group.stages);
+  if (group.cluster.links.nics == 0)
+    object.complain("cluster", fmt::format("expected nodes with NICs beside other groups: those of {} have none",
+                                           in_quotes(group.cluster.name)));
+}
+
+void read_groups(const Node& node, Job& scenario) {
+  node.allow_only({"name", "groups", "price_per_gpu_hour", "source", "notes"});
+  const std::vector<Node> entries = node.array("groups");
+  if (entries.size() < 2 && node.child("groups").value().is_array())
+    node.complain("groups", "expected at least two kinds of nodes; one needs no groups");
+  for (const Node& entry : entries) {
+    const Node object = entry.as_object();
+    object.allow_only({"cluster", "gpus"});
+    StageGroup& group = scenario.groups.emplace_back();
+    group.stages = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
+    const std::size_t wrong = node.findings().complaints.size();
+    if (const auto document = open_reference(object.child("cluster"), kClusters))
+      group.cluster = read_cluster(document->root(node.findings()));
+    if (node.findings().complaints.size() == wrong) check_group(object, group);
+  }
+  if (scenario.groups.empty()) return;
+  scenario.cluster = scenario.groups.front().cluster;
+  scenario.cluster.name = node.text_or("name", "unnamed cluster");
+  scenario.cluster.source = node.find_text("source").value_or("");
+  scenario.cluster.price_per_gpu_hour = node.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
+  if (!scenario.cluster.price_per_gpu_hour) scenario.cluster.price_per_gpu_hour = mean_price(scenario.groups);
+}
+
+// Whether a curve was lent by another GPU of the same architecture: tables of the architecture are behind it.
+bool lent_by_kin(const Node& node, const cost::Evidence& evidence, const std::string& architecture) {
+  if (evidence.provenance != cost::Provenance::kScaled || !find_data_file(kGpus, evidence.scaled_from)) return false;
+  const auto lender = open_named(node.child("gpu"), kGpus, evidence.scaled_from);
+  return lender && read_gpu(lender->root(node.findings())).architecture == architecture;
+}
+
+// What NCCL is there; none where nothing is known of what it reaches: without a switch, and on Volta's.
+std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster) {
+  const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
+  if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return {};
+  return cost::NcclSystem{*architecture, read_nccl_tuning(""), /*stands_in=*/false};
+}
+
+// On a system that nobody measured, NCCL's choice stands in for curves of other architectures and other collectives.
+void stand_in_for_unseen(const Node& node, const std::string& architecture, cost::Profile& profile,
+                         std::vector<std::string>& assumptions) {
+  std::vector<std::string> unseen;
+  const auto look_at = [&](const auto& curves, std::string_view place) {
+    bool some = false, all_reduce = false;
+    for (const auto& curve : curves) {
+      if (!cost::unseen(curve.kind, curve.evidence.provenance)) continue;
+      if (lent_by_kin(node, curve.evidence, architecture)) return false;
+      some = true;
+      all_reduce = all_reduce || curve.kind == CollectiveKind::kAllReduce;
+    }
+    if (some)
+      unseen.push_back(fmt::format("{} {}", all_reduce ? "collectives" : "all-to-all, broadcast, reduce", place));
+    return true;
+  };
+  if (!look_at(profile.nvlink.curves, "inside nodes") || !look_at(profile.network.curves, "across nodes")) return;
+  if (unseen.empty()) return;
+  profile.nccl->stands_in = true;
+  std::string words = fmt::format("{}: no table of these GPUs shows them; NCCL {}'s choice over the cluster's links",
+                                  fmt::join(unseen, "; "), profile.nccl->tuning.version);
+  if (std::ranges::find(assumptions, words) == assumptions.end()) assumptions.push_back(std::move(words));
+}
+
+// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's. Whether
+// they did.
+bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
+                   std::vector<std::string>& assumptions) {
+  if (!node.has("measured_collectives")) return false;
+  const auto document = open_reference(node.child("measured_collectives"), kMeasuredCollectives);
+  if (!document) return false;
+  const cost::MeasuredCollectives measured = read_measured_collectives(document->root(node.findings()));
+  const std::string& architecture = cluster.gpu.architecture;
+  if (measured.architecture != architecture) {  // a cluster with another GPU than the file that it is based on
+    assumptions.push_back(fmt::format("collectives measured on {} are not used: its GPUs are {}, these {}",
+                                      measured.name, measured.architecture, architecture));
+    return false;
+  }
+  profile = cost::with_measured(std::move(profile), measured);
+  assumptions.push_back(fmt::format("collectives measured on {}: {}", measured.name, measured.source));
+  return true;
+}
+
+void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
+                           std::vector<std::string>& assumptions) {
+  profile.nccl = nccl_of(cluster);
+  if (read_measured(node, cluster, profile, assumptions) || !profile.nccl) return;
+  stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
+}
+
+// The profile of a GPU, if there is one.
+std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
+  if (!find_data_file(kProfiles, gpu)) return std::nullopt;
+  return open_named(root.child("profile"), kProfiles, gpu);
+}
+
+void read_group_profiles(const Node& root, const Node& cluster, Job& scenario) {
+  if (root.has("profile")) root.complain("profile", "expected none: every group of nodes takes the profile of its GPU");
+  const std::vector<Node> entries = cluster.array("groups");
+  for (std::size_t i = 0; i < scenario.groups.size(); ++i) {
+    StageGroup& group = scenario.groups[i];
+    const Node object = entries[i].as_object();
+    const auto document = profile_of(root, group.cluster.gpu.name);
+    const auto nodes = open_reference(object.child("cluster"), kClusters);
+    if (!document)
+      object.complain("cluster",
+                      fmt::format("there is no profile of its GPU {}; expected a cluster with one of {}",
+                                  in_quotes(group.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
+    if (!document || !nodes) continue;
+    group.profile = read_profile(document->root(root.findings()));
+    read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);
+  }
+  scenario.profile = scenario.groups.front().profile;
+}
+
+}  // namespace
+
+std::optional<Document> read_cluster_part(const Node& root, Job& scenario) {
+  auto document = open_reference(root.child("cluster"), kClusters);
+  if (!document) return document;
+  const Node node = document->root(root.findings());
+  if (node.has("groups"))
+    read_groups(node, scenario);
+  else
+    scenario.cluster = read_cluster(node);
+  return document;
+}
+
+void read_profile_part(const Node& root, const std::optional<Document>& cluster, Job& scenario) {
+  if (cluster && !scenario.groups.empty()) {
+    root.findings().defaulted.push_back(root.child("profile").pointer());
+    read_group_profiles(root, cluster->root(root.findings()), scenario);
+    return;
+  }
+  std::optional<Document> document;
+  if (root.has("profile")) {
+    document = open_reference(root.child("profile"), kProfiles);
+  } else if (cluster) {
+    root.findings().defaulted.push_back(root.child("profile").pointer());
+    const std::string& gpu = scenario.cluster.gpu.name;
+    document = profile_of(root, gpu);
+    if (!document)
+      root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
+                                           in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
+  }
+  if (!document) return;
+  scenario.profile = read_profile(document->root(root.findings()));
+  if (cluster)
+    read_collective_costs(cluster->root(root.findings()), scenario.cluster, scenario.profile, scenario.assumptions);
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,15 @@
+// NCCL's tuning constants by version (calibration/nccl/tuning.json).
+#pragma once
+
+#include <string_view>
+
+#include "sim/cost/collectives/nccl_choice.h"
+
+namespace foretoken::io {
+
+/// The constants of the newest known release (2.28) that is no newer than `version` ("2.28.9"; empty: the newest);
+/// patches of a release share their constants. Throws
+/// ConfigError when the file is missing or wrong, or `version` is older than all known ones or no version.
+[[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version);
+
+}  // namespace foretoken::io

@@ -1,0 +1,158 @@
+// Wrong scenarios: hardware that does not fit, links that are not there, stragglers that cannot be.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "sim/io/scenario/wrong_scenario_test.h"
+
+namespace foretoken::io {
+namespace {
+
+TEST(WrongScenario, Hardware) {
+  expect_complaints({
+      {"fp8 on A100",
+       R"({"precision": "fp8"})",
+       {"/precision: GPU \"a100-sxm4-80gb\" has no \"fp8\" rate; expected \"fp16\" or \"bf16\""}},
+      {"fp8 by a profile without it",
+       R"({"precision": "fp8", "cluster": "dgx-h100-ndr"})",
+       {"/precision: profile \"a100-sxm4-80gb\" has no \"fp8\" matrix products; expected \"fp16\" or \"bf16\""}},
+      {"the default precision on V100",
+       R"({"precision": null, "cluster": "dgx-1-v100-32gb-edr", "profile": null})",
+       {"/precision: GPU \"v100-sxm2-32gb\" has no \"bf16\" rate; expected \"fp16\""}},
+  });
+}
+
+TEST(WrongScenario, Links) {
+  const std::string cable =
+      "expected two devices that a cable joins, for instance \"node 0 gpu 0\" and \"node 0 nvswitch 0\", or \"leaf 0\" "
+      "and \"spine 0\"; foretoken clusters show NAME --svg FILE draws them";
+  expect_complaints({
+      {"sound", R"({"imperfections": {"failed_links": [{"between": ["node 3 nvswitch 0", "node 3 gpu 7"]}]}})", {}},
+      {"no cable",
+       R"({"imperfections": {"failed_links": [{"between": ["node 0 gpu 0", "node 1 gpu 0"]}]}})",
+       {"/imperfections/failed_links/0/between: " + cable}},
+      {"one end",
+       R"({"imperfections": {"slow_links": [{"between": ["leaf 0"], "rate_factor": 0.5}]}})",
+       {"/imperfections/slow_links/0/between: " + cable}},
+      {"a number",
+       R"({"imperfections": {"failed_links": [{"between": ["leaf 0", 7]}]}})",
+       {"/imperfections/failed_links/0/between/1: expected a string, found 7"}},
+      {"no such NIC",
+       R"({"imperfections": {"failed_nics": [{"node": 128, "nic": 8, "rate_factor": 0}]}})",
+       {"/imperfections/failed_nics/0/rate_factor: unknown key; known here: node, nic",
+        "/imperfections/failed_nics/0/node: expected a whole number from 0 to 127, found 128",
+        "/imperfections/failed_nics/0/nic: expected a whole number from 0 to 7, found 8"}},
+      {"twice",
+       R"({"imperfections": {"slow_gpus": [{"gpu": 0, "slowdown": 1}, {"gpu": 0, "slowdown": 3}],
+           "slow_nics": [{"node": 1, "nic": 0, "rate_factor": 1}], "failed_nics": [{"node": 1, "nic": 0}],
+           "failed_links": [{"between": ["node 3 nvswitch 0", "node 3 gpu 7"]},
+                            {"between": ["node 3 gpu 7", "node 3 nvswitch 0"]}]}})",
+       {"/imperfections/slow_gpus/1: expected every GPU once, found GPU 0 again",
+        "/imperfections/failed_nics/0: expected every NIC once, slow or failed; found NIC 0 of node 1 again",
+        "/imperfections/failed_links/1/between: expected every link once, slow or failed; found this one again"}},
+      {"a wrong number is no second part",
+       R"({"imperfections": {"slow_gpus": [{"gpu": 0, "slowdown": 2}, {"gpu": "x", "slowdown": 2}, {"slowdown": 2}],
+            "slow_nics": [{"node": 1, "nic": 0, "rate_factor": 0.5}, {"node": 1, "nic": -1, "rate_factor": 0.5}]}})",
+       {"/imperfections/slow_gpus/1/gpu: expected a whole number from 0 to 1023, found a string \"x\"",
+        "/imperfections/slow_gpus/2/gpu: missing; expected a whole number from 0 to 1023",
+        "/imperfections/slow_nics/1/nic: expected a whole number from 0 to 7, found -1"}},
+      {"failed is not slow",
+       R"({"imperfections": {"slow_nics": [{"node": 1, "nic": 0, "rate_factor": 0}]}})",
+       {"/imperfections/slow_nics/0/rate_factor: expected a number from 0.001 to 1, found 0"}},
+  });
+}
+
+const char* const kGroups = R"({"name": "mixed", "groups": [{"cluster": "dgx-a100-80gb-hdr", "gpus": 16},
+                                                            {"cluster": "dgx-h100-ndr", "gpus": 8}]})";
+
+std::string complaint_with(const std::string& cluster, int gpus, const std::string& more) {
+  return thrown_by([&] {
+    (void)read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "cluster": {}, "gpus": {},
+        "batch": {{"micro": 1, "global": 120, "sequence_length": 1024}}, {}}})",
+                                         cluster, gpus, more),
+                             "t.json");
+  });
+}
+
+TEST(WrongScenario, NodesOfSeveralKinds) {
+  struct Case {
+    const char* name;
+    std::string cluster, more, complaint;
+    int gpus = 24;
+  };
+  const auto groups = [](const char* first, int gpus, const char* second, int others) {
+    return fmt::format(R"({{"groups": [{{"cluster": {}, "gpus": {}}}, {{"cluster": {}, "gpus": {}}}]}})", first, gpus,
+                       second, others);
+  };
+  const char *const a100 = R"("dgx-a100-80gb-hdr")", *const h100 = R"("dgx-h100-ndr")";
+  const std::string stages = R"("parallelism": {"pipeline": 3})";
+  for (const Case& c : std::vector<Case>{
+           {"no such node", kGroups, stages + R"(, "imperfections": {"failed_nics": [{"node": 3, "nic": 0}]})",
+            "/imperfections/failed_nics/0/node: expected a node from 0 to 2 (nodes 0 to 1: dgx-a100-80gb-hdr, node 2: "
+            "dgx-h100-ndr), found 3"},
+           {"parts of nodes", groups(a100, 8, h100, 12), R"("parallelism": {"pipeline": 2})",
+            "/cluster/groups/1/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-h100-ndr\"), found 12; "
+            "try 8 or 16",
+            20},
+           {"no NICs", groups(a100, 8, R"({"base": "dgx-h100-ndr", "node": {"nics": null}, "fabric": null})", 8),
+            R"("parallelism": {"pipeline": 2})",
+            "/cluster/groups/1/cluster: expected nodes with NICs beside other groups: those of \"dgx-h100-ndr "
+            "(modified)\" have none",
+            16},
+           {"no profile",
+            groups(a100, 8, R"({"base": "dgx-h100-ndr", "gpu": {"base": "h100-sxm5-80gb", "name": "x"}})", 8),
+            R"("parallelism": {"pipeline": 2})",
+            "/cluster/groups/1/cluster: there is no profile of its GPU \"x\"; expected a cluster with one of "
+            "a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb, b200-sxm-180gb, gb200-186gb, h100-sxm5-80gb, "
+            "h200-sxm5-141gb, v100-sxm2-32gb, v100-sxm3-32gb",
+            16},
+           {"no list", R"({"groups": {"a": 1}})", stages, "/cluster/groups: expected an array, found an object"},
+           {"degrees", kGroups, R"("parallelism": {"tensor": 16})",
+            "/gpus: expected a multiple of tensor 16 x pipeline 1 x context 1 = 16, found 24; try other degrees, or "
+            "other "
+            "groups of nodes"},
+           {"replicas", kGroups, R"("parallelism": {"pipeline": 3, "data": 4})",
+            "/parallelism/data: expected 8 (24 GPUs / (tensor 1 x pipeline 3 x context 1 = 3)), found 4"},
+           {"other GPUs", kGroups, stages, "/gpus: expected 24, the GPUs of all groups of cluster \"mixed\", found 20",
+            20},
+       }) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(complaint_with(c.cluster, c.gpus, c.more), "t.json: " + c.complaint + "\n");
+  }
+}
+
+TEST(WrongScenario, ANicThatTheJobCannotUseIsWarnedOf) {
+  const auto warnings = [](int nic, double rate_factor) {
+    return read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "gpus": 4, "parallelism": {{"pipeline": 2}},
+        "cluster": {{"groups": [{{"cluster": "dgx-a100-80gb-hdr", "gpus": 2}}, {{"cluster": "dgx-h100-ndr", "gpus": 2}}]}},
+        "batch": {{"micro": 1, "global": 24, "sequence_length": 1024}},
+        "imperfections": {{"slow_nics": [{{"node": 1, "nic": {}, "rate_factor": {}}}]}}}})",
+                                          nic, rate_factor),
+                              "t.json")
+        .warnings;
+  };
+  EXPECT_THAT(warnings(1, 0.5), testing::IsEmpty());
+  EXPECT_THAT(warnings(7, 1), testing::IsEmpty());
+  EXPECT_THAT(
+      warnings(7, 0.5),
+      testing::ElementsAre("imperfections.slow_nics: no GPU of the job is near NIC 7 of node 1: traffic takes it "
+                           "only where nearer ones have failed"));
+}
+
+TEST(WrongScenario, Stragglers) {
+  expect_complaints({
+      {"neither a switch nor numbers",
+       R"({"stragglers": "yes"})",
+       {"/stragglers: expected true, false or an object, found a string \"yes\""}},
+      {"a typo",
+       R"({"stragglers": {"spread": 0.01}})",
+       {"/stragglers/spread: unknown key; known here: gpu_spread, slow_nodes, slow_node_factor, jitter, seed"}},
+      {"percent",
+       R"({"stragglers": {"gpu_spread": 1, "jitter": -1, "slow_nodes": 5}})",
+       {"/stragglers/gpu_spread: expected a number from 0 to 0.2, found 1",
+        "/stragglers/slow_nodes: expected a number from 0 to 1, found 5",
+        "/stragglers/jitter: expected a number from 0 to 0.2, found -1"}},
+  });
+}
+
+}  // namespace
+}  // namespace foretoken::io

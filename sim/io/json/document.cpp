@@ -1,0 +1,149 @@
+// How documents are read from files and texts, and how a "base" is merged beneath an object.
+//
+// Merging crosses folders: a relative path inside a base must still start at the base's folder afterwards. So the paths
+// of a base are made absolute before the merge. A chain of bases ends, because no file may appear in it twice.
+#include "sim/io/json/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "sim/io/json/parse_json.h"
+#include "sim/io/json/text.h"
+
+namespace foretoken::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files from which the one being read was reached through "base".
+using Chain = std::vector<fs::path>;
+
+std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain);
+
+/// What is wrong with the file behind a reference, seen from where the reference stands.
+std::optional<std::string> why_unreadable(const fs::path& path) {
+  const std::string shown = in_quotes(path.string());
+  if (path.string().find('\0') != std::string::npos) return fmt::format("{} is no file name", shown);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return fmt::format("no such file: {}", shown);
+  if (error) return fmt::format("{} cannot be read: {}", shown, error.message());
+  if (fs::is_directory(status)) return fmt::format("{} is a directory; expected a JSON file", shown);
+  if (!fs::is_regular_file(status)) return fmt::format("{} is not a regular file", shown);
+  return std::nullopt;
+}
+
+std::optional<Document> open_file(const Node& reference, const DataKind& kind, const fs::path& path, Chain chain) {
+  if (const auto wrong = why_unreadable(path)) {
+    reference.complain(*wrong);
+    return std::nullopt;
+  }
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  if (std::find(chain.begin(), chain.end(), canonical) != chain.end()) {
+    reference.complain(fmt::format("{} is its own base", in_quotes(path.string())));
+    return std::nullopt;
+  }
+  chain.push_back(canonical);
+  std::optional<Document> document = document_from_file(path, reference.findings());
+  if (!document) return std::nullopt;
+  return merged(std::move(*document), kind, reference.findings(), chain);
+}
+
+std::optional<Document> open_text(const Node& reference, const DataKind& kind, const Chain& chain) {
+  const std::string text = reference.as_text();
+  if (is_path(text)) return open_file(reference, kind, reference.source().folder / text, chain);
+  if (const auto path = find_data_file(kind, text)) return open_file(reference, kind, *path, chain);
+  reference.complain(unknown_name(kind, text));
+  return std::nullopt;
+}
+
+/// A changed model or cluster must not go by the name of the original in what the user reads.
+void name_modified(const nlohmann::json& base, nlohmann::json& changes) {
+  if (!base.is_object() || !changes.is_object() || changes.contains("name")) return;
+  const auto name = base.find("name");
+  if (name != base.end() && name->is_string()) changes["name"] = name->get<std::string>() + " (modified)";
+}
+
+std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain) {
+  const Node root(document.value, document.source, findings, document.pointer);
+  if (!root.has("base")) return document;
+  const Node reference = root.child("base");
+  if (!reference.is_text()) {
+    reference.complain(fmt::format("expected the name of a {} or a path, found {}", kind.word, reference.found()));
+    return std::nullopt;
+  }
+  std::optional<Document> base = open_text(reference, kind, chain);
+  if (!base) return std::nullopt;
+  anchor_references(base->value, base->source.folder);
+  document.value.erase("base");
+  if (kind.folder == kModels.folder || kind.folder == kClusters.folder) name_modified(base->value, document.value);
+  base->value.merge_patch(document.value);
+  document.value = std::move(base->value);
+  if (document.name.empty()) document.name = base->name;
+  return document;
+}
+
+}  // namespace
+
+std::optional<Document> document_from_text(std::string_view text, const std::string& file, Findings& findings) {
+  std::optional<nlohmann::json> value = parse_json(text, file, findings);
+  if (!value) return std::nullopt;
+  return Document{std::move(*value), Source{.file = file}, "", ""};
+}
+
+std::optional<Document> document_from_file(const fs::path& path, Findings& findings) {
+  const std::string file = printable(path.string());
+  const std::optional<std::string> text = read_text_file(path, file, findings);
+  if (!text) return std::nullopt;
+  std::optional<Document> document = document_from_text(*text, file, findings);
+  if (!document) return std::nullopt;
+  document->source.folder = path.parent_path();
+  document->name = printable(path.stem().string());
+  return document;
+}
+
+std::optional<Document> open_reference(const Node& reference, const DataKind& kind) {
+  if (reference.is_text()) return open_text(reference, kind, {});
+  if (!reference.value().is_object()) {
+    reference.expected(fmt::format("the name of a {}, a path or an object", kind.word));
+    return std::nullopt;
+  }
+  Source source = reference.source();
+  source.notes_defaults = false;
+  return merged(Document{reference.value(), std::move(source), reference.pointer(), ""}, kind, reference.findings(),
+                {});
+}
+
+std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name) {
+  if (const auto path = find_data_file(kind, name)) return open_file(asker, kind, *path, {});
+  asker.complain(unknown_name(kind, name));
+  return std::nullopt;
+}
+
+std::optional<Document> with_bases(Document document, const DataKind& kind, Findings& findings) {
+  return merged(std::move(document), kind, findings, {});
+}
+
+bool is_reference_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 7> kKeys = {
+      "model", "cluster", "gpu", "profile", "runtime", "base", "measured_collectives"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+void anchor_references(nlohmann::json& value, const fs::path& folder) {
+  if (!value.is_object()) return;
+  for (auto& [key, member] : value.items()) {
+    if (member.is_object()) anchor_references(member, folder);
+    if (!member.is_string() || !is_reference_key(key)) continue;
+    const auto& text = member.get_ref<const std::string&>();
+    std::error_code error;
+    if (is_path(text)) member = fs::absolute(folder / text, error).string();
+  }
+}
+
+}  // namespace foretoken::io

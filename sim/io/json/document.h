@@ -1,0 +1,51 @@
+// A JSON document with its origin: a file, a text, or an object standing inside another file.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/node.h"
+
+namespace foretoken::io {
+
+/// A parsed value that owns its bytes; nodes are views into it.
+struct Document {
+  nlohmann::json value;
+  Source source;
+  std::string pointer;  ///< where it stands in `source.file`: empty for a whole file
+  std::string name;     ///< NAME of NAME.json; empty for an object without a file
+
+  /// The document as an object to be read; anything else is a complaint.
+  [[nodiscard]] Node root(Findings& findings) const { return Node(value, source, findings, pointer).as_object(); }
+};
+
+/// Parses `text`; `file` is what complaints call it, relative paths start at the current folder.
+[[nodiscard]] std::optional<Document> document_from_text(std::string_view text, const std::string& file,
+                                                         Findings& findings);
+
+/// Reads and parses a file; relative paths inside it start at its folder.
+[[nodiscard]] std::optional<Document> document_from_file(const std::filesystem::path& path, Findings& findings);
+
+/// The document that `reference` stands for: NAME of a data file, a path relative to the file it stands in, or an
+/// object. An object or file with "base": REFERENCE is that document with the object merged over it (RFC 7396: null
+/// removes a key). Nothing, and a complaint at the reference, when there is none.
+[[nodiscard]] std::optional<Document> open_reference(const Node& reference, const DataKind& kind);
+
+/// The same for a name that nobody wrote (a default); `asker` is where complaints point.
+[[nodiscard]] std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name);
+
+/// `document` with its bases merged in; nothing, and complaints, when one cannot be read.
+[[nodiscard]] std::optional<Document> with_bases(Document document, const DataKind& kind, Findings& findings);
+
+/// Makes relative paths absolute wherever a reference may stand (model, cluster, gpu, profile, runtime, base), so that
+/// the value may be merged into one from another folder.
+void anchor_references(nlohmann::json& value, const std::filesystem::path& folder);
+
+/// Whether a member of this name refers to a data file.
+[[nodiscard]] bool is_reference_key(std::string_view key);
+
+}  // namespace foretoken::io

@@ -1,0 +1,226 @@
+// How JSON values are checked, and how complaints about them are worded.
+#include "sim/io/json/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "sim/io/json/text.h"
+
+namespace foretoken::io {
+namespace {
+
+using nlohmann::json;
+
+/// One more reference token of RFC 6901: ~ and / are escaped. Long and unprintable keys are made fit to print.
+std::string pointer_to(const std::string& parent, std::string_view key) {
+  std::string token;
+  for (const char c : key) {
+    if (c == '~') {
+      token += "~0";
+    } else if (c == '/') {
+      token += "~1";
+    } else {
+      token += c;
+    }
+  }
+  return parent + '/' + printable(token, 60);
+}
+
+/// Numbers as people write them: 8, 0.5, 1e+300.
+std::string in_words(double value) { return fmt::format("{}", value); }
+
+std::string in_words(const Range& range) {
+  const bool bounded = range.high < kAnyNumber.high;
+  if (range.low == kAnyNumber.low) return bounded ? fmt::format("a number of at most {}", range.high) : "a number";
+  if (range.above_low && bounded) return fmt::format("a number above {} and at most {}", range.low, range.high);
+  if (range.above_low) return range.low == 0 ? "a positive number" : fmt::format("a number above {}", range.low);
+  return bounded ? fmt::format("a number from {} to {}", range.low, range.high)
+                 : fmt::format("a number of at least {}", range.low);
+}
+
+std::string in_words(const WholeRange& range) {
+  if (range.high < WholeRange{}.high) return fmt::format("a whole number from {} to {}", range.low, range.high);
+  return range.low == 1 ? "a positive whole number" : fmt::format("a whole number of at least {}", range.low);
+}
+
+/// The whole number that `value` states, as 8 or as 8e0; nothing when a double would not hold it exactly.
+std::optional<std::int64_t> whole_number(const json& value) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kExact)) return {};
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (std::trunc(number) != number || std::abs(number) > static_cast<double>(kExact)) return {};
+    return static_cast<std::int64_t>(number);
+  }
+  const auto number = value.get<std::int64_t>();
+  return number >= -kExact && number <= kExact ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+void Findings::throw_if_wrong() const {
+  if (!complaints.empty()) throw ConfigError(complaints);
+}
+
+Node::Node(const json& value, const Source& source, Findings& findings, std::string pointer)
+    : value_(&value), source_(&source), findings_(&findings), pointer_(std::move(pointer)) {}
+
+Node::Node(const json* value, bool muted, const Node& parent, std::string pointer)
+    : value_(value),
+      source_(parent.source_),
+      findings_(parent.findings_),
+      pointer_(std::move(pointer)),
+      muted_(muted) {}
+
+Node Node::child(std::string_view key) const {
+  const json* member = nullptr;
+  bool muted = muted_;
+  if (value_ != nullptr && value_->is_object()) {
+    const auto found = value_->find(key);
+    if (found != value_->end()) member = &*found;
+  } else {
+    muted = true;
+  }
+  return {member, muted, *this, pointer_to(pointer_, key)};
+}
+
+const json& Node::value() const {
+  static const nlohmann::json kNothing;
+  return value_ == nullptr ? kNothing : *value_;
+}
+
+bool Node::has(std::string_view key) const { return !child(key).value().is_null(); }
+
+std::vector<std::string> Node::keys() const {
+  std::vector<std::string> names;
+  if (!value().is_object()) return names;
+  for (const auto& member : value().items()) names.push_back(member.key());
+  return names;  // nlohmann::json keeps the members of an object in a std::map
+}
+
+void Node::allow_only(std::initializer_list<std::string_view> known) const {
+  allow_only(std::vector<std::string>(known.begin(), known.end()));
+}
+
+void Node::allow_only(std::span<const std::string> known) const {
+  for (const std::string& key : keys()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    std::string hint = did_you_mean(key, known);
+    if (hint.empty() && known.size() <= 24) {
+      std::vector<std::string> sorted(known.begin(), known.end());
+      hint = fmt::format("; known here: {}", fmt::join(sorted, ", "));
+    }
+    complain(key, "unknown key" + hint);
+  }
+}
+
+void Node::complain(std::string_view message) const {
+  if (!muted_) findings_->complaints.push_back({source_->file, pointer_, std::string(message)});
+}
+
+void Node::complain(std::string_view key, std::string_view message) const {
+  Node(nullptr, muted_, *this, pointer_to(pointer_, key)).complain(message);
+}
+
+std::string Node::found() const {
+  const json& held = value();
+  switch (held.type()) {
+    case json::value_t::null:
+      return value_ == nullptr ? "nothing" : "null";
+    case json::value_t::boolean:
+      return held.get<bool>() ? "true" : "false";
+    case json::value_t::string:
+      return "a string " + in_quotes(held.get_ref<const std::string&>());
+    case json::value_t::array:
+      return held.empty() ? "an empty array" : "an array";
+    case json::value_t::object:
+      return held.empty() ? "an empty object" : "an object";
+    case json::value_t::number_float:
+      return in_words(held.get<double>());
+    default:
+      return held.dump();
+  }
+}
+
+void Node::expected(std::string_view what) const {
+  complain(value_ == nullptr ? fmt::format("missing; expected {}", what)
+                             : fmt::format("expected {}, found {}", what, found()));
+}
+
+Node Node::as_object() const {
+  if (value().is_object()) return *this;
+  expected("an object");
+  return {nullptr, true, *this, pointer_};
+}
+
+std::vector<Node> Node::as_array() const {
+  std::vector<Node> members;
+  if (!value().is_array()) {
+    expected("an array");
+    return members;
+  }
+  members.reserve(value_->size());
+  for (std::size_t i = 0; i < value_->size(); ++i)
+    members.push_back({&(*value_)[i], muted_, *this, pointer_to(pointer_, std::to_string(i))});
+  return members;
+}
+
+double Node::as_number(Range range) const {
+  const double harmless = std::clamp(1.0, range.low, range.high);
+  const json& held = value();
+  if (held.is_number()) {
+    const double number = held.get<double>();
+    const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
+    if (inside) return number;
+  }
+  expected(in_words(range));
+  return harmless;
+}
+
+std::int64_t Node::as_whole(WholeRange range) const {
+  const json& held = value();
+  if (held.is_number()) {
+    const std::optional<std::int64_t> number = whole_number(held);
+    if (number && *number >= range.low && *number <= range.high) return *number;
+    if (held.get<double>() > static_cast<double>(WholeRange{}.high)) {  // beyond what doubles hold exactly
+      expected(fmt::format("a whole number from {} to {}", range.low, range.high));
+      return range.low;
+    }
+  }
+  expected(in_words(range));
+  return std::clamp(std::int64_t{1}, range.low, range.high);
+}
+
+std::string Node::as_text() const {
+  if (is_text()) return value_->get<std::string>();
+  expected("a string");
+  return {};
+}
+
+bool Node::as_boolean() const {
+  if (value().is_boolean()) return value_->get<bool>();
+  expected("true or false");
+  return false;
+}
+
+bool Node::is_text() const { return value().is_string(); }
+
+std::ptrdiff_t Node::as_choice(std::span<const std::string> names) const {
+  std::vector<std::string> allowed;
+  for (const std::string& name : names) allowed.push_back(in_quotes(name));
+  if (!is_text()) {
+    expected(either(allowed));
+    return 0;
+  }
+  const auto& word = value_->get_ref<const std::string&>();
+  const auto found_name = std::find(names.begin(), names.end(), word);
+  if (found_name != names.end()) return found_name - names.begin();
+  complain(fmt::format("expected {}, found {}{}", either(allowed), in_quotes(word), did_you_mean(word, names)));
+  return 0;
+}
+
+}  // namespace foretoken::io

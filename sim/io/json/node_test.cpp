@@ -1,0 +1,97 @@
+// Checked access to JSON: what is accepted, what each complaint says, and that one mistake makes one complaint.
+#include "sim/io/json/node.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/io/json/parse_json.h"
+
+namespace foretoken::io {
+namespace {
+
+/// Parses `text`, asks `read` of the root, and returns the complaints, one a line.
+template <class Read>
+std::string complaints_of(std::string_view text, Read read) {
+  Findings findings;
+  const auto value = parse_json(text, "t.json", findings);
+  const Source source{.file = "t.json"};
+  if (value) read(Node(*value, source, findings));
+  std::string lines;
+  for (const Complaint& complaint : findings.complaints) lines += complaint.line() + "\n";
+  return lines;
+}
+
+struct NumberCase {
+  const char* name;
+  const char* text;
+  const char* complaint;
+};
+
+TEST(Node, WholeNumbers) {
+  const NumberCase cases[] = {
+      {"plain", R"({"n": 8})", ""},
+      {"as a whole double", R"({"n": 3e2})", ""},
+      {"string", R"({"n": "8"})", "t.json: /n: expected a positive whole number, found a string \"8\"\n"},
+      {"zero", R"({"n": 0})", "t.json: /n: expected a positive whole number, found 0\n"},
+      {"negative", R"({"n": -4})", "t.json: /n: expected a positive whole number, found -4\n"},
+      {"fraction", R"({"n": 2.5})", "t.json: /n: expected a positive whole number, found 2.5\n"},
+      {"beyond 2^53", R"({"n": 1e16})",
+       "t.json: /n: expected a whole number from 1 to 9007199254740992, found 1e+16\n"},
+      {"beyond 2^64", R"({"n": 99999999999999999999})",
+       "t.json: /n: expected a whole number from 1 to 9007199254740992, found 1e+20\n"},
+      {"true", R"({"n": true})", "t.json: /n: expected a positive whole number, found true\n"},
+      {"null", R"({"n": null})", "t.json: /n: expected a positive whole number, found null\n"},
+      {"missing", R"({})", "t.json: /n: missing; expected a positive whole number\n"},
+      {"array", R"({"n": [1]})", "t.json: /n: expected a positive whole number, found an array\n"}};
+  for (const NumberCase& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(complaints_of(c.text, [](const Node& root) { EXPECT_GE(root.whole("n"), 1); }), c.complaint);
+  }
+}
+
+TEST(Node, SilentBelowAMissingObject) {
+  EXPECT_EQ(complaints_of("{}",
+                          [](const Node& root) {
+                            const Node part = root.object("a").object("b");
+                            EXPECT_EQ(part.positive_int("c"), 1);
+                            EXPECT_EQ(part.text("d"), "");
+                            part.complain("e", "a rule");
+                          }),
+            "t.json: /a: missing; expected an object\n");
+}
+
+TEST(Node, EscapesPointersAndKeepsComplaintsOnOneLine) {
+  EXPECT_EQ(complaints_of(R"({"a/b~c\n": "x\ny\u202e"})", [](const Node& root) { (void)root.number("a/b~c\n"); }),
+            "t.json: /a~1b~0c\\u000a: expected a number, found a string \"x\\u000ay\\u202e\"\n");
+}
+
+TEST(Node, UnknownKeysSayWhatWasMeant) {
+  EXPECT_EQ(complaints_of(R"({"tesnor": 1, "zzz": 2})",
+                          [](const Node& root) {
+                            root.allow_only({"tensor", "data"});
+                          }),
+            "t.json: /tesnor: unknown key; did you mean \"tensor\"?\n"
+            "t.json: /zzz: unknown key; known here: tensor, data\n");
+}
+
+TEST(Node, DefaultsAreNotedOnlyWhereAsked) {
+  Findings findings;
+  const nlohmann::json value = nlohmann::json::parse(R"({"a": {"x": 1}})");
+  const Source noted{.file = "n.json", .notes_defaults = true}, quiet{.file = "q.json"};
+  EXPECT_EQ(Node(value, noted, findings).object("a").number_or("y", 7), 7);
+  EXPECT_EQ(Node(value, quiet, findings).object("a").number_or("z", 7), 7);
+  EXPECT_EQ(findings.defaulted, std::vector<std::string>{"/a/y"});
+  EXPECT_NO_THROW(findings.throw_if_wrong());
+}
+
+TEST(Node, OneOf) {
+  EXPECT_EQ(complaints_of(R"({"k": "flsh"})",
+                          [](const Node& root) {
+                            (void)root.one_of<int>("k", {{"unfused", 1}, {"flash", 2}});
+                          }),
+            "t.json: /k: expected \"unfused\" or \"flash\", found \"flsh\"; did you mean \"flash\"?\n");
+}
+
+}  // namespace
+}  // namespace foretoken::io

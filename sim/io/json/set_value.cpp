@@ -1,0 +1,75 @@
+// How an override finds, or makes, the member that it sets.
+#include "sim/io/json/set_value.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "sim/io/json/document.h"
+#include "sim/io/json/parse_json.h"
+#include "sim/io/json/text.h"
+
+namespace foretoken::io {
+namespace {
+
+using nlohmann::json;
+
+/// VALUE as JSON, or else as a string; nothing, and what is wrong with it, when it starts like JSON but is none.
+std::optional<json> value_of(std::string_view text, Findings& findings) {
+  if (auto value = parse_json(text, "", findings)) return value;
+  const bool looks_like_json = !text.empty() && std::string_view("{[\"").find(text[0]) != std::string_view::npos;
+  return looks_like_json ? std::nullopt : std::optional<json>(std::string(text));
+}
+
+/// The member `key` of `parent`, which becomes an object if it is absent or a name.
+json* member_of(json& parent, const std::string& key, std::string_view parent_key) {
+  if (parent.is_null()) parent = json::object();
+  if (parent.is_string() && is_reference_key(parent_key)) parent = json{{"base", parent}};
+  return parent.is_object() ? &parent[key] : nullptr;
+}
+
+}  // namespace
+
+void apply_set(json& target, std::string_view assignment, Findings& findings) {
+  const auto refuse = [&](std::string message) {
+    findings.complaints.push_back({"--set " + printable(assignment, 60), "", std::move(message)});
+  };
+  const std::size_t equals = assignment.find('=');
+  if (equals == assignment.npos || equals == 0) return refuse("expected KEY=VALUE, for instance parallelism.tensor=4");
+  if (invalid_utf8(assignment)) return refuse("not UTF-8");
+  Findings in_value;  // a word is not JSON, and that is fine
+  std::optional<json> value = value_of(assignment.substr(equals + 1), in_value);
+  if (!value) {
+    const Complaint& wrong = in_value.complaints.front();
+    return refuse("in the value: " +
+                  (wrong.pointer.empty() ? wrong.message : fmt::format("{} {}", wrong.pointer, wrong.message)));
+  }
+
+  json* place = &target;
+  std::string key;
+  std::string_view rest = assignment.substr(0, equals);
+  for (int depth = 0; !rest.empty() || depth == 0; ++depth) {
+    const std::size_t dot = rest.find('.');
+    const std::string next(rest.substr(0, dot));
+    if (next.empty() || (dot != rest.npos && dot + 1 == rest.size())) return refuse("a key of the path is empty");
+    if (depth == kDeepestNesting) return refuse(fmt::format("nested deeper than {} levels", kDeepestNesting));
+    json* const member = member_of(*place, next, key);
+    if (member == nullptr)
+      return refuse(fmt::format("{} is not an object, so it has no {}", in_quotes(key), in_quotes(next)));
+    place = member;
+    key = next;
+    rest = dot == rest.npos ? std::string_view{} : rest.substr(dot + 1);
+  }
+  *place = std::move(*value);
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (place->is_string() && is_reference_key(key) && is_path(place->get_ref<const std::string&>()))
+    *place = (here / place->get<std::string>()).string();
+  anchor_references(*place, here);
+}
+
+}  // namespace foretoken::io

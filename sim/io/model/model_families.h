@@ -1,0 +1,22 @@
+// The families of models whose configs we read.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sim/io/json/node.h"
+#include "sim/model/transformer.h"
+
+namespace foretoken::io {
+
+/// How configs of one `model_type` are read.
+struct ModelFamily {
+  std::string_view type;
+  std::span<const std::string_view> keys;          ///< keys that bear on the answer
+  void (*read)(const Node&, model::Transformer&);  ///< fills sizes and kinds; complains about what is wrong
+};
+
+/// gpt (GPT-2's names for any GPT), gpt2, gpt_neox, opt, bloom, mpt, llama, mistral, qwen2, nemotron.
+[[nodiscard]] std::span<const ModelFamily> model_families();
+
+}  // namespace foretoken::io

@@ -1,0 +1,215 @@
+// Which keys of a config.json may be ignored, and which must never be.
+//
+// Sources: transformers, src/transformers/configuration_utils.py (PretrainedConfig and its generation settings) and
+// models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,nemotron}/configuration_*.py.
+#include "sim/io/model/model_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "sim/io/json/text.h"
+
+namespace foretoken::io {
+namespace {
+
+/// Names, files, token ids, numerics and settings of generation or of the library: no effect on a training step's
+/// shapes.
+constexpr std::string_view kIgnored[] = {"name",
+                                         "source",
+                                         "notes",
+                                         "model_type",
+                                         "architectures",
+                                         "auto_map",
+                                         "transformers_version",
+                                         "torch_dtype",
+                                         "dtype",
+                                         "use_cache",
+                                         "initializer_range",
+                                         "init_std",
+                                         "init_config",
+                                         "init_device",
+                                         "verbose",
+                                         "tokenizer_class",
+                                         "tokenizer_name",
+                                         "tokenizer_config",
+                                         "prefix",
+                                         "task_specific_params",
+                                         "id2label",
+                                         "label2id",
+                                         "num_labels",
+                                         "return_dict",
+                                         "return_dict_in_generate",
+                                         "output_attentions",
+                                         "output_hidden_states",
+                                         "output_scores",
+                                         "gradient_checkpointing",
+                                         "finetuning_task",
+                                         "problem_type",
+                                         "pruned_heads",
+                                         "chunk_size_feed_forward",
+                                         "attn_implementation",
+                                         "use_bfloat16",
+                                         "tf_legacy_loss",
+                                         "torchscript",
+                                         "is_decoder",
+                                         "tie_encoder_decoder",
+                                         "cross_attention_hidden_size",
+                                         "classifier_dropout",
+                                         "max_length",
+                                         "min_length",
+                                         "do_sample",
+                                         "early_stopping",
+                                         "num_beams",
+                                         "num_beam_groups",
+                                         "diversity_penalty",
+                                         "temperature",
+                                         "top_k",
+                                         "top_p",
+                                         "typical_p",
+                                         "repetition_penalty",
+                                         "length_penalty",
+                                         "no_repeat_ngram_size",
+                                         "encoder_no_repeat_ngram_size",
+                                         "bad_words_ids",
+                                         "num_return_sequences",
+                                         "remove_invalid_values",
+                                         "exponential_decay_length_penalty",
+                                         "suppress_tokens",
+                                         "begin_suppress_tokens",
+                                         "layer_norm_epsilon",
+                                         "layer_norm_eps",
+                                         "rms_norm_eps",
+                                         "norm_eps",
+                                         "rope_theta",
+                                         "rope_scaling",
+                                         "rope_parameters",
+                                         "rotary_pct",
+                                         "rotary_emb_base",
+                                         "partial_rotary_factor",
+                                         "rope_percent",
+                                         "pretraining_tp",
+                                         "n_ctx",
+                                         "seq_length",
+                                         "offset_alibi",
+                                         "slow_but_exact",
+                                         "attention_softmax_in_fp32",
+                                         "masked_softmax_fusion",
+                                         "bias_dropout_fusion",
+                                         "skip_bias_add",
+                                         "skip_bias_add_qkv",
+                                         "apply_residual_connection_post_layernorm",
+                                         "reorder_and_upcast_attn",
+                                         "scale_attn_by_inverse_layer_idx",
+                                         "scale_attn_weights",
+                                         "logit_scale",
+                                         "embedding_fraction",
+                                         "max_window_layers",
+                                         "max_sequence_length",
+                                         "quantization_config",
+                                         "use_mrope"};
+
+/// A key whose presence, unless null, false, 0 or empty, means an architecture that we do not count.
+struct Refused {
+  std::string_view key, what;
+};
+constexpr std::string_view kExperts = "mixture of experts is not supported yet; give the config of a dense model";
+constexpr std::string_view kLatent = "multi-head latent attention is not supported yet";
+constexpr std::string_view kSparse = "sparse or chunked attention is not supported yet";
+constexpr std::string_view kExtraHeads = "multi-token prediction is not supported yet; set it to 0 to leave it out";
+constexpr std::string_view kNested = "the config of a multimodal model; give the object under text_config instead";
+constexpr std::string_view kEncoder = "encoders and cross-attention are not supported; decoders only";
+constexpr std::string_view kStateSpace = "state-space layers are not supported";
+constexpr Refused kRefused[] = {{"num_local_experts", kExperts},
+                                {"num_experts", kExperts},
+                                {"n_routed_experts", kExperts},
+                                {"n_shared_experts", kExperts},
+                                {"num_experts_per_tok", kExperts},
+                                {"moe_intermediate_size", kExperts},
+                                {"moe_layer_freq", kExperts},
+                                {"first_k_dense_replace", kExperts},
+                                {"decoder_sparse_step", kExperts},
+                                {"moe_num_experts", kExperts},
+                                {"q_lora_rank", kLatent},
+                                {"kv_lora_rank", kLatent},
+                                {"qk_rope_head_dim", kLatent},
+                                {"qk_nope_head_dim", kLatent},
+                                {"v_head_dim", kLatent},
+                                {"attention_chunk_size", kSparse},
+                                {"index_topk", kSparse},
+                                {"index_n_heads", kSparse},
+                                {"compress_ratios", kSparse},
+                                {"hc_mult", kSparse},
+                                {"num_nextn_predict_layers", kExtraHeads},
+                                {"mtp_num_layers", kExtraHeads},
+                                {"mtp_num_hidden_layers", kExtraHeads},
+                                {"text_config", kNested},
+                                {"vision_config", kNested},
+                                {"is_encoder_decoder", kEncoder},
+                                {"add_cross_attention", kEncoder},
+                                {"encoder_layers", kEncoder},
+                                {"state_size", kStateSpace},
+                                {"ssm_state_size", kStateSpace},
+                                {"mamba_d_state", kStateSpace},
+                                {"hybrid_override_pattern", kStateSpace}};
+
+bool is_off(const nlohmann::json& value) {
+  if (value.is_number()) return value.get<double>() == 0;
+  if (value.is_boolean()) return !value.get<bool>();
+  return value.is_null() || value.empty();
+}
+
+void refuse_sliding_window(const Node& node) {
+  if (node.child("sliding_window").value().is_null()) return;
+  const bool switchable = node.has("use_sliding_window") || node.child("model_type").value() == "qwen2";
+  if (switchable && !node.boolean_or("use_sliding_window", false)) return;
+  node.complain("sliding_window",
+                fmt::format("expected null, found {}: sliding-window attention is not supported; null (full attention) "
+                            "gives the same time when the training sequence is not longer than the window",
+                            node.child("sliding_window").found()));
+}
+
+void refuse_hybrid_layers(const Node& node) {
+  const auto layer_types = node.find_array("layer_types");
+  if (!layer_types) return;
+  for (const Node& type : *layer_types) {
+    if (type.as_text() == "full_attention") continue;
+    type.complain("expected \"full_attention\": layers of different kinds are not supported");
+    return;
+  }
+}
+
+}  // namespace
+
+void allow_model_keys(const Node& node, std::span<const std::string_view> read_keys) {
+  const std::vector<std::string> read(read_keys.begin(), read_keys.end());
+  std::vector<std::string> known = read;
+  known.insert(known.end(), std::begin(kIgnored), std::end(kIgnored));
+  for (const Refused& refused : kRefused) known.emplace_back(refused.key);
+  for (const char* key : {"sliding_window", "use_sliding_window", "layer_types"}) known.emplace_back(key);
+  for (const std::string& key : node.keys()) {
+    const bool by_rule = key.starts_with('_') || key.starts_with("summary_") || key.ends_with("_token_id") ||
+                         key.ends_with("_token_ids");
+    if (by_rule) known.push_back(key);
+  }
+  for (const std::string& key : node.keys()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::string meant = did_you_mean(key, read);
+    node.complain(
+        key,
+        "unknown key" + (meant.empty() ? std::string("; remove it if it does not change the model's shape") : meant));
+  }
+}
+
+void refuse_what_is_not_modelled(const Node& node) {
+  for (const Refused& refused : kRefused) {
+    const Node member = node.child(refused.key);
+    if (!is_off(member.value())) member.complain(refused.what);
+  }
+  refuse_sliding_window(node);
+  refuse_hybrid_layers(node);
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,68 @@
+// Reading a model: which family, which keys, and the rules that every transformer obeys.
+#include "sim/io/model/read_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/io/json/text.h"
+#include "sim/io/model/model_families.h"
+#include "sim/io/model/model_keys.h"
+
+namespace foretoken::io {
+namespace {
+
+using model::Transformer;
+
+const ModelFamily* find_family(const Node& node) {
+  std::vector<std::string> types;
+  for (const ModelFamily& family : model_families()) types.emplace_back(family.type);
+  const std::string type = node.text("model_type");
+  for (const ModelFamily& family : model_families())
+    if (family.type == type) return &family;
+  if (node.child("model_type").is_text())
+    node.complain("model_type", fmt::format("{} is not supported{}; supported are {}", in_quotes(type),
+                                            did_you_mean(type, types), fmt::join(types, ", ")));
+  return nullptr;
+}
+
+std::string name_of(const Node& node, std::string_view fallback) {
+  std::string name = node.find_text("name").value_or("");
+  if (name.empty()) name = node.find_text("_name_or_path").value_or("");
+  if (name.empty()) name = fallback;
+  return name.empty() ? "unnamed model" : name;
+}
+
+/// Rules between the sizes; only asked once all of them are sound.
+void check_heads(const Node& node, Transformer& model) {
+  const bool head_dim_stated = model.head_dim != 0;
+  if (!head_dim_stated && model.hidden % model.heads != 0)
+    node.complain(
+        fmt::format("the hidden size {} is not divisible by the {} attention heads", model.hidden, model.heads));
+  if (!head_dim_stated) model.head_dim = std::max<std::int64_t>(1, model.hidden / model.heads);
+  if (model.heads % model.kv_heads != 0)
+    node.complain(
+        fmt::format("the {} attention heads are not divisible by the {} key-value heads", model.heads, model.kv_heads));
+}
+
+}  // namespace
+
+Transformer read_model(const Node& node, std::string_view fallback_name) {
+  Transformer model;
+  model.name = name_of(node, fallback_name);
+  model.source = node.find_text("source").value_or("");
+  refuse_what_is_not_modelled(node);
+  const ModelFamily* const family = find_family(node);
+  if (family == nullptr) return model;
+  const std::size_t complaints = node.findings().complaints.size();
+  allow_model_keys(node, family->keys);
+  model.head_dim = 0;
+  family->read(node, model);
+  if (node.findings().complaints.size() == complaints) check_heads(node, model);
+  model.head_dim = std::max<std::int64_t>(1, model.head_dim);
+  return model;
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,220 @@
+// Slow GPUs, slow and failed NICs and links, and placement, counted against the job.
+#include "sim/io/scenario/read_imperfections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/io/json/text.h"
+#include "sim/net/router.h"
+
+namespace foretoken::io {
+namespace {
+
+// Far beyond what any part that still works shows; anything else is a wrong unit.
+constexpr Range kSlowdown{.low = 0.01, .high = 1000};
+constexpr Range kRateFactor{.low = 0.001, .high = 1};
+
+std::vector<int> read_placement(const std::vector<Node>& entries, const Node& node, int gpus) {
+  std::vector<int> placement;
+  if (entries.size() != static_cast<std::size_t>(gpus)) {
+    node.complain("placement", fmt::format("expected one GPU for every rank ({}), found {}", gpus, entries.size()));
+    return placement;
+  }
+  std::vector<bool> taken(entries.size(), false);
+  for (const Node& entry : entries) {
+    const std::size_t wrong = node.findings().complaints.size();
+    const auto gpu = static_cast<std::size_t>(entry.as_whole({.low = 0, .high = gpus - 1}));
+    if (node.findings().complaints.size() > wrong) continue;
+    if (taken[gpu]) entry.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
+    taken[gpu] = true;
+    placement.push_back(static_cast<int>(gpu));
+  }
+  return placement;
+}
+
+void read_slow_gpus(const std::vector<Node>& entries, job::Job& scenario) {
+  std::vector<job::SlowGpu>& known = scenario.imperfections.slow_gpus;
+  for (const Node& entry : entries) {
+    const std::size_t wrong = entry.findings().complaints.size();
+    const Node slow = entry.as_object();
+    slow.allow_only({"gpu", "slowdown"});
+    const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1}));
+    const double slowdown = slow.number("slowdown", kSlowdown);
+    if (entry.findings().complaints.size() > wrong) continue;
+    if (std::any_of(known.begin(), known.end(), [&](const auto& each) { return each.gpu == gpu; }))
+      slow.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
+    known.push_back({.gpu = gpu, .slowdown = slowdown});
+  }
+}
+
+// A node of the job: its kind, and how many of its GPUs the job has.
+struct JobNode {
+  const net::Cluster& kind;
+  int gpus = 0;
+};
+
+int ranks_a_stage(const job::Job& scenario) { return scenario.gpus / scenario.parallelism.pipeline; }
+
+int nodes_of(const net::Cluster& kind, int gpus) { return (gpus + kind.links.gpus - 1) / kind.links.gpus; }
+
+JobNode job_node(int node, const job::Job& scenario) {
+  const auto of = [](const net::Cluster& kind, int place, int gpus) {
+    return JobNode{kind, std::min(kind.links.gpus, gpus - place * kind.links.gpus)};
+  };
+  for (const job::StageGroup& group : scenario.groups) {
+    const int gpus = group.stages * ranks_a_stage(scenario), nodes = nodes_of(group.cluster, gpus);
+    if (node < nodes) return of(group.cluster, node, gpus);
+    node -= nodes;
+  }
+  return of(scenario.cluster, node, scenario.gpus);
+}
+
+// "node 0: gb200-nvl72, nodes 1 to 8: dgx-h100-ndr": nodes are numbered on through the groups.
+std::string kinds_of_nodes(const job::Job& scenario) {
+  std::string text;
+  int first = 0;
+  for (const job::StageGroup& group : scenario.groups) {
+    const int next = first + nodes_of(group.cluster, group.stages * ranks_a_stage(scenario));
+    text += text.empty() ? "" : ", ";
+    text += next == first + 1 ? fmt::format("node {}", first) : fmt::format("nodes {} to {}", first, next - 1);
+    text += ": " + printable(group.cluster.name);
+    first = next;
+  }
+  return text;
+}
+
+// Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, or there are several kinds, the
+// complaint says so.
+int read_node(const Node& nic, int nodes, const job::Job& scenario) {
+  const net::Cluster& cluster = scenario.cluster;
+  if (scenario.groups.empty() && cluster.links.gpus == cluster.gpus_per_node)
+    return static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1}));
+  const std::int64_t node = nic.whole("node", {.low = 0});
+  if (node < nodes) return static_cast<int>(node);
+  const std::string what =
+      scenario.groups.empty()
+          ? fmt::format("an NVLink domain ({} GPUs each) from 0 to {}", cluster.links.gpus, nodes - 1)
+          : fmt::format("a node from 0 to {} ({})", nodes - 1, kinds_of_nodes(scenario));
+  nic.complain("node", fmt::format("expected {}, found {}", what, node));
+  return 0;
+}
+
+// A NIC that is nearest to no GPU of the job, which has only some of its node.
+bool is_idle(const job::SlowNic& nic, const JobNode& node) {
+  if (node.gpus == node.kind.links.gpus) return false;
+  const net::Fabric fabric(node.kind, 1, /*joined=*/true);
+  const net::Router router(fabric);
+  for (int gpu = 0; gpu < node.gpus; ++gpu) {
+    const std::vector<int>& near = router.nics_near(gpu);
+    if (std::find(near.begin(), near.end(), nic.nic) != near.end()) return false;
+  }
+  return true;
+}
+
+// A NIC by its place; with `rate`, how much of it is left.
+void read_nics(const Node& node, std::string_view key, bool rate, int nodes, job::Job& scenario) {
+  const auto entries = node.find_array(key);
+  if (!entries || entries->empty()) return;
+  if (nodes == 1) {
+    node.complain(key, "expected a job of several nodes or NVLink domains: this one uses no NIC");
+    return;
+  }
+  for (const Node& entry : *entries) {
+    const std::size_t wrong = entry.findings().complaints.size();
+    const Node nic = entry.as_object();
+    if (rate)
+      nic.allow_only({"node", "nic", "rate_factor"});
+    else
+      nic.allow_only({"node", "nic"});
+    const int at = read_node(nic, nodes, scenario);
+    const JobNode job = job_node(at, scenario);
+    const int last_nic = std::max(0, job.kind.links.nics - 1);
+    const job::SlowNic slow{.node = at,
+                            .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
+                            .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
+    if (entry.findings().complaints.size() > wrong) continue;
+    auto& known = scenario.imperfections.slow_nics;
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const auto& each) { return each.node == slow.node && each.nic == slow.nic; }))
+      nic.complain(
+          fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
+    known.push_back(slow);
+    if (slow.rate_factor < 1 && is_idle(slow, job))
+      scenario.warnings.push_back(
+          fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}: traffic takes it only where "
+                      "nearer ones have failed",
+                      key, slow.nic, slow.node));
+  }
+}
+
+// A link by the devices that it joins.
+void read_links(const Node& node, std::string_view key, bool rate, const net::Fabric& fabric, job::Job& scenario) {
+  const auto entries = node.find_array(key);
+  if (!entries) return;
+  for (const Node& entry : *entries) {
+    const Node link = entry.as_object();
+    if (rate)
+      link.allow_only({"between", "rate_factor"});
+    else
+      link.allow_only({"between"});
+    const double left = rate ? link.number("rate_factor", kRateFactor) : 0;
+    const std::vector<Node> ends = link.array("between");
+    std::vector<std::string> names;
+    bool text = true;
+    for (const Node& end : ends) {
+      names.push_back(end.as_text());
+      text = text && end.is_text();
+    }
+    if (!text) continue;
+    auto& known = scenario.imperfections.slow_links;
+    const auto is_same = [&](const job::SlowLink& each) {
+      return (each.from == names[0] && each.to == names[1]) || (each.from == names[1] && each.to == names[0]);
+    };
+    if (names.size() == 2 && std::any_of(known.begin(), known.end(), is_same))
+      link.complain("between", "expected every link once, slow or failed; found this one again");
+    else if (names.size() == 2 && !net::links_between(fabric, names[0], names[1]).empty())
+      known.push_back({names[0], names[1], left});
+    else
+      link.complain("between",
+                    "expected two devices that a cable joins, for instance \"node 0 gpu 0\" and \"node 0 "
+                    "nvswitch 0\", or \"leaf 0\" and \"spine 0\"; foretoken clusters show NAME --svg FILE "
+                    "draws them");
+  }
+}
+
+// What was stated with a factor of 1 is as sound as what was not stated.
+void drop_sound(job::Imperfections& what) {
+  std::erase_if(what.slow_gpus, [](const job::SlowGpu& each) { return each.slowdown == 1; });
+  std::erase_if(what.slow_nics, [](const job::SlowNic& each) { return each.rate_factor == 1; });
+  std::erase_if(what.slow_links, [](const job::SlowLink& each) { return each.rate_factor == 1; });
+}
+
+}  // namespace
+
+void read_imperfections(const Node& root, job::Job& scenario) {
+  const std::optional<Node> node = root.find_object("imperfections");
+  if (!node) return;
+  node->allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
+  job::Imperfections& what = scenario.imperfections;
+  const int nodes = scenario.node_of(scenario.gpus - 1) + 1;
+  if (const auto entries = node->find_array("slow_gpus")) read_slow_gpus(*entries, scenario);
+  read_nics(*node, "slow_nics", true, nodes, scenario);
+  read_nics(*node, "failed_nics", false, nodes, scenario);
+  if (!scenario.groups.empty()) {
+    for (const char* key : {"slow_links", "failed_links"})
+      if (node->has(key))
+        node->complain(key, "expected none on nodes of several kinds; try slow_gpus, slow_nics or failed_nics");
+    if (node->has("placement"))
+      node->complain("placement", "expected none on nodes of several kinds; state the groups in another order");
+  } else if (node->has("slow_links") || node->has("failed_links")) {
+    const net::Fabric fabric(scenario.cluster, nodes);
+    read_links(*node, "slow_links", true, fabric, scenario);
+    read_links(*node, "failed_links", false, fabric, scenario);
+  }
+  if (const auto entries = node->find_array("placement"); entries && scenario.groups.empty())
+    what.placement = read_placement(*entries, *node, scenario.gpus);
+  drop_sound(what);
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,18 @@
+// What predictions of published measurements missed: docs/validation/residuals.json.
+#pragma once
+
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/node.h"
+#include "sim/trust/evidence.h"
+
+namespace foretoken::io {
+
+inline constexpr DataKind kResiduals{"residuals", "docs/validation"};
+
+/// The evidence behind intervals, as `foretoken validate --write-docs` wrote it.
+[[nodiscard]] trust::Evidence read_residuals(const Node& node);
+
+/// The file in the first data folder that has it. Throws ConfigError.
+[[nodiscard]] trust::Evidence read_shipped_residuals();
+
+}  // namespace foretoken::io

@@ -1,0 +1,99 @@
+// What a runtime file may say: switches, and fitted numbers that each carry the note where they come from.
+#include "sim/io/scenario/read_runtime.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "sim/io/hardware/profile_fields.h"
+#include "sim/io/scenario/attention_choice.h"
+
+namespace foretoken::io {
+namespace {
+
+void read_switches(const Node& node, job::Runtime& runtime) {
+  const AttentionChoice attention =
+      attention_or(node, "default_attention", {runtime.default_attention, runtime.default_flash_kernel});
+  runtime.default_attention = attention.kind;
+  runtime.default_flash_kernel = attention.kernel;
+  runtime.default_zero_stage = static_cast<int>(node.whole_or("default_zero_stage", 0, {.low = 0, .high = 3}));
+  runtime.fully_sharded = node.boolean_or("fully_sharded", runtime.fully_sharded);
+  const Node overlap = node.object_or_empty("overlap");
+  overlap.allow_only({"backward_collectives", "grad_reduce", "param_gather", "p2p"});
+  runtime.overlap_backward_collectives =
+      overlap.boolean_or("backward_collectives", runtime.overlap_backward_collectives);
+  runtime.overlap_grad_reduce = overlap.boolean_or("grad_reduce", runtime.overlap_grad_reduce);
+  runtime.overlap_param_gather = overlap.boolean_or("param_gather", runtime.overlap_param_gather);
+  runtime.overlap_p2p = overlap.boolean_or("p2p", runtime.overlap_p2p);
+  runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
+  runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
+  runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
+  runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
+  runtime.transformer_engine = node.boolean_or("transformer_engine", runtime.transformer_engine);
+  runtime.fused_accumulation = node.boolean_or("fused_accumulation", runtime.fused_accumulation);
+  if (runtime.fused_accumulation && node.object_or_empty("fitted").has("gradient_accumulation_bytes"))
+    node.complain("fitted", "expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds");
+  runtime.pads_vocabulary = node.boolean_or("pads_vocabulary", runtime.pads_vocabulary);
+  runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
+  const Node gradients = node.object_or_empty("gradient_bytes");
+  gradients.allow_only({"fp16", "bf16"});
+  runtime.fp16_gradient_bytes = gradients.number_or("fp16", runtime.fp16_gradient_bytes, {.low = 1, .high = 8});
+  runtime.bf16_gradient_bytes = gradients.number_or("bf16", runtime.bf16_gradient_bytes, {.low = 1, .high = 8});
+}
+
+/// One fitted number, if the file has it: {"value": N, "note": "source and meaning"}.
+std::optional<double> read_fitted(const Node& fitted, std::string_view key, Range range, job::Runtime& runtime) {
+  const std::optional<Node> entry = fitted.find_object(key);
+  if (!entry) return std::nullopt;
+  entry->allow_only({"value", "note"});
+  const double value = entry->number("value", range);
+  runtime.notes.push_back(fmt::format("{} = {}: {}", key, value, entry->text("note")));
+  return value;
+}
+
+void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
+  fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
+                     "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
+                     "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
+                     "step_overhead_us", "collective_per_rank_us", "optimizer_bytes", "data_comm_nics"});
+  const auto number = [&](std::string_view key, Range range, double& target) {
+    if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
+  };
+  const auto time = [&](std::string_view key, Seconds& target) {
+    if (const auto value = read_fitted(fitted, key, kMicroseconds, runtime)) target = microseconds(*value);
+  };
+  number("gradient_accumulation_bytes", {.low = 0, .high = 1000}, runtime.gradient_accumulation_bytes);
+  number("tensor_comm_factor", kFactor, runtime.tensor_comm_factor);
+  number("data_comm_factor", kFactor, runtime.data_comm_factor);
+  if (const auto nics = read_fitted(fitted, "data_comm_nics", kFactor, runtime)) runtime.data_comm_nics = nics;
+  number("gemm_factor", kFactor, runtime.gemm_factor);
+  number("optimizer_bytes", {.low = 0, .high = 1000}, runtime.optimizer_bytes);
+  time("collective_per_rank_us", runtime.collective_per_rank);
+  number("memory_bound_factor", kFactor, runtime.memory_bound_factor);
+  time("tensor_comm_overhead_us", runtime.tensor_comm_overhead);
+  time("host_per_layer_forward_us", runtime.host_per_layer_forward);
+  time("host_per_layer_backward_us", runtime.host_per_layer_backward);
+  number("host_growth_per_tensor_rank", {.low = 0, .high = 100}, runtime.host_growth_per_tensor_rank);
+  time("p2p_overhead_us", runtime.p2p_overhead);
+  time("pass_overhead_us", runtime.pass_overhead);
+  time("step_overhead_us", runtime.step_overhead);
+}
+
+}  // namespace
+
+job::Runtime read_runtime(const Node& node) {
+  node.allow_only({"name", "description", "source", "notes", "default_attention", "default_zero_stage", "fully_sharded",
+                   "overlap", "scatter_gather", "fused_cross_entropy", "compiled_cross_entropy", "cublas_before_11_7",
+                   "pads_vocabulary", "transformer_engine", "fused_accumulation", "keeps_16bit_gradients",
+                   "gradient_bytes", "fitted"});
+  job::Runtime runtime;
+  runtime.name = node.text("name");
+  runtime.description = node.find_text("description").value_or("");
+  runtime.source = node.find_text("source").value_or("");
+  read_switches(node, runtime);
+  read_fitted_numbers(node.object_or_empty("fitted"), runtime);
+  return runtime;
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,89 @@
+// Runtimes: switches, fitted numbers with their notes, and what is wrong.
+#include "sim/io/scenario/read_runtime.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/io/json/test_text.h"
+
+namespace foretoken::io {
+namespace {
+
+TEST(ReadRuntime, EveryKey) {
+  job::Runtime runtime;
+  EXPECT_EQ(complaints_of(R"({
+    "name": "r", "description": "d", "source": "s", "default_attention": "unfused", "default_zero_stage": 3,
+    "fully_sharded": true,
+    "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
+    "scatter_gather": true, "fused_cross_entropy": true, "compiled_cross_entropy": true,
+    "keeps_16bit_gradients": true, "cublas_before_11_7": true,
+    "transformer_engine": true, "pads_vocabulary": false,
+    "gradient_bytes": {"fp16": 4, "bf16": 2},
+    "fitted": {"gradient_accumulation_bytes": {"value": 16, "note": "a"}, "tensor_comm_factor": {"value": 2.5, "note": "b"},
+               "gemm_factor": {"value": 1.08, "note": "c"}, "memory_bound_factor": {"value": 1.4, "note": "i"},
+               "tensor_comm_overhead_us": {"value": 290, "note": "j"}, "host_per_layer_forward_us": {"value": 900, "note": "d"},
+               "host_per_layer_backward_us": {"value": 2240, "note": "e"},
+               "host_growth_per_tensor_rank": {"value": 0.047, "note": "f"}, "p2p_overhead_us": {"value": 3, "note": "g"},
+               "pass_overhead_us": {"value": 700, "note": "i"},
+               "step_overhead_us": {"value": 1000, "note": "h"}, "optimizer_bytes": {"value": 92, "note": "k"},
+               "data_comm_nics": {"value": 1.5, "note": "l"},
+               "collective_per_rank_us": {"value": 14, "note": "j"}}})",
+                          [&](const Node& root) { runtime = read_runtime(root); }),
+            "");
+  EXPECT_EQ(runtime.default_attention, model::AttentionKind::kUnfused);
+  EXPECT_FALSE(runtime.overlap_backward_collectives);
+  EXPECT_TRUE(runtime.overlap_grad_reduce && runtime.overlap_param_gather && runtime.overlap_p2p);
+  EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.compiled_cross_entropy &&
+              runtime.keeps_16bit_gradients);
+  EXPECT_TRUE(runtime.cublas_before_11_7);
+  EXPECT_TRUE(runtime.transformer_engine && !runtime.fused_accumulation);
+  EXPECT_FALSE(runtime.pads_vocabulary);
+  EXPECT_EQ(runtime.memory_bound_factor, 1.4);
+  EXPECT_EQ(runtime.tensor_comm_overhead, microseconds(290));
+  EXPECT_EQ(runtime.fp16_gradient_bytes, 4);
+  EXPECT_EQ(runtime.bf16_gradient_bytes, 2);
+  EXPECT_EQ(runtime.gradient_accumulation_bytes, 16);
+  EXPECT_EQ(runtime.tensor_comm_factor, 2.5);
+  EXPECT_EQ(runtime.gemm_factor, 1.08);
+  EXPECT_EQ(runtime.host_per_layer_forward, microseconds(900));
+  EXPECT_EQ(runtime.host_per_layer_backward, microseconds(2240));
+  EXPECT_EQ(runtime.host_growth_per_tensor_rank, 0.047);
+  EXPECT_EQ(runtime.p2p_overhead, microseconds(3));
+  EXPECT_EQ(runtime.pass_overhead, microseconds(700));
+  EXPECT_EQ(runtime.step_overhead, microseconds(1000));
+  EXPECT_EQ(runtime.default_zero_stage, 3);
+  EXPECT_TRUE(runtime.fully_sharded);
+  EXPECT_EQ(runtime.optimizer_bytes, 92);
+  EXPECT_EQ(runtime.data_comm_nics, 1.5);
+  EXPECT_EQ(runtime.collective_per_rank, microseconds(14));
+  ASSERT_EQ(runtime.notes.size(), 14u);
+  EXPECT_EQ(runtime.notes[3], "gemm_factor = 1.08: c");
+}
+
+TEST(ReadRuntime, AbsentKeysKeepTheDefaultsOfTheStruct) {
+  job::Runtime runtime;
+  EXPECT_EQ(complaints_of(R"({"name": "r"})", [&](const Node& root) { runtime = read_runtime(root); }), "");
+  EXPECT_EQ(runtime.gradient_accumulation_bytes, job::Runtime{}.gradient_accumulation_bytes);
+  EXPECT_EQ(runtime.overlap_backward_collectives, job::Runtime{}.overlap_backward_collectives);
+  EXPECT_TRUE(runtime.notes.empty());
+}
+
+TEST(ReadRuntime, AFusedGemmLeavesNoTrafficToFit) {
+  EXPECT_EQ(complaints_of(R"({"name": "r", "fused_accumulation": true,
+                             "fitted": {"gradient_accumulation_bytes": {"value": 8, "note": "a"}}})",
+                          [](const Node& root) { (void)read_runtime(root); }),
+            "t.json: /fitted: expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds\n");
+}
+
+TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
+  EXPECT_EQ(complaints_of(R"({"name": "r", "fitted": {"gemm_factor": {"value": 1.1}, "host_overhead": 3}})",
+                          [](const Node& root) { (void)read_runtime(root); }),
+            "t.json: /fitted/host_overhead: unknown key; known here: gradient_accumulation_bytes, tensor_comm_factor, "
+            "data_comm_factor, "
+            "gemm_factor, memory_bound_factor, tensor_comm_overhead_us, host_per_layer_forward_us, "
+            "host_per_layer_backward_us, host_growth_per_tensor_rank, p2p_overhead_us, pass_overhead_us, "
+            "step_overhead_us, collective_per_rank_us, optimizer_bytes, data_comm_nics\n"
+            "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
+}
+
+}  // namespace
+}  // namespace foretoken::io

@@ -1,0 +1,291 @@
+// Sound scenarios: what is filled in, what overrides do, how names, paths and bases are resolved.
+#include "sim/io/scenario/read_scenario.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "sim/io/hardware/read_nccl.h"
+#include "sim/io/json/data_path.h"
+#include "sim/io/json/test_text.h"
+#include "sim/io/scenario/precision_recipe.h"
+
+namespace foretoken::io {
+namespace {
+
+namespace fs = std::filesystem;
+using job::Job;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const char* const kLeast = R"({"model": "llama-3-8b", "cluster": "dgx-h100-ndr", "gpus": 8,
+                               "batch": {"micro": 1, "global": 64, "sequence_length": 8192}})";
+
+Job read(const std::string& text, const std::vector<std::string>& sets = {}) {
+  Job scenario;
+  EXPECT_EQ(thrown_by([&] { scenario = read_scenario_text(text, "t.json", sets); }), "");
+  return scenario;
+}
+
+std::string complaints(const std::string& text, const std::vector<std::string>& sets) {
+  return thrown_by([&] { (void)read_scenario_text(text, "t.json", sets); });
+}
+
+TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
+  const Job scenario = read(kLeast);
+  EXPECT_EQ(scenario.parallelism.data, 8);
+  EXPECT_EQ(scenario.schedule, "1f1b");
+  EXPECT_EQ(scenario.runtime.name, "megatron-core");
+  EXPECT_EQ(scenario.profile.gpu, "h100-sxm5-80gb");
+  EXPECT_EQ(scenario.precision, Precision::kBf16);
+  EXPECT_EQ(scenario.attention, model::AttentionKind::kFlash);
+  EXPECT_EQ(scenario.recompute.granularity, model::RecomputeGranularity::kNone);
+  EXPECT_EQ(scenario.microbatches(), 8);
+  EXPECT_FALSE(scenario.run);
+  EXPECT_THAT(scenario.warnings, IsEmpty());
+  for (const char* pointer : {"/profile", "/runtime", "/parallelism/tensor", "/parallelism/data", "/schedule",
+                              "/precision", "/recompute", "/attention", "/optimizer/zero_stage", "/overlap/p2p"})
+    EXPECT_THAT(scenario.defaulted, Contains(pointer));
+  EXPECT_THAT(scenario.defaulted, Not(Contains("/batch/micro")));
+  EXPECT_THAT(scenario.defaulted, Not(Contains(HasSubstr("tie_word"))));
+  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("18 bytes per parameter")));
+  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("runtime megatron-core: pass_overhead_us = ")));
+}
+
+TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
+  const Job fsdp = read(kLeast, {"runtime=pytorch-fsdp"});
+  EXPECT_EQ(fsdp.optimizer.zero_stage, 3);
+  EXPECT_TRUE(fsdp.overlap.grad_reduce && fsdp.overlap.param_gather);
+  EXPECT_EQ(fsdp.flash_kernel, FlashKernel::kTriton);
+  EXPECT_THAT(fsdp.assumptions, Contains(HasSubstr("the fp32 shards are the master weights")));
+  EXPECT_EQ(read(kLeast, {"attention=flash-1"}).flash_kernel, FlashKernel::kFlash1);
+  EXPECT_EQ(read(kLeast, {"attention=flash"}).flash_kernel, FlashKernel::kFastest);
+  EXPECT_THAT(complaints(kLeast, {"attention=flash-2", "cluster=dgx-b200-ndr"}),
+              HasSubstr("t.json: /attention: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
+                        "\"flash\" or \"unfused\", found \"flash-2\""));
+}
+
+TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
+  const Job scenario = read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json");
+  EXPECT_EQ(scenario.name, "gpt3-175b on 1024 A100");
+  EXPECT_EQ(scenario.gpus, 1024);
+  EXPECT_EQ(scenario.parallelism.tensor, 8);
+  EXPECT_EQ(scenario.parallelism.virtual_pipeline, 3);
+  EXPECT_TRUE(scenario.parallelism.sequence_parallel);
+  EXPECT_EQ(scenario.microbatches(), 96);
+  EXPECT_EQ(scenario.schedule, "interleaved-1f1b");
+  EXPECT_EQ(scenario.attention, model::AttentionKind::kUnfused);
+  EXPECT_EQ(scenario.recompute.granularity, model::RecomputeGranularity::kSelective);
+  EXPECT_TRUE(scenario.overlap.p2p);
+  EXPECT_FALSE(scenario.overlap.tensor_parallel);
+  EXPECT_TRUE(scenario.runtime.overlap_backward_collectives) << "userbuffers are a matter of their own";
+  ASSERT_TRUE(scenario.run);
+  EXPECT_EQ(scenario.run->tokens, 300e9);
+  EXPECT_EQ(scenario.run->price_per_gpu_hour, 2.5);
+  EXPECT_THAT(scenario.defaulted, Not(Contains("/schedule")));
+  const model::LayerContext context = scenario.layer_context();
+  EXPECT_EQ(context.sequence, 2048);
+  EXPECT_EQ(context.tensor, 8);
+  EXPECT_EQ(context.gradient_accumulation_bytes, scenario.runtime.gradient_accumulation_bytes);
+  EXPECT_EQ(scenario.layers_in(7, 2), 4);
+}
+
+TEST(ReadScenario, OverridesAreAppliedInOrder) {
+  const Job scenario = read(kLeast, {"parallelism.tensor=2", "parallelism.tensor=4", "precision=fp16",
+                                     "model.num_hidden_layers=16", "cluster.node.nics.gb_per_s=25",
+                                     "recompute={\"granularity\": \"full\", \"method\": \"block\", \"layers\": 3}",
+                                     "parallelism.sequence_parallel=true", "gpus=1.6e1", "dropout=0.25"});
+  EXPECT_EQ(scenario.parallelism.tensor, 4);
+  EXPECT_EQ(scenario.parallelism.data, 4);
+  EXPECT_EQ(scenario.precision, Precision::kFp16);
+  EXPECT_EQ(scenario.model.layers, 16);
+  EXPECT_EQ(scenario.model.hidden, 4096);
+  EXPECT_EQ(scenario.model.name, "llama-3-8b (modified)");
+  EXPECT_EQ(scenario.model.hidden_dropout, 0.25);
+  EXPECT_EQ(scenario.model.attention_dropout, 0.25);
+  EXPECT_EQ(scenario.cluster.links.nic, gigabytes_per_second(25));
+  EXPECT_EQ(scenario.cluster.links.gpus, 8);
+  EXPECT_TRUE(scenario.recompute.block);
+  EXPECT_EQ(scenario.recompute.layers, 3);
+}
+
+TEST(ReadScenario, WrongOverrides) {
+  EXPECT_EQ(complaints(kLeast, {"parallelism.tensor", "=3", "a..b=1", "gpus.x=1", "run={\"tokens\": ", "batch.=2"}),
+            "--set parallelism.tensor: expected KEY=VALUE, for instance parallelism.tensor=4\n"
+            "--set =3: expected KEY=VALUE, for instance parallelism.tensor=4\n"
+            "--set a..b=1: a key of the path is empty\n"
+            "--set gpus.x=1: \"gpus\" is not an object, so it has no \"x\"\n"
+            "--set run={\"tokens\": : in the value: not JSON: the text ends too early, at line 1, column 12\n"
+            "--set batch.=2: a key of the path is empty\n");
+  EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400", "name=\xff"}), "--set name=\\xff: not UTF-8\n");
+  EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400"}),
+            "t.json: /gpus: expected a whole number from 1 to 1048576, found a string \"NaN\"\n"
+            "t.json: /batch/global: expected a whole number from 1 to 1073741824, found a string \"1e400\"\n");
+  EXPECT_EQ(complaints(kLeast, {"paralelism.tensor=4"}),
+            "t.json: /paralelism: unknown key; did you mean \"parallelism\"?\n");
+}
+
+TEST(ReadScenario, WarnsOfWhatIsIgnoredOrSlow) {
+  EXPECT_THAT(read(kLeast, {"parallelism.sequence_parallel=true"}).warnings,
+              Contains(HasSubstr("sequence_parallel is ignored")));
+  EXPECT_THAT(read(kLeast, {"overlap.p2p=true"}).warnings, Contains(HasSubstr("overlap.p2p is ignored")));
+  EXPECT_THAT(read(kLeast, {"gpus=16", "parallelism.tensor=16"}).warnings,
+              Contains(HasSubstr("tensor 16 is wider than the 8 GPUs")));
+  EXPECT_THAT(read(kLeast, {"profile=a100-sxm4-80gb"}).warnings,
+              Contains(HasSubstr("profile \"a100-sxm4-80gb\" describes GPU \"a100-sxm4-80gb\"")));
+}
+
+TEST(ReadScenario, WarnsWhereStragglersMayCountTwice) {
+  const auto twice = Contains(HasSubstr("may count them twice"));
+  EXPECT_THAT(read(kLeast, {"stragglers=true"}).warnings, twice);
+  EXPECT_THAT(read(kLeast, {"stragglers=false"}).warnings, Not(twice));
+}
+
+TEST(ReadScenario, ProfilesAreNeverTakenFromAnotherGpu) {
+  EXPECT_THAT(complaints(kLeast, {"cluster.gpu.base=h100-sxm5-80gb", "cluster.gpu.name=h100-pcie"}),
+              HasSubstr("t.json: /profile: missing, and there is no profile of the cluster's GPU \"h100-pcie\"; name "
+                        "one: a100-"));
+}
+
+TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {
+  const auto of = [](const char* cluster) {
+    return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
+                    "cluster": )" +
+                std::string(cluster) + "}");
+  };
+  const Job plain = of(R"({"base": "aws-p5", "measured_collectives": null})"), measured = of(R"("aws-p5")");
+  EXPECT_TRUE(plain.profile.network.curves.front().measured.empty() ||
+              plain.profile.network.curves.front().latency != measured.profile.network.curves.front().latency);
+  EXPECT_EQ(measured.profile.network.curves.front().measured.size(), 1u);
+  EXPECT_THAT(measured.assumptions, Contains(HasSubstr("collectives measured on aws-p5: awslabs")));
+  EXPECT_THAT(plain.assumptions, Not(Contains(HasSubstr("collectives measured on"))));
+  const Job other = of(R"({"base": "aws-p5", "gpu": "a100-sxm4-80gb"})");
+  EXPECT_THAT(other.assumptions,
+              Contains("collectives measured on aws-p5 are not used: its GPUs are hopper, these ampere"));
+}
+
+TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
+  const auto of = [](const char* cluster, const char* precision = "bf16") {
+    return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
+                    "cluster": )" +
+                std::string(cluster) + R"(, "precision": ")" + precision + "\"}");
+  };
+  const std::string newest = read_nccl_tuning("").version;
+  const Job plain = of(R"("dgx-b200-ndr")");
+  ASSERT_TRUE(plain.profile.nccl && plain.profile.nccl->stands_in);
+  EXPECT_EQ(plain.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
+  EXPECT_THAT(plain.assumptions,
+              Contains("all-to-all, broadcast, reduce across nodes: no table of these GPUs shows them; "
+                       "NCCL " +
+                       newest + "'s choice over the cluster's links"));
+  EXPECT_FALSE(of(R"("dgx-2-v100-32gb-edr")", "fp16").profile.nccl) << "no table says what NCCL reaches on Volta";
+  const auto stands_in = [&](const char* cluster) { return of(cluster).profile.nccl.value().stands_in; };
+  EXPECT_FALSE(stands_in(R"("gb200-nvl72")")) << "B200's curves are of its architecture";
+  EXPECT_FALSE(stands_in(R"("aws-p5")")) << "a system that was measured";
+  EXPECT_TRUE(stands_in(R"({"base": "aws-p5", "measured_collectives": null})"));
+  EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")", "fp16").profile.nccl) << "no NVLink switch";
+}
+
+TEST(ReadScenario, RecipesOfThePublishedRuntimes) {
+  struct Row {
+    const char *runtime, *precision;
+    double bytes;
+  };
+  // Megatron-LM's table (18, 20); MT-NLG and BLOOM accumulate 16-bit gradients into fp32 (20).
+  for (const Row& row :
+       {Row{"megatron-2021", "bf16", 18}, Row{"megatron-2021", "fp16", 20}, Row{"megatron-2022", "bf16", 18},
+        Row{"megatron-deepspeed-2021", "fp16", 20}, Row{"megatron-deepspeed-2021", "bf16", 20},
+        Row{"megatron-core", "bf16", 18}, Row{"megatron-core", "fp8", 18}}) {
+    SCOPED_TRACE(std::string(row.runtime) + " " + row.precision);
+    const Job scenario =
+        read(kLeast, {"runtime=" + std::string(row.runtime), "precision=" + std::string(row.precision)});
+    EXPECT_EQ(bytes_per_parameter(scenario.recipe), row.bytes);
+  }
+  const Job stated = read(kLeast, {R"(precision_recipe={"weights": 2, "gradients": "bf16", "master": "none"})"});
+  EXPECT_EQ(bytes_per_parameter(stated.recipe), 2 + 2 + 0 + 8);
+}
+
+/// A folder with files, removed at the end.
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              ("foretoken_io_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  fs::path folder_;
+};
+
+TEST_F(Files, RelativePathsStartAtTheFileTheyStandIn) {
+  write("parts/gpu.json", R"({"base": "h100-sxm5-80gb", "memory_bytes": 1e11})");
+  write("parts/cluster.json", R"({"base": "dgx-h100-ndr", "gpu": "gpu.json", "name": "ours"})");
+  write("parts/base.json", R"({"model": "./small.json", "cluster": "cluster.json", "gpus": 8,
+                              "batch": {"global": 64, "sequence_length": 1024}})");
+  write("parts/small.json", R"({"base": "llama-3-8b", "num_hidden_layers": 2})");
+  const std::string top = write("top/scenario.json", R"({"base": "../parts/base.json", "gpus": 4})");
+  const Job scenario = read_scenario_file(top);
+  EXPECT_EQ(scenario.gpus, 4);
+  EXPECT_EQ(scenario.model.layers, 2);
+  EXPECT_EQ(scenario.cluster.name, "ours");
+  EXPECT_EQ(scenario.cluster.gpu.memory, Bytes(1e11));
+  EXPECT_EQ(scenario.profile.gpu, "h100-sxm5-80gb");
+}
+
+TEST_F(Files, BasesInACircleAreRefused) {
+  const std::string a = write("a.json", R"({"base": "./b.json"})");
+  write("b.json", R"({"base": "./a.json"})");
+  EXPECT_THAT(thrown_by([&] { (void)read_scenario_file(a); }), HasSubstr("/base: "));
+  EXPECT_THAT(thrown_by([&] { (void)read_scenario_file(a); }), HasSubstr("is its own base"));
+}
+
+TEST_F(Files, ComplaintsNameTheFileTheyAreAbout) {
+  write("model.json", R"({"base": "llama-3-8b", "hidden_size": -1})");
+  const std::string top = write("s.json", R"({"model": "./model.json", "cluster": "dgx-h100-ndr", "gpus": 0,
+                                             "batch": {"global": 64, "sequence_length": 1024}})");
+  EXPECT_EQ(thrown_by([&] { (void)read_scenario_file(top); }),
+            (folder_ / "./model.json").string() +
+                ": /hidden_size: expected a whole number from 1 to 16777216, found -1\n" + top +
+                ": /gpus: expected a whole number from 1 to 1048576, found 0\n");
+}
+
+TEST_F(Files, DataOfTheUserComeFirst) {
+  write("models/llama-3-8b.json", R"({"base": "llama-3-70b", "name": "mine"})");
+  write("models/zz-only-here.json", R"({"base": "llama-3-70b"})");
+  const ScopedEnvironment data("FORETOKEN_DATA", folder_.string());
+  EXPECT_EQ(read(kLeast).model.name, "mine");
+  EXPECT_EQ(read(kLeast).model.layers, 80);
+  {
+    const ScopedEnvironment absent("FORETOKEN_DATA", "/no/such");
+    EXPECT_EQ(complaints(kLeast, {}), "FORETOKEN_DATA: expected a folder with data, found \"/no/such\"\n");
+  }
+  EXPECT_THAT(list_names(kModels), Contains("zz-only-here"));
+  EXPECT_THAT(list_names(kModels), Contains("gpt3-175b"));
+}
+
+TEST_F(Files, WrongFilesAndNames) {
+  const auto thrown = [](const std::string& path) { return thrown_by([&] { (void)read_scenario_file(path); }); };
+  EXPECT_EQ(thrown(write("empty.json", "")), (folder_ / "empty.json").string() + ": empty; expected a JSON object\n");
+  EXPECT_EQ(thrown(write("array.json", "[]")),
+            (folder_ / "array.json").string() + ": expected an object, found an empty array\n");
+  EXPECT_EQ(thrown(folder_.string()), folder_.string() + ": is a directory; expected a JSON file\n");
+  EXPECT_EQ(thrown("no/such.json"), "no/such.json: no such file\n");
+  EXPECT_EQ(thrown("gpt3-175b-1024-a10"),
+            "gpt3-175b-1024-a10: unknown scenario \"gpt3-175b-1024-a10\"; did you mean \"gpt3-175b-1024-a100\"?\n");
+  EXPECT_EQ(read_scenario_file("gpt3-175b-1024-a100").gpus, 1024);
+  EXPECT_THAT(thrown(std::string(5000, 'x') + ".json"), HasSubstr(": cannot be read: File name too long\n"));
+}
+
+}  // namespace
+}  // namespace foretoken::io

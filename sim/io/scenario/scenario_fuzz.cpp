@@ -1,0 +1,33 @@
+// Fuzz target: any bytes given as a scenario are read, or refused with ConfigError; nothing else may happen.
+//
+//   cmake --preset fuzz && ninja -C build/fuzz scenario_fuzz
+//   build/fuzz/sim/io/scenario_fuzz -dict=sim/io/testdata/fuzz/scenario.dict NEW_FOLDER sim/io/testdata/fuzz/seeds
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/io/scenario/read_scenario.h"
+
+/// The text up to the first zero byte is the scenario; what follows, cut at zero bytes, are overrides.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = std::min(input.find('\0'), input.size());
+  std::vector<std::string> sets;
+  for (std::size_t at = end; at < input.size() && sets.size() < 8;) {
+    const std::size_t next = std::min(input.find('\0', at + 1), input.size());
+    sets.emplace_back(input.substr(at + 1, next - at - 1));
+    at = next;
+  }
+  try {
+    (void)foretoken::io::read_scenario_text(input.substr(0, end), "fuzz", sets);
+  } catch (const foretoken::ConfigError& error) {
+    for (const foretoken::Complaint& complaint : error.complaints())
+      if (complaint.line().find('\n') != std::string::npos) std::abort();  // one complaint, one line
+  }
+  return 0;
+}

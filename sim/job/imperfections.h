@@ -1,0 +1,43 @@
+// What is not as the datasheet says: slow GPUs, slow links, and where ranks really sit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace foretoken::job {
+
+/// A GPU whose kernels take `slowdown` times as long (> 0).
+struct SlowGpu {
+  int gpu = 0;  ///< position in the job's part of the cluster, node by node
+  double slowdown = 1;
+};
+
+/// A NIC with `rate_factor` of its rate in both directions; 0: it has failed.
+struct SlowNic {
+  int node = 0, nic = 0;
+  double rate_factor = 1;
+};
+
+/// The link between two devices, named as net::name_of does, with `rate_factor` of its rate in both directions; 0: it
+/// has failed.
+struct SlowLink {
+  std::string from, to;
+  double rate_factor = 1;
+};
+
+struct Imperfections {
+  std::vector<SlowGpu> slow_gpus;
+  std::vector<SlowNic> slow_nics;
+  std::vector<SlowLink> slow_links;
+  std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
+  int cluster_gpus = 0;        ///< GPUs of a part of the cluster that the job shares with others; 0: it has its own
+  [[nodiscard]] bool any() const { return !slow_gpus.empty() || moves_flows(); }
+  /// Whether it matters which links the job's bytes take.
+  [[nodiscard]] bool moves_flows() const { return uneven_links() || !placement.empty(); }
+  [[nodiscard]] bool uneven_links() const { return !slow_nics.empty() || !slow_links.empty(); }
+  [[nodiscard]] int gpu_of(int rank) const {
+    return placement.empty() ? rank : placement[static_cast<std::size_t>(rank)];
+  }
+};
+
+}  // namespace foretoken::job

@@ -1,0 +1,132 @@
+// The question: one model on one cluster under one parallel configuration, checked and complete.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/profile.h"
+#include "sim/job/imperfections.h"
+#include "sim/job/runtime.h"
+#include "sim/job/stragglers.h"
+#include "sim/model/activations.h"
+#include "sim/model/transformer.h"
+#include "sim/net/cluster.h"
+#include "sim/net/process_groups.h"
+
+namespace foretoken::job {
+
+struct Parallelism {
+  int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
+  bool sequence_parallel = false;
+  model::ContextExchange context_exchange = model::ContextExchange::kRing;
+  bool embedding_and_head_as_layers = false;  ///< they take the place of one layer each when layers are dealt out
+  std::vector<int> layers_per_stage{};        ///< stated by the user; empty: dealt out evenly
+};
+
+struct Batch {
+  std::int64_t micro = 1, global = 1, sequence_length = 1;
+  int microbatch_group = 0;  ///< of interleaving; 0: the pipeline degree
+};
+
+struct Recompute {
+  model::RecomputeGranularity granularity = model::RecomputeGranularity::kNone;
+  bool block = false;  ///< method block: only the first `layers` of each chunk; else uniform
+  int layers = 1;      ///< uniform: group size; block: layers recomputed in each chunk
+  model::SelectiveModules modules;
+};
+
+/// Bytes per parameter of the mixed-precision recipe (docs/models/memory.md).
+struct PrecisionRecipe {
+  double weight_bytes = 2;
+  double gradient_bytes = 4;        ///< main gradient
+  double extra_gradient_bytes = 0;  ///< a second, 16-bit gradient copy (fp16 recipe of 20 bytes: 2 + 4)
+  double master_bytes = 4;
+  double moment_bytes = 8;  ///< Adam's two moments
+  model::Fp8Recipe fp8 = model::Fp8Recipe::kDelayed;
+};
+
+struct Optimizer {
+  std::string name = "adam";
+  /// What data-parallel ranks share out: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
+  int zero_stage = 0;
+  [[nodiscard]] bool shards_gradients() const { return zero_stage >= 2; }
+};
+
+struct Overlap {
+  bool grad_reduce = false, param_gather = false, p2p = false;
+  bool tensor_parallel = false;  ///< Transformer Engine's userbuffers
+};
+
+struct TrainingRun {
+  double tokens = 0;
+  std::optional<double> price_per_gpu_hour;
+  std::string currency = "USD";
+};
+
+/// Consecutive pipeline stages on nodes of one kind.
+struct StageGroup {
+  int stages = 1;
+  net::Cluster cluster;
+  cost::Profile profile;
+};
+
+/// Immutable once read; nobody downstream checks it again.
+struct Job {
+  std::string name;
+  model::Transformer model;
+  net::Cluster cluster;  ///< of several kinds of nodes: its name, else the first kind
+  int gpus = 1;
+  cost::Profile profile;
+  std::vector<StageGroup> groups;  ///< of a cluster of several kinds of nodes, in order of stages; empty: all are alike
+  Runtime runtime;
+  Parallelism parallelism;
+  std::string schedule = "1f1b";  ///< a name of the schedule catalogue
+  Batch batch;
+  Precision precision = Precision::kBf16;
+  PrecisionRecipe recipe;
+  Recompute recompute;
+  model::AttentionKind attention = model::AttentionKind::kFlash;
+  FlashKernel flash_kernel = FlashKernel::kFastest;
+  Optimizer optimizer;
+  Overlap overlap;
+  Imperfections imperfections;
+  Stragglers stragglers;
+  std::optional<TrainingRun> run;
+
+  std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default
+  std::vector<std::string> assumptions;  ///< what was assumed, each with its source
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
+    return static_cast<int>(batch.global / (batch.micro * parallelism.data));
+  }
+  [[nodiscard]] net::Degrees degrees() const {
+    return {parallelism.tensor, parallelism.context, parallelism.data, parallelism.pipeline};
+  }
+  /// How one layer is cut and executed under this scenario.
+  [[nodiscard]] model::LayerContext layer_context() const;
+  /// The place of a stage's group in `groups`. Precondition: there are groups.
+  [[nodiscard]] std::size_t group_of(int stage) const;
+  [[nodiscard]] const net::Cluster& cluster_of(int stage) const {
+    return groups.empty() ? cluster : groups[group_of(stage)].cluster;
+  }
+  [[nodiscard]] const cost::Profile& profile_of(int stage) const {
+    return groups.empty() ? profile : groups[group_of(stage)].profile;
+  }
+  /// The node (NVLink domain) of a GPU of the job, numbered group by group.
+  [[nodiscard]] int node_of(int gpu) const;
+  [[nodiscard]] int host_of(int gpu) const;  ///< the same for hosts, of which a domain may have several
+  /// The dense peak of the scenario's precision, mean over all GPUs.
+  [[nodiscard]] FlopPerSecond mean_peak() const;
+  /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
+  [[nodiscard]] std::string gpu_names() const;
+  /// Layers of chunk `chunk` of stage `stage`.
+  [[nodiscard]] int layers_in(int stage, int chunk) const;
+};
+
+/// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
+[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers,
+                                                                       const Parallelism& parallelism);
+
+}  // namespace foretoken::job

@@ -1,0 +1,61 @@
+// A software stack: what it fuses, what it overlaps, how its messages block, and its few fitted numbers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/model/layer_ops.h"
+
+namespace foretoken::job {
+
+/// calibration/runtimes/NAME.json.
+struct Runtime {
+  std::string name;
+  std::string description;
+  std::string source;
+
+  // What it does.
+  model::AttentionKind default_attention = model::AttentionKind::kFlash;
+  FlashKernel default_flash_kernel = FlashKernel::kFastest;
+  int default_zero_stage = 0;
+  /// PyTorch FSDP: a layer is a unit, its fp32 shard is the master copy, and ZeRO-2 gathers in every forward pass.
+  bool fully_sharded = false;
+  bool overlap_backward_collectives = true;  ///< tensor-parallel collectives beside weight-gradient GEMMs
+  bool scatter_gather = false;  ///< pipeline messages cut over tensor ranks, gathered in the receiving node
+  bool fused_cross_entropy = false;
+  bool compiled_cross_entropy = false;  ///< fused by PyTorch's compiler, not by Transformer Engine
+  bool overlap_grad_reduce = false;     ///< defaults of the scenario's `overlap`
+  bool overlap_param_gather = false;
+  bool overlap_p2p = false;            ///< interleaved schedules only
+  bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
+  bool transformer_engine = false;     ///< layers are Transformer Engine's modules
+  bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves
+  bool pads_vocabulary = true;         ///< to a multiple of 128 x tensor degree
+  bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
+  double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
+  double bf16_gradient_bytes = 4;
+
+  // Fitted numbers, at most six, each explained in the file.
+  double gradient_accumulation_bytes = 6;  ///< memory traffic per weight and micro-batch of the kernel that adds
+  double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
+  Seconds tensor_comm_overhead;            ///< added to each tensor-parallel collective
+  double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
+  /// NICs of a node that all its data-parallel groups keep busy together when each holds several of its GPUs.
+  std::optional<double> data_comm_nics;
+  double gemm_factor = 1;          ///< time of GEMMs inside training, relative to the profile
+  Seconds collective_per_rank;     ///< of each gathered or reduced tensor of sharded layers, per replica
+  double optimizer_bytes = 48;     ///< memory traffic of the optimizer step per parameter of its share
+  double memory_bound_factor = 1;  ///< time of memory-bound kernels inside training, relative to the profile
+  Seconds host_per_layer_forward;  ///< host time to issue one layer, tensor degree 1; other ops as one of its ops
+  Seconds host_per_layer_backward;
+  double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
+  Seconds p2p_overhead;                    ///< added to each blocking pipeline message
+  Seconds pass_overhead;                   ///< between two passes of a pipeline stage
+  Seconds step_overhead;                   ///< once per step: data, logging, loss
+
+  std::vector<std::string> notes;  ///< one line per number with its source, shown as assumptions
+};
+
+}  // namespace foretoken::job

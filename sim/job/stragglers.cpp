@@ -1,0 +1,42 @@
+// Drawing the GPUs of a job.
+#include "sim/job/stragglers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "sim/base/hash.h"
+
+namespace foretoken::job {
+namespace {
+
+enum Stream : std::uint64_t { kRadius, kAngle, kNode, kPassRadius, kPassAngle };
+
+// Without state, so that GPU i is the same in every job: the draw of a stream for one GPU or node, and for one of its
+// passes; evenly in (0, 1).
+double uniform(std::uint64_t seed, Stream stream, int index, std::uint64_t pass = 0) {
+  const std::uint64_t bits = hash(hash(hash(hash(seed) + stream) + static_cast<std::uint64_t>(index)) + pass);
+  return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;
+}
+
+double normal(double radius, double angle) {  // Box and Muller
+  return std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
+}
+
+double factor_of(double spread, double draw) { return std::max(0.5, 1 + spread * draw); }
+
+}  // namespace
+
+double slowness(const Stragglers& how, int gpu, int node) {
+  const double own = factor_of(how.gpu_spread, normal(uniform(how.seed, kRadius, gpu), uniform(how.seed, kAngle, gpu)));
+  const bool slow = uniform(how.seed, kNode, node) < how.slow_nodes;
+  return slow ? own * how.slow_node_factor : own;
+}
+
+double jitter_of_pass(const Stragglers& how, int gpu, std::uint64_t pass) {
+  if (how.jitter == 0) return 1;
+  return factor_of(how.jitter,
+                   normal(uniform(how.seed, kPassRadius, gpu, pass), uniform(how.seed, kPassAngle, gpu, pass)));
+}
+
+}  // namespace foretoken::job

@@ -1,0 +1,50 @@
+// NCCL's algorithms as pipelines: what every channel of a collective carries, and over which hops.
+#pragma once
+
+#include <vector>
+
+#include "sim/base/kernel.h"
+#include "sim/base/units.h"
+#include "sim/cost/collectives/nccl_choice.h"
+#include "sim/net/channels.h"
+
+namespace foretoken::ranks {
+
+/// The link from a GPU to its node's NVLink switch, or back.
+struct SwitchHop {
+  int gpu = 0;
+  bool out = true;
+};
+
+/// Bytes that pass all of these hops at one rate.
+struct Pipeline {
+  std::vector<net::Hop> hops;
+  std::vector<SwitchHop> in_switch;
+  int nic = 0;  ///< between nodes: which of the NICs near the GPU that a hop leaves through
+  Bytes bytes;
+};
+
+/// Who takes part in a collective, and what it finds there.
+struct Communicator {
+  net::Members members;
+  int nics_near = 1;     ///< NICs near each GPU
+  double multicast = 1;  ///< part of NVLink's rate that reductions in the switch reach
+};
+
+/// Channels: one for each of the NICs near as many members as the smallest node has; a single one inside a node.
+[[nodiscard]] int channels_of(const Communicator& communicator);
+
+/// What a collective moves: the bytes that each rank of a ring sends, and the payload as in CollectiveShape.
+struct Volume {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes sent, payload;
+};
+
+/// A collective's pipelines. Rings carry what is sent, cut over their channels; trees the payload up and down, half of
+/// it on each of NCCL's two; NVLS and NVLSTree a share of it for each head, which the switch reduces and multicasts,
+/// and trees of heads between nodes. A gather only multicasts, a scatter only reduces.
+/// Precondition: two GPUs or more; in the switch as many on every node.
+[[nodiscard]] std::vector<Pipeline> pipelines_of(cost::NcclAlgorithm algorithm, const Volume& volume,
+                                                 const Communicator& communicator);
+
+}  // namespace foretoken::ranks

@@ -1,0 +1,67 @@
+// How slow GPUs stretch the tasks that they take part in.
+#include "sim/ranks/speeds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretoken::ranks {
+namespace {
+
+// The part of a task that its GPU computes; the rest is communication or the host.
+double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
+  switch (meaning.kind) {
+    case step::TaskMeaning::kForward:
+    case step::TaskMeaning::kBackward: {
+      if (meaning.op != nullptr) return meaning.op->stream == step::OpStream::kCompute ? 1 : 0;
+      const auto phase =
+          meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
+      const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
+      return timing.total.ps == 0 ? 0 : static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
+    }
+    case step::TaskMeaning::kOptimizer:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+// A number for each pass of a GPU, and for the end of its step.
+std::uint64_t number_of(const step::Meaning& meaning) {
+  return (std::uint64_t{meaning.microbatch} << 24U) + (std::uint64_t{meaning.chunk} << 8U) +
+         static_cast<std::uint64_t>(meaning.kind);
+}
+
+}  // namespace
+
+Speeds::Speeds(const job::Job& job) : job_(job), ranks_a_stage_(job.gpus / job.parallelism.pipeline) {
+  const job::Imperfections& what = job.imperfections;
+  if (what.slow_gpus.empty() && !job.stragglers.on) return;
+  slowdown_.assign(static_cast<std::size_t>(job.gpus), 1);
+  if (job.stragglers.on)
+    for (int rank = 0; rank < job.gpus; ++rank)
+      slowdown_[static_cast<std::size_t>(rank)] =
+          job::slowness(job.stragglers, what.gpu_of(rank), job.host_of(what.gpu_of(rank)));
+  for (int rank = 0; rank < job.gpus; ++rank)
+    for (const job::SlowGpu& slow : what.slow_gpus)
+      if (slow.gpu == what.gpu_of(rank)) slowdown_[static_cast<std::size_t>(rank)] *= slow.slowdown;
+}
+
+Paced Speeds::paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,
+                    std::span<const int> members) const {
+  const double share = uneven() ? compute_share(meaning, passes) : 0;
+  if (share == 0) return {duration};
+  double worst = 0;
+  Paced paced;
+  for (const int member : members) {
+    const int rank = meaning.stage * ranks_a_stage_ + member, gpu = job_.imperfections.gpu_of(rank);
+    const double own = slowdown_[static_cast<std::size_t>(rank)];
+    const double factor = own * job::jitter_of_pass(job_.stragglers, gpu, number_of(meaning));
+    if (factor <= worst) continue;
+    worst = factor;
+    paced.rank = own > 1 ? rank : -1;
+  }
+  paced.duration = {std::llround(static_cast<double>(duration.ps) * (1 + (worst - 1) * share))};
+  return paced;
+}
+
+}  // namespace foretoken::ranks

@@ -1,0 +1,92 @@
+// Names of tasks and streams.
+#include "sim/ranks/task_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/check.h"
+
+namespace foretoken::ranks {
+namespace {
+
+constexpr std::size_t kMostRanks = 8;  // more are counted, not listed
+
+std::string_view work_of(step::TaskMeaning kind) {
+  switch (kind) {
+    case step::TaskMeaning::kForward:
+      return "forward pass";
+    case step::TaskMeaning::kBackward:
+      return "backward pass";
+    case step::TaskMeaning::kHostIssue:
+      return "host";
+    case step::TaskMeaning::kPassOverhead:
+      return "pause between passes";
+    case step::TaskMeaning::kSendForward:
+      return "activations sent on";
+    case step::TaskMeaning::kSendBackward:
+      return "gradients sent back";
+    case step::TaskMeaning::kGradReduce:
+      return "gradient reduction";
+    case step::TaskMeaning::kNormReduce:
+      return "reduction of norm gradients";
+    case step::TaskMeaning::kParamGather:
+      return "parameter gathering";
+    case step::TaskMeaning::kEmbeddingTie:
+      return "reduction of the tied embedding";
+    case step::TaskMeaning::kGradNorm:
+      return "gradient norm";
+    case step::TaskMeaning::kOptimizer:
+      return "optimizer";
+    case step::TaskMeaning::kStepOverhead:
+      return "overhead of the step";
+  }
+  contract_broken("every meaning has a name", __FILE__, __LINE__);
+}
+
+std::string task_text(const step::Meaning& meaning) {
+  const bool of_microbatch = meaning.kind <= step::TaskMeaning::kSendBackward;
+  std::string text(work_of(meaning.kind));
+  if (of_microbatch) text += fmt::format(" of micro-batch {}, chunk {}", meaning.microbatch, meaning.chunk);
+  return text;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+  const std::size_t shown = std::min(ranks.size(), kMostRanks);
+  const std::string list =
+      fmt::format("{}", fmt::join(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return fmt::format("ranks {}{}", list, shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "");
+}
+
+/// What a task of the unfolded step is part of, and the ranks that carry it out.
+std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const UnfoldedStep& unfolded) {
+  const Origin origin = unfolded.origin_of(task);
+  const step::Meaning& meaning = step.workload.meaning[origin.folded.value];
+  std::vector<int> ranks = unfolded.members_of(origin);
+  for (int& rank : ranks) rank += meaning.stage * unfolded.ranks.count();
+  return fmt::format("{} on {}", task_text(meaning), ranks_text(ranks));
+}
+
+}  // namespace
+
+des::Names names_of(const step::LoweredStep& step) {
+  return {[&step](des::TaskId task) {
+            const step::Meaning& meaning = step.workload.meaning[task.value];
+            return fmt::format("{} on stage {}", task_text(meaning), meaning.stage);
+          },
+          [](des::StreamId stream) { return fmt::format("stream {}", stream.value); }};
+}
+
+des::Names names_of(const step::LoweredStep& step, const UnfoldedStep& unfolded) {
+  return {[&step, &unfolded](des::TaskId task) { return unfolded_text(task, step, unfolded); },
+          [&unfolded](des::StreamId stream) {
+            const auto ranks = static_cast<std::uint32_t>(unfolded.ranks.count());
+            return fmt::format("stream {} of stage rank {}", stream.value / ranks, stream.value % ranks);
+          }};
+}
+
+}  // namespace foretoken::ranks

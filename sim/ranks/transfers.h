@@ -1,0 +1,91 @@
+// What an unfolded step moves, as flows over the cluster's links: messages, and collectives of every kind of group.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "sim/job/parts.h"
+#include "sim/ranks/nccl_flows.h"
+#include "sim/ranks/wires.h"
+#include "sim/step/workload.h"
+
+namespace foretoken::ranks {
+
+/// A time without flows, then flows that start together. `legs` stays valid as long as its Transfers.
+struct Transfer {
+  des::Duration before;
+  const std::vector<Leg>* legs;
+};
+
+class Transfers {
+ public:
+  Transfers(const job::Job& job, des::TaskGraph& graph);
+
+  /// What the task `meaning` moves, one transfer after another, when stage ranks `members` carry it out; nothing for
+  /// tasks that move no bytes. As one cost it lasts `duration`, `stretched` with its slowest member. Valid until the
+  /// next call.
+  [[nodiscard]] std::span<const Transfer> transfers_of(const step::Meaning& meaning, des::Duration duration,
+                                                       des::Duration stretched, const step::Passes& passes,
+                                                       std::span<const int> members);
+
+  /// As Wires::parts(), of all nodes.
+  [[nodiscard]] LinkParts link_parts() const;
+  /// GPUs of the job beside a link with parts, as Wires::gpus_beside().
+  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const;
+  /// As Wires::link_ids(); empty where nodes are of several kinds and fabrics have ids of their own.
+  [[nodiscard]] std::vector<std::uint32_t> link_ids() const;
+
+ private:
+  /// Stages on nodes of one kind, and what joins their GPUs.
+  struct Kind {
+    Kind(const job::Job& costs, const net::Cluster& cluster, Side where, des::TaskGraph& graph);
+    const job::Job& part;  ///< of full bisection, for costs
+    Side side;
+    Wires wires;
+    std::optional<NcclLowering> nccl;  // where its choice is known
+  };
+  /// One end of what crosses from nodes of one kind to those of another.
+  struct End {
+    Kind& kind;
+    int gpu;
+    BytesPerSecond rate;
+  };
+  struct Kept {
+    des::Duration latency;
+    std::vector<Leg> legs;
+  };
+  // Kind, stage, first member, duration, payload, context.
+  using Key = std::tuple<step::TaskMeaning, int, int, std::int64_t, double, bool>;
+  void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
+               const step::Passes& passes, std::span<const int> members);
+  /// Flows of the tensor-parallel groups among `members`, or of the context-parallel ones.
+  [[nodiscard]] const std::vector<Leg>& in_groups(const step::Meaning& meaning, bool context, des::Duration moving,
+                                                  std::span<const int> members);
+  [[nodiscard]] Kept message(const step::Meaning& meaning, des::Duration duration, int rank);
+  [[nodiscard]] Kept message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration);
+  [[nodiscard]] Kept collective(const step::Meaning& meaning, des::Duration duration, std::span<const int> members);
+  /// The tied embedding of a first and a last stage on nodes of different kinds.
+  [[nodiscard]] Kept tie_across(des::Duration duration, int rank);
+  /// By the algorithm that NCCL chooses, over the GPUs of `ranks` (of the job, ascending) on nodes of this kind.
+  [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
+                                         Seconds transfer, Alone alone);
+  [[nodiscard]] static Alone alone(const GroupShape& group, const NodeLinks& links);
+  [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
+  [[nodiscard]] Kind& kind_of(int stage);
+  /// As Wires number it: from the first on nodes of its kind.
+  [[nodiscard]] int gpu_of(const Kind& here, int rank_of_job) const;
+
+  const job::Job& job_;
+  job::Job costs_;  // of full bisection
+  job::Parts parts_;
+  std::deque<Kind> kinds_;  // in order of stages
+  int ranks_a_stage_;
+  std::map<Key, Kept> kept_;
+  std::vector<Transfer> found_;
+};
+
+}  // namespace foretoken::ranks

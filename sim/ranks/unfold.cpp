@@ -1,0 +1,333 @@
+// Every GPU of the job.
+#include "sim/ranks/unfold.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "sim/base/check.h"
+#include "sim/base/error.h"
+#include "sim/ranks/speeds.h"
+#include "sim/ranks/transfers.h"
+
+namespace foretoken::ranks {
+namespace {
+
+using des::Duration;
+using des::StreamId;
+using des::TaskId;
+using des::TaskKind;
+
+// Calls f(instance) for each instance of a spread, with a rank that takes part in it.
+template <class F>
+void for_each_instance(const Spread& spread, const StageRanks& ranks, F&& f) {
+  const int data = spread.data ? ranks.data : 1, context = spread.context ? ranks.context : 1,
+            tensor = spread.tensor ? ranks.tensor : 1;
+  for (int d = 0; d < data; ++d)
+    for (int c = 0; c < context; ++c)
+      for (int t = 0; t < tensor; ++t) f(t + ranks.tensor * (c + ranks.context * d));
+}
+
+// Calls f(rank) for every rank that takes part in the instance of `rank`: it differs only in what the spread joins.
+template <class F>
+void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&& f) {
+  for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
+}
+
+// Counts what a graph and its run will hold in memory, and refuses what would be more than kMost.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(int gpus) : gpus_(gpus) {}
+
+  void add_tasks(std::size_t tasks) { add(kTask * static_cast<double>(tasks), ""); }
+  void add_flows(std::span<const Transfer> transfers, std::size_t times) {
+    double bytes = 0;
+    for (const Transfer& transfer : transfers)
+      for (const Leg& leg : *transfer.legs) bytes += kTask + kFlow + kCrossing * static_cast<double>(leg.route.size());
+    add(static_cast<double>(times) * bytes, ", --collectives analytic");
+  }
+
+ private:
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million (docs/performance.md). A
+  // flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a crossing stands in the route and at the
+  // link.
+  static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
+  static constexpr double kMost = 16e9;  // a workstation's memory
+
+  void add(double bytes, const char* instead) {
+    bytes_ += bytes;
+    if (bytes_ <= kMost) return;
+    throw ConfigError(
+        {{"", "/gpus",
+          fmt::format("all {} GPUs together would take more than {:.0f} GB of memory; try a folded run (no "
+                      "--unfolded, imperfections or stragglers){}, or fewer GPUs",
+                      gpus_, kMost / 1e9, instead)}});
+  }
+
+  int gpus_;
+  double bytes_ = 0;
+};
+
+class Unfolder {
+ public:
+  Unfolder(const step::LoweredStep& step, const job::Job& job, Traffic traffic)
+      : step_(step),
+        job_(job),
+        folded_(step.workload.graph),
+        meaning_(step.workload.meaning),
+        ranks_{job.parallelism.tensor, job.parallelism.context, job.parallelism.data},
+        speeds_(job),
+        budget_(job.gpus) {
+    unfolded_.ranks = ranks_;
+    const auto [tasks, dependencies] = spread_tasks();
+    if (traffic == Traffic::kFlows) {
+      flows_.emplace(job, unfolded_.graph);
+      count_flows();
+    }
+    unfolded_.graph.reserve(tasks, dependencies);
+    unfolded_.instances.reserve(tasks);
+  }
+
+  UnfoldedStep unfold() {
+    for (std::size_t s = 0; s < folded_.streams() * static_cast<std::size_t>(ranks_.count()); ++s)
+      unfolded_.graph.add_stream();
+    for (std::uint32_t task = 0; task < folded_.tasks(); ++task) add_instances({task});
+    for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
+      folded_.for_each_dependent({task}, [&](TaskId after) { connect({task}, after); });
+    if (flows_) tell_links();
+    return std::move(unfolded_);
+  }
+
+ private:
+  // Instances and dependencies of all tasks, counted first: a graph of millions of tasks grows once.
+  std::pair<std::size_t, std::size_t> spread_tasks() {
+    std::size_t tasks = 0, dependencies = 0;
+    unfolded_.tasks.reserve(folded_.tasks());
+    for (const step::Meaning& meaning : meaning_) {
+      const Spread spread = spread_of(meaning);
+      unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), spread});
+      tasks += static_cast<std::size_t>(spread.instances(ranks_));
+    }
+    for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
+      folded_.for_each_dependent({task}, [&](TaskId after) {
+        dependencies +=
+            static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks_));
+      });
+    budget_.add_tasks(tasks);
+    return {tasks, dependencies};
+  }
+
+  // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
+  void count_flows() {
+    std::map<std::tuple<step::TaskMeaning, int, int, const step::TimedOp*, std::int64_t, double>, std::size_t> place;
+    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
+    for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
+      const step::Meaning& m = meaning_[task];
+      const auto [at, is_new] = place.try_emplace(
+          {m.kind, m.stage, m.chunk, m.op, folded_.duration({task}).ps, m.payload.value()}, kinds.size());
+      if (is_new) kinds.push_back({{task}, 0});
+      ++kinds[at->second].second;
+    }
+    for (const auto& [task, times] : kinds)
+      for_each_instance(of(task).spread, ranks_, [&, task = task, times = times](int rank) {
+        members_.clear();
+        for_each_member(of(task).spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+        const Duration duration = folded_.duration(task);
+        budget_.add_flows(flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, members_),
+                          times);
+      });
+  }
+
+  static Spread either(const Spread& a, const Spread& b) {
+    return {a.data || b.data, a.context || b.context, a.tensor || b.tensor};
+  }
+  [[nodiscard]] const UnfoldedTask& of(TaskId folded) const { return unfolded_.tasks[folded.value]; }
+  [[nodiscard]] StreamId stream_of(StreamId folded, int rank) const {
+    return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + static_cast<std::uint32_t>(rank)};
+  }
+
+  void add_instances(TaskId task) {
+    expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
+    const step::Meaning& meaning = meaning_[task.value];
+    const Spread& spread = of(task).spread;
+    for_each_instance(spread, ranks_, [&](int rank) {
+      streams_.clear();
+      members_.clear();
+      for (const StreamId stream : folded_.members(task))
+        for_each_member(spread, rank, ranks_, [&](int member) { streams_.push_back(stream_of(stream, member)); });
+      for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+      const Duration folded = folded_.duration(task);
+      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members_);
+      if (speeds_.uneven()) {
+        unfolded_.slowest.push_back(slowest);
+        unfolded_.stretch.push_back(duration - folded);
+      }
+      std::span<const Transfer> transfers;
+      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members_);
+      unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
+    });
+  }
+
+  // A task of `duration` on streams_.
+  Instance hold(Duration duration) {
+    des::TaskGraph& graph = unfolded_.graph;
+    const TaskId task = streams_.empty()       ? graph.add_delay(duration)
+                        : streams_.size() == 1 ? graph.add_occupy(streams_.front(), duration)
+                                               : graph.add_rendezvous(streams_, duration);
+    return {task, task};
+  }
+
+  // Transfers one after another on streams_, once all of them are there.
+  Instance move(std::span<const Transfer> transfers) {
+    des::TaskGraph& graph = unfolded_.graph;
+    const Transfer& first = transfers.front();
+    if (transfers.size() == 1 && first.legs->size() == 1) {
+      const Leg& leg = first.legs->front();
+      const TaskId task = graph.add_flow(streams_, leg.bytes, leg.route, first.before);
+      return {task, task};
+    }
+    Instance whole = hold(first.before);
+    for (const Transfer& transfer : transfers) {
+      const TaskId end = hold({}).begin;
+      for (const Leg& leg : *transfer.legs) {
+        const TaskId flow = graph.add_flow({}, leg.bytes, leg.route, {});
+        graph.add_dependency(whole.end, flow);
+        graph.add_dependency(flow, end);
+      }
+      whole.end = end;
+    }
+    return whole;
+  }
+
+  void tell_links() {
+    unfolded_.link_parts = flows_->link_parts();
+    unfolded_.link_ids = flows_->link_ids();
+    for (const auto& [link, parts] : unfolded_.link_parts) {
+      const std::vector<int> gpus = flows_->gpus_beside(link);
+      for (int rank = 0; rank < job_.gpus; ++rank)
+        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank)) != gpus.end())
+          unfolded_.beside[link].push_back(rank % ranks_.count());
+    }
+  }
+
+  void connect(TaskId before, TaskId after) {
+    for_each_instance(either(of(before).spread, of(after).spread), ranks_, [&](int rank) {
+      unfolded_.graph.add_dependency(unfolded_.instance(before, rank).end, unfolded_.instance(after, rank).begin);
+    });
+  }
+
+  const step::LoweredStep& step_;
+  const job::Job& job_;
+  const des::TaskGraph& folded_;
+  const std::vector<step::Meaning>& meaning_;
+  StageRanks ranks_;
+  Speeds speeds_;
+  MemoryBudget budget_;
+  std::optional<Transfers> flows_;
+  UnfoldedStep unfolded_;
+  std::vector<StreamId> streams_;  // scratch: of one instance
+  std::vector<int> members_;       // scratch: its stage ranks
+};
+
+}  // namespace
+
+int Spread::instance_of(int rank, const StageRanks& ranks) const {
+  const int t = rank % ranks.tensor, c = rank / ranks.tensor % ranks.context, d = rank / (ranks.tensor * ranks.context);
+  int instance = data ? d : 0;
+  if (context) instance = instance * ranks.context + c;
+  if (tensor) instance = instance * ranks.tensor + t;
+  return instance;
+}
+
+Origin UnfoldedStep::origin_of(des::TaskId task) const {
+  // Tasks of an instance are numbered from its first up to the next one's.
+  const auto after = std::upper_bound(instances.begin(), instances.end(), task,
+                                      [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
+  const auto instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
+  const auto later =
+      std::upper_bound(tasks.begin(), tasks.end(), instance,
+                       [](std::uint32_t wanted, const UnfoldedTask& each) { return wanted < each.first; });
+  return {instance, {static_cast<std::uint32_t>(later - tasks.begin() - 1)}};
+}
+
+std::vector<int> UnfoldedStep::members_of(const Origin& origin) const {
+  std::vector<int> members;
+  for (int rank = 0; rank < ranks.count(); ++rank)
+    if (instance_at(origin.folded, rank) == origin.instance) members.push_back(rank);
+  return members;
+}
+
+Spread spread_of(const step::Meaning& meaning) {
+  constexpr Spread kEveryRank{true, true, true};
+  switch (meaning.kind) {
+    case step::TaskMeaning::kForward:
+    case step::TaskMeaning::kBackward:
+      if (meaning.op == nullptr) return {.data = true, .context = false, .tensor = false};
+      if (meaning.op->stream == step::OpStream::kTensorComm) return {.data = true, .context = true, .tensor = false};
+      if (meaning.op->stream == step::OpStream::kContextComm) return {.data = true, .context = false, .tensor = true};
+      return kEveryRank;
+    case step::TaskMeaning::kPassOverhead:
+      return {.data = true, .context = false, .tensor = false};
+    case step::TaskMeaning::kGradReduce:
+    case step::TaskMeaning::kParamGather:
+      return {.data = false, .context = false, .tensor = true};
+    case step::TaskMeaning::kNormReduce:
+      return {.data = true, .context = true, .tensor = false};
+    case step::TaskMeaning::kGradNorm:
+      return {.data = false, .context = false, .tensor = false};
+    case step::TaskMeaning::kHostIssue:
+    case step::TaskMeaning::kSendForward:
+    case step::TaskMeaning::kSendBackward:
+    case step::TaskMeaning::kEmbeddingTie:
+    case step::TaskMeaning::kOptimizer:
+    case step::TaskMeaning::kStepOverhead:
+      return kEveryRank;
+  }
+  contract_broken("every meaning has a spread", __FILE__, __LINE__);
+}
+
+UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {
+  return Unfolder(step, job, traffic).unfold();
+}
+
+des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
+  des::RunResult seen;
+  seen.makespan = run.makespan;
+  seen.start.reserve(unfolded.tasks.size());
+  seen.end.reserve(unfolded.tasks.size());
+  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task) {
+    const Instance& instance = unfolded.instance({task}, rank);
+    seen.start.push_back(run.start[instance.begin.value]);
+    seen.end.push_back(run.end[instance.end.value]);
+  }
+  return seen;
+}
+
+std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
+  std::vector<Duration> stretch;
+  if (unfolded.stretch.empty()) return stretch;
+  for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
+    stretch.push_back(unfolded.stretch[unfolded.instance_at({task}, rank)]);
+  return stretch;
+}
+
+int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
+  int last = 0;
+  des::Instant latest;
+  for (int rank = 0; rank < unfolded.ranks.count(); ++rank) {
+    des::Instant end;
+    for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
+      end = std::max(end, run.end[unfolded.instance({task}, rank).end.value]);
+    if (end > latest) {
+      latest = end;
+      last = rank;
+    }
+  }
+  return last;
+}
+
+}  // namespace foretoken::ranks

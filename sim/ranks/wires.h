@@ -1,0 +1,137 @@
+// The links of a job's cluster in a task graph, and routes over them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/des/task_graph.h"
+#include "sim/job/imperfections.h"
+#include "sim/net/router.h"
+#include "sim/ranks/pipelines.h"
+
+namespace foretoken::ranks {
+
+/// One flow: where its bytes go. A route with many branches (a ring, a tree, a multicast) moves at one rate, that of
+/// its slowest link, as a pipelined collective does.
+struct Leg {
+  std::vector<des::LinkId> route;
+  Bytes bytes;
+};
+
+/// Parts of the datasheet's rates that traffic reaches.
+struct LinkShares {
+  double nvlink = 1, pcie = 1;
+};
+
+/// By link: its places among the slow links of the scenario (its slow NICs, then its slow links); absent: it
+/// is as it should be.
+using LinkParts = std::map<std::uint32_t, std::vector<int>>;
+
+/// What is not as it should be, by link of the fabric.
+struct SlowLinks {
+  std::vector<double> left;  ///< the part of its rate that is left
+  LinkParts parts;
+  std::vector<bool> failed;  ///< empty: none
+};
+
+/// Bytes per second that a transfer moves when it is alone, as its cost was taken.
+struct Alone {
+  BytesPerSecond rate;  ///< of one GPU's NVLink, or of a node's NICs
+  bool across_nodes;    ///< over the NICs: then at most what links inside the nodes carry, too
+};
+
+/// Links of a node's graph between a GPU and an NVLink switch.
+struct SwitchLinks {
+  std::optional<std::uint32_t> to, from;
+};
+
+/// The part of a job that is on nodes of one kind.
+struct Side {
+  int first_gpu = 0, first_node = 0;  ///< its first among the job's
+  bool joined = false;                ///< to nodes of other kinds, over its NICs
+};
+
+/// Routes and links. GPUs are numbered node by node, from the first of this side on; `graph` receives the links that
+/// routes use and that can become a bottleneck. Where failures leave no way that something asks for, it throws
+/// ConfigError.
+class Wires {
+ public:
+  Wires(const net::Cluster& cluster, int gpus, const job::Imperfections& imperfections, LinkShares shares,
+        des::TaskGraph& graph, Side side = {});
+
+  /// A message that alone takes `transfer` at `rate` (bytes per second of this GPU's share of the network), split over
+  /// the NICs near its sender; inside a node `rate` is not used.
+  [[nodiscard]] std::vector<Leg> message(int from, int to, Seconds transfer, BytesPerSecond rate);
+
+  /// A collective over `gpus` (ascending) as NCCL's rings: inside a node one ring; across nodes one ring a channel,
+  /// which leaves and enters every node through the NIC of that channel. Alone it takes `transfer`. Precondition: at
+  /// least two GPUs.
+  [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, Alone alone);
+
+  /// The same with one leg for all hops of a channel: for groups whose ranks wait for one another in every layer.
+  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone);
+
+  /// A pipeline over the routes of its hops. Precondition: GPUs of its switch hops reach the switch.
+  [[nodiscard]] Leg leg(const Pipeline& pipeline);
+  /// How long pipelines that start together take where nothing is slow and they have `alone` of the NICs.
+  /// Precondition: they move bytes between GPUs.
+  [[nodiscard]] Seconds time_alone(std::span<const Pipeline> pipelines, Alone alone);
+  /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
+  void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
+  /// Appends the links between a GPU and the network, over the `which`-th of the NICs near it: what a flow to (`out`)
+  /// or from nodes of another kind takes here. Precondition: this side is joined.
+  void take_exit(int gpu, int which, bool out, std::vector<des::LinkId>& route);
+  /// `rate`, or less where links inside the node carry less of `flows` such flows of a GPU.
+  [[nodiscard]] BytesPerSecond exit_rate(int gpu, int flows, BytesPerSecond rate);
+  /// Whether links that work join a GPU to an NVLink switch.
+  [[nodiscard]] bool reaches_switch(int gpu) const;
+
+  [[nodiscard]] const LinkParts& parts() const { return parts_; }
+  /// By link of the graph: its id in the cluster's fabric.
+  [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
+  /// GPUs beside a link of the graph, as net::gpus_beside has them where nothing has failed.
+  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const {
+    return net::gpus_beside(sound_router(), ids_[link]);
+  }
+  [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
+  /// NICs near a GPU when nothing has failed. What moves between nodes is dealt out to so many whatever has failed: the
+  /// share of a failed one another carries beside its own, and no node's failure counts for more than another's.
+  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(sound_router().nics_near(gpu).size()); }
+  [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
+
+ private:
+  [[nodiscard]] const std::vector<int>& working_nics(int gpu) const;
+  void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
+  [[nodiscard]] net::Route way(int from, int to, int nic);
+  [[nodiscard]] net::Route sound_way(int from, int to, int nic = 0);
+  [[nodiscard]] net::Router& sound_router() { return sound_ ? *sound_ : router_; }
+  [[nodiscard]] const net::Router& sound_router() const { return sound_ ? *sound_ : router_; }
+  [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
+  // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
+  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
+  [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
+  /// The rate of all channels together, or less where links inside the nodes carry less of them: what a transfer that
+  /// is alone moves over the network.
+  [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
+  [[nodiscard]] std::vector<std::vector<net::Hop>> channels_over(const net::Members& members) const;
+
+  [[nodiscard]] std::string name_of(int gpu) const;
+
+  des::TaskGraph& graph_;
+  Side side_;
+  net::Fabric fabric_;
+  SlowLinks slow_;
+  net::Router router_;
+  std::optional<net::Router> sound_;              // if nothing had failed; only where something has
+  std::vector<SwitchLinks> switch_;               // by GPU of a node
+  std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
+  std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
+  std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
+  LinkParts parts_;                               // by link of the graph
+  std::vector<std::uint32_t> ids_;                // by link of the graph
+};
+
+}  // namespace foretoken::ranks

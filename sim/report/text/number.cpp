@@ -1,0 +1,91 @@
+// How many digits a number gets and which unit suits it.
+#include "sim/report/text/number.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+
+#include "sim/base/noun.h"
+
+namespace foretoken::report {
+namespace {
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+std::string grouped(std::string digits) {
+  const std::size_t start = digits.starts_with('-') ? 1 : 0;
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  for (std::size_t at = point; at > start + 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+// The largest unit that leaves at least one whole; `units` falls in size.
+template <std::size_t N>
+std::string with_unit(double value, const Unit (&units)[N], int digits) {
+  const Unit* unit = std::find_if(std::begin(units), std::end(units) - 1,
+                                  [&](const Unit& u) { return std::abs(value) >= u.size * 0.99999; });
+  return significant(value / unit->size, digits) + " " + unit->name;
+}
+
+}  // namespace
+
+std::string significant(double value, int digits) {
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
+  const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);  // rounds first: 9.9996 has two digits before
+  const int exponent = std::atoi(rounded.c_str() + rounded.find('e') + 1);
+  return grouped(fmt::format("{:.{}f}", std::strtod(rounded.c_str(), nullptr), std::max(0, digits - 1 - exponent)));
+}
+
+std::string plain(double value, int digits) {
+  std::string text = significant(value, digits);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string whole(double value) { return grouped(fmt::format("{:.0f}", value)); }
+
+std::string counted(double count, std::string_view one, std::string_view many) {
+  return whole(count) + ' ' + noun(count, one, many);
+}
+
+std::string in_words(double value) {
+  static constexpr Unit kUnits[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
+  for (const Unit& unit : kUnits)
+    if (std::abs(value) >= unit.size) return plain(value / unit.size) + unit.name;
+  return plain(value, 6);
+}
+
+std::string time_text(Seconds time) {
+  static constexpr Unit kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+  return time.value() == 0 ? "0 s" : with_unit(time.value(), kUnits, 4);
+}
+
+std::string days_text(double days) {
+  static constexpr Unit kUnits[] = {{365.25, "years"}, {1, "days"}, {1.0 / 24, "hours"}, {1.0 / 1440, "minutes"}};
+  return days == 0 ? "0 days" : with_unit(days, kUnits, 3);
+}
+
+std::string binary_bytes(Bytes bytes) {
+  static constexpr Unit kUnits[] = {
+      {kGiB * 1024, "TiB"}, {kGiB, "GiB"}, {kGiB / 1024, "MiB"}, {1024, "KiB"}, {1, "bytes"}};
+  return bytes.value() == 0 ? "0 GiB" : with_unit(bytes.value(), kUnits, 3);
+}
+
+std::string decimal_bytes(Bytes bytes) {
+  static constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}};
+  return bytes.value() == 0 ? "0 GB" : with_unit(bytes.value(), kUnits, 3);
+}
+
+std::string gib(Bytes bytes) { return grouped(fmt::format("{:.1f}", bytes.value() / kGiB)); }
+
+std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
+
+}  // namespace foretoken::report

@@ -1,0 +1,136 @@
+// Memory of every stage as numbers and as a bar against the capacity.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+
+namespace foretoken::report {
+namespace {
+
+constexpr std::size_t kBarColumns = 24;
+constexpr std::size_t kMostStages = 8;  // more stages are summarised
+
+struct Part {
+  const char* name;
+  const char* glyph;
+  Ink ink;
+  Bytes StageMemory::*bytes;
+};
+constexpr Part kParts[] = {{"weights", "█", Ink::kBlue, &StageMemory::weights},
+                           {"gradients", "▓", Ink::kCyan, &StageMemory::gradients},
+                           {"optimizer", "▒", Ink::kMagenta, &StageMemory::optimizer},
+                           {"activations", "░", Ink::kOrange, &StageMemory::activations},
+                           {"other", "▚", Ink::kDim, &StageMemory::other}};
+
+constexpr const char* kOutsideGlyph = "▞";
+
+std::string legend(const Paint& paint) {
+  std::string text = " ";
+  for (const Part& part : kParts) text += fmt::format(" {} {} ", paint(part.ink, part.glyph), part.name);
+  return text + fmt::format(" {} outside  · free  | capacity\n", paint(Ink::kDim, kOutsideGlyph));
+}
+
+// The bar's full width is the capacity, or the fullest stage when that is beyond it; | marks the capacity.
+std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scale, const Paint& paint) {
+  std::vector<double> parts;
+  for (const Part& part : kParts) parts.push_back((stage.*part.bytes).value());
+  parts.push_back(memory.outside_allocator.value());
+  const std::vector<std::size_t> cells = stacked_columns(parts, scale.value(), kBarColumns);
+  std::vector<std::string> glyphs;
+  for (std::size_t p = 0; p < std::size(kParts); ++p)
+    glyphs.insert(glyphs.end(), cells[p], paint(kParts[p].ink, kParts[p].glyph));
+  glyphs.insert(glyphs.end(), cells.back(), paint(Ink::kDim, kOutsideGlyph));
+  glyphs.resize(kBarColumns, paint(Ink::kDim, "·"));
+  const auto mark = static_cast<std::size_t>(stage.capacity / scale * static_cast<double>(kBarColumns));
+  std::string text;
+  for (std::size_t c = 0; c < glyphs.size(); ++c) text += (c == mark ? "|" : "") + glyphs[c];
+  return mark >= kBarColumns ? text + "|" : text;
+}
+
+// Stages that are shown one by one; the rest is summarised.
+std::vector<std::size_t> shown_stages(const std::vector<StageMemory>& stages, std::size_t fullest) {
+  std::vector<std::size_t> shown;
+  if (stages.size() <= kMostStages) {
+    for (std::size_t s = 0; s < stages.size(); ++s) shown.push_back(s);
+    return shown;
+  }
+  shown = {0, 1, fullest, stages.size() - 1};
+  std::sort(shown.begin(), shown.end());
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  return shown;
+}
+
+std::string rest_note(const std::vector<StageMemory>& stages, const std::vector<std::size_t>& shown) {
+  Bytes least, most;
+  bool first = true;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (std::binary_search(shown.begin(), shown.end(), s)) continue;
+    least = first ? stages[s].peak : std::min(least, stages[s].peak);
+    most = first ? stages[s].peak : std::max(most, stages[s].peak);
+    first = false;
+  }
+  const std::size_t others = stages.size() - shown.size();
+  if (others == 1) return fmt::format("the other stage: a peak of {}", gib(most));
+  return fmt::format("the other {} stages: peaks of {} to {}", others, gib(least), gib(most));
+}
+
+bool same_capacity(const std::vector<StageMemory>& stages) {
+  return std::all_of(stages.begin(), stages.end(),
+                     [&](const StageMemory& stage) { return stage.capacity == stages.front().capacity; });
+}
+
+std::string stage_table(const Memory& memory, const Paint& paint) {
+  using Align = Table::Align;
+  std::vector<Table::Column> columns = {{"stage"}, {"layers"}};
+  for (const Part& part : kParts) columns.push_back({part.name});
+  columns.push_back({"peak"});
+  const bool mixed = !same_capacity(memory.per_stage);
+  if (mixed) columns.push_back({"of"});
+  columns.push_back({"", Align::kLeft});
+  Table table(std::move(columns));
+  Bytes scale;
+  for (const StageMemory& stage : memory.per_stage)
+    scale = std::max({scale, stage.capacity, stage.peak + memory.outside_allocator});
+  const std::vector<std::size_t> shown = shown_stages(memory.per_stage, memory.fullest);
+  for (const std::size_t s : shown) {
+    const StageMemory& stage = memory.per_stage[s];
+    std::vector<std::string> row = {fmt::format("{}", s), fmt::format("{}", stage.layers)};
+    for (const Part& part : kParts) row.push_back(gib(stage.*part.bytes));
+    row.push_back(gib(stage.peak));
+    if (mixed) row.push_back(gib(stage.capacity));
+    row.push_back(stage_bar(stage, memory, scale, paint));
+    table.add(std::move(row));
+  }
+  if (shown.size() < memory.per_stage.size()) table.add_note({"..."}, rest_note(memory.per_stage, shown));
+  return table.text(paint);
+}
+
+}  // namespace
+
+std::string memory_text(const Memory& memory, const Paint& paint) {
+  std::string text = title_text("Memory of one GPU of each stage", "GiB (2^30 bytes), at the stage's peak", paint) +
+                     stage_table(memory, paint) + legend(paint);
+  const Bytes needed = memory.peak + memory.outside_allocator;
+  const std::string sum = fmt::format("{} GiB at the peak and {} outside the allocator (CUDA context, NCCL) of {} GiB",
+                                      gib(memory.peak), gib(memory.outside_allocator), gib(memory.capacity));
+  if (memory.fits) {
+    text += paragraph(
+        "  ", fmt::format("Fits: {}; {} free. Most of it is {}.", sum, gib(memory.capacity - needed), memory.dominant));
+  } else {
+    text += paragraph("  ", fmt::format("Does NOT fit: {}; {} too much. Most of it is {}.", sum,
+                                        gib(needed - memory.capacity), memory.dominant));
+    if (!memory.advice.empty()) text += paragraph("  To make it fit: ", memory.advice);
+  }
+  text += paragraph(
+      "  Whole model: ",
+      fmt::format("{} ({}) of weights, gradients and optimizer state; layer-boundary activations of the whole batch at "
+                  "once {} ({}), of one micro-batch {} ({}).",
+                  decimal_bytes(memory.model_state), binary_bytes(memory.model_state),
+                  decimal_bytes(memory.boundary_whole_batch), binary_bytes(memory.boundary_whole_batch),
+                  decimal_bytes(memory.boundary_one_microbatch), binary_bytes(memory.boundary_one_microbatch)));
+  return text;
+}
+
+}  // namespace foretoken::report

@@ -1,0 +1,195 @@
+// The end of a step: what is reduced, gathered and waited for, on a job small enough to work out by hand.
+#include "sim/step/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/cost/costs.h"
+#include "sim/des/engine.h"
+#include "sim/step/memory/parameters.h"
+#include "sim/step/passes/lower_layer.h"
+#include "sim/step/profile_uses.h"
+#include "sim/step/replicas/lower_data_parallel.h"
+#include "sim/step/replicas/replicas.h"
+#include "sim/step/test_job.h"
+
+namespace foretoken::step {
+namespace {
+
+// 8 layers of hidden 1024 on two nodes of 8 A100: tensor 2, pipeline 2, data 4.
+job::Job job() {
+  job::Job s = test_job(8, 1024);
+  s.gpus = 16;
+  s.parallelism.tensor = 2;
+  s.parallelism.pipeline = 2;
+  s.parallelism.data = 4;
+  s.batch = {.micro = 1, .global = 16, .sequence_length = 1024, .microbatch_group = 0};
+  return s;
+}
+
+Seconds host_time(const TimedOps& ops) {
+  Seconds sum;
+  for (const TimedOp& op : ops) sum += des::to_seconds(op.host);
+  return sum;
+}
+
+TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
+  job::Job s = job();
+  s.attention = model::AttentionKind::kUnfused;
+  s.runtime.host_per_layer_forward = microseconds(2000);
+  s.runtime.host_growth_per_tensor_rank = 0.1;
+  const LayerBlocks fused = time_blocks(s);
+  const double forward = 2000e-6 * 1.1, one = forward / static_cast<double>(fused.layer_forward.size());
+  EXPECT_NEAR(host_time(fused.layer_forward).value(), forward, 1e-9);
+  EXPECT_NEAR(host_time(fused.head_forward).value(), one * static_cast<double>(fused.head_forward.size()), 1e-9);
+  EXPECT_EQ(host_time(fused.layer_backward), Seconds(0));
+  s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls apart into five kernels
+  const LayerBlocks apart = time_blocks(s);
+  EXPECT_EQ(apart.layer_forward.size(), fused.layer_forward.size() + 4);
+  EXPECT_NEAR(host_time(apart.layer_forward).value(), forward + 4 * one, 1e-9);
+}
+
+TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeSays) {
+  job::Job s = job();
+  s.parallelism.pipeline = 1;
+  s.parallelism.data = 8;
+  const double bytes = 1e9;
+  const auto reduce = [&] { return des::to_seconds(replica_collective(s, CollectiveKind::kAllReduce, bytes)); };
+  const Seconds all_nics = reduce();
+  s.runtime.data_comm_nics = 0.5;
+  const double sent = 2 * 2.0 * 7 / 8 * bytes;  // two groups a node, each a ring of eight
+  EXPECT_NEAR(reduce().value(), sent / (0.5 * s.cluster.links.nic.value()), 1e-9);
+  s.runtime.data_comm_nics = 100;
+  EXPECT_EQ(reduce(), all_nics) << "never faster than measured";
+  s.parallelism.tensor = 8;
+  s.parallelism.data = 2;
+  const Seconds one_gpu_a_node = reduce();
+  s.runtime.data_comm_nics = 0.5;
+  EXPECT_EQ(reduce(), one_gpu_a_node);
+}
+
+struct Tally {
+  int count = 0;
+  Seconds time;
+};
+
+std::map<TaskMeaning, Tally> tally(const LoweredStep& step) {
+  std::map<TaskMeaning, Tally> result;
+  for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
+    Tally& entry = result[step.workload.meaning[task].kind];
+    ++entry.count;
+    entry.time += des::to_seconds(step.workload.graph.duration({static_cast<std::uint32_t>(task)}));
+  }
+  return result;
+}
+
+Seconds collective(const job::Job& s, CollectiveKind kind, double bytes, GroupShape group) {
+  return cost::collective_time({kind, Bytes(bytes), group}, s.cluster.links, s.profile);
+}
+
+TEST(Lower, EveryStageReducesItsFp32GradientsOnce) {
+  const job::Job s = job();
+  const auto seen = tally(lower(s, Fidelity::kStage));
+  const GroupShape replicas = net::gradient_group(s.degrees(), 8);
+  Seconds expected;
+  for (const int stage : {0, 1})
+    expected += collective(s, CollectiveKind::kAllReduce, 4 * local_stage_parameters(s, stage), replicas);
+  EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).count, 2);
+  EXPECT_NEAR(seen.at(TaskMeaning::kGradReduce).time / expected, 1, 1e-9);
+  EXPECT_EQ(seen.at(TaskMeaning::kOptimizer).count, 2);
+  EXPECT_EQ(seen.at(TaskMeaning::kGradNorm).count, 1);
+  EXPECT_EQ(seen.at(TaskMeaning::kEmbeddingTie).count, 1) << "tied embedding on first and last stage";
+  EXPECT_EQ(seen.count(TaskMeaning::kParamGather), 0U);
+}
+
+TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
+  job::Job s = job();
+  s.optimizer.zero_stage = 1;
+  const auto seen = tally(lower(s, Fidelity::kStage));
+  const GroupShape replicas = net::gradient_group(s.degrees(), 8);
+  Seconds scatter, gather;
+  for (const int stage : {0, 1}) {
+    scatter += collective(s, CollectiveKind::kReduceScatter, 4 * local_stage_parameters(s, stage), replicas);
+    gather += collective(s, CollectiveKind::kAllGather, 2 * local_stage_parameters(s, stage), replicas);
+  }
+  EXPECT_NEAR(seen.at(TaskMeaning::kGradReduce).time / scatter, 1, 1e-9);
+  EXPECT_NEAR(seen.at(TaskMeaning::kParamGather).time / gather, 1, 1e-9);
+  EXPECT_LT(optimizer_traffic(s, 0), optimizer_traffic(job(), 0));
+}
+
+TEST(Lower, AnUntiedModelHasNoEmbeddingReductionAndOneReplicaReducesNothing) {
+  job::Job s = job();
+  s.model.tied_embeddings = false;
+  EXPECT_EQ(tally(lower(s, Fidelity::kStage)).count(TaskMeaning::kEmbeddingTie), 0U);
+  s.gpus = 4;
+  s.parallelism.data = 1;
+  EXPECT_EQ(tally(lower(s, Fidelity::kStage)).count(TaskMeaning::kGradReduce), 0U);
+}
+
+TEST(Lower, OverlappedBucketsCarryAllGradients) {
+  job::Job s = job();
+  s.model.hidden = 4096;  // layers large enough for several buckets of 40 million parameters
+  s.model.ffn_hidden = 16384;
+  s.model.head_dim = 256;
+  s.overlap.grad_reduce = true;
+  const LoweredStep step = lower(s, Fidelity::kStage);
+  const auto seen = tally(step);
+  EXPECT_GT(seen.at(TaskMeaning::kGradReduce).count, 3);
+  s.overlap.grad_reduce = false;
+  const LoweredStep exposed = lower(s, Fidelity::kStage);
+  EXPECT_LT(des::run(step.workload.graph).makespan, des::run(exposed.workload.graph).makespan);
+}
+
+TEST(Lower, SendsAreCountedPerStage) {
+  const LoweredStep step = lower(job(), Fidelity::kStage);
+  EXPECT_EQ(step.most_sends, 4) << "four micro-batches, one neighbour";
+  EXPECT_DOUBLE_EQ(step.message.value(), 2.0 * 1024 * 1024) << "s b h in 16 bits from every tensor rank";
+}
+
+TEST(Lower, NothingDeadlocksWithAnySmallShape) {
+  for (const int pipeline : {1, 2, 4, 8})
+    for (const int chunks : {1, 2, 4})
+      for (const int global : {1, 2, 3, 4, 5, 7, 8, 9, 12, 16}) {
+        if (chunks > 1 && (pipeline == 1 || global < pipeline || global % pipeline != 0)) continue;
+        for (const bool overlap : {false, true}) {
+          job::Job s = job();
+          s.model.layers = 32;
+          s.parallelism.pipeline = pipeline;
+          s.parallelism.data = 1;
+          s.parallelism.virtual_pipeline = chunks;
+          s.schedule = chunks > 1 ? "interleaved-1f1b" : "1f1b";
+          s.batch.global = global;
+          s.gpus = 2 * pipeline;
+          s.overlap.p2p = overlap;
+          EXPECT_TRUE(des::run(lower(s, Fidelity::kStage).workload.graph).stuck.empty())
+              << "pipeline " << pipeline << " chunks " << chunks << " global " << global << " overlap " << overlap;
+        }
+      }
+}
+
+TEST(TimeBlocks, NoOpIsIssuedFasterThanAMeasuredLaunch) {
+  job::Job s = job();
+  s.runtime.host_per_layer_forward = s.runtime.host_per_layer_backward = Seconds(0);
+  s.profile.host = cost::HostLaw{.launch = microseconds(7), .evidence = {}};
+  for (const TimedOp& op : time_blocks(s).layer_forward) EXPECT_EQ(op.host.ps, 7'000'000) << op.name;
+  s.runtime.host_per_layer_forward = Seconds(1);
+  for (const TimedOp& op : time_blocks(s).layer_forward) EXPECT_GT(op.host.ps, 7'000'000) << op.name;
+}
+
+TEST(UsesOf, OnlyWhatTheJobReads) {
+  job::Job s = job();
+  cost::Uses uses = uses_of(s);  // stages of 8 ranks, each on its node
+  EXPECT_TRUE(uses.nvlink && uses.network && uses.messages_across && uses.fused_attention);
+  EXPECT_FALSE(uses.pcie || uses.messages_inside);
+  EXPECT_EQ(uses.head_dim, 64);
+  s.parallelism.data = 1;  // two stages of two ranks
+  s.gpus = 4;
+  s.attention = model::AttentionKind::kUnfused;
+  uses = uses_of(s);
+  EXPECT_TRUE(uses.messages_inside);
+  EXPECT_FALSE(uses.network || uses.messages_across || uses.fused_attention);
+}
+
+}  // namespace
+}  // namespace foretoken::step

@@ -1,0 +1,208 @@
+// Forward and backward passes of model chunks.
+//
+// Kernels of a pass run in order on the compute stream. A blocking collective runs on its communication stream after
+// the kernel before it, and the next kernel waits for it. A collective beside the next kernel lets that kernel run and
+// holds up the one after it. Issuing an op takes host time; an op cannot start before the host has issued it.
+#include "sim/step/passes/passes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/check.h"
+#include "sim/base/intervals.h"
+#include "sim/des/engine.h"
+#include "sim/job/parts.h"
+
+namespace foretoken::step {
+namespace {
+
+using des::Duration;
+using des::TaskId;
+
+// Walks the ops of a pass and keeps what the next kernel must wait for.
+class OpEmitter {
+ public:
+  OpEmitter(des::TaskGraph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
+      : graph_(graph), streams_(streams), wait_(after), host_wait_(after) {}
+
+  void emit(const TimedOp& op) {
+    std::optional<TaskId> issued;
+    if (op.host.ps > 0) {
+      issued = graph_.add_occupy(streams_.host, op.host);
+      depend(*issued, host_wait_);
+      host_wait_.clear();
+      tasks_.push_back({*issued, nullptr});
+    }
+    const TaskId task = graph_.add_occupy(stream(op), op.duration);
+    if (issued) graph_.add_dependency(*issued, task);
+    tasks_.push_back({task, &op});
+    depend(task, wait_);
+    if (op.stream == OpStream::kCompute) {
+      wait_.swap(beside_);
+      beside_.clear();
+      last_compute_ = task;
+      return;
+    }
+    if (last_compute_) graph_.add_dependency(*last_compute_, task);
+    if (op.beside_next) {
+      beside_.push_back(task);
+    } else {
+      wait_.assign(1, task);
+    }
+  }
+
+  // The next kernel of the compute stream also waits for `gate`.
+  void gate(const std::vector<TaskId>& gate) { wait_.insert(wait_.end(), gate.begin(), gate.end()); }
+
+  void end_block(std::vector<TaskId>* block_ends) {
+    expects(beside_.empty(), "a collective beside a kernel ends before its block does");
+    if (block_ends != nullptr) block_ends->push_back(last());
+  }
+
+  // The last kernel, or the blocking collective after it.
+  [[nodiscard]] TaskId last() const { return wait_.empty() ? *last_compute_ : wait_.back(); }
+
+  [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
+
+ private:
+  [[nodiscard]] des::StreamId stream(const TimedOp& op) const {
+    switch (op.stream) {
+      case OpStream::kCompute:
+        return streams_.compute;
+      case OpStream::kTensorComm:
+        return streams_.tensor_comm;
+      case OpStream::kContextComm:
+        return streams_.context_comm;
+    }
+    return streams_.compute;
+  }
+  void depend(TaskId task, const std::vector<TaskId>& on) {
+    for (const TaskId before : on) graph_.add_dependency(before, task);
+  }
+
+  des::TaskGraph& graph_;
+  const PassStreams& streams_;
+  std::vector<TaskId> wait_;       // the next kernel waits for these
+  std::vector<TaskId> beside_;     // the kernel after the next one waits for these
+  std::vector<TaskId> host_wait_;  // the host's first op waits for these
+  std::optional<TaskId> last_compute_;
+  std::vector<EmittedOp> tasks_;
+};
+
+PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
+  PassBlocks result;
+  const auto append = [&](int count, const TimedOps& block) {
+    result.insert(result.end(), static_cast<std::size_t>(count), &block);
+  };
+  if (make.phase == schedule::Phase::kForward) {
+    if (make.embedding) append(1, blocks.embedding_forward);
+    append(make.layers, blocks.layer_forward);
+    if (make.head) append(1, blocks.head_forward);
+    return result;
+  }
+  if (make.head) append(1, blocks.head_backward);
+  append(make.layers - make.recomputed, blocks.layer_backward);
+  append(make.recomputed, blocks.layer_backward_recompute);
+  if (make.embedding) append(1, blocks.embedding_backward);
+  return result;
+}
+
+}  // namespace
+
+EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
+                         const std::vector<TaskId>& after, const BlockHooks& hooks) {
+  OpEmitter emitter(graph, streams, after);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (hooks.gates != nullptr && b < hooks.gates->size()) emitter.gate((*hooks.gates)[b]);
+    for (const TimedOp& op : *blocks[b]) emitter.emit(op);
+    emitter.end_block(hooks.ends);
+  }
+  const TaskId last = emitter.last();
+  return {emitter.take(), last};
+}
+
+PassTiming time_pass(const PassBlocks& blocks) {
+  des::TaskGraph graph;
+  const PassStreams streams{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
+  std::vector<TaskId> ends;
+  const EmittedPass pass = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
+  const des::RunResult run = des::run(graph);
+  std::vector<Interval> compute, tensor, context;
+  for (const EmittedOp& emitted : pass.tasks) {
+    if (emitted.op == nullptr) continue;
+    const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
+    (emitted.op->stream == OpStream::kCompute      ? compute
+     : emitted.op->stream == OpStream::kTensorComm ? tensor
+                                                   : context)
+        .push_back(span);
+  }
+  PassTiming timing;
+  timing.total = run.makespan - des::Instant{};
+  Coverage coverage;
+  timing.compute = {coverage.add(std::move(compute))};
+  timing.tensor_comm = {coverage.add(std::move(tensor))};
+  timing.context_comm = {coverage.add(std::move(context))};
+  timing.host = timing.total - timing.compute - timing.tensor_comm - timing.context_comm;
+  for (const TaskId end : ends) timing.block_ends.push_back(run.end[end.value] - des::Instant{});
+  return timing;
+}
+
+PassMake make_of(const job::Job& job, int stage, int chunk, schedule::Phase phase) {
+  const job::Parallelism& parallel = job.parallelism;
+  PassMake make{.phase = phase,
+                .layers = job.layers_in(stage, chunk),
+                .embedding = stage == 0 && chunk == 0,
+                .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
+  if (phase == schedule::Phase::kBackward)
+    make.recomputed = job.recompute.block ? std::min(job.recompute.layers, make.layers) : make.layers;
+  return make;
+}
+
+const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
+  return entries_.get(make, [&] {
+    PassBlocks blocks = blocks_of(blocks_, make);
+    PassTiming timing = time_pass(blocks);
+    return Entry{std::move(blocks), std::move(timing)};
+  });
+}
+
+void Passes::add_entries(const job::Job& job) {
+  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
+    for (int chunk = 0; chunk < chunks_; ++chunk)
+      for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
+        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, phase)));
+}
+
+Passes::Passes(const job::Job& job, PassLibrary& library)
+    : libraries_(static_cast<std::size_t>(job.parallelism.pipeline), &library),
+      chunks_(job.parallelism.virtual_pipeline) {
+  add_entries(job);
+}
+
+Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline) {
+  const job::Parts parts(job);
+  for (const job::Job* part : parts.all()) {
+    own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
+    libraries_.insert(libraries_.end(), static_cast<std::size_t>(part->parallelism.pipeline), own_.back().get());
+  }
+  add_entries(job);
+}
+
+Seconds Passes::layer_forward(int stage) const {
+  return des::to_seconds(time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_forward}).total);
+}
+
+Seconds Passes::layer_backward(int stage) const {
+  return des::to_seconds(
+      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_backward_recompute}).total);
+}
+
+const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {
+  const std::size_t at =
+      (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
+      (phase == schedule::Phase::kBackward ? 1 : 0);
+  return *entries_[at];
+}
+
+}  // namespace foretoken::step

@@ -1,0 +1,200 @@
+// Replayed pipelines against closed forms, golden start times and published bubble rates.
+#include "sim/step/pipeline/lower_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "sim/des/engine.h"
+#include "sim/schedule/catalogue.h"
+
+namespace foretoken::step {
+namespace {
+
+using des::Duration;
+using schedule::PipelineShape;
+
+struct Replay {
+  Workload workload;
+  schedule::Program program;
+  des::RunResult run;
+
+  // Start of the first forward pass of any stage to the end of its last backward pass; the longest stage's.
+  [[nodiscard]] std::int64_t longest_stage_span() const {
+    std::int64_t longest = 0;
+    for (const auto& passes : workload.passes)
+      longest = std::max(longest, run.end[passes.back().last.value].ps - run.start[passes.front().first.value].ps);
+    return longest;
+  }
+};
+
+Replay replay(const char* name, PipelineShape shape, Duration forward, Duration backward, Duration comm,
+              MessageStyle style = MessageStyle::kLatency) {
+  Replay result;
+  result.program = schedule::find_schedule(name)->build(shape);
+  const auto p = static_cast<std::size_t>(shape.stages), v = static_cast<std::size_t>(shape.chunks);
+  add_stage_streams(result.workload, shape.stages);
+  PipelineOptions options;
+  options.chunks = shape.chunks;
+  options.style = style;
+  options.messages = {std::vector(p, comm), std::vector(p, comm)};
+  const PassDurations durations{std::vector(p, std::vector(v, forward)), std::vector(p, std::vector(v, backward))};
+  (void)lower_pipeline(result.workload, result.program, options, *fixed_passes(durations));
+  result.run = des::run(result.workload.graph);
+  EXPECT_TRUE(result.run.stuck.empty()) << name;
+  return result;
+}
+
+TEST(LowerPipeline, WithoutCommunicationTheStepIsTheClosedFormToThePicosecond) {
+  const Duration f{1'000'003}, b{2'000'017};
+  for (const MessageStyle style : {MessageStyle::kLatency, MessageStyle::kBlocking, MessageStyle::kOverlapped})
+    for (const auto& [p, m, v] : {std::tuple{1, 8, 1},
+                                  {4, 8, 1},
+                                  {8, 8, 1},
+                                  {8, 32, 1},
+                                  {64, 512, 1},
+                                  {4, 8, 2},
+                                  {4, 16, 4},
+                                  {8, 24, 3},
+                                  {2, 4, 5},
+                                  {35, 280, 3}}) {
+      SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v);
+      const PipelineShape shape{.stages = p, .microbatches = m, .chunks = v};
+      const std::int64_t closed = (static_cast<std::int64_t>(m) * v + p - 1) * (f.ps + b.ps);
+      if (v > 1) {
+        EXPECT_EQ(replay("interleaved-1f1b", shape, f, b, {}, style).run.makespan.ps, closed);
+        continue;
+      }
+      EXPECT_EQ(replay("1f1b", shape, f, b, {}, style).run.makespan.ps, closed);
+      EXPECT_EQ(replay("gpipe", shape, f, b, {}, style).run.makespan.ps, closed);
+    }
+}
+
+TEST(LowerPipeline, TheGpuStandsStillBeforeEveryPass) {
+  const schedule::Program program{{{schedule::Phase::kForward, 0, 0},
+                                   {schedule::Phase::kForward, 1, 0},
+                                   {schedule::Phase::kBackward, 0, 0},
+                                   {schedule::Phase::kBackward, 1, 0}}};
+  Workload workload;
+  add_stage_streams(workload, 1);
+  PipelineOptions options;
+  options.pass_overhead = des::Duration{5};
+  const auto emitter = fixed_passes({{{des::Duration{10}}}, {{des::Duration{20}}}});
+  (void)lower_pipeline(workload, program, options, *emitter);
+  EXPECT_EQ((des::run(workload.graph).makespan - des::Instant{}).ps, 2 * (10 + 20) + 4 * 5);
+}
+
+TEST(LowerPipeline, ALatencyThatBlocksNobodyIsExposedAsInTheClosedForms) {
+  // docs/models/schedules.md: 1F1B pays a round trip for every window of p micro-batches, GPipe and interleaved once.
+  const Duration f{10'000}, b{20'000}, c{100};
+  const PipelineShape flat{.stages = 4, .microbatches = 16};
+  EXPECT_EQ(replay("gpipe", flat, f, b, c).run.makespan.ps, 19 * 30'000 + 2 * 3 * 100);
+  EXPECT_EQ(replay("1f1b", flat, f, b, c).run.makespan.ps, 19 * 30'000 + 2 * 100 * (3 * 16 / 4 + 4 - 2));
+  const PipelineShape chunked{.stages = 4, .microbatches = 16, .chunks = 2};
+  EXPECT_EQ(replay("interleaved-1f1b", chunked, f, b, c).run.makespan.ps, 35 * 30'000 + 2 * (4 * 2 - 1) * 100);
+}
+
+TEST(LowerPipeline, BlockingMessagesCostAtLeastTheirLatency) {
+  const Duration f{10'000}, b{20'000}, c{100};
+  for (const int v : {1, 2}) {
+    const char* name = v == 1 ? "1f1b" : "interleaved-1f1b";
+    const PipelineShape shape{.stages = 4, .microbatches = 16, .chunks = v};
+    const auto latency = replay(name, shape, f, b, c).run.makespan;
+    const auto overlapped = replay(name, shape, f, b, c, v == 1 ? MessageStyle::kLatency : MessageStyle::kOverlapped);
+    const auto blocking = replay(name, shape, f, b, c, MessageStyle::kBlocking).run.makespan;
+    EXPECT_GE(overlapped.run.makespan, latency);
+    EXPECT_GE(blocking, overlapped.run.makespan);
+    EXPECT_LE(blocking.ps, latency.ps + 4LL * 16 * v * 100) << "four messages at most are exposed a micro-batch";
+  }
+}
+
+TEST(LowerPipeline, NoLegalShapeDeadlocksInAnyStyle) {
+  int shapes = 0;
+  for (const schedule::Schedule& known : schedule::all_schedules())
+    for (int p = 1; p <= 6; ++p)
+      for (int m = 1; m <= 13; ++m)
+        for (int v = 1; v <= 3; ++v)
+          for (int group = 0; group <= (known.interleaves ? m : 0); ++group) {
+            const PipelineShape shape{.stages = p, .microbatches = m, .chunks = v, .group = group};
+            if (schedule::why_not(known, shape)) continue;
+            for (const MessageStyle style :
+                 {MessageStyle::kLatency, MessageStyle::kBlocking, MessageStyle::kOverlapped}) {
+              if (style == MessageStyle::kOverlapped && !known.interleaves) continue;
+              SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v << " G " << group);
+              (void)replay(known.name.data(), shape, {10}, {20}, {1}, style);
+            }
+            ++shapes;
+          }
+  EXPECT_GT(shapes, 300);
+}
+
+nlohmann::json golden() {
+  std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/schedule/testdata/golden_schedules.json");
+  return nlohmann::json::parse(file);
+}
+
+std::string our_name(const std::string& theirs) {
+  if (theirs == "gpipe_lifo") return "gpipe";
+  if (theirs == "gpipe_fifo") return "gpipe-fifo";
+  return theirs == "interleaved_1f1b" ? "interleaved-1f1b" : theirs;
+}
+
+TEST(LowerPipeline, GoldenStartTimesMakespansAndIdleTimesAreExact) {
+  int cases = 0;
+  const nlohmann::json file = golden();
+  for (const auto& c : file.at("cases")) {
+    SCOPED_TRACE(c.at("schedule").get<std::string>() + " p " + c.at("p").dump() + " m " + c.at("m").dump() + " v " +
+                 c.at("v").dump());
+    const PipelineShape shape{c.at("p"), c.at("m"), c.at("v"), c.value("group", 0), c.value("extra_warm", 0)};
+    for (const char* kind : {"metrics_equal", "metrics_unequal"}) {
+      const auto& metrics = c.at(kind);
+      const auto& cost = metrics.at("cost");
+      const Replay seen =
+          replay(our_name(c.at("schedule")).c_str(), shape, {cost.at("F")}, {cost.at("B")}, {cost.at("comm")});
+      EXPECT_EQ(seen.run.makespan.ps, metrics.at("makespan").get<std::int64_t>()) << kind;
+      for (std::size_t stage = 0; stage < seen.program.size(); ++stage) {
+        std::int64_t work = 0;
+        std::vector<std::int64_t> starts;
+        for (const PassTasks& pass : seen.workload.passes[stage]) {
+          starts.push_back(seen.run.start[pass.first.value].ps);
+          work += seen.run.end[pass.last.value].ps - starts.back();
+        }
+        EXPECT_EQ(seen.run.makespan.ps - work, metrics.at("idle").at(stage).get<std::int64_t>()) << kind;
+        if (metrics.contains("start")) {
+          EXPECT_EQ(starts, metrics.at("start").at(stage).get<std::vector<std::int64_t>>());
+        }
+      }
+    }
+    ++cases;
+  }
+  EXPECT_EQ(cases, 23);
+}
+
+// arXiv:2401.10241: measured times of Table 9 (ms) and the 1F1B bubble rates that Table 5 derives from them.
+struct ZeroBubbleRow {
+  int stages, microbatches;
+  double forward, backward, weight, comm, bubble;
+};
+constexpr ZeroBubbleRow kZeroBubble[] = {
+    {8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431},   {8, 32, 18.513, 18.086, 9.331, 0.626, 0.1985},
+    {8, 64, 18.546, 18.097, 9.321, 0.762, 0.124},    {8, 24, 29.718, 29.444, 19.927, 0.527, 0.2347},
+    {8, 32, 29.802, 29.428, 19.53, 0.577, 0.1898},   {8, 64, 29.935, 29.621, 19.388, 0.535, 0.1091},
+    {16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552},  {16, 64, 11.307, 11.254, 8.101, 0.379, 0.2082},
+    {16, 128, 11.325, 11.308, 8.109, 0.378, 0.1251}, {32, 96, 10.419, 10.207, 7.715, 0.408, 0.2646},
+    {32, 128, 10.408, 10.204, 7.703, 0.408, 0.2168}, {32, 256, 10.402, 10.248, 7.698, 0.46, 0.1352}};
+
+TEST(LowerPipeline, BubbleOfTheStepIsThatOfTheZeroBubblePaper) {
+  for (const ZeroBubbleRow& row : kZeroBubble) {
+    SCOPED_TRACE(testing::Message() << row.stages << " stages, " << row.microbatches << " micro-batches");
+    const auto ms = [](double t) { return des::to_duration(Seconds(t * 1e-3)); };
+    const Replay seen = replay("1f1b", {.stages = row.stages, .microbatches = row.microbatches}, ms(row.forward),
+                               ms(row.backward + row.weight), ms(row.comm));
+    const double span = static_cast<double>(seen.longest_stage_span());
+    const double work = row.microbatches * static_cast<double>((ms(row.forward) + ms(row.backward + row.weight)).ps);
+    EXPECT_NEAR((span - work) / span, row.bubble, 0.00005001);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::step

@@ -1,0 +1,263 @@
+// What data parallelism adds to a step.
+//
+// Order after the last backward pass (megatron/core/distributed/finalize_model_grads.py, optimizer/optimizer.py):
+// gradient reduction over data x context ranks, all-reduce of norm gradients over tensor ranks (sequence parallelism),
+// all-reduce of the tied embedding between first and last stage, gradient norm over all ranks (a barrier), optimizer,
+// parameter all-gather. With overlap only the first chunk of the first stage reduces bucket by bucket during its last
+// backward pass; every other chunk has one bucket, launched when its last backward pass ends (Megatron-Core's
+// param_and_grad_buffer.py and align_grad_reduce).
+#include "sim/step/replicas/lower_data_parallel.h"
+
+#include <algorithm>
+#include <span>
+
+#include "sim/cost/costs.h"
+#include "sim/job/parts.h"
+#include "sim/net/cables.h"
+#include "sim/step/memory/parameters.h"
+#include "sim/step/replicas/lower_sharded.h"
+#include "sim/step/replicas/replicas.h"
+
+namespace foretoken::step {
+namespace {
+
+using des::Duration;
+using des::TaskId;
+
+class StepEnd {
+ public:
+  StepEnd(Workload& workload, const job::Job& job)
+      : workload_(workload), job_(job), parts_(job), stages_(job.parallelism.pipeline), group_(replica_group(job)) {}
+
+  [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
+  [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
+  // Sharded parameters are gathered where they are used, others after the optimizer, or beside the next forward pass.
+  [[nodiscard]] bool gathers_at_the_end() const {
+    if (job_.optimizer.shards_gradients()) return !sharding_plan(job_).gathers_forward;
+    return shards_optimizer() && !job_.overlap.param_gather;
+  }
+
+  // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there.
+  template <class Group>
+  [[nodiscard]] Duration all_reduce(double bytes, std::span<const job::Job* const> parts, net::RankRow row,
+                                    const Group& group) const {
+    Duration slowest;
+    for (const job::Job* part : parts) {
+      const NodeLinks links = net::collective_links(part->cluster, part->degrees(), row);
+      const CollectiveShape shape{CollectiveKind::kAllReduce, Bytes(bytes), group(*part)};
+      slowest = std::max(slowest, duration_of(cost::collective_time(shape, links, part->profile)));
+    }
+    return slowest;
+  }
+  // A task on the data-parallel stream of a stage.
+  TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, Bytes payload,
+                        const std::vector<TaskId>& after) {
+    const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
+    for (const TaskId before : after) workload_.graph.add_dependency(before, task);
+    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage),
+                          .chunk = static_cast<std::uint16_t>(chunk),
+                          .kind = kind,
+                          .payload = payload});
+    return task;
+  }
+  TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
+    const job::Job& part = parts_.of(stage);
+    return on_data_stream(stage, chunk, step::reduce_gradients(part, parameters), TaskMeaning::kGradReduce,
+                          reduced_bytes(part, parameters), after);
+  }
+  TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
+    const job::Job& part = parts_.of(stage);
+    return on_data_stream(stage, chunk, gather_parameters(part, parameters), TaskMeaning::kParamGather,
+                          gathered_bytes(part, parameters), after);
+  }
+  TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
+    const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
+    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = kind});
+    return task;
+  }
+  [[nodiscard]] const StageStreams& streams(int stage) const {
+    return workload_.stages[static_cast<std::size_t>(stage)];
+  }
+
+  /// Parameters of one bucket.
+  [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
+
+  void reduce_gradients(const PipelineEnds& ends);
+  void reduce_norm_gradients();
+  void tie_embedding();
+  void norm_and_optimizer();
+
+ private:
+  void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
+                         const std::vector<TaskId>& finished);
+  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && stages_ > 1; }
+
+  Workload& workload_;
+  const job::Job& job_;
+  job::Parts parts_;
+  int stages_;
+  GroupShape group_;
+  std::vector<std::vector<TaskId>> before_norm_;  // per stage
+};
+
+// Buckets fill in the order in which gradients become ready; a full one is reduced beside the rest of the pass.
+void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
+                                const std::vector<TaskId>& finished) {
+  std::vector<TaskId>& reduced = before_norm_.emplace_back(finished);
+  for (int chunk = job_.parallelism.virtual_pipeline - 1; chunk >= 0; --chunk) {
+    const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
+    if (stage > 0 || chunk > 0) {
+      const double parameters = local_chunk_parameters(job_, stage, chunk);
+      reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
+      continue;
+    }
+    std::vector<double> parameters = block_parameters(job_, stage, chunk);
+    std::reverse(parameters.begin(), parameters.end());
+    double filled = 0;
+    for (std::size_t b = 0; b < parameters.size(); ++b) {
+      filled += parameters[b];
+      if (filled < bucket() && b + 1 < parameters.size()) continue;
+      reduced.push_back(reduce(stage, chunk, filled, {ready[b]}));
+      filled = 0;
+    }
+  }
+}
+
+void StepEnd::reduce_gradients(const PipelineEnds& ends) {
+  if (job_.optimizer.shards_gradients()) {  // they were reduced in every micro-batch
+    before_norm_ = ends.finished;
+    return;
+  }
+  for (int stage = 0; stage < stages_; ++stage) {
+    const auto at = static_cast<std::size_t>(stage);
+    if (!has_data_parallel()) {
+      before_norm_.push_back(ends.finished[at]);
+    } else if (job_.overlap.grad_reduce) {
+      reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
+    } else {
+      const double parameters = local_stage_parameters(job_, stage);
+      before_norm_.push_back({reduce(stage, 0, parameters, ends.finished[at])});
+    }
+  }
+}
+
+// Norm weights saw only their rank's tokens.
+void StepEnd::reduce_norm_gradients() {
+  if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return;
+  for (int stage = 0; stage < stages_; ++stage) {
+    int layers = 0;
+    for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
+    const double elements =
+        layers * 2.0 * (job_.model.norm == model::Norm::kLayerNorm ? 2 : 1) * static_cast<double>(job_.model.hidden);
+    const Bytes payload(elements * gradient_element_bytes(job_));
+    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce, payload);
+    auto& before = before_norm_[static_cast<std::size_t>(stage)];
+    before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, payload, before)};
+  }
+}
+
+void StepEnd::tie_embedding() {
+  if (!ties_embedding()) return;
+  const int last = stages_ - 1;
+  const double bytes = local_token_table(job_) * gradient_element_bytes(job_);
+  const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
+  const std::vector<const job::Job*> ends{&parts_.of(0), &parts_.of(last)};
+  const bool mixed = ends.front() != ends.back();
+  const TaskId task =
+      workload_.graph.add_rendezvous(members, all_reduce(bytes, ends, net::tied_row(job_.degrees()),
+                                                         [&](const job::Job& part) { return tied_pair(part, mixed); }));
+  workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie, .payload = Bytes(bytes)});
+  for (const int stage : {0, last}) {
+    auto& before = before_norm_[static_cast<std::size_t>(stage)];
+    for (const TaskId done : before) workload_.graph.add_dependency(done, task);
+    before = {task};
+  }
+}
+
+void StepEnd::norm_and_optimizer() {
+  const std::vector<const job::Job*> parts = parts_.all();
+  GroupShape world{.ranks = job_.gpus, .nodes = 0, .ranks_per_node = 1, .groups_per_node = 1};
+  for (const job::Job* part : parts)
+    world.nodes += (part->gpus + part->cluster.links.gpus - 1) / part->cluster.links.gpus;
+  const auto world_seen_by = [&](const job::Job& part) {
+    GroupShape seen = world;
+    seen.ranks_per_node = std::min(part.cluster.links.gpus, part.gpus);
+    return seen;
+  };
+  std::vector<des::StreamId> members;
+  for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
+  const TaskId norm =
+      workload_.graph.add_rendezvous(members, all_reduce(4, parts, net::world_row(job_.degrees()), world_seen_by));
+  workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
+  for (const auto& before : before_norm_)
+    for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
+  for (int stage = 0; stage < stages_; ++stage) {
+    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, stage)}, job_.profile_of(stage));
+    const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
+    if (job_.runtime.step_overhead > Seconds(0))
+      on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
+    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, local_stage_parameters(job_, stage), {optimizer});
+  }
+}
+
+}  // namespace
+
+GroupShape tied_pair(const job::Job& job, bool mixed) {
+  const int domain = job.cluster.links.gpus;
+  const net::Degrees degrees = job.degrees();
+  const bool crosses = mixed || job.gpus > domain;
+  return {.ranks = 2,
+          .nodes = crosses ? 2 : 1,
+          .ranks_per_node = crosses ? 1 : 2,
+          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
+}
+
+// Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
+// read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
+// share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/models/step.md).
+// Sharded gradients are zeroed, scaled and measured on the share alone.
+Bytes optimizer_traffic(const job::Job& job, int stage) {
+  const double parameters = local_stage_parameters(job, stage);
+  const int zero = job.optimizer.zero_stage;
+  const double ranks = replica_group(job).ranks;
+  // fp8 products read copies, written once a step from 16-bit weights: two bytes in, the copy and its transpose out.
+  const double quantise = job.precision == Precision::kFp8 && job.recipe.weight_bytes > 1 ? 4 : 0;
+  return Bytes(parameters *
+               (quantise + 12 / (zero >= 2 ? ranks : 1) + job.runtime.optimizer_bytes / (zero >= 1 ? ranks : 1)));
+}
+
+ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job) {
+  StepEnd step(workload, job);
+  const bool overlaps = job.overlap.param_gather && job.optimizer.zero_stage == 1;
+  if (!overlaps || !step.has_data_parallel()) return {};
+  ForwardGates gates;
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
+    auto& chunks = gates.emplace_back();
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) {
+      auto& blocks = chunks.emplace_back();
+      const std::vector<double> parameters = block_parameters(job, stage, chunk);
+      const bool buckets = stage == 0 && chunk == 0;
+      double filled = 0;
+      std::size_t from = 0;
+      for (std::size_t b = 0; b < parameters.size(); ++b) {
+        blocks.emplace_back();
+        filled += parameters[b];
+        if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
+        blocks[from].push_back(step.gather(stage, chunk, filled, {}));
+        from = b + 1;
+        filled = 0;
+      }
+    }
+  }
+  return gates;
+}
+
+void lower_step_end(Workload& workload, const job::Job& job, const PipelineEnds& ends) {
+  StepEnd step(workload, job);
+  step.reduce_gradients(ends);
+  step.reduce_norm_gradients();
+  step.tie_embedding();
+  step.norm_and_optimizer();
+}
+
+}  // namespace foretoken::step

@@ -1,0 +1,228 @@
+// The passes of a step with sharded gradients or parameters, one GPU.
+//
+// A unit is what is gathered, freed and reduced at once: every layer is one, embedding, final norm and head are the
+// root (PyTorch torch/distributed/fsdp/_runtime_utils.py; llm-foundry wraps each block). All collectives share one
+// stream, in the order in which the host issues them, because they share one communicator:
+//
+//   forward    gather(root) gather(1) [1] gather(2) [2] ...      the root is not dropped after its forward pass
+//   backward   gather(L) gather(L-1) [L] reduce(L) gather(L-2) [L-1] reduce(L-1) ... reduce(root)
+//
+// A gather starts when the compute of the unit two gathers before it has ended: the rate limiter (limit_all_gathers,
+// two in flight) makes the host wait for that. So one unit is gathered while another computes, three are never alive.
+// Gradients are reduced in every micro-batch. ZeRO-2 without FSDP keeps whole parameters and reduces bucket by bucket.
+// DeepSpeed gathers and reduces the matrices of a layer one by one, which a runtime may charge per replica.
+//
+// Host: issuing a unit occupies the host for the runtime's time per layer. The next unit cannot start before the host
+// has issued this one. Both fidelities use these tasks alike.
+#include "sim/step/replicas/lower_sharded.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/check.h"
+#include "sim/step/memory/parameters.h"
+#include "sim/step/replicas/replicas.h"
+
+namespace foretoken::step {
+namespace {
+
+using des::Duration;
+using des::TaskId;
+using schedule::Phase;
+
+class ShardedReplay {
+ public:
+  ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
+      : workload_(workload), job_(job), emitter_(emitter), plan_(sharding_plan(job)) {
+    const std::vector<double> blocks = block_parameters(job, 0, 0);
+    layers_.assign(blocks.begin() + 1, blocks.end() - 1);
+    root_ = blocks.front() + blocks.back();
+    const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
+    const job::Runtime& runtime = job.runtime;
+    const double growth = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
+    host_forward_ = duration_of(growth * runtime.host_per_layer_forward);
+    host_backward_ = duration_of(
+        growth * (runtime.host_per_layer_backward + (recomputes ? runtime.host_per_layer_forward : Seconds(0))));
+  }
+
+  void forward(schedule::StageOp op) {
+    begin(op, layers_.size() + 2);
+    if (plan_.gathers_forward) gather({root_, kRootTensors}, 0);
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+      if (plan_.gathers_forward) gather(unit(layer), layer + 1);
+      issue(host_forward_, layer + 1);
+    }
+    end();
+  }
+
+  // Blocks: head, layers from the last to the first, embedding.
+  void backward(schedule::StageOp op) {
+    const std::size_t count = layers_.size();
+    begin(op, count + 2);
+    if (plan_.gathers_backward) gather(unit(count - 1), 1);
+    for (std::size_t block = 1; block <= count; ++block) {
+      const std::size_t layer = count - block;
+      if (plan_.gathers_backward && layer > 0) gather(unit(layer - 1), block + 1);
+      issue(host_backward_, block);
+      gradient_ready(unit(layer), block);
+    }
+    gradient_ready({root_, kRootTensors}, count + 1);
+    flush(count + 1);
+    end();
+  }
+
+  [[nodiscard]] std::vector<TaskId> finished() const {
+    std::vector<TaskId> all(last_pass_.begin(), last_pass_.end());
+    if (last_reduction_) all.push_back(*last_reduction_);
+    if (last_issue_) all.push_back(*last_issue_);
+    return all;
+  }
+
+ private:
+  // What is gathered or reduced at once. Norms and biases are too small to be sharded one by one (DeepSpeed's
+  // stage3_param_persistence_threshold) and do not count as tensors.
+  struct Unit {
+    double parameters;
+    int tensors;
+  };
+  static constexpr int kRootTensors = 1;
+  [[nodiscard]] Unit unit(std::size_t layer) const { return {layers_[layer], 2 + job_.model.mlp_matrices()}; }
+  [[nodiscard]] Duration per_tensor(int tensors) const {
+    const int ranks = replica_group(job_).ranks;
+    if (ranks == 1 || !plan_.gathers_forward) return {};
+    return duration_of(static_cast<double>(tensors) * static_cast<double>(ranks) * job_.runtime.collective_per_rank);
+  }
+
+  // A task of this pass that starts after a block of it has ended.
+  struct AfterBlock {
+    TaskId task;
+    std::size_t block;
+  };
+
+  void begin(schedule::StageOp op, std::size_t blocks) {
+    op_ = op;
+    gates_.assign(blocks, {});
+    after_.clear();
+    if (last_issue_) gates_[0].push_back(*last_issue_);
+  }
+
+  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind, Bytes payload = {}) {
+    const TaskId task = workload_.graph.add_occupy(stream, duration);
+    workload_.note(task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .payload = payload});
+    return task;
+  }
+  [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
+
+  // Gathers a unit that `block` of this pass uses.
+  void gather(Unit one, std::size_t block) {
+    const Duration duration = gather_parameters(job_, one.parameters) + per_tensor(one.tensors);
+    const TaskId task =
+        add(streams().data_comm, duration, TaskMeaning::kParamGather, gathered_bytes(job_, one.parameters));
+    gates_[block].push_back(task);
+    if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
+    hold_back(task);
+    uses_.push_back({block, false, {}});
+  }
+
+  // The rate limiter: `task` waits until the unit gathered `gathers_in_flight` gathers ago has been used.
+  void hold_back(TaskId task) {
+    const auto ahead = static_cast<std::size_t>(plan_.gathers_in_flight);
+    if (uses_.size() < ahead) return;
+    const Use& use = uses_[uses_.size() - ahead];
+    if (use.done)
+      workload_.graph.add_dependency(use.end, task);
+    else
+      after_.push_back({task, use.block});
+  }
+
+  // The host issues `block` and what was gathered for it.
+  void issue(Duration duration, std::size_t block) {
+    if (duration.ps == 0) return;
+    const TaskId task = add(streams().pass.host, duration, TaskMeaning::kHostIssue);
+    gates_[block + 1].push_back(task);
+    last_issue_ = task;
+  }
+
+  // The gradients of `block` are complete; a full bucket (a unit, when parameters are sharded too) is reduced.
+  void gradient_ready(Unit one, std::size_t block) {
+    filled_.parameters += one.parameters;
+    filled_.tensors += one.tensors;
+    if (!plan_.gathers_forward && filled_.parameters < gradient_bucket_parameters(replica_group(job_).ranks)) return;
+    flush(block);
+  }
+  void flush(std::size_t block) {
+    if (filled_.parameters == 0) return;
+    const Duration duration = reduce_gradients(job_, filled_.parameters) + per_tensor(filled_.tensors);
+    const TaskId task =
+        add(streams().data_comm, duration, TaskMeaning::kGradReduce, reduced_bytes(job_, filled_.parameters));
+    after_.push_back({task, block});
+    if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
+    last_reduction_ = task;
+    filled_ = {};
+  }
+
+  void end() {
+    std::vector<TaskId> ends;
+    std::vector<TaskId> after = last_pass_;
+    last_pass_ = {emitter_.emit(workload_, 0, op_, after, {.gates = &gates_, .ends = &ends})};
+    for (const AfterBlock& one : after_) workload_.graph.add_dependency(ends[one.block], one.task);
+    for (Use& use : uses_)
+      if (!use.done) use = {use.block, true, ends[use.block]};
+    const auto ahead = static_cast<std::size_t>(plan_.gathers_in_flight);
+    if (uses_.size() > ahead) uses_.erase(uses_.begin(), uses_.end() - static_cast<std::ptrdiff_t>(ahead));
+  }
+
+  // A gathered unit: the block that uses it and, once that pass is in the graph, the end of that block.
+  struct Use {
+    std::size_t block;
+    bool done;
+    TaskId end;
+  };
+
+  Workload& workload_;
+  const job::Job& job_;
+  PassEmitter& emitter_;
+  ShardingPlan plan_;
+  std::vector<double> layers_;  // parameters of each layer, in forward order
+  double root_ = 0;             // parameters of embedding, final norm and head
+  Duration host_forward_, host_backward_;
+
+  schedule::StageOp op_{};
+  std::vector<std::vector<TaskId>> gates_;  // of this pass
+  std::vector<AfterBlock> after_;           // of this pass
+  std::vector<Use> uses_;                   // the newest gathered units
+  std::vector<TaskId> last_pass_;
+  std::optional<TaskId> last_issue_, last_reduction_;
+  Unit filled_{};  // whose gradients wait for their bucket to fill
+};
+
+}  // namespace
+
+ShardingPlan sharding_plan(const job::Job& job) {
+  const bool parameters = job.optimizer.zero_stage == 3;
+  return {.gathers_forward = parameters || job.runtime.fully_sharded,
+          .gathers_backward = parameters,
+          .gathers_in_flight = job.overlap.param_gather ? 2 : 1,
+          .waits_for_reduction = !job.overlap.grad_reduce};
+}
+
+double gathered_parameters(const job::Job& job) {
+  const ShardingPlan plan = sharding_plan(job);
+  const double layers = job.layers_in(0, 0) * local_layer_parameters(job);
+  return (plan.gathers_forward ? local_stage_parameters(job, 0) : 0) + (plan.gathers_backward ? layers : 0);
+}
+
+PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedule::Program& program,
+                           PassEmitter& emitter) {
+  expects(program.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
+  ShardedReplay replay(workload, job, emitter);
+  for (const schedule::StageOp& op : program.front()) {
+    if (op.phase == Phase::kForward)
+      replay.forward(op);
+    else
+      replay.backward(op);
+  }
+  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0};
+}
+
+}  // namespace foretoken::step

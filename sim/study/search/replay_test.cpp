@@ -1,0 +1,98 @@
+// A replayed step is the simulated one to the picosecond: on every shipped scenario, and on random candidates.
+#include "sim/fast/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "sim/fast/bounds.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/search/space.h"
+#include "sim/study/search/test_questions.h"
+#include "sim/study/simulate.h"
+
+namespace foretoken::search {
+namespace {
+
+using job::Job;
+
+void expect_the_same(const Job& job, fast::Replayer& replayer) {
+  std::vector<std::int64_t> scratch;
+  const step::Passes passes = replayer.passes(job);
+  const des::Duration replayed = replayer.step_time(job, passes, scratch);
+  const Bytes peak = peak_memory(job, step::program_of(job));
+  const bool fit = fits(job, peak);
+  const des::Duration bound = least_step_time(job, passes);
+  step::LoweredStep step = step::lower(job, step::Fidelity::kStage);
+  const des::RunResult run = des::run(step.workload.graph);
+  EXPECT_EQ(replayed.ps, run.makespan.ps);
+  EXPECT_LE(bound.ps, run.makespan.ps);
+  const report::Metrics metrics =
+      report::measure(job, step, observe::observe_stages(step, run), observe::memory_timelines(job, step, run));
+  EXPECT_EQ(peak.value(), metrics.memory.peak.value());
+  EXPECT_EQ(fit, metrics.memory.fits);
+}
+
+TEST(Replay, EveryShippedScenarioTakesWhatSimulateSays) {
+  std::size_t scenarios = 0;
+  for (const auto& file : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR "/scenarios")) {
+    if (file.path().extension() != ".json") continue;
+    SCOPED_TRACE(file.path().filename());
+    const Job job = io::read_scenario_file(file.path());
+    if (!job.groups.empty()) continue;  // a search takes nodes of one kind
+    fast::Replayer replayer;
+    expect_the_same(job, replayer);
+    ++scenarios;
+  }
+  EXPECT_GE(scenarios, 30u);
+}
+
+TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
+  std::mt19937 random(20240521);
+  for (const std::string& text : small_questions()) {
+    SCOPED_TRACE(text);
+    const io::OpenScenario question = io::read_open_scenario_text(text, "question");
+    const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = true});
+    fast::Replayer replayer;
+    Job job = question.base();
+    int compared = 0;
+    for (int tries = 0; tries < 400 && compared < 60; ++tries) {
+      const std::size_t candidate = random() % space.candidates().size();
+      space.apply(space.candidates()[candidate], job);
+      if (!question.complete(job).empty() || job.microbatches() > 200) continue;
+      SCOPED_TRACE(question.text_of(job));
+      expect_the_same(job, replayer);
+      ++compared;
+      if (HasFailure()) return;
+    }
+    EXPECT_GE(compared, 30);
+  }
+}
+
+// What a candidate is called on paper is what it was replayed as.
+TEST(Replay, ACandidateReadsBackAsAScenario) {
+  std::mt19937 random(7);
+  for (const std::string& text : small_questions()) {
+    SCOPED_TRACE(text);
+    const io::OpenScenario question = io::read_open_scenario_text(text, "question");
+    const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = false});
+    fast::Replayer replayer;
+    Job job = question.base();
+    std::vector<std::int64_t> scratch;
+    int compared = 0;
+    for (int tries = 0; tries < 200 && compared < 12; ++tries) {
+      space.apply(space.candidates()[random() % space.candidates().size()], job);
+      if (!question.complete(job).empty() || job.microbatches() > 200) continue;
+      const std::string written = question.text_of(job);
+      SCOPED_TRACE(written);
+      const study::Simulation simulation = study::simulate(io::read_scenario_text(written, "written"));
+      EXPECT_EQ(replayer.step_time(job, replayer.passes(job), scratch).ps, simulation.observations.makespan.ps);
+      ++compared;
+    }
+    EXPECT_GE(compared, 5);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::search

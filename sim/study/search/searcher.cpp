@@ -1,0 +1,201 @@
+// Two passes: estimates by group, then replays in rounds.
+#include "sim/study/search/searcher.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "sim/base/error.h"
+#include "sim/fast/bounds.h"
+#include "sim/step/lower.h"
+#include "sim/study/search/parallel.h"
+
+namespace foretoken::search {
+namespace {
+
+using job::Job;
+
+constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two looks at the best so far
+
+// 0 to `items` - 1, the first item of each key before all others: what items of one key share is made by whoever comes
+// first, and threads that take neighbours of one key would wait for each other.
+template <class KeyOf>
+std::vector<std::size_t> first_of_each(std::size_t items, KeyOf key_of) {
+  std::vector<std::size_t> order, others;
+  std::set<decltype(key_of(0))> seen;
+  for (std::size_t item = 0; item < items; ++item) (seen.insert(key_of(item)).second ? order : others).push_back(item);
+  order.insert(order.end(), others.begin(), others.end());
+  return order;
+}
+
+class Search {
+ public:
+  Search(const Space& space, const SearchOptions& options, const SearchHooks& hooks)
+      : space_(space),
+        options_(options),
+        hooks_(hooks),
+        ranking_(space, options.objective, options.top, options.axes),
+        estimates_(space.candidates().size()),
+        workers_(std::max<std::size_t>(options.threads, 1), Worker{space.question().base(), {}}) {
+    for (std::size_t group = options.shard; group < space.groups().size(); group += options.shards) {
+      groups_.push_back(space.groups()[group]);
+      progress_.total += groups_.back().end - groups_.back().begin;
+    }
+  }
+
+  SearchResult run() {
+    estimate_all();
+    if (stopped())
+      replay_a_few();
+    else
+      replay_all();
+    return {std::move(ranking_), !stopped()};
+  }
+
+ private:
+  struct Worker {
+    Job job;
+    std::vector<std::int64_t> scratch;
+  };
+
+  [[nodiscard]] bool stopped() const { return hooks_.stop != nullptr && *hooks_.stop; }
+
+  // Completes the worker's scenario; false when the candidate breaks a rule.
+  bool take(std::size_t candidate, Job& job) const {
+    space_.apply(space_.candidates()[candidate], job);
+    return space_.question().complete(job).empty();
+  }
+
+  void estimate(std::size_t candidate, Job& job, std::optional<schedule::Program>& program) {
+    Outcome& outcome = estimates_[candidate];
+    outcome.candidate = candidate;
+    if (!take(candidate, job)) return;
+    if (!program) program = step::program_of(job);  // one for the whole group
+    outcome.peak = peak_memory(job, *program);
+    outcome.fits = fits(job, outcome.peak);
+    outcome.verdict = Verdict::kTooLarge;
+    if (!outcome.fits && options_.require_fit) return;
+    try {
+      outcome.step_time = least_step_time(job, replayer_.passes(job));
+      outcome.verdict = Verdict::kSlower;  // until it is replayed
+    } catch (const ConfigError&) {         // a step of months
+      outcome.verdict = Verdict::kInvalid;
+    }
+  }
+
+  void estimate_all() {
+    // Layers of a group are executed in ways that these decide.
+    const std::vector<std::size_t> order = first_of_each(groups_.size(), [&](std::size_t g) {
+      const Candidate& c = space_.candidates()[groups_[g].begin];
+      return std::tuple(c.tensor, c.context, c.micro);
+    });
+    parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t item) {
+      const std::size_t g = order[item];
+      std::optional<schedule::Program> program;
+      std::size_t decided = 0;
+      for (std::size_t candidate = groups_[g].begin; candidate < groups_[g].end && !stopped(); ++candidate) {
+        estimate(candidate, workers_[thread].job, program);
+        if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
+      }
+      advance(decided, 0);
+    });
+    std::vector<Outcome> decided;
+    for (const Space::Group& group : groups_)
+      for (std::size_t candidate = group.begin; candidate < group.end; ++candidate) {
+        const bool is_open = estimates_[candidate].verdict == Verdict::kSlower;
+        (is_open ? open_ : decided).push_back(estimates_[candidate]);
+      }
+    if (!stopped()) tell(decided);
+    std::sort(open_.begin(), open_.end(), [&](const Outcome& a, const Outcome& b) {
+      return std::tuple(ranking_.value(options_.objective, a), a.step_time.ps, a.candidate) <
+             std::tuple(ranking_.value(options_.objective, b), b.step_time.ps, b.candidate);
+    });
+  }
+
+  void replay(Outcome& outcome, Worker& worker) {
+    const auto known = hooks_.known.find(outcome.candidate);
+    if (known != hooks_.known.end()) {
+      outcome = known->second;
+    } else if (take(outcome.candidate, worker.job)) {
+      try {
+        const step::Passes passes = replayer_.passes(worker.job);
+        outcome.step_time = replayer_.step_time(worker.job, passes, worker.scratch);
+        outcome.verdict = Verdict::kReplayed;
+      } catch (const ConfigError&) {
+        outcome.verdict = Verdict::kInvalid;
+      }
+    }
+    advance(1, 1);
+  }
+
+  // The search ended before its first replay: the most promising of what was seen are the best so far.
+  void replay_a_few() {
+    open_.resize(std::min(open_.size(), kFirstRound));
+    parallel_for(workers_.size(), open_.size(),
+                 [&](std::size_t thread, std::size_t item) { replay(open_[item], workers_[thread]); });
+    for (const Outcome& outcome : open_) ranking_.add(outcome);
+  }
+
+  void replay_all() {
+    std::size_t most = kFirstRound;  // small at first: the best of few rules out most others
+    for (std::size_t at = 0; at < open_.size(); most = std::min(2 * most, kLargestRound)) {
+      std::vector<Outcome> slower, round;
+      for (; at < open_.size() && round.size() < most; ++at)
+        (options_.prune && ranking_.is_hopeless(open_[at]) ? slower : round).push_back(open_[at]);
+      advance(slower.size(), 0);
+      std::vector<char> done(round.size(), 0);
+      // Pipelines have shapes that these decide.
+      const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
+        const Candidate& c = space_.candidates()[round[item].candidate];
+        return std::tuple(c.schedule, c.virtual_pipeline, c.pipeline, c.data() * c.micro);
+      });
+      parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
+        if (stopped()) return;
+        const std::size_t item = order[place];
+        replay(round[item], workers_[thread]);
+        done[item] = 1;
+      });
+      if (stopped()) {  // only the answer so far: what is told must be complete rounds
+        for (std::size_t item = 0; item < round.size(); ++item)
+          if (done[item] != 0) ranking_.add(round[item]);
+        return;
+      }
+      tell(slower);
+      tell(round);
+      replayer_.trim();
+    }
+  }
+
+  void tell(const std::vector<Outcome>& outcomes) {
+    for (const Outcome& outcome : outcomes) ranking_.add(outcome);
+    if (hooks_.decided && !outcomes.empty()) hooks_.decided(outcomes);
+  }
+
+  void advance(std::size_t decided, std::size_t replayed) {
+    const std::lock_guard lock(mutex_);
+    progress_.decided += decided;
+    progress_.replayed += replayed;
+    if (hooks_.progress) hooks_.progress(progress_);
+  }
+
+  const Space& space_;
+  const SearchOptions& options_;
+  const SearchHooks& hooks_;
+  Ranking ranking_;
+  fast::Replayer replayer_;
+  std::vector<Outcome> estimates_;  // by candidate
+  std::vector<Outcome> open_;       // fit, to be replayed or ruled out; most promising first
+  std::vector<Space::Group> groups_;
+  std::vector<Worker> workers_;
+  std::mutex mutex_;
+  Progress progress_;
+};
+
+}  // namespace
+
+SearchResult run_search(const Space& space, const SearchOptions& options, const SearchHooks& hooks) {
+  return Search(space, options, hooks).run();
+}
+
+}  // namespace foretoken::search

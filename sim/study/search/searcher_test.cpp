@@ -1,0 +1,155 @@
+// The search's answer is the exhaustive one: pruning, threads, shards and interruptions change nothing.
+#include "sim/study/search/searcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/search/test_questions.h"
+
+namespace foretoken::search {
+namespace {
+
+std::string text_of(const std::vector<Outcome>& outcomes) {
+  std::string text;
+  for (const Outcome& o : outcomes)
+    text += std::to_string(o.candidate) + ":" + std::to_string(static_cast<int>(o.verdict)) + ":" +
+            std::to_string(o.step_time.ps) + ":" + std::to_string(o.peak.value()) + "\n";
+  return text;
+}
+
+std::string answer(const Ranking& ranking) {
+  return text_of(ranking.top()) + "front\n" + text_of(ranking.front()) + "smallest\n" + text_of(ranking.smallest());
+}
+
+// A random question: a small model on a few GPUs, with some keys stated.
+std::string random_question(std::mt19937& random) {
+  const auto pick = [&](std::initializer_list<const char*> words) {
+    return std::string(*(words.begin() + static_cast<std::ptrdiff_t>(random() % words.size())));
+  };
+  return R"({"model": {"model_type": "gpt2", "n_layer": )" + pick({"4", "6", "8", "12", "30"}) + R"(, "n_embd": )" +
+         pick({"1024", "4096", "6144"}) + R"(, "n_head": 16, "n_positions": 2048, "vocab_size": 50257},
+  "cluster": ")" +
+         pick({"dgx-a100-80gb-hdr", "dgx-h100-ndr"}) + R"(", "gpus": )" + pick({"4", "8", "16", "24"}) +
+         R"(, "runtime": ")" + pick({"megatron-2021", "megatron-2022", "megatron-core"}) +
+         R"(", "batch": {"global": )" + pick({"16", "24", "48", "96"}) + R"(, "sequence_length": )" +
+         pick({"1024", "2048"}) + "}" + pick({"", R"(, "recompute": "selective")", R"(, "schedule": "gpipe")"}) +
+         pick({"", R"(, "overlap": {"grad_reduce": true})"}) + "}";
+}
+
+TEST(Searcher, PruningNeverChangesTheAnswer) {
+#ifdef FORETOKEN_SANITIZED
+  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
+#endif
+  std::mt19937 random(1234);
+  std::size_t slower = 0;
+  for (int run = 0; run < 40; ++run) {
+    const std::string text = random_question(random);
+    SCOPED_TRACE(text);
+    const io::OpenScenario question = io::read_open_scenario_text(text, "question");
+    const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = run % 2 == 0});
+    SearchOptions options;
+    options.objective = static_cast<Objective>(run % 4);
+    options.top = 1 + random() % 5;
+    options.require_fit = run % 3 != 0;
+    if (run % 5 == 0) options.axes = {Objective::kCost, Objective::kMemory};
+    const SearchResult pruned = run_search(space, options);
+    options.prune = false;
+    const SearchResult exhaustive = run_search(space, options);
+    EXPECT_EQ(answer(pruned.ranking), answer(exhaustive.ranking));
+    slower += pruned.ranking.count(Verdict::kSlower);
+    EXPECT_EQ(exhaustive.ranking.count(Verdict::kSlower), 0u);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(slower, 100u) << "the bound should rule something out";
+}
+
+struct Told {
+  std::string in_order, answer;
+  std::vector<Outcome> outcomes;
+};
+
+Told search(const Space& space, SearchOptions options, std::map<std::size_t, Outcome> known = {}) {
+  Told told;
+  SearchHooks hooks;
+  hooks.known = std::move(known);
+  hooks.decided = [&](std::span<const Outcome> outcomes) {
+    told.outcomes.insert(told.outcomes.end(), outcomes.begin(), outcomes.end());
+  };
+  told.answer = answer(run_search(space, options, hooks).ranking);
+  told.in_order = text_of(told.outcomes);
+  return told;
+}
+
+TEST(Searcher, ThreadsChangeNothing) {
+  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
+  const Space space(question, {});
+  const Told one = search(space, {});
+  for (const std::size_t threads : {2u, 3u, 8u}) {
+    const Told many = search(space, {.threads = threads});
+    EXPECT_EQ(one.in_order, many.in_order) << threads;
+    EXPECT_EQ(one.answer, many.answer) << threads;
+  }
+}
+
+TEST(Searcher, ShardsTogetherSayWhatOneSearchSays) {
+  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[2], "question");
+  const Space space(question, {});
+  const Told whole = search(space, {});
+  for (const std::size_t shards : {2u, 5u}) {
+    Ranking merged(space, Objective::kStepTime, 10, {Objective::kStepTime, Objective::kMemory});
+    std::vector<std::size_t> seen;
+    for (std::size_t shard = 0; shard < shards; ++shard)
+      for (const Outcome& outcome : search(space, {.shard = shard, .shards = shards}).outcomes) {
+        merged.add(outcome);
+        seen.push_back(outcome.candidate);
+      }
+    EXPECT_EQ(answer(merged), whole.answer);
+    std::sort(seen.begin(), seen.end());
+    EXPECT_EQ(seen.size(), space.candidates().size());
+    EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "a candidate counted twice";
+  }
+}
+
+TEST(Searcher, WhatIsKnownIsNotReplayedAndChangesNothing) {
+  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
+  const Space space(question, {});
+  const Told whole = search(space, {});
+  std::map<std::size_t, Outcome> known;
+  for (std::size_t i = 0; i < whole.outcomes.size(); i += 2)
+    if (whole.outcomes[i].verdict == Verdict::kReplayed) known[whole.outcomes[i].candidate] = whole.outcomes[i];
+  ASSERT_GT(known.size(), 20u);
+  EXPECT_EQ(search(space, {}, known).in_order, whole.in_order);
+}
+
+TEST(Searcher, AStoppedSearchSaysSo) {
+  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
+  const Space space(question, {});
+  std::atomic<bool> stop = false;
+  SearchHooks hooks;
+  hooks.stop = &stop;
+  hooks.progress = [&](const Progress& progress) { stop = stop || progress.replayed >= 20; };
+  const SearchResult result = run_search(space, {}, hooks);
+  EXPECT_FALSE(result.complete);
+  EXPECT_FALSE(result.ranking.top().empty()) << "the best so far";
+}
+
+TEST(Searcher, InterruptedBeforeTheFirstReplayItStillShowsSomething) {
+  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
+  const Space space(question, {});
+  std::atomic<bool> stop = false;
+  SearchHooks hooks;
+  hooks.stop = &stop;
+  std::size_t told = 0;
+  hooks.decided = [&](std::span<const Outcome> outcomes) { told += outcomes.size(); };
+  hooks.progress = [&](const Progress& progress) { stop = stop || progress.decided > 0; };
+  const SearchResult result = run_search(space, {}, hooks);
+  EXPECT_FALSE(result.complete);
+  EXPECT_FALSE(result.ranking.top().empty());
+  EXPECT_EQ(told, 0U) << "only whole rounds are told";
+}
+
+}  // namespace
+}  // namespace foretoken::search

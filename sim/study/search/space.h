@@ -1,0 +1,64 @@
+// The configurations that a search considers: every choice of the open keys that can be valid, in a fixed order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/io/scenario/open_scenario.h"
+
+namespace foretoken::search {
+
+/// One choice of the open keys.
+struct Candidate {
+  int gpus = 1, tensor = 1, context = 1, pipeline = 1, virtual_pipeline = 1;
+  int schedule = 0;  ///< place in Space::schedules()
+  std::int64_t micro = 1;
+  bool sequence_parallel = false;
+  model::RecomputeGranularity recompute = model::RecomputeGranularity::kNone;
+  int zero_stage = 0;
+
+  [[nodiscard]] int data() const { return gpus / (tensor * context * pipeline); }
+};
+
+struct SpaceOptions {
+  std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's
+  std::vector<std::string> schedules;  ///< names of the catalogue that an open schedule may take
+  bool cross_node_tensor = false;      ///< tensor degrees that do not divide a node's NVLink domain
+};
+
+/// What Megatron runs: the schedules of a search whose scenario and options name none.
+[[nodiscard]] std::vector<std::string> default_schedules();
+
+/// Enumerates once. Candidates that share a pipeline (all but sequence parallelism, recomputation and shards) stand
+/// together, in a group.
+class Space {
+ public:
+  Space(const io::OpenScenario& question, SpaceOptions options);
+
+  struct Group {
+    std::size_t begin, end;  ///< of candidates()
+  };
+  [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
+  [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  [[nodiscard]] const std::vector<std::string>& schedules() const { return schedules_; }
+  [[nodiscard]] const io::OpenScenario& question() const { return *question_; }
+
+  /// Writes the choice into `job`, a copy of the question's base or of it with another choice. Some rules between
+  /// fields are not yet asked: OpenScenario::complete does.
+  void apply(const Candidate& candidate, job::Job& job) const;
+
+ private:
+  void add_pipelines(Candidate candidate);
+  void add_batches(Candidate candidate);
+  void add_group(Candidate candidate);
+  [[nodiscard]] bool open_tensor_fits(int tensor) const;
+
+  const io::OpenScenario* question_;
+  SpaceOptions options_;
+  std::vector<std::string> schedules_;
+  std::vector<Candidate> candidates_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace foretoken::search

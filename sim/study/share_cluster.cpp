@@ -1,0 +1,220 @@
+// Several jobs on one cluster.
+//
+// Every job is unfolded on its own, on links numbered alike for all; then the graphs are put beside one another, on the
+// same links, and as many copies of each behind one another as it takes to keep the others company to the end. What a
+// further copy adds lies after its own start, so the times that count do not depend on how many there are.
+#include "sim/study/share_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "sim/base/check.h"
+#include "sim/base/error.h"
+#include "sim/des/compose.h"
+#include "sim/des/engine.h"
+#include "sim/net/fabric.h"
+#include "sim/observe/contention.h"
+#include "sim/ranks/unfold.h"
+#include "sim/step/lower.h"
+
+namespace foretoken::study {
+namespace {
+
+using des::TaskId;
+using job::Job;
+
+constexpr int kMostSteps = 100;
+constexpr std::size_t kMostLinks = 20;  // more are not listed
+
+/// The cluster as the jobs find it: what is slow or has failed on the nodes of one, or in the network, is so for all.
+job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
+  job::Imperfections all;
+  for (const PlacedJob& job : jobs) {
+    const auto node_of = [&](int node) { return job.nodes[static_cast<std::size_t>(node)]; };
+    const auto name_of = [&](const std::string& device) {  // "node 0 nic 3", "leaf 1"
+      if (!device.starts_with("node ")) return device;
+      const std::size_t end = device.find(' ', 5);
+      return fmt::format("node {}{}", node_of(std::stoi(device.substr(5))), device.substr(end));
+    };
+    for (const job::SlowNic& nic : job.job.imperfections.slow_nics)
+      all.slow_nics.push_back({node_of(nic.node), nic.nic, nic.rate_factor});
+    for (const job::SlowLink& link : job.job.imperfections.slow_links) {
+      const job::SlowLink named{name_of(link.from), name_of(link.to), link.rate_factor};
+      const bool known = std::any_of(all.slow_links.begin(), all.slow_links.end(), [&](const job::SlowLink& other) {
+        return other.from == named.from && other.to == named.to && other.rate_factor == named.rate_factor;
+      });
+      if (!known) all.slow_links.push_back(named);
+    }
+  }
+  all.cluster_gpus = nodes * jobs.front().job.cluster.links.gpus;
+  return all;
+}
+
+/// The scenario with its GPUs numbered in the shared cluster.
+Job placed(const PlacedJob& job, job::Imperfections cluster) {
+  Job scenario = job.job;
+  const int domain = scenario.cluster.links.gpus;
+  const auto in_cluster = [&](int gpu) {
+    return job.nodes[static_cast<std::size_t>(gpu / domain)] * domain + gpu % domain;
+  };
+  for (int rank = 0; rank < scenario.gpus; ++rank)
+    cluster.placement.push_back(in_cluster(scenario.imperfections.gpu_of(rank)));
+  for (const job::SlowGpu& slow : scenario.imperfections.slow_gpus)
+    cluster.slow_gpus.push_back({in_cluster(slow.gpu), slow.slowdown});
+  scenario.imperfections = std::move(cluster);
+  return scenario;
+}
+
+/// A run of all jobs, each with so many steps.
+class Company {
+ public:
+  Company(const std::vector<ranks::UnfoldedStep>& steps, const std::vector<int>& repeats) {
+    std::map<std::uint32_t, des::LinkId> links;  // by id in the fabric
+    for (const ranks::UnfoldedStep& step : steps) {
+      expects(step.link_ids.size() == step.graph.links().size(), "every link of a step is one of the cluster");
+      for (std::size_t l = 0; l < step.link_ids.size(); ++l) {
+        const auto [place, is_new] = links.try_emplace(step.link_ids[l]);
+        if (is_new) place->second = graph_.add_link(step.graph.links()[l]);
+      }
+    }
+    id_of_link_.resize(links.size());
+    for (const auto& [id, link] : links) id_of_link_[link.value] = id;
+    for (std::size_t job = 0; job < steps.size(); ++job) add(steps[job], static_cast<int>(job), repeats[job], links);
+  }
+
+  void run(std::span<des::Observer* const> observers = {}) {
+    run_ = des::run(graph_, observers);
+    expects(run_.stuck.empty(), "steps that end alone end in company");
+  }
+  /// When the steps of a job ended.
+  [[nodiscard]] std::vector<des::Instant> ends(std::size_t job) const {
+    std::vector<des::Instant> ends;
+    for (const TaskId end : ends_[job]) ends.push_back(run_.end[end.value]);
+    return ends;
+  }
+  [[nodiscard]] std::size_t jobs() const { return ends_.size(); }
+  /// When every job has ended its first step.
+  [[nodiscard]] des::Instant all_ended_one() const {
+    des::Instant last;
+    for (std::size_t job = 0; job < jobs(); ++job) last = std::max(last, ends(job).front());
+    return last;
+  }
+  [[nodiscard]] const des::TaskGraph& graph() const { return graph_; }
+  [[nodiscard]] const std::vector<int>& job_of_task() const { return job_of_task_; }
+  [[nodiscard]] std::uint32_t id_of(des::LinkId link) const { return id_of_link_[link.value]; }
+
+ private:
+  void add(const ranks::UnfoldedStep& step, int job, int repeats, const std::map<std::uint32_t, des::LinkId>& links) {
+    std::vector<des::LinkId> here;
+    for (const std::uint32_t id : step.link_ids) here.push_back(links.at(id));
+    std::vector<TaskId>& ends = ends_.emplace_back();
+    for (int i = 0; i < repeats; ++i)
+      ends.push_back(append(graph_, step.graph, here, ends.empty() ? std::nullopt : std::optional(ends.back())));
+    job_of_task_.resize(graph_.tasks(), job);
+  }
+
+  des::TaskGraph graph_;
+  std::vector<std::vector<TaskId>> ends_;  // by job and step
+  std::vector<int> job_of_task_;
+  std::vector<std::uint32_t> id_of_link_;
+  des::RunResult run_;
+};
+
+/// Steps of each job that surely outlast the longest step, by their times alone.
+std::vector<int> first_guess(const std::vector<Seconds>& alone) {
+  const Seconds longest = *std::max_element(alone.begin(), alone.end());
+  std::vector<int> repeats;
+  for (const Seconds time : alone) {
+    const double ratio = std::ceil(longest / time);
+    if (ratio > kMostSteps)
+      throw ConfigError(
+          {{"", "",
+            fmt::format("the longest step, {:.3g} s, is more than {} times as long as the shortest, {:.3g} s; "
+                        "expected jobs of like steps",
+                        longest.value(), kMostSteps, time.value())}});
+    repeats.push_back(static_cast<int>(ratio));
+  }
+  return repeats;
+}
+
+/// Runs the jobs with enough steps of each to keep the others company until all have ended one.
+Company run_together(const std::vector<ranks::UnfoldedStep>& steps, std::vector<int>& repeats) {
+  while (true) {
+    Company company(steps, repeats);
+    company.run();
+    const des::Instant end = company.all_ended_one();
+    bool enough = true;
+    for (std::size_t job = 0; job < steps.size(); ++job)
+      if (company.ends(job).back() < end) {
+        ++repeats[job];
+        enough = false;
+      }
+    if (enough) return company;
+  }
+}
+
+SharedJob seen(const PlacedJob& placed, Seconds alone, const std::vector<des::Instant>& ends, des::Instant until) {
+  const auto steps = std::count_if(ends.begin(), ends.end(), [&](des::Instant end) { return end <= until; });
+  const Seconds time = des::to_seconds(ends[static_cast<std::size_t>(steps - 1)] - des::Instant{});
+  return {.name = placed.job.name,
+          .nodes = placed.nodes,
+          .alone = alone,
+          .shared = (1.0 / static_cast<double>(steps)) * time,
+          .steps = static_cast<int>(steps),
+          .warnings = placed.job.warnings};
+}
+
+std::vector<SharedLink> named(const std::vector<observe::Contention::Contended>& contended, const Company& company,
+                              const net::Fabric& fabric) {
+  std::vector<std::uint32_t> ids;
+  for (const auto& link : contended) ids.push_back(company.id_of(link.link));
+  const std::vector<std::string> names = net::link_names(fabric, ids);
+  std::vector<SharedLink> links;
+  for (std::size_t i = 0; i < contended.size(); ++i)
+    links.push_back({names[i],
+                     company.graph().links()[contended[i].link.value],
+                     des::to_seconds(contended[i].time),
+                     {contended[i].jobs.begin(), contended[i].jobs.end()}});
+  return links;
+}
+
+}  // namespace
+
+int nodes_of(const Job& scenario) {
+  const int domain = scenario.cluster.links.gpus;
+  return (scenario.gpus + domain - 1) / domain;
+}
+
+SharedCluster share_cluster(const std::vector<PlacedJob>& jobs) {
+  int nodes = 0;
+  for (const PlacedJob& job : jobs) nodes = std::max(nodes, 1 + *std::max_element(job.nodes.begin(), job.nodes.end()));
+  std::vector<step::LoweredStep> lowered;
+  std::vector<ranks::UnfoldedStep> steps;
+  std::vector<Seconds> alone;
+  const job::Imperfections cluster = joined(jobs, nodes);
+  for (const PlacedJob& job : jobs) {
+    const Job scenario = placed(job, cluster);
+    lowered.push_back(step::lower_for_flows(scenario, step::Fidelity::kStage));
+    steps.push_back(ranks::unfold(lowered.back(), scenario, ranks::Traffic::kFlows));
+    alone.push_back(des::to_seconds(des::run(steps.back().graph).makespan - des::Instant{}));
+  }
+  std::vector<int> repeats = first_guess(alone);
+  Company company = run_together(steps, repeats);
+  const des::Instant until = company.all_ended_one();
+  observe::Contention contention(company.graph(), company.job_of_task(), until);
+  des::Observer* const observers[] = {&contention};
+  company.run(observers);
+  SharedCluster result{.jobs = {}, .links = {}, .simulated = des::to_seconds(until - des::Instant{})};
+  for (std::size_t job = 0; job < jobs.size(); ++job)
+    result.jobs.push_back(seen(jobs[job], alone[job], company.ends(job), until));
+  auto contended = contention.contended();
+  contended.resize(std::min(contended.size(), kMostLinks));
+  result.links = named(contended, company, net::Fabric(jobs.front().job.cluster, nodes));
+  return result;
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,127 @@
+// Neighbours on one cluster, on jobs small enough to work out by hand.
+#include "sim/study/share_cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/base/error.h"
+#include "sim/cost/costs.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/simulate.h"
+
+namespace foretoken::study {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Tensor 8, pipeline 2 over two nodes of eight GPUs and NICs; leaves of 24 ports: two nodes and eight ports up, so the
+/// uplinks of a leaf carry half of what its NICs can.
+job::Job job(int microbatches = 1, const std::string& more = "") {
+  return io::read_scenario_text(
+      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16",
+          "cluster": {"base": "dgx-a100-80gb-hdr",
+                      "fabric": {"rail_optimized": false, "switch_radix": 24, "oversubscription": 2}},
+          "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
+          "batch": {"micro": 1, "global": )" +
+          std::to_string(microbatches) + R"(, "sequence_length": 1024})" + more + "}",
+      "test", {});
+}
+
+/// What moves the bytes of a message at the rate of its NIC, without latencies.
+double transfer_ps() {
+  job::Job scenario = job();
+  scenario.cluster.links.oversubscription = 1;
+  PointToPointShape shape = step::message_from(scenario, 0).shape;
+  const Seconds all = cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile);
+  shape.payload = Bytes(0);
+  return 1e12 * (all - cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile)).value();
+}
+
+std::int64_t ps(Seconds time) { return des::to_duration(time).ps; }
+
+TEST(ShareCluster, TwoPairsThatCrossTheSameThinUplinksTakeTwiceAsLongForEveryMessage) {
+  const SharedCluster found = share_cluster({{job(), {0, 2}}, {job(), {1, 3}}});
+  ASSERT_EQ(found.jobs.size(), 2U);
+  for (const SharedJob& one : found.jobs) {
+    // Activations there and gradients back. All are sent at the same time by both: 16 NICs on uplinks for eight.
+    EXPECT_NEAR(static_cast<double>(ps(one.shared) - ps(one.alone)), 2 * transfer_ps(), 4);
+    EXPECT_EQ(one.steps, 1);
+  }
+  ASSERT_EQ(found.links.size(), 4U) << "up from the sender's leaf and down to the receiver's, there and back";
+  for (const SharedLink& link : found.links) {
+    EXPECT_THAT(link.name, testing::MatchesRegex("(leaf [01] to spine 0|spine 0 to leaf [01])"));
+    EXPECT_DOUBLE_EQ(link.capacity.value(), 200e9);
+    EXPECT_THAT(link.jobs, ElementsAre(0, 1));
+    EXPECT_NEAR(1e12 * link.full.value(), 2 * transfer_ps(), 4) << "one message of both jobs, at half the rate";
+  }
+}
+
+TEST(ShareCluster, JobsUnderLeavesOfTheirOwnDoNotFeelEachOther) {
+  const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4), {2, 3}}});
+  for (const SharedJob& one : found.jobs) EXPECT_EQ(ps(one.shared), ps(one.alone));
+  EXPECT_TRUE(found.links.empty());
+  const Simulation alone = simulate(job(4), HowToRun{.unfolded = true});
+  EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps) << "what simulate says of it";
+  EXPECT_EQ(ps(found.simulated), ps(found.jobs[1].shared));
+}
+
+TEST(ShareCluster, WhatIsSlowStaysWithTheJobsOwnNodes) {
+  const std::string slow = R"(, "imperfections": {"slow_gpus": [{"gpu": 9, "slowdown": 1.2}],
+      "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})";
+  const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4, slow), {2, 3}}});
+  const Simulation alone = simulate(job(4, slow), HowToRun{.unfolded = true});
+  EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps);
+  EXPECT_EQ(ps(found.jobs[1].shared), alone.run.makespan.ps);
+  EXPECT_EQ(ps(found.jobs[0].shared), ps(found.jobs[0].alone));
+  EXPECT_GT(ps(found.jobs[1].alone), ps(share_cluster({{job(4), {2, 3}}}).jobs[0].alone));
+}
+
+TEST(ShareCluster, ShortJobsRepeatTheirStepsUntilTheLongestHasEndedOne) {
+  const SharedCluster found = share_cluster({{job(90), {0, 1}}, {job(2), {2, 3}}});
+  const std::int64_t longest = ps(found.jobs[0].alone), shortest = ps(found.jobs[1].alone);
+  EXPECT_EQ(found.jobs[0].steps, 1);
+  EXPECT_EQ(found.jobs[1].steps, longest / shortest);
+  EXPECT_GT(found.jobs[1].steps, 1);
+  EXPECT_EQ(ps(found.jobs[1].shared), shortest);
+}
+
+TEST(ShareCluster, AShortNeighbourDisturbsALongStepAgainAndAgain) {
+  const SharedCluster found = share_cluster({{job(90), {0, 2}}, {job(1), {1, 3}}});
+  const SharedJob &longer = found.jobs[0], &shorter = found.jobs[1];
+  EXPECT_GT(shorter.steps, 2);
+  // At most, every message of the shorter one holds up one of the longer for as long as it takes alone.
+  const std::int64_t lost = ps(longer.shared) - ps(longer.alone);
+  EXPECT_GT(lost, 0);
+  EXPECT_LE(static_cast<double>(lost), 2 * (shorter.steps + 1) * transfer_ps());
+  EXPECT_GT(found.links.front().full.value(), 0);
+}
+
+TEST(ShareCluster, TheOrderOfTheJobsDoesNotShow) {
+  const std::string slow_gpu = R"(, "imperfections": {"slow_gpus": [{"gpu": 3, "slowdown": 1.3}]})";
+  const SharedCluster there = share_cluster({{job(5), {0, 2}}, {job(3, slow_gpu), {3, 1}}, {job(2), {4, 5}}});
+  const SharedCluster back = share_cluster({{job(2), {4, 5}}, {job(3, slow_gpu), {3, 1}}, {job(5), {0, 2}}});
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ps(there.jobs[i].shared), ps(back.jobs[2 - i].shared));
+    EXPECT_EQ(ps(there.jobs[i].alone), ps(back.jobs[2 - i].alone));
+    EXPECT_EQ(there.jobs[i].steps, back.jobs[2 - i].steps);
+  }
+  ASSERT_EQ(there.links.size(), back.links.size());
+  double time = 0;
+  for (std::size_t i = 0; i < there.links.size(); ++i) time += there.links[i].full.value() - back.links[i].full.value();
+  EXPECT_NEAR(time, 0, 1e-15);
+}
+
+TEST(ShareCluster, StepsOfVeryDifferentLengthAreRefused) {
+  try {
+    (void)share_cluster({{job(4000), {0, 1}}, {job(1), {2, 3}}});
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("more than 100 times as long"));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::study
