@@ -1,0 +1,57 @@
+// The ways in which a job spreads its work over GPUs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+namespace foretoken {
+
+/// A parallel axis. Dense layers use tensor, context and data; experts use expert-tensor, expert and what is left of
+/// the same ranks as data. Both share the pipeline axis.
+enum class Axis : std::uint8_t { kTensor, kContext, kExpertTensor, kExpert, kData, kPipeline };
+
+/// Every axis, and its word in keys, names and reports.
+inline constexpr std::array kAxisNames{std::pair{Axis::kTensor, std::string_view("tensor")},
+                                       std::pair{Axis::kContext, std::string_view("context")},
+                                       std::pair{Axis::kExpertTensor, std::string_view("expert_tensor")},
+                                       std::pair{Axis::kExpert, std::string_view("expert")},
+                                       std::pair{Axis::kData, std::string_view("data")},
+                                       std::pair{Axis::kPipeline, std::string_view("pipeline")}};
+inline constexpr std::size_t kAxes = kAxisNames.size();
+
+constexpr std::string_view name_of(Axis axis) { return kAxisNames[static_cast<std::size_t>(axis)].second; }
+
+/// A set of axes: the ranks of a group differ in these and in no other.
+class AxisSet {
+ public:
+  constexpr AxisSet() = default;
+  constexpr AxisSet(Axis axis) : bits_(bit(axis)) {}  // NOLINT(google-explicit-constructor): one axis is a set
+  constexpr AxisSet(std::initializer_list<Axis> axes) {
+    for (const Axis axis : axes) bits_ |= bit(axis);
+  }
+  [[nodiscard]] constexpr bool contains(Axis axis) const { return (bits_ & bit(axis)) != 0; }
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  friend constexpr auto operator<=>(AxisSet, AxisSet) = default;
+
+ private:
+  static constexpr unsigned bit(Axis axis) { return 1U << static_cast<unsigned>(axis); }
+  unsigned bits_ = 0;
+};
+
+/// One T for every axis.
+template <class T>
+class PerAxis {
+ public:
+  [[nodiscard]] constexpr T& operator[](Axis axis) { return values_[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] constexpr const T& operator[](Axis axis) const { return values_[static_cast<std::size_t>(axis)]; }
+  friend constexpr auto operator<=>(const PerAxis&, const PerAxis&) = default;
+  friend constexpr bool operator==(const PerAxis&, const PerAxis&) = default;
+
+ private:
+  std::array<T, kAxes> values_{};
+};
+
+}  // namespace foretoken
