@@ -218,7 +218,7 @@ int run(const Options& options) {
   std::vector<Candidate> candidates;
   for (const std::string& text : options.schedules) candidates.push_back(parse_candidate(text));
   const ScenarioSource source(options.scenario);
-  const job::Job scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
+  const job::Job scenario = source.read(options.sets).job;  // what is wrong whatever the schedule is said once
   if (candidates.empty()) candidates = usual_candidates(scenario);
   for (Candidate& each : candidates)
     each.is_own = each.schedule == scenario.schedule && each.chunks == scenario.parallelism.virtual_pipeline;

@@ -76,7 +76,7 @@ std::vector<NearCandidate> candidates(const Job& scenario) {
     const validate::CaseSet set = validate::read_case_set(name);
     for (const validate::Case& row : set.cases) {
       if (!row.measured.step_time) continue;
-      NearCandidate each{.run = {}, .scenario = io::read_scenario_text(row.scenario, row.id)};
+      NearCandidate each{.run = {}, .scenario = io::read_scenario_text(row.scenario, row.id).job};
       const Difference d = difference(scenario, each.scenario);
       if (d.distance() > kFarthest) continue;
       each.run = {.set = name,

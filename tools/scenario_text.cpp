@@ -13,7 +13,7 @@ ScenarioSource::ScenarioSource(std::string file) : file_(std::move(file)) {
   if (file_ == "-") text_ = std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-job::Job ScenarioSource::read(std::span<const std::string> sets) const {
+job::Made ScenarioSource::read(std::span<const std::string> sets) const {
   return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/io/scenario/open_scenario.h"
-#include "sim/job/job.h"
+#include "sim/job/made.h"
 
 namespace foretoken::tools {
 
@@ -18,7 +18,7 @@ class ScenarioSource {
   explicit ScenarioSource(std::string file);
   /// A text; `origin` is what complaints call it.
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
-  [[nodiscard]] job::Job read(std::span<const std::string> sets) const;
+  [[nodiscard]] job::Made read(std::span<const std::string> sets) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
   /// With keys left open, to be searched.

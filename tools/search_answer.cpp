@@ -59,8 +59,9 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
 void predict(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
   if (best.candidate.gpus != question.base().gpus) rename(best, best.scenario.cluster.name);
-  best.scenario = io::read_scenario_text(best.text, "the configuration found");
-  best.metrics = study::predict(best.scenario);
+  const job::Made made = io::read_scenario_text(best.text, "the configuration found");
+  best.scenario = made.job;
+  best.metrics = study::predict(made);
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
               best.metrics->memory.peak == best.outcome.peak,
           "a replay says what simulate says");

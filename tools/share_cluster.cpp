@@ -109,7 +109,8 @@ std::vector<study::PlacedJob> placed_jobs(const ShareClusterQuestion& question) 
   std::set<int> taken;
   int next = 0;
   for (std::size_t i = 0; i < question.scenarios.size(); ++i) {
-    study::PlacedJob job{io::read_scenario_file(question.scenarios[i], question.sets), {}};
+    job::Made made = io::read_scenario_file(question.scenarios[i], question.sets);
+    study::PlacedJob job{std::move(made.job), {}, std::move(made.notes.warnings)};
     const int count = study::nodes_of(job.job);
     if (question.nodes.empty())
       for (int n = 0; n < count; ++n) job.nodes.push_back(next++);

@@ -143,10 +143,10 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
-    job::Job scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
-                                      : io::read_scenario_file(question.file, options.sets);
+    job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
+                                       : io::read_scenario_file(question.file, options.sets);
     if (options.strict)
-      if (const auto refusal = why_not_strict(scenario, name_of(question)))
+      if (const auto refusal = why_not_strict(scenario.job, name_of(question)))
         return {.output = options.json ? error_json(ConfigError({*refusal})) : "",
                 .complaints = {*refusal},
                 .refused = true};
@@ -160,8 +160,8 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
     files.write(simulation);
     Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
     answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
-                                 : report::to_text(simulation.job, simulation.observations, simulation.metrics,
-                                                   report::Paint(colour));
+                                 : report::to_text(simulation.job, simulation.notes, simulation.observations,
+                                                   simulation.metrics, report::Paint(colour));
     return answer;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = error.complaints();

@@ -129,9 +129,9 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      const Job scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      const job::Made scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
       variant.metrics = study::predict(scenario);
-      study::add_interval(*variant.metrics, scenario, evidence);
+      study::add_interval(*variant.metrics, scenario.job, evidence);
     } catch (const ConfigError& error) {
       variant.why_not = first_reason(error);
     }
@@ -152,8 +152,8 @@ std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<con
   variants.front().metrics = base.metrics;
   for (const Change& change : changes_of(base.job)) {
     try {
-      const Job scenario = source.read(with(sets, change.sets));
-      Variant variant = empty_variant(change.label, scenario.gpus);
+      const job::Made scenario = source.read(with(sets, change.sets));
+      Variant variant = empty_variant(change.label, scenario.job.gpus);
       variant.metrics = study::predict(scenario);
       variants.push_back(std::move(variant));
     } catch (const ConfigError&) {

@@ -57,7 +57,7 @@ std::vector<std::string> sets_of_rows(const ScenarioSource& source, const Option
   if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
   sets.emplace_back("profile=null");
   try {
-    if (source.read(sets).profile.name != base.profile.name) sets.pop_back();
+    if (source.read(sets).job.profile.name != base.profile.name) sets.pop_back();
   } catch (const ConfigError&) {  // its cluster brings none
     sets.pop_back();
   }
@@ -69,9 +69,9 @@ WhatIfRow try_row(const ScenarioSource& source, std::vector<std::string> sets, c
   for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
-    const job::Job scenario = source.read(sets);
+    const job::Made scenario = source.read(sets);
     row.metrics = study::predict(scenario);
-    study::add_interval(*row.metrics, scenario, evidence);
+    study::add_interval(*row.metrics, scenario.job, evidence);
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
   }
@@ -98,7 +98,7 @@ int run(const Options& options) {
   if (options.json && options.csv) throw refusal("--json and --csv exclude one another; expected one");
   if (options.csv && options.vary.empty()) throw refusal("--csv lists combinations; expected --vary");
   const ScenarioSource source(options.scenario);
-  const job::Job scenario = source.read(options.sets);
+  const job::Made scenario = source.read(options.sets);
   WhatIf whatif{.base = study::predict(scenario),
                 .keys = varied_keys(options.vary),
                 .rows = {},
@@ -107,12 +107,12 @@ int run(const Options& options) {
                 .part = options.part,
                 .tornado = {}};
   const trust::Evidence evidence = io::read_shipped_residuals();
-  study::add_interval(whatif.base, scenario, evidence);
-  whatif.rows = try_all(source, options, whatif.keys, scenario, evidence);
+  study::add_interval(whatif.base, scenario.job, evidence);
+  whatif.rows = try_all(source, options, whatif.keys, scenario.job, evidence);
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best)
     throw ConfigError(why_all_are_impossible(whatif, io::printable(options.scenario)));
-  if (options.tornado) whatif.tornado = study::sensitivities(scenario, options.part);
+  if (options.tornado) whatif.tornado = study::sensitivities(scenario.job, options.part);
   print(options.json  ? whatif_json(whatif)
         : options.csv ? whatif_csv(whatif)
                       : whatif_text(whatif, report::Paint(wants_colour(options.colour))));

@@ -80,7 +80,7 @@ TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
   std::map<std::pair<std::string, int>, Best> models;
   for (const Case& row : set.cases) {
     if (!row.measured.step_time) continue;
-    const job::Job scenario = io::read_scenario_text(row.scenario, row.id);
+    const job::Job scenario = io::read_scenario_text(row.scenario, row.id).job;
     const double tokens = static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
     const double predicted = study::predict(scenario).step_time.value() / tokens;
     const double measured = row.measured.step_time->value() / tokens;

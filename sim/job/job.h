@@ -94,10 +94,6 @@ struct Job {
   Stragglers stragglers;
   std::optional<TrainingRun> run;
 
-  std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default
-  std::vector<std::string> assumptions;  ///< what was assumed, each with its source
-  std::vector<std::string> warnings;
-
   [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }

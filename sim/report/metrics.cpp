@@ -157,8 +157,6 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
   metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();
   metrics.tasks = step.workload.graph.tasks();
-  metrics.assumptions = job.assumptions;
-  metrics.warnings = job.warnings;
   return metrics;
 }
 

@@ -18,9 +18,10 @@ using schedule::Phase;
 
 job::Job job(const std::string& more) {
   return io::read_scenario_text(
-      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16", )" +
-          more + "}",
-      "test", {});
+             R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16", )" +
+                 more + "}",
+             "test", {})
+      .job;
 }
 
 std::string on(const std::string& cluster_patch) {

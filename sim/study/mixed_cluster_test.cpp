@@ -32,12 +32,14 @@ std::string mixed(const char* first, const char* second, int gpus_of_each = 1) {
 job::Job job(const std::string& cluster, int first_layers, int microbatches, const std::string& more = "",
              int gpus = 2) {
   return io::read_scenario_text(
-      fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": false}}, "cluster": {}, "gpus": {},
+             fmt::format(
+                 R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": false}}, "cluster": {}, "gpus": {},
           "runtime": "megatron-2021",
           "parallelism": {{"pipeline": 2, "layers_per_stage": [{}, {}]}},
           "batch": {{"micro": 1, "global": {}, "sequence_length": 1024}}{}}})",
-                  cluster, gpus, first_layers, 24 - first_layers, microbatches * gpus / 2, more),
-      "test");
+                 cluster, gpus, first_layers, 24 - first_layers, microbatches * gpus / 2, more),
+             "test")
+      .job;
 }
 
 std::int64_t pass(const Simulation& run, int stage, Phase phase) {
@@ -165,7 +167,8 @@ TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
               "cluster": {{"name": "several", "groups": [{}]}}, "gpus": {}, "parallelism": {{{}}}, {}
               "batch": {{"micro": 1, "global": 72, "sequence_length": 1024}}}})",
                                              tied, groups, gpus, row.parallelism, row.more),
-                                 "test");
+                                 "test")
+              .job;
       HowToRun how = kAsFlows;
       how.fidelity = row.fidelity;
       const std::int64_t folded = simulate(scenario, row.fidelity).run.makespan.ps;
@@ -204,7 +207,7 @@ TEST(MixedCluster, WhatAllKindsWarnOfIsSaidOnce) {
           {{"tensor": 16, "pipeline": 2}}, "batch": {{"micro": 1, "global": 4, "sequence_length": 1024}}}})",
                                          mixed(kA100, kH100, 16)),
                              "test")
-          .warnings;
+          .notes.warnings;
   EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
                           [](const std::string& each) { return each.starts_with("tensor 16 is wider"); }),
             1);

@@ -7,6 +7,7 @@
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/ranks/task_names.h"
+#include "sim/step/source_notes.h"
 #include "sim/study/advice.h"
 #include "sim/study/caveats.h"
 
@@ -70,9 +71,12 @@ step::LoweredStep lower(const Job& job, const HowToRun& how) {
                                                         : step::lower(job, how.fidelity);
 }
 
-report::Metrics measure(const Job& job, const HowToRun& how, const step::LoweredStep& step,
+report::Metrics measure(const Job& job, const job::Notes& notes, const HowToRun& how, const step::LoweredStep& step,
                         const observe::Observations& seen, const std::vector<observe::StageTimeline>& memory) {
   report::Metrics metrics = report::measure(job, step, seen, memory);
+  metrics.assumptions = notes.assumptions;
+  metrics.warnings = notes.warnings;
+  for (std::string& note : step::source_notes(job)) metrics.assumptions.push_back(std::move(note));
   add_caveats(job, how, metrics);
   return metrics;
 }
@@ -91,12 +95,13 @@ HowToRun resolved(HowToRun how, const Job& job) {
   return how;
 }
 
-Simulation simulate(Job job, step::Fidelity fidelity) {
-  return simulate(std::move(job), HowToRun{.fidelity = fidelity});
+Simulation simulate(job::Made made, step::Fidelity fidelity) {
+  return simulate(std::move(made), HowToRun{.fidelity = fidelity});
 }
 
-Simulation simulate(Job job, const HowToRun& how) {
-  Simulation result{.job = std::move(job),
+Simulation simulate(job::Made made, const HowToRun& how) {
+  Simulation result{.job = std::move(made.job),
+                    .notes = std::move(made.notes),
                     .how = {},
                     .step = {},
                     .run = {},
@@ -119,17 +124,18 @@ Simulation simulate(Job job, const HowToRun& how) {
   result.observations = observe::observe_stages(result.step, result.run, seen.stretch);
   result.memory = observe::memory_timelines(result.job, result.step, result.run);
   // The numbers that people ask for.
-  result.metrics = measure(result.job, result.how, result.step, result.observations, result.memory);
+  result.metrics = measure(result.job, result.notes, result.how, result.step, result.observations, result.memory);
   if (!result.metrics.memory.fits) result.metrics.memory.advice = advise(result);
   result.metrics.shown_gpus = std::move(seen.gpus);
   return result;
 }
 
-report::Metrics predict(const Job& job) {
+report::Metrics predict(const job::Made& made) {
+  const Job& job = made.job;
   const HowToRun how = resolved({}, job);
   const step::LoweredStep step = lower(job, how);
   const Seen seen = how.unfolded ? see(run_every_gpu(step, job, *how.traffic)) : Seen{run_folded(step), {}};
-  return measure(job, how, step, observe::observe_stages(step, seen.run, seen.stretch),
+  return measure(job, made.notes, how, step, observe::observe_stages(step, seen.run, seen.stretch),
                  observe::memory_timelines(job, step, seen.run));
 }
 

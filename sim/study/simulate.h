@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "sim/des/engine.h"
-#include "sim/job/job.h"
+#include "sim/job/made.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/observe/stage_times.h"
 #include "sim/observe/waits.h"
@@ -29,6 +29,7 @@ struct HowToRun {
 /// Everything one run produced. Movable, not copyable; `step` points into itself only through its passes.
 struct Simulation {
   job::Job job;
+  job::Notes notes;
   HowToRun how;  ///< resolved
   step::LoweredStep step;
   des::RunResult run;
@@ -39,11 +40,11 @@ struct Simulation {
 };
 
 /// Lowers, runs, watches and measures one step.
-[[nodiscard]] Simulation simulate(job::Job job, const HowToRun& how);
-[[nodiscard]] Simulation simulate(job::Job job, step::Fidelity fidelity = step::Fidelity::kStage);
+[[nodiscard]] Simulation simulate(job::Made made, const HowToRun& how);
+[[nodiscard]] Simulation simulate(job::Made made, step::Fidelity fidelity = step::Fidelity::kStage);
 
 /// The numbers of simulate() alone, without advice for what does not fit: for questions asked many times over.
-[[nodiscard]] report::Metrics predict(const job::Job& job);
+[[nodiscard]] report::Metrics predict(const job::Made& made);
 
 /// The step time of simulate() alone.
 [[nodiscard]] Seconds step_time(const job::Job& job, const HowToRun& how);

@@ -26,7 +26,8 @@ job::Job straggling_job(const json& parallelism, int gpus, const json& straggler
                                      {"batch", {{"micro", 1}, {"global", 4 * data}, {"sequence_length", 2048}}},
                                      {"stragglers", stragglers}}
                                     .dump(),
-                                "job.json");
+                                "job.json")
+      .job;
 }
 
 double step(const job::Job& job) { return step_time(job, {}).value(); }

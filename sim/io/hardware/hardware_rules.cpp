@@ -144,7 +144,7 @@ bool schedule_known(const Node& root, Job& scenario) {
 }
 
 void check_hardware(const Node& root, const Sound& sound, Job& scenario) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, &noted = root.findings().notes.warnings;
   for (const Hardware& hardware : hardware_of(scenario)) {
     const auto& [cluster, profile] = hardware;
     check_precision(root, sound, scenario, hardware);
@@ -161,11 +161,10 @@ void check_hardware(const Node& root, const Sound& sound, Job& scenario) {
                                              in_quotes(model::name_of(scenario.attention, scenario.flash_kernel))));
   }
   for (std::string& warning : warnings)  // two kinds of nodes may say the same
-    if (std::find(scenario.warnings.begin(), scenario.warnings.end(), warning) == scenario.warnings.end())
-      scenario.warnings.push_back(std::move(warning));
+    if (std::find(noted.begin(), noted.end(), warning) == noted.end()) noted.push_back(std::move(warning));
   if (sound.parallelism && scenario.parallelism.sequence_parallel && scenario.parallelism.tensor == 1) {
     scenario.parallelism.sequence_parallel = false;
-    scenario.warnings.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
+    noted.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
   }
   if (scenario.parallelism.context > 1 && scenario.attention != model::AttentionKind::kFlash)
     root.complain("attention", fmt::format("expected \"flash\": context {} is supported with it only",

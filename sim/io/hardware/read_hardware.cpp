@@ -151,7 +151,8 @@ void read_group_profiles(const Node& root, const Node& cluster, Job& scenario) {
                                   in_quotes(group.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
     if (!document || !nodes) continue;
     group.profile = read_profile(document->root(root.findings()));
-    read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);
+    read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile,
+                          root.findings().notes.assumptions);
   }
   scenario.profile = scenario.groups.front().profile;
 }
@@ -171,7 +172,7 @@ std::optional<Document> read_cluster_part(const Node& root, Job& scenario) {
 
 void read_profile_part(const Node& root, const std::optional<Document>& cluster, Job& scenario) {
   if (cluster && !scenario.groups.empty()) {
-    root.findings().defaulted.push_back(root.child("profile").pointer());
+    root.findings().notes.defaulted.push_back(root.child("profile").pointer());
     read_group_profiles(root, cluster->root(root.findings()), scenario);
     return;
   }
@@ -179,7 +180,7 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   if (root.has("profile")) {
     document = open_reference(root.child("profile"), kProfiles);
   } else if (cluster) {
-    root.findings().defaulted.push_back(root.child("profile").pointer());
+    root.findings().notes.defaulted.push_back(root.child("profile").pointer());
     const std::string& gpu = scenario.cluster.gpu.name;
     document = profile_of(root, gpu);
     if (!document)
@@ -189,7 +190,8 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   if (!document) return;
   scenario.profile = read_profile(document->root(root.findings()));
   if (cluster)
-    read_collective_costs(cluster->root(root.findings()), scenario.cluster, scenario.profile, scenario.assumptions);
+    read_collective_costs(cluster->root(root.findings()), scenario.cluster, scenario.profile,
+                          root.findings().notes.assumptions);
 }
 
 }  // namespace foretoken::io

@@ -53,7 +53,6 @@ std::vector<Complaint> OpenScenario::complete(Job& scenario) const {
   drop_idle_overlap(scenario, keys);
   Findings findings;
   const Node root(keys, document_.source, findings);
-  scenario.warnings.clear();
   read_overlap(root, scenario);
   apply_scenario_rules(root, Sound{}, scenario);
   return std::move(findings.complaints);

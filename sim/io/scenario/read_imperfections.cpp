@@ -141,7 +141,7 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, job
           fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
     known.push_back(slow);
     if (slow.rate_factor < 1 && is_idle(slow, job))
-      scenario.warnings.push_back(
+      node.findings().notes.warnings.push_back(
           fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}: traffic takes it only where "
                       "nearer ones have failed",
                       key, slow.nic, slow.node));

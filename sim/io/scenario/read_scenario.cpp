@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -18,13 +17,13 @@
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/io/scenario/scenario_parts.h"
 #include "sim/io/scenario/scenario_rules.h"
-#include "sim/step/profile_uses.h"
 
 namespace foretoken::io {
 namespace {
 
 namespace fs = std::filesystem;
 using job::Job;
+using job::Made;
 
 constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20};
 
@@ -44,32 +43,10 @@ void read_model_part(const Node& root, Job& scenario) {
 void read_runtime_part(const Node& root, Job& scenario) {
   constexpr std::string_view kDefaultRuntime = "megatron-core";
   const bool stated = root.has("runtime");
-  if (!stated) root.findings().defaulted.push_back(root.child("runtime").pointer());
+  if (!stated) root.findings().notes.defaulted.push_back(root.child("runtime").pointer());
   const auto document = stated ? open_reference(root.child("runtime"), kRuntimes)
                                : open_named(root.child("runtime"), kRuntimes, std::string(kDefaultRuntime));
   if (document) scenario.runtime = read_runtime(document->root(root.findings()));
-}
-
-/// Names of parts of the profile that take no part in this scenario: other precisions, links that its GPUs lack.
-std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Uses& uses) {
-  std::set<std::string> names;
-  for (const cost::Part& part : cost::parts_of(profile)) names.insert(part.name);
-  for (const cost::Part& part : cost::parts_of(profile, uses)) names.erase(part.name);
-  return names;
-}
-
-/// Notes of the profiles and the runtime: every number that was taken has its source among the assumptions.
-void add_notes(Job& scenario) {
-  std::set<std::string> seen;
-  for (const auto& [profile, uses] : step::profiles_used(scenario)) {
-    if (!seen.insert(profile->name).second) continue;
-    const std::set<std::string> unused = unused_parts(*profile, uses);
-    for (const std::string& note : profile->notes)
-      if (!unused.contains(note.substr(0, note.find(':'))))
-        scenario.assumptions.push_back(fmt::format("profile {}: {}", profile->name, note));
-  }
-  for (const std::string& note : scenario.runtime.notes)
-    scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
 }
 
 /// Everything but the rules between fields.
@@ -98,7 +75,7 @@ Job read_parts(const Node& root, const std::string& document_name, Sound& sound)
   return scenario;
 }
 
-Job read_scenario(const Document& document, Findings& findings) {
+Made read_scenario(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
   Sound sound;
   Job scenario = read_parts(root, document.name, sound);
@@ -106,10 +83,8 @@ Job read_scenario(const Document& document, Findings& findings) {
   read_stragglers(root, scenario);
   apply_scenario_rules(root, sound, scenario);
   if (findings.complaints.empty()) read_imperfections(root, scenario);
-  if (findings.complaints.empty()) add_notes(scenario);
   findings.throw_if_wrong();
-  scenario.defaulted = std::move(findings.defaulted);
-  return scenario;
+  return {std::move(scenario), std::move(findings.notes)};
 }
 
 OpenScenario read_open(const Document& document, Findings& findings) {
@@ -172,12 +147,12 @@ std::string merged_scenario_text(std::string_view text, const std::string& origi
   return text_of(scenario_document(text, origin, sets, findings));
 }
 
-Job read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+Made read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
   return read_scenario(scenario_document(path, sets, findings), findings);
 }
 
-Job read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
+Made read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
   Findings findings;
   return read_scenario(scenario_document(text, origin, sets, findings), findings);
 }

@@ -38,8 +38,8 @@ void read_stragglers(const Node& root, job::Job& scenario) {
         node.whole_or("seed", static_cast<std::int64_t>(how.seed), {.low = 0, .high = std::int64_t{1} << 53}));
   }
   if (!how.on) return;
-  scenario.assumptions.push_back(in_words(how));
-  scenario.warnings.push_back(
+  root.findings().notes.assumptions.push_back(in_words(how));
+  root.findings().notes.warnings.push_back(
       "stragglers: a runtime's numbers were fitted on whole steps with the stragglers that they had, so drawing them "
       "may count them twice; no validated run had them on, and the interval is that of runs without them");
 }

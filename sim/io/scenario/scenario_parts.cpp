@@ -52,7 +52,7 @@ void read_recipe(const Node& root, Job& scenario) {
       stated->complain("fp8_recipe", "expected only with precision \"fp8\"");
   }
   const job::PrecisionRecipe& r = scenario.recipe;
-  scenario.assumptions.push_back(fmt::format(
+  root.findings().notes.assumptions.push_back(fmt::format(
       "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
       bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
       stated ? " (as stated)"
@@ -167,8 +167,8 @@ void read_run(const Node& root, Job& scenario) {
   run.currency = node->text_or("currency", "USD");
   if (!run.price_per_gpu_hour && scenario.cluster.price_per_gpu_hour) {
     run.price_per_gpu_hour = scenario.cluster.price_per_gpu_hour;
-    scenario.assumptions.push_back(fmt::format("price {} {} per GPU hour: from cluster {}", *run.price_per_gpu_hour,
-                                               run.currency, scenario.cluster.name));
+    root.findings().notes.assumptions.push_back(fmt::format(
+        "price {} {} per GPU hour: from cluster {}", *run.price_per_gpu_hour, run.currency, scenario.cluster.name));
   }
   scenario.run = run;
 }
@@ -204,7 +204,8 @@ void read_overlap(const Node& root, Job& scenario) {
     node.complain("param_gather", "expected false: parameters are gathered only with optimizer.zero_stage 1 to 3");
   if (scenario.overlap.p2p && !interleaves) {
     scenario.overlap.p2p = false;
-    scenario.warnings.push_back("overlap.p2p is ignored: only interleaved schedules (virtual_pipeline > 1) overlap it");
+    root.findings().notes.warnings.push_back(
+        "overlap.p2p is ignored: only interleaved schedules (virtual_pipeline > 1) overlap it");
   }
 }
 
