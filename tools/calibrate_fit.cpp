@@ -9,9 +9,9 @@
 #include "calibration/fit/fit_profile.h"
 #include "calibration/fit/profile_json.h"
 #include "calibration/import/import.h"
+#include "sim/base/text.h"
 #include "sim/io/hardware/read_cluster.h"
 #include "sim/io/hardware/read_profile.h"
-#include "sim/io/json/text.h"
 #include "tools/calibrate_commands.h"
 #include "tools/describe.h"
 #include "tools/options.h"
@@ -61,7 +61,7 @@ fit::Candidate lender(const Options& options, const fit::FitRequest& request, co
   for (const std::string& name : io::list_names(io::kProfiles)) candidates.push_back(candidate_of(name));
   const auto best = fit::nearest(candidates, request.gpu, request.datasheet, samples);
   if (!best)
-    throw ConfigError({{"--gpu " + io::printable(options.gpu, 60), "",
+    throw ConfigError({{"--gpu " + printable(options.gpu, 60), "",
                         fmt::format("no datasheet of this GPU and no products among the samples: expected --base with "
                                     "the profile of the GPU most like it; there are {}",
                                     fmt::join(io::list_names(io::kProfiles), ", "))}});

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
@@ -55,7 +55,7 @@ struct Row {
 };
 
 Complaint wrong_candidate(const std::string& text, std::string message) {
-  return {"--schedules " + io::printable(text, 60), "", std::move(message)};
+  return {"--schedules " + printable(text, 60), "", std::move(message)};
 }
 
 Candidate parse_candidate(const std::string& text) {
@@ -67,7 +67,7 @@ Candidate parse_candidate(const std::string& text) {
     std::vector<std::string> names;
     for (const schedule::Schedule& each : schedule::all_schedules())
       names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
-    const std::string meant = io::did_you_mean(candidate.schedule, names);
+    const std::string meant = did_you_mean(candidate.schedule, names);
     throw ConfigError({wrong_candidate(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }

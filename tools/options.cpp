@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/trust/evidence.h"
 
 namespace foretoken::tools {
@@ -44,8 +44,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
   return {[words = std::move(words)](const std::string& text) {
             for (const std::string& word : words)
               if (word == text) return std::string();
-            return fmt::format("expected {}, found {}{}", io::either(words), io::in_quotes(text),
-                               io::did_you_mean(text, words));
+            return fmt::format("expected {}, found {}{}", either(words), in_quotes(text), did_you_mean(text, words));
           },
           ""};
 }
@@ -54,7 +53,7 @@ CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
   return {[=](const std::string& text) {
             return is_number_in(text, low, high)
                        ? std::string()
-                       : fmt::format("expected a whole number from {} to {}, found {}", low, high, io::in_quotes(text));
+                       : fmt::format("expected a whole number from {} to {}, found {}", low, high, in_quotes(text));
           },
           ""};
 }
@@ -63,7 +62,7 @@ CLI::Validator number_between(double low, double high) {
   return {[=](const std::string& text) {
             return is_number_in(text, low, high)
                        ? std::string()
-                       : fmt::format("expected a number from {:g} to {:g}, found {}", low, high, io::in_quotes(text));
+                       : fmt::format("expected a number from {:g} to {:g}, found {}", low, high, in_quotes(text));
           },
           ""};
 }

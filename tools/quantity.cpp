@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::tools {
 namespace {
@@ -28,7 +28,7 @@ double scaled(const std::string& text, std::initializer_list<std::pair<std::stri
 }
 
 [[noreturn]] void refuse_quantity(const std::string& option, const std::string& text, const char* expected) {
-  throw ConfigError({{option + " " + io::printable(text, 60), "", fmt::format("expected {}", expected)}});
+  throw ConfigError({{option + " " + printable(text, 60), "", fmt::format("expected {}", expected)}});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/search/searcher.h"
@@ -71,7 +71,7 @@ Shard parse_shard(const std::string& text) {
   if (std::sscanf(text.c_str(), "%zu/%zu%n", &shard.index, &shard.of, &length) != 2 ||
       static_cast<std::size_t>(length) != text.size() || shard.index >= shard.of || shard.of > 1'000'000)
     throw ConfigError(
-        {{"--shard " + io::printable(text, 40), "", "expected I/N with I from 0 to N - 1, for instance 0/8 to 7/8"}});
+        {{"--shard " + printable(text, 40), "", "expected I/N with I from 0 to N - 1, for instance 0/8 to 7/8"}});
   return shard;
 }
 
@@ -210,13 +210,13 @@ std::vector<Complaint> missing(const std::vector<SearchFile>& files, const std::
   const std::size_t shards = files.front().shard.of;
   std::vector<const std::string*> file_of(shards);
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string name = io::printable(names[i]);
+    const std::string name = printable(names[i]);
     if (files[i].request != files.front().request || files[i].shard.of != shards)
-      complaints.push_back({name, "", fmt::format("belongs to another search than {}", io::printable(names[0]))});
+      complaints.push_back({name, "", fmt::format("belongs to another search than {}", printable(names[0]))});
     else if (file_of.at(files[i].shard.index) != nullptr)
       complaints.push_back(
           {name, "",
-           fmt::format("shard {} is also in {}", files[i].shard.index, io::printable(*file_of[files[i].shard.index]))});
+           fmt::format("shard {} is also in {}", files[i].shard.index, printable(*file_of[files[i].shard.index]))});
     else
       file_of[files[i].shard.index] = &names[i];
   }
@@ -229,7 +229,7 @@ std::vector<Complaint> missing(const std::vector<SearchFile>& files, const std::
     if (file_of[shard] == nullptr)
       complaints.push_back({"foretoken search merge", "", fmt::format("shard {} of {} is missing", shard, shards)});
     else if (found < expected)
-      complaints.push_back({io::printable(*file_of[shard]), "",
+      complaints.push_back({printable(*file_of[shard]), "",
                             fmt::format("shard {} is not complete ({} of {} configurations); finish it with --resume",
                                         shard, found, expected)});
   }
@@ -241,9 +241,8 @@ int merge(const Options& options) {
   std::vector<SearchFile> files;
   for (const std::string& name : options.files) files.push_back(read_search_file(name));
   if (files.front().request.empty())
-    throw ConfigError(
-        {{io::printable(options.files.front()), "", "is empty; expected a result file of foretoken search"}});
-  const SearchRequest request = request_from_json(files.front().request, io::printable(options.files.front()));
+    throw ConfigError({{printable(options.files.front()), "", "is empty; expected a result file of foretoken search"}});
+  const SearchRequest request = request_from_json(files.front().request, printable(options.files.front()));
   const io::OpenScenario question = io::read_open_scenario_text(request.question, options.files.front());
   const search::Space space(question, request.space);
   search::Ranking ranking(space, request.objective, request.top, request.axes);
@@ -252,7 +251,7 @@ int merge(const Options& options) {
     for (const search::Outcome& outcome : files[i].outcomes) {
       if (outcome.candidate >= seen.size() || std::exchange(seen[outcome.candidate], 1) != 0)
         throw ConfigError(
-            {{io::printable(options.files[i]), "",
+            {{printable(options.files[i]), "",
               fmt::format("configuration {} is unknown or stands in the files twice", outcome.candidate)}});
       ranking.add(outcome);
     }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::tools {
@@ -21,7 +21,7 @@ constexpr int kMostGpus = 1 << 20;
 constexpr std::array kObjectives{Objective::kStepTime, Objective::kCost, Objective::kGpus, Objective::kMemory};
 
 [[noreturn]] void refuse(const char* option, const std::string& text, const std::string& message) {
-  throw ConfigError({{fmt::format("{} {}", option, io::printable(text, 60)), "", message}});
+  throw ConfigError({{fmt::format("{} {}", option, printable(text, 60)), "", message}});
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -79,7 +79,7 @@ Objective parse_objective(const std::string& text, const char* option) {
     if (name_of(objective) == text) return objective;
     names.emplace_back(name_of(objective));
   }
-  refuse(option, text, fmt::format("expected {}{}", io::either(names), io::did_you_mean(text, names)));
+  refuse(option, text, fmt::format("expected {}{}", either(names), did_you_mean(text, names)));
 }
 
 std::array<Objective, 2> parse_axes(const std::string& text) {
@@ -96,9 +96,9 @@ std::vector<std::string> parse_schedules(const std::vector<std::string>& names) 
     if (name == "all") return known;
     const std::string full = name == "interleaved" ? "interleaved-1f1b" : name;
     if (std::find(known.begin(), known.end(), full) == known.end())
-      refuse("--schedules", name,
-             fmt::format("unknown schedule{}; there are {}, and all", io::did_you_mean(full, known),
-                         fmt::join(known, ", ")));
+      refuse(
+          "--schedules", name,
+          fmt::format("unknown schedule{}; there are {}, and all", did_you_mean(full, known), fmt::join(known, ", ")));
     if (std::find(chosen.begin(), chosen.end(), full) == chosen.end()) chosen.push_back(full);
   }
   return chosen;

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/text/layout.h"
 #include "sim/report/text/number.h"
@@ -33,7 +33,7 @@ ConfigError wrong(const std::string& message) { return ConfigError({{kAsker, "",
 /// "0-3,8" as 0, 1, 2, 3, 8: the lists that batch systems print.
 std::vector<int> node_list(const std::string& text) {
   const auto refused = [&] {
-    return wrong(fmt::format("--nodes: expected numbers and ranges like 0-3,8, found {}", io::in_quotes(text)));
+    return wrong(fmt::format("--nodes: expected numbers and ranges like 0-3,8, found {}", in_quotes(text)));
   };
   std::vector<int> nodes;
   const char* at = text.data();

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/study/error_bar.h"
 #include "sim/study/simulate.h"
@@ -111,7 +111,7 @@ int run(const Options& options) {
   whatif.rows = try_all(source, options, whatif.keys, scenario.job, evidence);
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best)
-    throw ConfigError(why_all_are_impossible(whatif, io::printable(options.scenario)));
+    throw ConfigError(why_all_are_impossible(whatif, printable(options.scenario)));
   if (options.tornado) whatif.tornado = study::sensitivities(scenario.job, options.part);
   print(options.json  ? whatif_json(whatif)
         : options.csv ? whatif_csv(whatif)

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/range.h"
 #include "sim/report/text/text.h"
@@ -192,7 +192,7 @@ std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::s
   }
   std::size_t more = 0;
   for (const WhatIfRow& row : whatif.rows) {
-    const std::string prefix = io::printable(choice_text(whatif, row)) + ": ";
+    const std::string prefix = printable(choice_text(whatif, row)) + ": ";
     for (const Complaint& why : row.impossible)
       if (complaints.size() < kMostLines)
         complaints.push_back(line(why, prefix));

@@ -12,8 +12,8 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "sim/base/text.h"
 #include "sim/io/import/machine.h"
-#include "sim/io/json/text.h"
 
 namespace foretoken::io {
 namespace {

@@ -12,7 +12,7 @@
 #include "sim/io/hardware/read_nccl.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/test_text.h"
-#include "sim/io/scenario/precision_recipe.h"
+#include "sim/job/rules/precision_recipe.h"
 #include "sim/step/source_notes.h"
 
 namespace foretoken::io {
@@ -208,10 +208,10 @@ TEST(ReadScenario, RecipesOfThePublishedRuntimes) {
     SCOPED_TRACE(std::string(row.runtime) + " " + row.precision);
     const Job scenario =
         read(kLeast, {"runtime=" + std::string(row.runtime), "precision=" + std::string(row.precision)});
-    EXPECT_EQ(bytes_per_parameter(scenario.recipe), row.bytes);
+    EXPECT_EQ(job::bytes_per_parameter(scenario.recipe), row.bytes);
   }
   const Job stated = read(kLeast, {R"(precision_recipe={"weights": 2, "gradients": "bf16", "master": "none"})"});
-  EXPECT_EQ(bytes_per_parameter(stated.recipe), 2 + 2 + 0 + 8);
+  EXPECT_EQ(job::bytes_per_parameter(stated.recipe), 2 + 2 + 0 + 8);
 }
 
 /// A folder with files, removed at the end.

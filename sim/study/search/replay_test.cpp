@@ -8,6 +8,7 @@
 
 #include "sim/fast/bounds.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/job/make.h"
 #include "sim/study/search/space.h"
 #include "sim/study/search/test_questions.h"
 #include "sim/study/simulate.h"
@@ -55,12 +56,13 @@ TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
     const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = true});
     fast::Replayer replayer;
-    Job job = question.base();
+    job::Maker maker(question.asked());
     int compared = 0;
     for (int tries = 0; tries < 400 && compared < 60; ++tries) {
       const std::size_t candidate = random() % space.candidates().size();
-      space.apply(space.candidates()[candidate], job);
-      if (!question.complete(job).empty() || job.microbatches() > 200) continue;
+      const Job* const made = maker.make(space.patch_of(space.candidates()[candidate]));
+      if (made == nullptr || made->microbatches() > 200) continue;
+      const Job& job = *made;
       SCOPED_TRACE(question.text_of(job));
       expect_the_same(job, replayer);
       ++compared;
@@ -78,12 +80,13 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
     const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = false});
     fast::Replayer replayer;
-    Job job = question.base();
+    job::Maker maker(question.asked());
     std::vector<std::int64_t> scratch;
     int compared = 0;
     for (int tries = 0; tries < 200 && compared < 12; ++tries) {
-      space.apply(space.candidates()[random() % space.candidates().size()], job);
-      if (!question.complete(job).empty() || job.microbatches() > 200) continue;
+      const Job* const made = maker.make(space.patch_of(space.candidates()[random() % space.candidates().size()]));
+      if (made == nullptr || made->microbatches() > 200) continue;
+      const Job& job = *made;
       const std::string written = question.text_of(job);
       SCOPED_TRACE(written);
       const study::Simulation simulation = study::simulate(io::read_scenario_text(written, "written"));

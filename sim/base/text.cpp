@@ -1,5 +1,5 @@
 // Makes user text safe to print, and finds the nearest of several words.
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace foretoken::io {
+namespace foretoken {
 namespace {
 
 constexpr std::size_t kQuotedLimit = 48;
@@ -126,4 +126,4 @@ std::string either(std::span<const std::string> words) {
   return text;
 }
 
-}  // namespace foretoken::io
+}  // namespace foretoken

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace foretoken::io {
+namespace foretoken {
 
 /// `text` on one line: control, invisible and direction-changing characters become \u escapes, bytes that are not UTF-8
 /// become \x escapes. More than `limit` characters are cut, and "..." added.
@@ -33,4 +33,4 @@ namespace foretoken::io {
 /// "a", "a or b", "a, b or c".
 [[nodiscard]] std::string either(std::span<const std::string> words);
 
-}  // namespace foretoken::io
+}  // namespace foretoken

@@ -4,7 +4,7 @@
 #include "sim/job/job.h"
 #include "sim/job/runtime.h"
 
-namespace foretoken::io {
+namespace foretoken::job {
 
 /// The recipe that a runtime uses when training in `precision`. Weights 2 bytes (fp8 training keeps 16-bit weights),
 /// fp32 master weights 4 and Adam's moments 8; gradients:
@@ -16,9 +16,9 @@ namespace foretoken::io {
 ///
 /// Source: Megatron-LM, docs/user-guide/features/dist_optimizer.md (18 and 20 bytes); arXiv:2201.11990 section 2.1 (20
 /// bytes with fp32 accumulation of 16-bit gradients).
-[[nodiscard]] job::PrecisionRecipe default_recipe(Precision precision, const job::Runtime& runtime);
+[[nodiscard]] PrecisionRecipe default_recipe(Precision precision, const Runtime& runtime);
 
 /// Bytes per parameter of a recipe, without sharding.
-[[nodiscard]] double bytes_per_parameter(const job::PrecisionRecipe& recipe);
+[[nodiscard]] double bytes_per_parameter(const PrecisionRecipe& recipe);
 
-}  // namespace foretoken::io
+}  // namespace foretoken::job

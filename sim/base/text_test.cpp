@@ -1,12 +1,12 @@
 // Words that were probably meant, and text that is safe to print.
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace foretoken::io {
+namespace foretoken {
 namespace {
 
 struct Words {
@@ -51,4 +51,4 @@ TEST(Text, Printable) {
 }
 
 }  // namespace
-}  // namespace foretoken::io
+}  // namespace foretoken
