@@ -88,7 +88,8 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host) {
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
                       .payload = payload_of(op),
-                      .matrix = std::holds_alternative<GemmShape>(op.work)});
+                      .matrix = std::holds_alternative<GemmShape>(op.work),
+                      .part = op.part});
   return result;
 }
 
@@ -149,6 +150,18 @@ des::Duration duration_of(Seconds time) {
                         "one operation would last more than ten days; expected batch, sequence, model and "
                         "bandwidths of a real job"}});
   return des::to_duration(time);
+}
+
+TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
+  TimedOps ops;
+  for (auto op = backward.begin(); op != backward.end(); ++op) {
+    if (op->part != part) continue;
+    const auto kernel =
+        std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return next.stream == OpStream::kCompute; });
+    ops.push_back(*op);
+    if (op->beside_next) ops.back().beside_next = kernel != backward.end() && kernel->part == part;
+  }
+  return ops;
 }
 
 LayerBlocks time_blocks(const job::Job& job) {
