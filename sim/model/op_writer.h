@@ -1,4 +1,4 @@
-// Small helper that writes the op lists of a layer, in order.
+// Small helper that writes kernels and collectives into a list, in order.
 #pragma once
 
 #include <string_view>
