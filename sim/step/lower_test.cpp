@@ -55,7 +55,7 @@ TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeSays
   s.parallelism.pipeline = 1;
   s.parallelism.data = 8;
   const double bytes = 1e9;
-  const auto reduce = [&] { return des::to_seconds(replica_collective(s, CollectiveKind::kAllReduce, bytes)); };
+  const auto reduce = [&] { return des::to_seconds(time_of(gradient_reduction(s, Stage{}, bytes / 4), s)); };
   const Seconds all_nics = reduce();
   s.runtime.data_comm_nics = 0.5;
   const double sent = 2 * 2.0 * 7 / 8 * bytes;  // two groups a node, each a ring of eight
@@ -115,7 +115,7 @@ TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
   }
   EXPECT_NEAR(seen.at(TaskMeaning::kGradReduce).time / scatter, 1, 1e-9);
   EXPECT_NEAR(seen.at(TaskMeaning::kParamGather).time / gather, 1, 1e-9);
-  EXPECT_LT(optimizer_traffic(s, 0), optimizer_traffic(job(), 0));
+  EXPECT_LT(optimizer_traffic(s, 1e9), optimizer_traffic(job(), 1e9));
 }
 
 TEST(Lower, AnUntiedModelHasNoEmbeddingReductionAndOneReplicaReducesNothing) {

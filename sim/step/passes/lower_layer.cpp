@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/base/error.h"
 #include "sim/cost/costs.h"
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/kernels.h"
 #include "sim/net/cables.h"
 
 namespace foretoken::step {
@@ -93,6 +94,12 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host) {
   return result;
 }
 
+// The ops that recomputation repeats before (part of) a layer's backward pass.
+model::OpList recomputed_ops(const job::Job& job, const model::LayerContext& context) {
+  return model::recomputed_kernels(model::dense_layer(job.model, context), context, job.recompute.granularity,
+                                   job.recompute.modules);
+}
+
 /// Host time to issue one op, forward and backward: the same for all of a pass, since the same code launches them.
 struct HostTimes {
   Seconds forward, backward;
@@ -118,15 +125,6 @@ Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes p
   const NodeLinks links = net::collective_links(job.cluster, degrees, net::tensor_row(degrees));
   return job.runtime.tensor_comm_overhead +
          job.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, job.profile);
-}
-
-des::Duration duration_of(Seconds time) {
-  constexpr double kLongest = 10 * 86400.0;
-  if (!(time.value() <= kLongest))
-    throw ConfigError({{"", "",
-                        "one operation would last more than ten days; expected batch, sequence, model and "
-                        "bandwidths of a real job"}});
-  return des::to_duration(time);
 }
 
 TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
