@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/text.h"
+#include "sim/job/layout.h"
 #include "sim/job/rules/rules.h"
 
 namespace foretoken::job {
@@ -80,9 +81,7 @@ bool layers_split(Draft& draft) {
 void check_recomputed_layers(Draft& draft) {
   const Job& job = draft.job;
   if (job.recompute.layers == 1) return;
-  int largest = 0;
-  const auto dealt = deal_layers(job.model.layers, job.parallelism);
-  for (const auto& stage : *dealt) largest = std::max(largest, *std::max_element(stage.begin(), stage.end()));
+  const int largest = deal_layers(job.model.layers, job.parallelism)->largest();
   if (job.recompute.layers > largest)
     draft.complain("/recompute/layers", fmt::format("expected at most {}, the layers of the largest chunk, found {}",
                                                     largest, job.recompute.layers));
