@@ -16,7 +16,7 @@ namespace {
 using des::Duration;
 using des::Instant;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 
 // A task that ends at a known time.
 TaskId known_end(step::Workload& workload, int stage, Instant at) {
@@ -29,7 +29,7 @@ template <class F>
 void for_each_pass(const job::Job& job, F&& f) {
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      for (const Phase phase : {Phase::kForward, Phase::kBackward}) f(stage, chunk, phase);
+      for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) f(stage, chunk, kind);
 }
 
 // Shape and times of a pipeline, as lower() would build it.
@@ -67,8 +67,8 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (job.overlap.param_gather) add_gathers(job, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
-  for_each_pass(job, [&](int stage, int chunk, Phase phase) {
-    const step::PassTiming& timing = passes.timing(stage, chunk, phase);
+  for_each_pass(job, [&](int stage, int chunk, OpKind kind) {
+    const step::PassTiming& timing = passes.timing(stage, chunk, kind);
     pipeline.times.passes.push_back(timing.total);
     if (!cut) return;
     pipeline.shape.blocks.push_back(static_cast<int>(timing.block_ends.size()));

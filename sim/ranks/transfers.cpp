@@ -138,9 +138,9 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
     found_.push_back({{}, &in_groups(meaning, meaning.op->stream == step::OpStream::kContextComm, duration, members)});
     return;
   }
-  const auto phase =
-      meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
-  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
+  const auto kind =
+      meaning.kind == step::TaskMeaning::kForward ? schedule::OpKind::kForward : schedule::OpKind::kBackward;
+  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, kind);
   const auto part = [&](des::Duration exposed) {
     return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
                                       static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};

@@ -17,7 +17,7 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 constexpr const char* kA100 = "\"dgx-a100-80gb-hdr\"";
 constexpr const char* kH100 = "\"dgx-h100-ndr\"";
@@ -40,8 +40,8 @@ job::Job job(const std::string& cluster, int first_layers, int microbatches, con
       "test");
 }
 
-std::int64_t pass(const Simulation& run, int stage, Phase phase) {
-  return run.step.passes->timing(stage, 0, phase).total.ps;
+std::int64_t pass(const Simulation& run, int stage, OpKind kind) {
+  return run.step.passes->timing(stage, 0, kind).total.ps;
 }
 
 // A message of one GPU to another node, at what this kind of node gives it.
@@ -61,8 +61,8 @@ struct ByHand {
 
 ByHand by_hand(const char* first, const char* second, int first_layers) {
   const Simulation a = simulate(job(first, first_layers, 1)), b = simulate(job(second, first_layers, 1));
-  return {pass(a, 0, Phase::kForward), pass(a, 0, Phase::kBackward), pass(b, 1, Phase::kForward),
-          pass(b, 1, Phase::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
+  return {pass(a, 0, OpKind::kForward), pass(a, 0, OpKind::kBackward), pass(b, 1, OpKind::kForward),
+          pass(b, 1, OpKind::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
 }
 
 std::int64_t last_backward(const Simulation& run) { return run.observations.stages[0].last_backward_end.ps; }

@@ -32,7 +32,7 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 
 class ShardedReplay {
  public:
@@ -232,7 +232,7 @@ PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedu
   expects(program.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
   ShardedReplay replay(workload, job, emitter);
   for (const schedule::StageOp& op : program.front()) {
-    if (op.phase == Phase::kForward)
+    if (op.kind == OpKind::kForward)
       replay.forward(op);
     else
       replay.backward(op);

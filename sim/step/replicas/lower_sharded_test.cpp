@@ -90,8 +90,8 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
   const LoweredStep step = lower(s, Fidelity::kStage);
   std::int64_t compute = 0;
-  for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
-    compute += kMicrobatches * step.passes->timing(0, 0, phase).total.ps;
+  for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
+    compute += kMicrobatches * step.passes->timing(0, 0, kind).total.ps;
   const auto seen = tally(s);
   compute += seen.at(TaskMeaning::kGradNorm).ps + seen.at(TaskMeaning::kOptimizer).ps;
   // The root is gathered before anything computes and reduced after everything. The first layer is gathered beside the
