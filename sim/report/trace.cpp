@@ -27,38 +27,10 @@ std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string_view name_of(TaskMeaning kind) {
-  switch (kind) {
-    case TaskMeaning::kForward:
-      return "forward";
-    case TaskMeaning::kBackward:
-      return "backward";
-    case TaskMeaning::kHostIssue:
-      return "launch";
-    case TaskMeaning::kPassOverhead:
-      return "between passes";
-    case TaskMeaning::kSendForward:
-      return "send activations";
-    case TaskMeaning::kSendBackward:
-      return "send gradients";
-    case TaskMeaning::kGradReduce:
-    case TaskMeaning::kNormReduce:
-      return "reduce gradients";
-    case TaskMeaning::kParamGather:
-      return "gather parameters";
-    case TaskMeaning::kEmbeddingTie:
-      return "reduce tied embedding";
-    case TaskMeaning::kGradNorm:
-      return "gradient norm";
-    case TaskMeaning::kOptimizer:
-      return "optimizer";
-    case TaskMeaning::kStepOverhead:
-      return "step overhead";
-  }
-  return "task";
+bool is_send(const Meaning& meaning, const step::Workload& workload) {
+  const step::Communication* row = workload.communication_of(meaning);
+  return row != nullptr && is_message(row->purpose);
 }
-
-bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward; }
 
 // Message tasks by what they carry: [sender][kind][chunk][microbatch].
 class MessageIndex {
@@ -72,9 +44,8 @@ class MessageIndex {
     tasks_.resize(static_cast<std::size_t>(stages) * 2 * chunks_ * microbatches_);
     for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
       const Meaning& m = workload.meaning[task];
-      if (is_send(m.kind))
-        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? OpKind::kForward : OpKind::kBackward, m.chunk,
-                  m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
+      if (is_send(m, workload))
+        tasks_[at(m.stage, m.pass, m.chunk, m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
     }
   }
   [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
@@ -189,15 +160,16 @@ void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Tr
   const step::Workload& workload = input.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
-    const bool part_of_pass = meaning.kind == TaskMeaning::kForward || meaning.kind == TaskMeaning::kBackward;
+    const bool part_of_pass = meaning.kind == TaskMeaning::kPass, sends = is_send(meaning, workload);
     if (part_of_pass && meaning.op == nullptr) continue;
-    if (input.run.start[task] == input.run.end[task] && !is_send(meaning.kind)) continue;
+    if (input.run.start[task] == input.run.end[task] && !sends) continue;
     for (const des::StreamId member : workload.graph.members(TaskId{task})) {
-      const std::string_view name = meaning.op != nullptr ? meaning.op->name : name_of(meaning.kind);
-      out.slice(name, name_of(meaning.kind), tracks[member.value], input.run.start[task], input.run.end[task]);
-      if (is_send(meaning.kind)) {
+      const std::string_view category = step::name_of(meaning, workload);
+      out.slice(meaning.op != nullptr ? meaning.op->name : category, category, tracks[member.value],
+                input.run.start[task], input.run.end[task]);
+      if (sends) {
         out.put(R"(,"bind_id":"0x{:x}","flow_out":true,"args":{{"microbatch":{},"chunk":{},"bytes":{:.0f}}})", task + 1,
-                meaning.microbatch, meaning.chunk, input.step.message.value());
+                meaning.microbatch, meaning.chunk, workload.communication_of(meaning)->payload.value());
       } else if (part_of_pass) {
         out.put(R"(,"args":{{"microbatch":{},"chunk":{}}})", meaning.microbatch, meaning.chunk);
       }

@@ -8,6 +8,7 @@
 
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
+#include "sim/step/duration.h"
 
 namespace foretoken::report {
 namespace {

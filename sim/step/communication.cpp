@@ -52,9 +52,20 @@ Site site_of(const job::Job& part, Stage stage, AxisSet axes) {
           net::collective_links(part.cluster, degrees, net::gradient_row(degrees))};
 }
 
-des::Duration time_of(const Communication& row, const job::Job& job) {
-  return duration_of(slowest(row, row.payload, job)) + row.for_tensors;
+Communication bare_message(Stage from, Stage to, Purpose purpose) {
+  return {.name = purpose == Purpose::kActivations ? "send activations" : "send gradients",
+          .purpose = purpose,
+          .axes = Axis::kPipeline,
+          .counts_for = Axis::kPipeline,
+          .from = from,
+          .to = to};
 }
+
+des::Duration time_of(const Communication& row, const job::Job& job) {
+  return duration_of(cost_of(row, job)) + row.for_tensors;
+}
+
+Seconds cost_of(const Communication& row, const job::Job& job) { return slowest(row, row.payload, job); }
 
 Seconds latency_of(const Communication& row, const job::Job& job) { return slowest(row, Bytes(0), job); }
 

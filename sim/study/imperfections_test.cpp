@@ -37,10 +37,9 @@ double compute_share(const step::PassTiming& timing) {
 
 // What moves the bytes of a message, without latencies.
 double transfer_ps(const job::Job& scenario) {
-  PointToPointShape shape = step::message_from(scenario, 0).shape;
-  const Seconds all = cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile);
-  shape.payload = Bytes(0);
-  return 1e12 * (all - cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile)).value();
+  const step::Communication message =
+      step::message_between(scenario, job::Parts(scenario), Stage{0}, Stage{1}, step::Purpose::kActivations);
+  return 1e12 * (step::cost_of(message, scenario) - step::latency_of(message, scenario)).value();
 }
 
 TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {

@@ -52,7 +52,7 @@ double moving_ps(const Simulation& simulation) {
   const double latency =
       cost::collective_time({kind, Bytes(0), group}, scenario.cluster.links, scenario.profile).value();
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
-    if (workload.meaning[task].kind == step::TaskMeaning::kGradReduce)
+    if (name_of(workload.meaning[task], workload) == "reduce gradients")
       return static_cast<double>(workload.graph.duration({task}).ps) -
              1e12 * latency * scenario.runtime.data_comm_factor;
   return 0;

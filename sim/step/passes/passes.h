@@ -89,6 +89,10 @@ class Passes {
   [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).timing;
   }
+  /// All that the passes of `stage` exchange; ops name rows of it.
+  [[nodiscard]] const Communications& communications(int stage) const {
+    return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
+  }
   /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
   [[nodiscard]] Seconds layer_forward(int stage) const;
   [[nodiscard]] Seconds layer_backward(int stage) const;
