@@ -62,7 +62,8 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Comm
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
                       .communication = row,
-                      .matrix = std::holds_alternative<GemmShape>(op.work)});
+                      .matrix = std::holds_alternative<GemmShape>(op.work),
+                      .part = op.part});
   }
   return result;
 }
@@ -108,6 +109,18 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
 }
 
 }  // namespace
+
+TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
+  TimedOps ops;
+  for (auto op = backward.begin(); op != backward.end(); ++op) {
+    if (op->part != part) continue;
+    const auto kernel =
+        std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return next.stream == OpStream::kCompute; });
+    ops.push_back(*op);
+    if (op->beside_next) ops.back().beside_next = kernel != backward.end() && kernel->part == part;
+  }
+  return ops;
+}
 
 LayerBlocks time_blocks(const job::Job& job) {
   const model::LayerContext context = job.layer_context();
