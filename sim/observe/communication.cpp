@@ -101,43 +101,41 @@ std::vector<GroupTraffic> communication(const job::Job& job, const step::Lowered
                                         const Observations& seen) {
   const int stage = seen.busiest_stage;
   const job::Parts parts(job);
-  const net::Degrees degrees = parts.of(stage).degrees();  // on the stage's own nodes
+  const net::RankGrid grid = parts.of(stage).grid();  // on the stage's own nodes
   const net::Cluster& cluster = parts.of(stage).cluster;
   const int domain = cluster.links.gpus, pipeline = job.parallelism.pipeline;
   const StageSplit& split = seen.busiest;
-  const auto collective_links = [&](net::RankRow row) { return net::collective_links(cluster, degrees, row); };
+  const auto collective_links = [&](AxisSet axes) { return net::collective_links(cluster, grid.groups(axes)); };
   std::vector<GroupTraffic> all;
   const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape, const NodeLinks& links,
                          des::Duration exposed) {
     return GroupTraffic{{.what = what}, group, shape, links, des::to_seconds(exposed), {}};
   };
-  if (degrees.tensor > 1) {
+  if (grid.degree(Axis::kTensor) > 1) {
     all.push_back(start("tensor-parallel", "activations and their gradients inside layers",
-                        net::tensor_group(degrees, domain), collective_links(net::tensor_row(degrees)),
-                        split.tensor_comm));
+                        grid.shape(Axis::kTensor, domain), collective_links(Axis::kTensor), split.tensor_comm));
     add_passes(all.back(), OpStream::kTensorComm, stage, step);
   }
-  if (degrees.context > 1) {
-    all.push_back(start("context-parallel", "keys, values and their gradients", net::context_group(degrees, domain),
-                        collective_links(net::context_row(degrees)), split.context_comm));
+  if (grid.degree(Axis::kContext) > 1) {
+    all.push_back(start("context-parallel", "keys, values and their gradients", grid.shape(Axis::kContext, domain),
+                        collective_links(Axis::kContext), split.context_comm));
     add_passes(all.back(), OpStream::kContextComm, stage, step);
   }
   if (pipeline > 1) {
     const int next = (stage + 1) % pipeline;
     const bool crosses =
-        &parts.of(next) != &parts.of(stage) || net::pipeline_hop_crosses_nodes(degrees, domain, parts.local(stage));
+        &parts.of(next) != &parts.of(stage) || grid.hop_crosses_nodes(id_of<Stage>(parts.local(stage)), domain);
     all.push_back(start("pipeline", "activations and gradients between stages",
                         {.ranks = pipeline,
                          .nodes = crosses ? pipeline : 1,
                          .ranks_per_node = crosses ? 1 : pipeline,
-                         .groups_per_node = net::pipeline_senders_per_node(degrees, domain)},
-                        net::message_links(cluster, degrees, net::pipeline_row(degrees)), split.pipeline_comm));
+                         .groups_per_node = grid.senders_per_node(domain)},
+                        net::message_links(cluster, grid.groups(Axis::kPipeline)), split.pipeline_comm));
     add_messages(all.back(), stage, step, run);
   }
-  if (degrees.data * degrees.context > 1) {
+  if (grid.groups(net::kReplicaAxes).size() > 1) {
     all.push_back(start("data-parallel", job.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
-                        net::gradient_group(degrees, domain), collective_links(net::gradient_row(degrees)),
-                        split.data_comm));
+                        grid.shape(net::kReplicaAxes, domain), collective_links(net::kReplicaAxes), split.data_comm));
     add_replicas(all.back(), stage, job, step, run);
   }
   return all;

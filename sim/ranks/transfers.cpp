@@ -153,10 +153,9 @@ const std::vector<Leg>& Transfers::in_groups(const step::Meaning& meaning, bool 
   const auto found = kept_.find(key);
   if (found != kept_.end()) return found->second.legs;
   Kind& here = kind_of(meaning.stage);
-  const net::Degrees degrees = here.part.degrees();
-  const NodeLinks links =
-      net::collective_links(here.part.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees));
-  const GroupShape shape = context ? net::context_group(degrees, links.gpus) : net::tensor_group(degrees, links.gpus);
+  const net::RankGroups ranks = here.part.grid().groups(context ? Axis::kContext : Axis::kTensor);
+  const NodeLinks links = net::collective_links(here.part.cluster, ranks);
+  const GroupShape shape = ranks.shape(links.gpus);
   // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
   // round for context groups.
   const int tensor = job_.parallelism.tensor, block = tensor * job_.parallelism.context;
@@ -219,10 +218,10 @@ Transfers::Kept Transfers::collective(const step::Meaning& meaning, des::Duratio
   if (tie && kinds_.size() > 1) return tie_across(duration, members.front());
   Kind& here = kind_of(meaning.stage);
   const job::Job& part = here.part;
-  const net::Degrees degrees = part.degrees();
-  const NodeLinks links =
-      net::collective_links(part.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees));
-  const GroupShape group = tie ? step::tied_pair(part) : net::gradient_group(degrees, links.gpus);
+  const net::RankGrid grid = part.grid();
+  const net::RankGroups replicas = grid.groups(net::kReplicaAxes);
+  const NodeLinks links = tie ? net::tied_links(part.cluster, grid) : net::collective_links(part.cluster, replicas);
+  const GroupShape group = tie ? step::tied_pair(part) : replicas.shape(links.gpus);
   const CollectiveKind kind = meaning.kind == step::TaskMeaning::kParamGather ? CollectiveKind::kAllGather
                               : !tie && job_.optimizer.zero_stage >= 1        ? CollectiveKind::kReduceScatter
                                                                               : CollectiveKind::kAllReduce;

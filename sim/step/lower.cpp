@@ -99,20 +99,20 @@ MessageStyle message_style(const job::Job& job) {
 }
 
 Message message_from(const job::Job& job, int stage) {
-  const net::Degrees degrees = job.degrees();
+  const net::RankGrid grid = job.grid();
   const int domain = job.cluster.links.gpus;
   return {.fixed = message_fixed(job),
           .shape = {.payload = boundary_of(job).sent,
-                    .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, stage),
-                    .senders_per_node = net::pipeline_senders_per_node(degrees, domain)},
-          .links = net::message_links(job.cluster, degrees, net::pipeline_row(degrees))};
+                    .crosses_nodes = grid.hop_crosses_nodes(id_of<Stage>(stage), domain),
+                    .senders_per_node = grid.senders_per_node(domain)},
+          .links = net::message_links(job.cluster, grid.groups(Axis::kPipeline))};
 }
 
 Message message_across(const job::Job& side, const job::Job& receiver) {
   return {.fixed = message_fixed(receiver),
           .shape = {.payload = boundary_of(side).sent,
                     .crosses_nodes = true,
-                    .senders_per_node = net::pipeline_senders_per_node(side.degrees(), side.cluster.links.gpus)},
+                    .senders_per_node = side.grid().senders_per_node(side.cluster.links.gpus)},
           .links = side.cluster.links};
 }
 

@@ -318,7 +318,7 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
   const job::Job scenario = job(on("") + R"(, "gpus": 48, "parallelism": {"tensor": 16, "pipeline": 3},
       "batch": {"micro": 1, "global": 3, "sequence_length": 1024})");
   const Simulation simulation = simulate(scenario, HowToRun{.unfolded = true});
-  const GroupShape group = net::tensor_group(scenario.degrees(), 8);
+  const GroupShape group = scenario.grid().shape(Axis::kTensor, 8);
   ASSERT_EQ(group.nodes, 2);
   const double activations = 2.0 * 1024 * static_cast<double>(scenario.model.hidden);
   const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},

@@ -19,19 +19,19 @@ template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Seconds context_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload) {
-  const net::Degrees degrees = job.degrees();
-  const GroupShape group = net::context_group(degrees, job.cluster.links.gpus);
-  const NodeLinks links = net::collective_links(job.cluster, degrees, net::context_row(degrees));
+  const net::RankGroups ranks = job.grid().groups(Axis::kContext);
+  const GroupShape group = ranks.shape(job.cluster.links.gpus);
+  const NodeLinks links = net::collective_links(job.cluster, ranks);
   return cost::collective_time({kind, payload, group}, links, job.profile);
 }
 
 Seconds ring_message_time(const job::Job& job, Bytes payload) {
-  const net::Degrees degrees = job.degrees();
-  const GroupShape group = net::context_group(degrees, job.cluster.links.gpus);
+  const net::RankGroups ranks = job.grid().groups(Axis::kContext);
+  const GroupShape group = ranks.shape(job.cluster.links.gpus);
   const PointToPointShape message{.payload = payload,
                                   .crosses_nodes = group.nodes > 1,
                                   .senders_per_node = group.groups_per_node};  // one rank of a ring in a node sends out
-  const NodeLinks links = net::message_links(job.cluster, degrees, net::context_row(degrees));
+  const NodeLinks links = net::message_links(job.cluster, ranks);
   return cost::point_to_point_time(message, links, job.profile);
 }
 
@@ -135,9 +135,9 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
 }  // namespace
 
 Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload) {
-  const net::Degrees degrees = job.degrees();
-  const GroupShape group = net::tensor_group(degrees, job.cluster.links.gpus);
-  const NodeLinks links = net::collective_links(job.cluster, degrees, net::tensor_row(degrees));
+  const net::RankGroups ranks = job.grid().groups(Axis::kTensor);
+  const GroupShape group = ranks.shape(job.cluster.links.gpus);
+  const NodeLinks links = net::collective_links(job.cluster, ranks);
   return job.runtime.tensor_comm_overhead +
          job.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, job.profile);
 }

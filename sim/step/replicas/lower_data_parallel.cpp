@@ -37,15 +37,15 @@ class StepEnd {
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there.
-  template <class Group>
-  [[nodiscard]] Duration all_reduce(double bytes, std::span<const job::Job* const> parts, net::RankRow row,
-                                    const Group& group) const {
+  // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there, and
+  // links(part) the links that it finds.
+  template <class Group, class Links>
+  [[nodiscard]] Duration all_reduce(double bytes, std::span<const job::Job* const> parts, const Group& group,
+                                    const Links& links) const {
     Duration slowest;
     for (const job::Job* part : parts) {
-      const NodeLinks links = net::collective_links(part->cluster, part->degrees(), row);
       const CollectiveShape shape{CollectiveKind::kAllReduce, Bytes(bytes), group(*part)};
-      slowest = std::max(slowest, duration_of(cost::collective_time(shape, links, part->profile)));
+      slowest = std::max(slowest, duration_of(cost::collective_time(shape, links(*part), part->profile)));
     }
     return slowest;
   }
@@ -163,9 +163,12 @@ void StepEnd::tie_embedding() {
   const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
   const std::vector<const job::Job*> ends{&parts_.of(0), &parts_.of(last)};
   const bool mixed = ends.front() != ends.back();
-  const TaskId task =
-      workload_.graph.add_rendezvous(members, all_reduce(bytes, ends, net::tied_row(job_.degrees()),
-                                                         [&](const job::Job& part) { return tied_pair(part, mixed); }));
+  const TaskId task = workload_.graph.add_rendezvous(
+      members, all_reduce(
+                   bytes, ends, [&](const job::Job& part) { return tied_pair(part, mixed); },
+                   [&](const job::Job& part) {
+                     return mixed ? part.cluster.links : net::tied_links(part.cluster, part.grid());
+                   }));
   workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie, .payload = Bytes(bytes)});
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
@@ -187,7 +190,9 @@ void StepEnd::norm_and_optimizer() {
   std::vector<des::StreamId> members;
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
   const TaskId norm =
-      workload_.graph.add_rendezvous(members, all_reduce(4, parts, net::world_row(job_.degrees()), world_seen_by));
+      workload_.graph.add_rendezvous(members, all_reduce(4, parts, world_seen_by, [](const job::Job& part) {
+                                       return net::collective_links(part.cluster, part.grid().groups(net::kDenseAxes));
+                                     }));
   workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
@@ -204,12 +209,11 @@ void StepEnd::norm_and_optimizer() {
 
 GroupShape tied_pair(const job::Job& job, bool mixed) {
   const int domain = job.cluster.links.gpus;
-  const net::Degrees degrees = job.degrees();
   const bool crosses = mixed || job.gpus > domain;
   return {.ranks = 2,
           .nodes = crosses ? 2 : 1,
           .ranks_per_node = crosses ? 1 : 2,
-          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
+          .groups_per_node = std::min(domain, job.grid().stage_ranks())};
 }
 
 // Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B

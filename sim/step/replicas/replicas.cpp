@@ -10,13 +10,13 @@
 
 namespace foretoken::step {
 
-GroupShape replica_group(const job::Job& job) { return net::gradient_group(job.degrees(), job.cluster.links.gpus); }
+GroupShape replica_group(const job::Job& job) { return job.grid().shape(net::kReplicaAxes, job.cluster.links.gpus); }
 
 des::Duration replica_collective(const job::Job& job, CollectiveKind kind, double bytes) {
   const GroupShape group = replica_group(job);
   const CollectiveShape shape{kind, Bytes(bytes), group};
   const job::Runtime& runtime = job.runtime;
-  const NodeLinks links = net::collective_links(job.cluster, job.degrees(), net::gradient_row(job.degrees()));
+  const NodeLinks links = net::collective_links(job.cluster, job.grid().groups(net::kReplicaAxes));
   Seconds time = cost::collective_time(shape, links, job.profile);
   if (group.nodes == 1) return duration_of(time);
   if (runtime.data_comm_nics && group.ranks_per_node > 1) {
