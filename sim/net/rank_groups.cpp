@@ -91,12 +91,13 @@ GroupShape RankGroups::shape(int domain) const {
 GroupShape RankGroups::counted_shape(int domain) const {
   GroupShape worst{.ranks = size_, .nodes = 0, .ranks_per_node = 0, .groups_per_node = 1};
   std::vector<int> crossing(static_cast<std::size_t>((gpus_ + domain - 1) / domain));  // groups that leave each node
+  const std::vector<Rank> offsets = members(Rank{});
   for (const Rank first : ids<Rank>(gpus_)) {
     if (first_of(first) != first) continue;
-    const int last_node = member(first, size_ - 1).number() / domain;
+    const int last_node = (first.number() + offsets.back().number()) / domain;
     int nodes = 0, most = 0, here = 0, node = -1;
-    for (int place = 0; place < size_; ++place) {
-      const int now = member(first, place).number() / domain;
+    for (const Rank offset : offsets) {
+      const int now = (first.number() + offset.number()) / domain;
       here = now == node ? here + 1 : 1;
       most = std::max(most, here);
       if (now == node) continue;

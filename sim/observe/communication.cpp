@@ -11,14 +11,13 @@ namespace foretoken::observe {
 namespace {
 
 using step::Meaning;
-using step::OpStream;
 using step::TaskMeaning;
 
-void add_passes(GroupTraffic& traffic, OpStream stream, int stage, const step::LoweredStep& step) {
+void add_passes(GroupTraffic& traffic, Axis axis, int stage, const step::LoweredStep& step) {
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
     for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.phase))
       for (const step::TimedOp& op : *block) {
-        if (op.stream != stream) continue;
+        if (op.axis != axis) continue;
         ++traffic.operations;
         traffic.payload += op.payload;
         traffic.time += des::to_seconds(op.duration);
@@ -113,13 +112,13 @@ std::vector<GroupTraffic> communication(const job::Job& job, const step::Lowered
   };
   if (grid.degree(Axis::kTensor) > 1) {
     all.push_back(start("tensor-parallel", "activations and their gradients inside layers",
-                        grid.shape(Axis::kTensor, domain), collective_links(Axis::kTensor), split.tensor_comm));
-    add_passes(all.back(), OpStream::kTensorComm, stage, step);
+                        grid.shape(Axis::kTensor, domain), collective_links(Axis::kTensor), split.comm[Axis::kTensor]));
+    add_passes(all.back(), Axis::kTensor, stage, step);
   }
   if (grid.degree(Axis::kContext) > 1) {
     all.push_back(start("context-parallel", "keys, values and their gradients", grid.shape(Axis::kContext, domain),
-                        collective_links(Axis::kContext), split.context_comm));
-    add_passes(all.back(), OpStream::kContextComm, stage, step);
+                        collective_links(Axis::kContext), split.comm[Axis::kContext]));
+    add_passes(all.back(), Axis::kContext, stage, step);
   }
   if (pipeline > 1) {
     const int next = (stage + 1) % pipeline;
@@ -130,12 +129,13 @@ std::vector<GroupTraffic> communication(const job::Job& job, const step::Lowered
                          .nodes = crosses ? pipeline : 1,
                          .ranks_per_node = crosses ? 1 : pipeline,
                          .groups_per_node = grid.senders_per_node(domain)},
-                        net::message_links(cluster, grid.groups(Axis::kPipeline)), split.pipeline_comm));
+                        net::message_links(cluster, grid.groups(Axis::kPipeline)), split.comm[Axis::kPipeline]));
     add_messages(all.back(), stage, step, run);
   }
   if (grid.groups(net::kReplicaAxes).size() > 1) {
     all.push_back(start("data-parallel", job.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
-                        grid.shape(net::kReplicaAxes, domain), collective_links(net::kReplicaAxes), split.data_comm));
+                        grid.shape(net::kReplicaAxes, domain), collective_links(net::kReplicaAxes),
+                        split.comm[Axis::kData]));
     add_replicas(all.back(), stage, job, step, run);
   }
   return all;

@@ -12,7 +12,7 @@ double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
   switch (meaning.kind) {
     case step::TaskMeaning::kForward:
     case step::TaskMeaning::kBackward: {
-      if (meaning.op != nullptr) return meaning.op->stream == step::OpStream::kCompute ? 1 : 0;
+      if (meaning.op != nullptr) return meaning.op->axis ? 0 : 1;
       const auto phase =
           meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
       const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);

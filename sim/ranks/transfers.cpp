@@ -129,8 +129,8 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
 void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                         const step::Passes& passes, std::span<const int> members) {
   if (meaning.op != nullptr) {
-    if (meaning.op->stream == step::OpStream::kCompute || members.size() == 1) return;
-    found_.push_back({{}, &in_groups(meaning, meaning.op->stream == step::OpStream::kContextComm, duration, members)});
+    if (!meaning.op->axis || members.size() == 1) return;
+    found_.push_back({{}, &in_groups(meaning, meaning.op->axis == Axis::kContext, duration, members)});
     return;
   }
   const auto phase =
@@ -140,7 +140,7 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
     return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
                                       static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};
   };
-  const des::Duration tensor = part(timing.tensor_comm), context = part(timing.context_comm);
+  const des::Duration tensor = part(timing.comm[Axis::kTensor]), context = part(timing.comm[Axis::kContext]);
   const des::Duration rest = std::max(des::Duration{}, stretched - tensor - context);  // parts may round up
   if (tensor.ps > 0) found_.push_back({rest, &in_groups(meaning, /*context=*/false, tensor, members)});
   if (context.ps > 0)

@@ -267,8 +267,8 @@ Spread spread_of(const step::Meaning& meaning) {
     case step::TaskMeaning::kForward:
     case step::TaskMeaning::kBackward:
       if (meaning.op == nullptr) return {.data = true, .context = false, .tensor = false};
-      if (meaning.op->stream == step::OpStream::kTensorComm) return {.data = true, .context = true, .tensor = false};
-      if (meaning.op->stream == step::OpStream::kContextComm) return {.data = true, .context = false, .tensor = true};
+      if (meaning.op->axis == Axis::kTensor) return {.data = true, .context = true, .tensor = false};
+      if (meaning.op->axis == Axis::kContext) return {.data = true, .context = false, .tensor = true};
       return kEveryRank;
     case step::TaskMeaning::kPassOverhead:
       return {.data = true, .context = false, .tensor = false};

@@ -36,7 +36,8 @@ Boundary boundary_of(const job::Job& job) {
 Seconds message_fixed(const job::Job& receiver) {
   const Boundary boundary = boundary_of(receiver);
   const Seconds gather =
-      boundary.gathered ? tensor_collective_time(receiver, CollectiveKind::kAllGather, boundary.whole) : Seconds(0);
+      boundary.gathered ? layer_collective_time(receiver, Axis::kTensor, CollectiveKind::kAllGather, boundary.whole)
+                        : Seconds(0);
   return receiver.runtime.p2p_overhead + gather;
 }
 

@@ -325,15 +325,15 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
                                              scenario.cluster.links, scenario.profile);
   // 8 layers in the middle stage, two all-reduces each in the forward pass, none hidden.
   const auto& timing = simulation.step.passes->timing(1, 0, Phase::kForward);
-  EXPECT_NEAR(static_cast<double>(timing.tensor_comm.ps), 16e12 * once.value() * scenario.runtime.tensor_comm_factor,
-              16);
+  EXPECT_NEAR(static_cast<double>(timing.comm[Axis::kTensor].ps),
+              16e12 * once.value() * scenario.runtime.tensor_comm_factor, 16);
 }
 
 // All that layers communicate in one micro-batch of stage 0.
 double tensor_comm_ps(const Simulation& simulation) {
   const auto& passes = *simulation.step.passes;
-  return static_cast<double>(passes.timing(0, 0, Phase::kForward).tensor_comm.ps +
-                             passes.timing(0, 0, Phase::kBackward).tensor_comm.ps);
+  return static_cast<double>(passes.timing(0, 0, Phase::kForward).comm[Axis::kTensor].ps +
+                             passes.timing(0, 0, Phase::kBackward).comm[Axis::kTensor].ps);
 }
 
 TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {

@@ -18,21 +18,13 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-Seconds context_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload) {
-  const net::RankGroups ranks = job.grid().groups(Axis::kContext);
+Seconds ring_message_time(const job::Job& job, const model::RingMessage& message) {
+  const net::RankGroups ranks = job.grid().groups(message.axis);
   const GroupShape group = ranks.shape(job.cluster.links.gpus);
-  const NodeLinks links = net::collective_links(job.cluster, ranks);
-  return cost::collective_time({kind, payload, group}, links, job.profile);
-}
-
-Seconds ring_message_time(const job::Job& job, Bytes payload) {
-  const net::RankGroups ranks = job.grid().groups(Axis::kContext);
-  const GroupShape group = ranks.shape(job.cluster.links.gpus);
-  const PointToPointShape message{.payload = payload,
-                                  .crosses_nodes = group.nodes > 1,
-                                  .senders_per_node = group.groups_per_node};  // one rank of a ring in a node sends out
-  const NodeLinks links = net::message_links(job.cluster, ranks);
-  return cost::point_to_point_time(message, links, job.profile);
+  const PointToPointShape shape{.payload = message.payload,
+                                .crosses_nodes = group.nodes > 1,
+                                .senders_per_node = group.groups_per_node};  // one rank of a ring in a node sends out
+  return cost::point_to_point_time(shape, net::message_links(job.cluster, ranks), job.profile);
 }
 
 /// A product in one go, or piece by piece beside its collective.
@@ -47,26 +39,23 @@ Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers
 }
 
 Seconds op_time(const job::Job& job, const model::LayerOp& op) {
-  return std::visit(
-      Overloaded{[&](const GemmShape& shape) { return gemm_time(job, shape, op.userbuffers); },
-                 [&](const AttentionShape& shape) { return cost::attention_time(shape, job.profile); },
-                 [&](const MemoryBoundShape& shape) {
-                   return job.runtime.memory_bound_factor * cost::memory_bound_time(shape, job.profile);
-                 },
-                 [&](const model::LayerCollective& collective) {
-                   return collective.group == model::CommGroup::kTensor
-                              ? tensor_collective_time(job, collective.kind, collective.payload)
-                              : context_collective_time(job, collective.kind, collective.payload);
-                 },
-                 [&](const model::RingMessage& message) { return ring_message_time(job, message.payload); }},
-      op.work);
+  return std::visit(Overloaded{[&](const GemmShape& shape) { return gemm_time(job, shape, op.userbuffers); },
+                               [&](const AttentionShape& shape) { return cost::attention_time(shape, job.profile); },
+                               [&](const MemoryBoundShape& shape) {
+                                 return job.runtime.memory_bound_factor * cost::memory_bound_time(shape, job.profile);
+                               },
+                               [&](const model::LayerCollective& collective) {
+                                 return layer_collective_time(job, collective.axis, collective.kind,
+                                                              collective.payload);
+                               },
+                               [&](const model::RingMessage& message) { return ring_message_time(job, message); }},
+                    op.work);
 }
 
-OpStream stream_of(const model::LayerOp& op) {
-  if (std::holds_alternative<model::RingMessage>(op.work)) return OpStream::kContextComm;
+std::optional<Axis> axis_of(const model::LayerOp& op) {
+  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return message->axis;
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
-  if (collective == nullptr) return OpStream::kCompute;
-  return collective->group == model::CommGroup::kTensor ? OpStream::kTensorComm : OpStream::kContextComm;
+  return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
 
 Bytes payload_of(const model::LayerOp& op) {
@@ -83,7 +72,7 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host) {
   for (const model::LayerOp& op : ops)
     result.push_back({.name = op.name,
                       .role = op.role,
-                      .stream = stream_of(op),
+                      .axis = axis_of(op),
                       .duration = duration_of(op_time(job, op)),
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
@@ -134,12 +123,13 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
 
 }  // namespace
 
-Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload) {
-  const net::RankGroups ranks = job.grid().groups(Axis::kTensor);
+// A runtime states what its tensor-parallel collectives take beyond those of nccl-tests, and of no others.
+Seconds layer_collective_time(const job::Job& job, Axis axis, CollectiveKind kind, Bytes payload) {
+  const net::RankGroups ranks = job.grid().groups(axis);
   const GroupShape group = ranks.shape(job.cluster.links.gpus);
   const NodeLinks links = net::collective_links(job.cluster, ranks);
-  return job.runtime.tensor_comm_overhead +
-         job.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, job.profile);
+  const Seconds time = cost::collective_time({kind, payload, group}, links, job.profile);
+  return axis == Axis::kTensor ? job.runtime.tensor_comm_overhead + job.runtime.tensor_comm_factor * time : time;
 }
 
 des::Duration duration_of(Seconds time) {

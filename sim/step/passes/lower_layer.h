@@ -1,6 +1,7 @@
 // Times the ops of layers, embedding and head: what the model asks for, at the profile's cost, as the runtime does it.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,14 +11,11 @@
 
 namespace foretoken::step {
 
-/// Which stream of a GPU an op runs on.
-enum class OpStream : std::uint8_t { kCompute, kTensorComm, kContextComm };
-
 /// One kernel or collective with its duration and the host time that issuing it takes.
 struct TimedOp {
   std::string_view name;
   model::OpRole role = model::OpRole::kElementwise;
-  OpStream stream = OpStream::kCompute;
+  std::optional<Axis> axis{};  ///< of the ranks that it exchanges something with; none: a kernel
   des::Duration duration;
   des::Duration host;
   bool beside_next = false;  ///< runs beside the next kernel; the kernel after that waits for it
@@ -43,7 +41,7 @@ struct LayerBlocks {
 /// Times all blocks of `job`. Recomputed ops include their collectives, which nothing hides.
 [[nodiscard]] LayerBlocks time_blocks(const job::Job& job);
 
-/// Time of one collective over the tensor-parallel group, with the runtime's factor.
-[[nodiscard]] Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload);
+/// Time of one collective inside layers over the ranks of an axis, with the runtime's factor for that axis.
+[[nodiscard]] Seconds layer_collective_time(const job::Job& job, Axis axis, CollectiveKind kind, Bytes payload);
 
 }  // namespace foretoken::step

@@ -52,7 +52,7 @@ class StepEnd {
   // A task on the data-parallel stream of a stage.
   TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, Bytes payload,
                         const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
+    const TaskId task = workload_.graph.add_occupy(streams(stage).comm(Axis::kData), duration);
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
     workload_.note(task, {.stage = static_cast<std::uint16_t>(stage),
                           .chunk = static_cast<std::uint16_t>(chunk),
@@ -150,7 +150,7 @@ void StepEnd::reduce_norm_gradients() {
     const double elements =
         layers * 2.0 * (job_.model.norm == model::Norm::kLayerNorm ? 2 : 1) * static_cast<double>(job_.model.hidden);
     const Bytes payload(elements * gradient_element_bytes(job_));
-    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce, payload);
+    const Seconds time = layer_collective_time(parts_.of(stage), Axis::kTensor, CollectiveKind::kAllReduce, payload);
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, payload, before)};
   }
@@ -160,7 +160,7 @@ void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int last = stages_ - 1;
   const double bytes = local_token_table(job_) * gradient_element_bytes(job_);
-  const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
+  const std::vector<des::StreamId> members{streams(0).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const std::vector<const job::Job*> ends{&parts_.of(0), &parts_.of(last)};
   const bool mixed = ends.front() != ends.back();
   const TaskId task = workload_.graph.add_rendezvous(

@@ -117,7 +117,7 @@ class ShardedReplay {
   void gather(Unit one, std::size_t block) {
     const Duration duration = gather_parameters(job_, one.parameters) + per_tensor(one.tensors);
     const TaskId task =
-        add(streams().data_comm, duration, TaskMeaning::kParamGather, gathered_bytes(job_, one.parameters));
+        add(streams().comm(Axis::kData), duration, TaskMeaning::kParamGather, gathered_bytes(job_, one.parameters));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -154,7 +154,7 @@ class ShardedReplay {
     if (filled_.parameters == 0) return;
     const Duration duration = reduce_gradients(job_, filled_.parameters) + per_tensor(filled_.tensors);
     const TaskId task =
-        add(streams().data_comm, duration, TaskMeaning::kGradReduce, reduced_bytes(job_, filled_.parameters));
+        add(streams().comm(Axis::kData), duration, TaskMeaning::kGradReduce, reduced_bytes(job_, filled_.parameters));
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;
