@@ -21,7 +21,7 @@ Cluster node(const char* fabric, int gpus, std::vector<NvlinkCables> cables = {}
   return c;
 }
 
-struct Degrees {
+struct Job {
   int tensor = 1, data = 1, pipeline = 1;
   [[nodiscard]] RankGroups groups(AxisSet axes) const {
     return RankGrid(PerAxis<int>(1, {{Axis::kTensor, tensor}, {Axis::kData, data}, {Axis::kPipeline, pipeline}}))
@@ -29,11 +29,11 @@ struct Degrees {
   }
 };
 
-double tensor_rate(const Cluster& c, Degrees d) {
+double tensor_rate(const Cluster& c, Job d) {
   return collective_links(c, d.groups(Axis::kTensor)).nvlink_per_gpu.value() / 1e9;
 }
 
-double gradient_rate(const Cluster& c, Degrees d) {
+double gradient_rate(const Cluster& c, Job d) {
   return collective_links(c, d.groups(kReplicaAxes)).nvlink_per_gpu.value() / 1e9;
 }
 
@@ -43,7 +43,7 @@ TEST(Cables, BridgedPairsHaveNvlinkAndNoLargerGroupHas) {
     EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 2, .data = 2}), 300);
     EXPECT_DOUBLE_EQ(gradient_rate(pairs, {.tensor = 2, .data = 2}), 0) << "GPUs 0 and 2";
     EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 4}), 0);
-    EXPECT_TRUE(lacks_cables(pairs, Degrees{.tensor = 4}.groups(Axis::kTensor)));
+    EXPECT_TRUE(lacks_cables(pairs, Job{.tensor = 4}.groups(Axis::kTensor)));
     EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 4, .data = 8}), 0) << "on several nodes";
   }
   const Cluster crossed = node("bridge", 4, {{0, 2, 12}, {1, 3, 12}});
@@ -55,7 +55,7 @@ TEST(Cables, AMeshOfFourGivesAPairAThirdOfItsCables) {  // as in a Perlmutter no
   const Cluster mesh = node("mesh", 4, {{0, 1, 4}, {0, 2, 4}, {0, 3, 4}, {1, 2, 4}, {1, 3, 4}, {2, 3, 4}});
   EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 4}), 300);
   EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 2, .data = 2}), 100);
-  const Degrees stages{.pipeline = 4};
+  const Job stages{.pipeline = 4};
   EXPECT_DOUBLE_EQ(message_links(mesh, stages.groups(Axis::kPipeline)).nvlink_per_gpu.value(), 100e9);
 }
 
@@ -82,7 +82,7 @@ TEST(Cables, ManyGpusNeedHalfOfThePeers) {
 TEST(Cables, ASwitchJoinsEveryGroupAndLoneRanksNeedNone) {
   EXPECT_DOUBLE_EQ(tensor_rate(node("nvswitch", 8), {.tensor = 8}), 300);
   EXPECT_DOUBLE_EQ(gradient_rate(node("bridge", 4), {.tensor = 4, .data = 8}), 300) << "one rank a node";
-  EXPECT_FALSE(lacks_cables(node("none", 8), Degrees{.tensor = 3, .data = 3}.groups(Axis::kTensor)));
+  EXPECT_FALSE(lacks_cables(node("none", 8), Job{.tensor = 3, .data = 3}.groups(Axis::kTensor)));
 }
 
 }  // namespace

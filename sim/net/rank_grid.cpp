@@ -30,8 +30,8 @@ RankGrid::RankGrid(const PerAxis<int>& degrees, const RankOrder& order) {
     }
     return rows_[Axis::kPipeline];
   };
-  const RankRow dense = lay(order.dense), expert = lay(order.expert);
-  expects(dense.count == 1 || dense == expert, "both grids put the same ranks on a stage");
+  const RankRow expert = lay(order.expert), dense = lay(order.dense);  // the pipeline's row
+  expects(experts == 1 || dense.count == 1 || dense == expert, "both grids put the same ranks on a stage");
 }
 
 RankGroups RankGrid::groups(AxisSet axes) const {

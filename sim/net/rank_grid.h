@@ -33,8 +33,8 @@ inline constexpr RankOrder kDataSlowest{"tp-cp-ep-pp-dp",
 class RankGrid {
  public:
   /// The degree of expert-data is what expert-tensor and expert leave of a stage's ranks; a stated one is not read.
-  /// Precondition: degrees are at least 1, expert-tensor x expert divides the ranks of a stage, and both grids put the
-  /// same ranks on a stage (where the pipeline is not the slowest axis: expert-data equals data).
+  /// Precondition: degrees are at least 1, and expert-tensor x expert divides the ranks of a stage. With experts, both
+  /// grids put the same ranks on a stage: where the pipeline is not the slowest axis, expert-data equals data.
   explicit RankGrid(const PerAxis<int>& degrees, const RankOrder& order = kPipelineSlowest);
 
   [[nodiscard]] int degree(Axis axis) const { return rows_[axis].count; }
