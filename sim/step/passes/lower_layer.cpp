@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/net/cables.h"
 
@@ -130,15 +129,6 @@ Seconds layer_collective_time(const job::Job& job, Axis axis, CollectiveKind kin
   const NodeLinks links = net::collective_links(job.cluster, ranks);
   const Seconds time = cost::collective_time({kind, payload, group}, links, job.profile);
   return axis == Axis::kTensor ? job.runtime.tensor_comm_overhead + job.runtime.tensor_comm_factor * time : time;
-}
-
-des::Duration duration_of(Seconds time) {
-  constexpr double kLongest = 10 * 86400.0;
-  if (!(time.value() <= kLongest))
-    throw ConfigError({{"", "",
-                        "one operation would last more than ten days; expected batch, sequence, model and "
-                        "bandwidths of a real job"}});
-  return des::to_duration(time);
 }
 
 LayerBlocks time_blocks(const job::Job& job) {
