@@ -100,14 +100,6 @@ void add_tasks(Sums& sums, int stage, const step::Workload& workload, const des:
   }
 }
 
-Seconds exposed_of(const StageSplit& split, Axis axis) {
-  const des::Duration exposed = axis == Axis::kTensor     ? split.tensor_comm
-                                : axis == Axis::kContext  ? split.context_comm
-                                : axis == Axis::kPipeline ? split.pipeline_comm
-                                                          : split.data_comm;
-  return des::to_seconds(exposed);
-}
-
 }  // namespace
 
 std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
@@ -117,7 +109,7 @@ std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des
     Sums sums(axis, id_of<Stage>(seen.busiest_stage));
     add_passes(sums, seen.busiest_stage, step);
     add_tasks(sums, seen.busiest_stage, step.workload, run);
-    if (sums.has_group()) all.push_back(sums.total(group, exposed_of(seen.busiest, axis)));
+    if (sums.has_group()) all.push_back(sums.total(group, des::to_seconds(seen.busiest.comm[axis])));
   }
   return all;
 }

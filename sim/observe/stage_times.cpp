@@ -1,6 +1,6 @@
 // What each pipeline stage did during a run.
 //
-// Inside a pass time is split as its own timing says (compute, then tensor, then context communication, then host).
+// Inside a pass time is split as its own timing says (compute, then communication in the order of axes, then host).
 // Outside passes an instant belongs to what separates two passes (host), then to the optimizer and other work of the
 // stage, then to its data-parallel communication, then to a pipeline message that it sends or receives; what is left is
 // waiting for another stage.
@@ -86,8 +86,7 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
   for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
     const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.kind);
     split.compute += timing.compute;
-    split.tensor_comm += timing.tensor_comm;
-    split.context_comm += timing.context_comm;
+    for (const auto& [axis, name] : kAxisNames) split.comm[axis] += timing.comm[axis];
     split.host += timing.host;
     inside += timing.total;
     stretched += stretch_of(pass, workload, stretch);
@@ -107,12 +106,12 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
   split.host.ps += coverage.add(std::move(outside.between));
   split.optimizer.ps = coverage.add(std::move(outside.optimizer));
   split.other.ps = coverage.add(std::move(outside.other));
-  split.tensor_comm.ps += coverage.add(std::move(outside.moving[Axis::kTensor]));
+  split.comm[Axis::kTensor].ps += coverage.add(std::move(outside.moving[Axis::kTensor]));
   const std::int64_t outside_work = coverage.add(std::move(data));
   const std::int64_t for_data = std::clamp<std::int64_t>(exposed - outside_work, 0, waited);
-  split.data_comm.ps = outside_work + for_data;
+  split.comm[Axis::kData].ps = outside_work + for_data;
   split.host.ps += waited - for_data;
-  split.pipeline_comm.ps = coverage.add(std::move(outside.moving[Axis::kPipeline]));
+  split.comm[Axis::kPipeline].ps = coverage.add(std::move(outside.moving[Axis::kPipeline]));
   split.bubble.ps = run.makespan.ps - coverage.covered();
   return split;
 }

@@ -132,11 +132,16 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
     return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
                                       static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};
   };
-  const des::Duration tensor = part(timing.tensor_comm), context = part(timing.context_comm);
-  des::Duration before = std::max(des::Duration{}, stretched - tensor - context);  // parts may round up
-  for (const auto& [axis, moving] : {std::pair{Axis::kTensor, tensor}, std::pair{Axis::kContext, context}}) {
-    if (moving.ps == 0) continue;
-    const Kept& kept = of_row(workload_.pass_row(meaning.stage, axis), meaning.stage, moving, members);
+  PerAxis<des::Duration> moving;
+  des::Duration before = stretched;
+  for (const auto& [axis, name] : kAxisNames) {
+    moving[axis] = part(timing.comm[axis]);
+    before = before - moving[axis];
+  }
+  before = std::max(des::Duration{}, before);  // parts may round up
+  for (const auto& [axis, name] : kAxisNames) {
+    if (moving[axis].ps == 0) continue;
+    const Kept& kept = of_row(workload_.pass_row(meaning.stage, axis), meaning.stage, moving[axis], members);
     found_.push_back({before, &kept.legs});
     before = {};
   }
@@ -145,14 +150,10 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
 Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, des::Duration moving,
                                      std::span<const int> members) {
   Kind& here = kind_of(stage);
-  const bool context = row.axes == Axis::kContext;
-  // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
-  // round for context groups.
-  const int tensor = job_.parallelism.tensor, block = tensor * job_.parallelism.context;
-  std::map<int, std::vector<int>> groups;
+  const net::RankGroups ranks = here.part.grid().groups(row.axes);
+  std::map<Rank, std::vector<int>> groups;  // by lowest rank, as if the stage were the first
   for (const int member : members)
-    groups[context ? member / block * tensor + member % tensor : member / tensor].push_back(
-        gpu_of(here, stage * ranks_a_stage_ + member));
+    groups[ranks.first_of(id_of<Rank>(member))].push_back(gpu_of(here, stage * ranks_a_stage_ + member));
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());

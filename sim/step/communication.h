@@ -67,7 +67,6 @@ using Communications = Table<CommunicationId, Communication>;
 }
 
 /// The ranks that differ in `axes` on the nodes of `stage`. `part`: the job as it is on nodes of that kind.
-/// Precondition: `axes` is the tensor axis, the context axis, or both of context and data.
 [[nodiscard]] Site site_of(const job::Job& part, Stage stage, AxisSet axes);
 
 /// A message of which only sender and receiver are known.

@@ -91,7 +91,7 @@ Seconds collective(const job::Job& s, CollectiveKind kind, double bytes, GroupSh
 TEST(Lower, EveryStageReducesItsFp32GradientsOnce) {
   const job::Job s = job();
   const auto seen = tally(lower(s, Fidelity::kStage));
-  const GroupShape replicas = net::gradient_group(s.degrees(), 8);
+  const GroupShape replicas = s.grid().shape(net::kReplicaAxes, 8);
   Seconds expected;
   for (const int stage : {0, 1})
     expected += collective(s, CollectiveKind::kAllReduce, 4 * local_stage_parameters(s, stage), replicas);
@@ -107,7 +107,7 @@ TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
   job::Job s = job();
   s.optimizer.zero_stage = 1;
   const auto seen = tally(lower(s, Fidelity::kStage));
-  const GroupShape replicas = net::gradient_group(s.degrees(), 8);
+  const GroupShape replicas = s.grid().shape(net::kReplicaAxes, 8);
   Seconds scatter, gather;
   for (const int stage : {0, 1}) {
     scatter += collective(s, CollectiveKind::kReduceScatter, 4 * local_stage_parameters(s, stage), replicas);

@@ -30,7 +30,7 @@ Seconds overhead_of(const job::Job& receiver) {
   const Boundary boundary = boundary_of(receiver);
   if (!boundary.gathered) return receiver.runtime.p2p_overhead;
   return receiver.runtime.p2p_overhead +
-         cost_of(tensor_collective(receiver, CollectiveKind::kAllGather, boundary.whole), receiver);
+         cost_of(pass_collective(receiver, Axis::kTensor, CollectiveKind::kAllGather, boundary.whole), receiver);
 }
 
 // `stages` and `crosses` are of the whole pipeline and of this hop.
@@ -38,7 +38,7 @@ GroupShape hop_shape(const job::Job& part, int stages, bool crosses) {
   return {.ranks = stages,
           .nodes = crosses ? stages : 1,
           .ranks_per_node = crosses ? 1 : stages,
-          .groups_per_node = net::pipeline_senders_per_node(part.degrees(), part.cluster.links.gpus)};
+          .groups_per_node = part.grid().senders_per_node(part.cluster.links.gpus)};
 }
 
 }  // namespace
@@ -57,12 +57,12 @@ Communication message_between(const job::Job& job, const job::Parts& parts, Stag
     return row;
   }
 
-  const net::Degrees degrees = sender.degrees();
+  const net::RankGrid grid = sender.grid();
   const bool onward = to.number() == (from.number() + 1) % stages;
   const int hop = parts.local((onward ? from : to).number());
-  const bool crosses = net::pipeline_hop_crosses_nodes(degrees, sender.cluster.links.gpus, hop);
+  const bool crosses = grid.hop_crosses_nodes(id_of<Stage>(hop), sender.cluster.links.gpus);
   row.site = {from, hop_shape(sender, stages, crosses),
-              net::message_links(sender.cluster, degrees, net::pipeline_row(degrees))};
+              net::message_links(sender.cluster, grid.groups(Axis::kPipeline))};
   return row;
 }
 

@@ -36,9 +36,9 @@ struct Meaning {
 
 /// Streams of one stage's GPU (rank 0 of its tensor group).
 struct StageStreams {
-  PassStreams pass;
-  des::StreamId data_comm;
+  PassStreams pass;                           ///< those for collectives among replicas included
   des::StreamId send_forward, send_backward;  ///< links to the next and the previous stage
+  [[nodiscard]] des::StreamId comm(Axis axis) const { return pass.comm[axis].value(); }
 };
 
 /// A pass as it stands in the graph: its first task and its last one on the compute stream.

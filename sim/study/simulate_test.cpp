@@ -76,9 +76,7 @@ void add_kernels(const Simulation& run, int stage, std::vector<Piece>& pieces) {
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
     if (meaning.op == nullptr || meaning.stage != stage) continue;
-    const Doing doing = meaning.op->stream == step::OpStream::kCompute      ? kComputing
-                        : meaning.op->stream == step::OpStream::kTensorComm ? kTensor
-                                                                            : kContext;
+    const Doing doing = !meaning.op->axis ? kComputing : meaning.op->axis == Axis::kTensor ? kTensor : kContext;
     pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing});
   }
   for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)])
@@ -142,13 +140,13 @@ TEST(Simulate, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
     const std::vector<std::int64_t> found = swept(pieces, kernels.run.makespan.ps);
     const observe::StageSplit& split = seen.observations.busiest;
     EXPECT_EQ(split.compute.ps, found[kComputing]);
-    EXPECT_EQ(split.tensor_comm.ps, found[kTensor] + found[kNorm]);
-    EXPECT_EQ(split.context_comm.ps, found[kContext]);
+    EXPECT_EQ(split.comm[Axis::kTensor].ps, found[kTensor] + found[kNorm]);
+    EXPECT_EQ(split.comm[Axis::kContext].ps, found[kContext]);
     EXPECT_EQ(split.host.ps, found[kHost]);
     EXPECT_EQ(split.optimizer.ps, found[kOptimizer]);
     EXPECT_EQ(split.other.ps, found[kOther]);
-    EXPECT_EQ(split.data_comm.ps, found[kData]);
-    EXPECT_EQ(split.pipeline_comm.ps, found[kMessage]);
+    EXPECT_EQ(split.comm[Axis::kData].ps, found[kData]);
+    EXPECT_EQ(split.comm[Axis::kPipeline].ps, found[kMessage]);
     EXPECT_EQ(split.bubble.ps, found[kDoings]);
     ++compared;
   }

@@ -41,11 +41,10 @@ Seconds kernel_time(const job::Job& job, const model::LayerOp& op) {
                     op.work);
 }
 
-OpStream stream_of(const model::LayerOp& op) {
-  if (std::holds_alternative<model::RingMessage>(op.work)) return OpStream::kContextComm;
+std::optional<Axis> axis_of(const model::LayerOp& op) {
+  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return message->axis;
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
-  if (collective == nullptr) return OpStream::kCompute;
-  return collective->group == model::CommGroup::kTensor ? OpStream::kTensorComm : OpStream::kContextComm;
+  return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
 
 // No op takes the host less than a measured launch.
@@ -57,7 +56,7 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Comm
     const std::optional<CommunicationId> row = add_communication(rows, job, op);
     result.push_back({.name = op.name,
                       .role = op.role,
-                      .stream = stream_of(op),
+                      .axis = axis_of(op),
                       .duration = row ? time_of(rows[*row], job) : duration_of(kernel_time(job, op)),
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
@@ -114,8 +113,7 @@ TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
   TimedOps ops;
   for (auto op = backward.begin(); op != backward.end(); ++op) {
     if (op->part != part) continue;
-    const auto kernel =
-        std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return next.stream == OpStream::kCompute; });
+    const auto kernel = std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return !next.axis; });
     ops.push_back(*op);
     if (op->beside_next) ops.back().beside_next = kernel != backward.end() && kernel->part == part;
   }

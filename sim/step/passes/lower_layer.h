@@ -12,14 +12,11 @@
 
 namespace foretoken::step {
 
-/// Which stream of a GPU an op runs on.
-enum class OpStream : std::uint8_t { kCompute, kTensorComm, kContextComm };
-
 /// One kernel or collective with its duration and the host time that issuing it takes.
 struct TimedOp {
   std::string_view name;
   model::OpRole role = model::OpRole::kElementwise;
-  OpStream stream = OpStream::kCompute;
+  std::optional<Axis> axis{};  ///< of the ranks that it exchanges something with; none: a kernel
   des::Duration duration;
   des::Duration host;
   bool beside_next = false;                        ///< runs beside the next kernel; the kernel after that waits for it

@@ -19,26 +19,18 @@ Communication inside_pass(const job::Job& part, Axis axis, Bytes payload) {
           .site = site_of(part, Stage{}, axis)};
 }
 
-Communication context_collective(const job::Job& part, const model::LayerCollective& op) {
-  Communication row = inside_pass(part, Axis::kContext, op.payload);
-  row.collective = op.kind;
-  return row;
-}
-
 // One rank of a ring in a node sends to the next node.
-Communication ring_message(const job::Job& part, Bytes payload) {
-  Communication row = inside_pass(part, Axis::kContext, payload);
-  const net::Degrees degrees = part.degrees();
-  row.site.links = net::message_links(part.cluster, degrees, net::context_row(degrees));
+Communication ring_message(const job::Job& part, const model::RingMessage& op) {
+  Communication row = inside_pass(part, op.axis, op.payload);
+  row.site.links = net::message_links(part.cluster, part.grid().groups(op.axis));
   return row;
 }
 
 std::optional<Communication> unnamed(const job::Job& part, const model::LayerOp& op) {
-  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return ring_message(part, message->payload);
+  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return ring_message(part, *message);
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
   if (collective == nullptr) return std::nullopt;
-  if (collective->group == model::CommGroup::kContext) return context_collective(part, *collective);
-  return tensor_collective(part, collective->kind, collective->payload);
+  return pass_collective(part, collective->axis, collective->kind, collective->payload);
 }
 
 bool moves_the_same(const Communication& a, const Communication& b) {
@@ -47,9 +39,11 @@ bool moves_the_same(const Communication& a, const Communication& b) {
 
 }  // namespace
 
-Communication tensor_collective(const job::Job& part, CollectiveKind kind, Bytes payload) {
-  Communication row = inside_pass(part, Axis::kTensor, payload);
+// A runtime states what its tensor-parallel collectives take beyond those of nccl-tests, and of no others.
+Communication pass_collective(const job::Job& part, Axis axis, CollectiveKind kind, Bytes payload) {
+  Communication row = inside_pass(part, axis, payload);
   row.collective = kind;
+  if (axis != Axis::kTensor) return row;
   row.overhead = part.runtime.tensor_comm_overhead;
   row.factor = part.runtime.tensor_comm_factor;
   return row;

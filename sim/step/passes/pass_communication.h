@@ -6,9 +6,9 @@
 
 namespace foretoken::step {
 
-/// A collective over the tensor-parallel ranks of a pass, with the runtime's factor. `part`, here and below: the job as
+/// A collective over the ranks of `axis` inside a pass, with the runtime's factor. `part`, here and below: the job as
 /// it is on nodes of one kind; the row counts its stages from the part's first.
-[[nodiscard]] Communication tensor_collective(const job::Job& part, CollectiveKind kind, Bytes payload);
+[[nodiscard]] Communication pass_collective(const job::Job& part, Axis axis, CollectiveKind kind, Bytes payload);
 
 /// The row of an op; absent when it computes.
 [[nodiscard]] std::optional<Communication> communication_of(const job::Job& part, const model::LayerOp& op);

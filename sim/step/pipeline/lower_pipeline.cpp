@@ -196,8 +196,8 @@ std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes) { return std::m
 void add_stage_streams(Workload& workload, int stages) {
   des::TaskGraph& graph = workload.graph;
   for (int stage = 0; stage < stages; ++stage) {
-    const PassStreams pass{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
-    workload.stages.push_back({pass, graph.add_stream(), graph.add_stream(), graph.add_stream()});
+    const PassStreams pass = add_pass_streams(graph, net::kStageAxes);
+    workload.stages.push_back({pass, graph.add_stream(), graph.add_stream()});
   }
   workload.passes.resize(static_cast<std::size_t>(stages));
 }

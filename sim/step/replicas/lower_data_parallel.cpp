@@ -39,7 +39,7 @@ class StepEnd {
 
   // A task on the data-parallel stream of the row's stage.
   TaskId on_data_stream(Communication row, int chunk, const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).data_comm, time_of(row, job_));
+    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).comm(Axis::kData), time_of(row, job_));
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
     note(task, std::move(row), chunk);
     return task;
@@ -144,7 +144,7 @@ void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int last = stages_ - 1;
   Communication row = tied_embedding_reduction(job_, parts_);
-  const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
+  const std::vector<des::StreamId> members{streams(0).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
   note(task, std::move(row), 0);
   for (const int stage : {0, last}) {

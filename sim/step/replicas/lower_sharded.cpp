@@ -131,7 +131,7 @@ class ShardedReplay {
     return task;
   }
   TaskId add(Moved moved) {
-    return add(streams().data_comm, moved.time,
+    return add(streams().comm(Axis::kData), moved.time,
                {.microbatch = static_cast<std::uint32_t>(op_.microbatch),
                 .kind = TaskMeaning::kCommunication,
                 .communication = moved.row});
