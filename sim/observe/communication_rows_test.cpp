@@ -16,12 +16,12 @@ using job::Job;
 using step::Communication;
 using step::Purpose;
 
-constexpr int kMicrobatches = 2, kGpus = 8;
+constexpr int kBatches = 2, kRanks = 8;
 
 Job data_parallel_job() {
   Job s = step::test_job(2, 1024);
-  s.gpus = s.parallelism.data = kGpus;
-  s.batch = {.micro = 1, .global = kMicrobatches * kGpus, .sequence_length = 1024, .microbatch_group = 0};
+  s.gpus = s.parallelism.data = kRanks;
+  s.batch = {.micro = 1, .global = kBatches * kRanks, .sequence_length = 1024, .microbatch_group = 0};
   return s;
 }
 
@@ -30,8 +30,8 @@ Job split(int tensor, int context, int pipeline) {
   s.parallelism.tensor = tensor;
   s.parallelism.context = context;
   s.parallelism.pipeline = pipeline;
-  s.parallelism.data = kGpus / (tensor * context * pipeline);
-  s.batch.global = kMicrobatches * s.parallelism.data;
+  s.parallelism.data = kRanks / (tensor * context * pipeline);
+  s.batch.global = kBatches * s.parallelism.data;
   return s;
 }
 
