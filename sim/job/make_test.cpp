@@ -48,7 +48,7 @@ TEST(Make, ComplainsOfEveryRuleAtItsKey) {
                 "q: /parallelism/tensor: expected a divisor of the model's 8 attention heads, found 3; try 1, 2, 4",
                 "q: /parallelism/tensor: expected a divisor of the model's MLP width 64, found 3; try 1, 2, 4",
                 "q: /parallelism/pipeline: the 4 layers do not split evenly over pipeline 3 x virtual_pipeline 1 = 3 "
-                "chunks; try pipeline 1, 2, 4 or layers_per_stage"}));
+                "chunks; try embedding_and_head_as_layers true, pipeline 1, 2, 4 or layers_per_stage"}));
 }
 
 TEST(Make, AnUnsoundPartIsNotJudged) {
