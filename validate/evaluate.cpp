@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/error_bar.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/interval.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::validate {
 namespace {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"
-#include "sim/study/simulate.h"
 #include "validate/case_set.h"
 
 namespace foretoken::validate {

@@ -8,7 +8,7 @@
 #include "calibration/fit/minimise.h"
 #include "calibration/fit_runtime/runtime_number.h"
 #include "sim/base/check.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::fit {
 namespace {

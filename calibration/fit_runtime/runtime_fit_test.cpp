@@ -10,7 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::fit {
 namespace {

@@ -9,7 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::study {
 namespace {

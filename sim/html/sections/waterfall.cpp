@@ -14,7 +14,7 @@
 #include "sim/html/svg.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
-#include "sim/study/slow_hardware.h"
+#include "sim/study/predict/delays.h"
 
 namespace foretoken::html {
 namespace {

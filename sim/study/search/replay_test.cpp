@@ -8,9 +8,9 @@
 
 #include "sim/fast/bounds.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/space.h"
 #include "sim/study/search/test_questions.h"
-#include "sim/study/simulate.h"
 
 namespace foretoken::search {
 namespace {

@@ -1,0 +1,91 @@
+// The best combination of values, the knees of its keys, and why a combination is impossible.
+#include "sim/study/otherwise/whatif.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "sim/io/json/text.h"
+#include "sim/report/text/number.h"
+#include "sim/study/reason.h"
+
+namespace foretoken::study {
+namespace {
+
+std::optional<double> positive_number(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !(value > 0) || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+bool better(const WhatIfRow& a, const WhatIfRow& b) {
+  if (a.metrics->memory.fits != b.metrics->memory.fits) return a.metrics->memory.fits;
+  return a.metrics->step_time < b.metrics->step_time;
+}
+
+// The knee along one key: rows that agree with the best one in every other key. Nothing when a value is no number.
+std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
+  const std::vector<std::size_t>& best = whatif.rows[*whatif.best].choice;
+  std::vector<Trial> trials;
+  for (const WhatIfRow& row : whatif.rows) {
+    bool on_line = true;
+    for (std::size_t i = 0; i < best.size(); ++i) on_line = on_line && (i == key || row.choice[i] == best[i]);
+    if (!on_line) continue;
+    const std::optional<double> value = positive_number(whatif.keys[key].values[row.choice[key]]);
+    if (!value) return std::nullopt;
+    if (row.metrics) trials.push_back({*value, row.metrics->step_time.value()});
+  }
+  return knee_of(std::move(trials));
+}
+
+}  // namespace
+
+std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
+  std::string text;
+  for (std::size_t k = 0; k < whatif.keys.size(); ++k)
+    text += fmt::format("{}{} = {}", k == 0 ? "" : ", ", whatif.keys[k].key, whatif.keys[k].values[row.choice[k]]);
+  return text;
+}
+
+void conclude(WhatIf& whatif) {
+  whatif.best.reset();
+  for (std::size_t i = 0; i < whatif.rows.size(); ++i)
+    if (whatif.rows[i].metrics && (!whatif.best || better(whatif.rows[i], whatif.rows[*whatif.best]))) whatif.best = i;
+  whatif.knees.assign(whatif.keys.size(), std::nullopt);
+  if (!whatif.best) return;
+  for (std::size_t key = 0; key < whatif.keys.size(); ++key) whatif.knees[key] = knee_along(whatif, key);
+}
+
+std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario) {
+  constexpr std::size_t kMostLines = 10;
+  const auto line = [&](const Complaint& why, const std::string& prefix) {
+    return Complaint{why.file.empty() ? scenario : why.file, "", prefix + reason(why)};
+  };
+  std::vector<Complaint> complaints;
+  const std::vector<Complaint>& first = whatif.rows.front().impossible;
+  const bool alike = std::all_of(whatif.rows.begin(), whatif.rows.end(),
+                                 [&](const WhatIfRow& row) { return reasons(row.impossible) == reasons(first); });
+  if (alike) {
+    for (const Complaint& why : first) complaints.push_back(line(why, ""));
+    return complaints;
+  }
+  std::size_t more = 0;
+  for (const WhatIfRow& row : whatif.rows) {
+    const std::string prefix = io::printable(choice_text(whatif, row)) + ": ";
+    for (const Complaint& why : row.impossible)
+      if (complaints.size() < kMostLines)
+        complaints.push_back(line(why, prefix));
+      else
+        ++more;
+  }
+  if (more > 0)
+    complaints.push_back(
+        {complaints.back().file, "", fmt::format("and {} more", report::whole(static_cast<double>(more)))});
+  return complaints;
+}
+
+}  // namespace foretoken::study
