@@ -1,4 +1,4 @@
-// How names become files, and what is said about a name that does not.
+// Finds the file of a name, and words the complaint where there is none.
 #include "sim/io/json/data_path.h"
 
 #include <fmt/format.h>
