@@ -82,7 +82,7 @@ TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
     if (!row.measured.step_time) continue;
     const job::Job scenario = io::read_scenario_text(row.scenario, row.id);
     const double tokens = static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
-    const double predicted = study::predict(scenario).step_time.value() / tokens;
+    const double predicted = study::predict(scenario).metrics.step_time.value() / tokens;
     const double measured = row.measured.step_time->value() / tokens;
     Best& best = models[{scenario.model.name, scenario.gpus}];
     ++best.rows;

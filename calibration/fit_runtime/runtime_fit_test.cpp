@@ -29,7 +29,7 @@ MeasuredStep step(int hidden, int micro) {
   job::Job truth = made.scenario;
   truth.runtime.gemm_factor = kGemm;
   truth.runtime.gradient_accumulation_bytes = kAccumulation;
-  made.seconds = study::predict(truth).step_time.value();
+  made.seconds = study::predict(truth).metrics.step_time.value();
   return made;
 }
 

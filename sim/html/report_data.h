@@ -7,6 +7,7 @@
 
 #include "sim/des/task_graph.h"
 #include "sim/observe/communication.h"
+#include "sim/report/waterfall.h"
 #include "sim/study/near/near_runs.h"
 #include "sim/study/otherwise/sensitivity.h"
 #include "sim/study/otherwise/variants.h"
@@ -16,7 +17,8 @@
 namespace foretoken::html {
 
 struct ReportData {
-  const study::Simulation& base;
+  const study::Prediction& base;
+  report::Waterfall waterfall;
   std::vector<des::TaskId> critical_path;  ///< in order of time
   std::vector<observe::GroupTraffic> communication;
   std::vector<study::Variant> schedules, scaling, alternatives;

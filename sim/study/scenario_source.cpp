@@ -1,17 +1,9 @@
-// Standard input is kept, files are read anew.
+// A scenario read again with other overrides.
 #include "sim/study/scenario_source.h"
-
-#include <iostream>
-#include <iterator>
-#include <utility>
 
 #include "sim/io/scenario/read_scenario.h"
 
 namespace foretoken::study {
-
-ScenarioSource::ScenarioSource(std::string file) : file_(std::move(file)) {
-  if (file_ == "-") text_ = std::string(std::istreambuf_iterator<char>(std::cin), {});
-}
 
 job::Job ScenarioSource::read(std::span<const std::string> sets) const {
   return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);

@@ -1,4 +1,4 @@
-// Scenarios for commands that need one several times: from a file, or from standard input, which can be read only once.
+// A scenario that is read several times, each time with other overrides.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,15 @@
 
 namespace foretoken::study {
 
-/// A scenario that may be read again with other overrides.
+/// A file that is read anew each time, or a text.
 class ScenarioSource {
  public:
-  /// A file or a name; "-" reads all of standard input.
-  explicit ScenarioSource(std::string file);
+  /// A file or a name.
+  explicit ScenarioSource(std::string file) : file_(std::move(file)) {}
   /// A text; `origin` is what complaints call it.
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
+  /// What complaints call it.
+  [[nodiscard]] const std::string& name() const { return file_; }
   [[nodiscard]] job::Job read(std::span<const std::string> sets) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;

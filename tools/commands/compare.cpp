@@ -18,13 +18,12 @@
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 #include "sim/schedule/catalogue.h"
-#include "sim/study/predict/interval.h"
-#include "sim/study/predict/predict.h"
+#include "sim/study/otherwise/schedules.h"
 #include "sim/study/predict/strict.h"
 #include "sim/study/reason.h"
-#include "sim/study/scenario_source.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -32,6 +31,8 @@ namespace {
 
 using report::Paint;
 using report::Table;
+using study::ScheduleChoice;
+using Rows = std::vector<study::TriedSchedule>;
 using Json = nlohmann::ordered_json;
 
 struct Options {
@@ -40,95 +41,53 @@ struct Options {
   bool json = false, no_gantt = false, strict = false;
 };
 
-// "interleaved:4": a schedule and its chunks a stage.
-struct Candidate {
-  std::string label, schedule;
-  int chunks = 1;
-  bool is_own = false;  ///< the scenario's
-};
-
-struct Row {
-  Candidate candidate;
-  std::optional<report::Metrics> metrics;
-  report::Gantt chart;
-  std::vector<Complaint> impossible;
-};
-
-Complaint wrong_candidate(const std::string& text, std::string message) {
+Complaint wrong_choice(const std::string& text, std::string message) {
   return {"--schedules " + io::printable(text, 60), "", std::move(message)};
 }
 
-Candidate parse_candidate(const std::string& text) {
+ScheduleChoice parse_choice(const std::string& text) {
   const std::size_t colon = text.find(':');
-  Candidate candidate{.label = text, .schedule = text.substr(0, colon)};
-  if (candidate.schedule == "interleaved") candidate.schedule = "interleaved-1f1b";
-  const auto known = schedule::find_schedule(candidate.schedule);
+  ScheduleChoice choice{.label = text, .schedule = text.substr(0, colon)};
+  if (choice.schedule == "interleaved") choice.schedule = "interleaved-1f1b";
+  const auto known = schedule::find_schedule(choice.schedule);
   if (!known) {
     std::vector<std::string> names;
     for (const schedule::Schedule& each : schedule::all_schedules())
       names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
-    const std::string meant = io::did_you_mean(candidate.schedule, names);
-    throw ConfigError({wrong_candidate(
+    const std::string meant = io::did_you_mean(choice.schedule, names);
+    throw ConfigError({wrong_choice(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }
   if (colon != text.npos) {
-    const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), candidate.chunks);
-    if (error != std::errc{} || end != text.data() + text.size() || candidate.chunks < 1)
-      throw ConfigError({wrong_candidate(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+    const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), choice.chunks);
+    if (error != std::errc{} || end != text.data() + text.size() || choice.chunks < 1)
+      throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});
   }
-  if (known->interleaves && candidate.chunks < 2)
-    throw ConfigError({wrong_candidate(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});
-  if (!known->interleaves && candidate.chunks > 1)
-    throw ConfigError({wrong_candidate(text, "this schedule has one chunk a stage; leave the number out")});
-  return candidate;
+  if (known->interleaves && choice.chunks < 2)
+    throw ConfigError({wrong_choice(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});
+  if (!known->interleaves && choice.chunks > 1)
+    throw ConfigError({wrong_choice(text, "this schedule has one chunk a stage; leave the number out")});
+  return choice;
 }
 
-// The usual ones and the scenario's own, by chunks.
-std::vector<Candidate> usual_candidates(const job::Job& scenario) {
-  std::vector<Candidate> candidates;
-  for (const char* text : {"gpipe", "1f1b", "interleaved:2", "interleaved:4"})
-    candidates.push_back(parse_candidate(text));
-  const int chunks = scenario.parallelism.virtual_pipeline;
-  const auto is_own = [&](const Candidate& each) {
-    return each.schedule == scenario.schedule && each.chunks == chunks;
-  };
-  if (std::none_of(candidates.begin(), candidates.end(), is_own)) {
-    const std::string name = scenario.schedule == "interleaved-1f1b" ? "interleaved" : scenario.schedule;
-    candidates.push_back({chunks > 1 ? fmt::format("{}:{}", name, chunks) : name, scenario.schedule, chunks});
-  }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.chunks < b.chunks; });
-  return candidates;
+// "interleaved:4": the label of a schedule as --schedules takes it.
+std::string label_of(const ScheduleChoice& choice) {
+  const std::string name = choice.schedule == "interleaved-1f1b" ? "interleaved" : choice.schedule;
+  return choice.chunks > 1 ? fmt::format("{}:{}", name, choice.chunks) : name;
 }
 
-// The scenario's own configuration with another schedule; all rules of scenarios apply.
-Row try_candidate(const study::ScenarioSource& source, const Options& options, const trust::Evidence& evidence,
-                  const Candidate& candidate) {
-  Row row{.candidate = candidate, .metrics = {}, .chart = {}, .impossible = {}};
-  std::vector<std::string> sets = options.sets;
-  sets.push_back(fmt::format("schedule=\"{}\"", candidate.schedule));
-  sets.push_back(fmt::format("parallelism.virtual_pipeline={}", candidate.chunks));
-  if (candidate.chunks == 1) sets.emplace_back("batch.microbatch_group=null");
-  try {
-    const study::Simulation simulation = study::simulate(source.read(sets));
-    row.metrics = simulation.metrics;
-    study::add_interval(*row.metrics, simulation.job, evidence);
-    row.chart = report::gantt_of(simulation.step.workload, simulation.run, candidate.label);
-  } catch (const ConfigError& error) {
-    row.impossible = error.complaints();
-  }
-  return row;
+// The schedules of --schedules, or the usual ones.
+std::vector<ScheduleChoice> choices_of(const Options& options, const job::Job& job) {
+  std::vector<ScheduleChoice> choices;
+  for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
+  if (!choices.empty()) return choices;
+  choices = study::usual_schedules(job);
+  for (ScheduleChoice& each : choices) each.label = label_of(each);
+  return choices;
 }
 
-const Row* fastest(const std::vector<Row>& rows) {
-  const Row* best = nullptr;
-  for (const Row& row : rows)
-    if (row.metrics && (best == nullptr || row.metrics->step_time < best->metrics->step_time)) best = &row;
-  return best;
-}
-
-std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
-  const Row* best = fastest(rows);
+std::string table_text(const Rows& rows, const Paint& paint) {
+  const std::optional<std::size_t> best = study::fastest(rows);
   Table table({{"schedule", Table::Align::kLeft},
                {"step"},
                {"to best"},
@@ -139,15 +98,16 @@ std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
                {"peak GiB"},
                {"fits", Table::Align::kLeft},
                {"sent a stage"}});
-  for (const Row& row : rows) {
-    const std::string label = row.candidate.label + (row.candidate.is_own ? " *" : "");
+  for (const study::TriedSchedule& row : rows) {
+    const std::string label = row.choice.label + (row.is_own ? " *" : "");
     if (!row.metrics) {
       table.add_note({label}, "impossible here, see below");
       continue;
     }
     const report::Metrics& m = *row.metrics;
-    const double behind = m.step_time / best->metrics->step_time - 1;
-    table.add({label, report::time_text(m.step_time), &row == best ? "best" : fmt::format("{:+.1f} %", behind * 100),
+    const double behind = m.step_time / rows[*best].metrics->step_time - 1;
+    table.add({label, report::time_text(m.step_time),
+               &row == &rows[*best] ? "best" : fmt::format("{:+.1f} %", behind * 100),
                report::significant(m.tokens_per_s), report::percent(m.mfu), report::percent(m.bubble_fraction),
                report::percent(m.ideal_bubble_fraction), report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
                report::binary_bytes(Bytes(m.p2p_bytes_per_step))});
@@ -156,16 +116,16 @@ std::string table_text(const std::vector<Row>& rows, const Paint& paint) {
 }
 
 // Each once, behind the schedules that it is of where these are not all.
-std::vector<std::string> warnings_of(const std::vector<Row>& rows) {
+std::vector<std::string> warnings_of(const Rows& rows) {
   std::vector<std::pair<std::string, std::vector<std::string>>> labels;  // by warning
   std::size_t possible = 0;
-  for (const Row& row : rows) {
+  for (const study::TriedSchedule& row : rows) {
     if (!row.metrics) continue;
     ++possible;
     for (const std::string& warning : row.metrics->warnings) {
       auto known = std::find_if(labels.begin(), labels.end(), [&](const auto& each) { return each.first == warning; });
       if (known == labels.end()) known = labels.insert(labels.end(), {warning, {}});
-      known->second.push_back(row.candidate.label);
+      known->second.push_back(row.choice.label);
     }
   }
   std::vector<std::string> warnings;
@@ -174,39 +134,39 @@ std::vector<std::string> warnings_of(const std::vector<Row>& rows) {
   return warnings;
 }
 
-std::string text_of(const std::string& name, const std::vector<Row>& rows, const Options& options, const Paint& paint) {
+std::string text_of(const std::string& name, const Rows& rows, const Options& options, const Paint& paint) {
   std::string text = paint(report::Ink::kBold, name) + '\n' + table_text(rows, paint);
   text +=
       "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
       "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
-  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.candidate.is_own; }))
+  if (std::any_of(rows.begin(), rows.end(), [](const study::TriedSchedule& row) { return row.is_own; }))
     text += "  *: the scenario's own schedule\n";
-  for (const Row& row : rows)
+  for (const study::TriedSchedule& row : rows)
     for (const Complaint& complaint : row.impossible)
-      text += report::paragraph("  " + row.candidate.label + ": ", study::reason(complaint));
+      text += report::paragraph("  " + row.choice.label + ": ", study::reason(complaint));
   const std::string warnings = report::warnings_text(warnings_of(rows), paint);
-  if (options.no_gantt || fastest(rows) == nullptr) return text + warnings;
+  if (options.no_gantt || !study::fastest(rows)) return text + warnings;
   des::Duration axis;
-  for (const Row& row : rows) axis = std::max(axis, row.chart.length);
+  for (const study::TriedSchedule& row : rows) axis = std::max(axis, row.chart.length);
   text += report::title_text("Over time", "all on one axis", paint);
-  for (const Row& row : rows)
+  for (const study::TriedSchedule& row : rows)
     if (row.metrics) text += report::gantt_text(row.chart, axis, paint) + '\n';
   return text + report::gantt_legend(paint) + warnings;
 }
 
-std::string json_of(const std::string& name, const std::vector<Row>& rows) {
-  const Row* best = fastest(rows);
+std::string json_of(const std::string& name, const Rows& rows) {
+  const std::optional<std::size_t> best = study::fastest(rows);
   Json json = {{"name", name}};
-  json["best"] = best == nullptr ? Json() : Json(best->candidate.label);
+  json["best"] = best ? Json(rows[*best].choice.label) : Json();
   json["schedules"] = Json::array();
-  for (const Row& row : rows) {
-    Json entry = {{"label", row.candidate.label},
-                  {"schedule", row.candidate.schedule},
-                  {"virtual_pipeline", row.candidate.chunks},
-                  {"is_own", row.candidate.is_own}};
+  for (const study::TriedSchedule& row : rows) {
+    Json entry = {{"label", row.choice.label},
+                  {"schedule", row.choice.schedule},
+                  {"virtual_pipeline", row.choice.chunks},
+                  {"is_own", row.is_own}};
     entry["impossible"] = row.impossible.empty() ? Json() : Json(study::reasons(row.impossible));
     if (row.metrics) {
-      entry["step_time_to_best"] = row.metrics->step_time / best->metrics->step_time;
+      entry["step_time_to_best"] = row.metrics->step_time / rows[*best].metrics->step_time;
       entry["result"] = Json::parse(report::to_json(*row.metrics));
     }
     json["schedules"].push_back(std::move(entry));
@@ -215,13 +175,10 @@ std::string json_of(const std::string& name, const std::vector<Row>& rows) {
 }
 
 int run(const Options& options) {
-  std::vector<Candidate> candidates;
-  for (const std::string& text : options.schedules) candidates.push_back(parse_candidate(text));
-  const study::ScenarioSource source(options.scenario);
-  const job::Job scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
-  if (candidates.empty()) candidates = usual_candidates(scenario);
-  for (Candidate& each : candidates)
-    each.is_own = each.schedule == scenario.schedule && each.chunks == scenario.parallelism.virtual_pipeline;
+  for (const std::string& text : options.schedules) (void)parse_choice(text);  // first of all what is typed wrong
+  const study::ScenarioSource source = scenario_source(options.scenario);
+  const job::Job scenario = source.read(options.sets);  // an error of every schedule is printed once
+  const std::vector<ScheduleChoice> choices = choices_of(options, scenario);
   if (options.strict)
     if (const auto refusal = study::why_not_strict(scenario, options.scenario)) {
       print_error(refusal->line());
@@ -229,19 +186,17 @@ int run(const Options& options) {
     }
   std::optional<OutputFile> svg;
   if (!options.svg.empty()) svg.emplace(options.svg);
-  std::vector<Row> rows;
-  const trust::Evidence evidence = io::read_shipped_residuals();
-  for (const Candidate& candidate : candidates) rows.push_back(try_candidate(source, options, evidence, candidate));
+  const Rows rows = study::try_schedules(source, options.sets, scenario, choices, io::read_shipped_residuals());
   if (svg) {
     std::vector<report::Gantt> charts;
-    for (const Row& row : rows)
+    for (const study::TriedSchedule& row : rows)
       if (row.metrics) charts.push_back(row.chart);
     svg->write(report::gantt_svg(charts));
     svg->commit();
   }
   const Paint paint(!options.json && wants_colour(options.colour));
   print(options.json ? json_of(scenario.name, rows) : text_of(scenario.name, rows, options, paint));
-  return fastest(rows) == nullptr ? 1 : 0;
+  return study::fastest(rows) ? 0 : 1;
 }
 
 constexpr const char* kExamples =

@@ -1,5 +1,7 @@
 // foretoken explain: why a step takes as long as it does, from ideal arithmetic downwards, and what better hardware is
 // worth.
+#include "sim/study/otherwise/explain.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,13 +17,9 @@
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 #include "sim/report/waterfall.h"
-#include "sim/study/otherwise/sensitivity.h"
-#include "sim/study/predict/delays.h"
-#include "sim/study/predict/interval.h"
-#include "sim/study/predict/predict.h"
-#include "sim/study/scenario_source.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -39,38 +37,16 @@ struct Options {
   bool json = false;
 };
 
-struct Explanation {
-  study::Simulation simulation;
-  report::Waterfall fall;
-  Seconds mended;  ///< the step without slow hardware
-  std::vector<study::Sensitivity> hardware;
-};
-
-Explanation explain(const Options& options) {
-  study::Simulation run = study::simulate(study::ScenarioSource(options.scenario).read(options.sets));
-  study::add_delays(run);
-  study::add_interval(run.metrics, run.job, io::read_shipped_residuals());
-  const job::Job mended = study::mended(run.job);  // hardware is weighed where all of it is as it should be
-  Explanation answer{.simulation = std::move(run),
-                     .fall = {},
-                     .mended = study::predict(mended).step_time,
-                     .hardware = study::sensitivities(mended, kPart)};
-  answer.fall = study::waterfall_of(answer.simulation);
-  return answer;
-}
-
-double change(const Explanation& answer, const study::Sensitivity& each) { return each.larger / answer.mended - 1; }
-
 // A bar to the left for time saved, to the right for time lost.
-std::string hardware_text(const Explanation& answer, const Paint& paint) {
+std::string hardware_text(const study::Explanation& answer, const Paint& paint) {
   constexpr double kHalf = 19;
   double widest = 0;
-  for (const study::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(change(answer, each)));
+  for (const study::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(answer.change(each)));
   std::string text = report::title_text(
       "What hardware is worth",
-      fmt::format("change of the step with {:.0f} % more of it, everything else as it is", 100 * kPart), paint);
+      fmt::format("change of the step with {:.0f} % more of it, everything else as it is", 100 * answer.part), paint);
   for (const study::Sensitivity& each : answer.hardware) {
-    const double part = change(answer, each);
+    const double part = answer.change(each);
     const auto cells = static_cast<std::size_t>(std::lround(widest > 0 ? std::abs(part) / widest * kHalf : 0));
     const std::string bar = paint(part < 0 ? Ink::kGreen : Ink::kOrange, report::repeat("█", cells));
     std::string line = "  " + report::pad_right(each.name, 38) + fmt::format("{:>+9.2f} %", 100 * part) + "           ";
@@ -81,36 +57,36 @@ std::string hardware_text(const Explanation& answer, const Paint& paint) {
   return text;
 }
 
-std::string text_of(const Explanation& answer, const Paint& paint) {
-  const report::Metrics& m = answer.simulation.metrics;
+std::string text_of(const study::Explanation& answer, const Paint& paint) {
+  const report::Metrics& m = answer.prediction.metrics;
   std::string text = paint(Ink::kBold, m.name) + '\n';
   text += fmt::format("  step {}, MFU {}; {:.0f} % interval {} to {}\n", report::time_text(m.step_time),
                       report::percent(m.mfu), 100 * m.interval->level, report::time_text(m.interval->low),
                       report::time_text(m.interval->high));
   text += report::paragraph("  ", m.interval->words);
-  text += report::waterfall_text(answer.fall, answer.simulation.job, paint);
+  text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
   text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
 }
 
-std::string json_of(const Explanation& answer) {
-  const report::Metrics& m = answer.simulation.metrics;
+std::string json_of(const study::Explanation& answer) {
+  const report::Metrics& m = answer.prediction.metrics;
   Json steps = Json::array(), hardware = Json::array();
   for (const report::WaterfallStep& each : answer.fall.steps)
     steps.push_back({{"step", each.key}, {"time_s", des::to_seconds(each.time).value()}});
   for (const study::Sensitivity& each : answer.hardware)
     hardware.push_back({{"property", each.name},
                         {"belongs", each.belongs},
-                        {"more", kPart},
+                        {"more", answer.part},
                         {"step_time_s", each.larger.value()},
-                        {"step_change", change(answer, each)}});
+                        {"step_change", answer.change(each)}});
   return Json{{"name", m.name},
               {"step_time_s", m.step_time.value()},
               {"step_time_s_interval", Json::array({m.interval->low.value(), m.interval->high.value()})},
               {"stage", answer.fall.stage},
               {"ideal_s", des::to_seconds(answer.fall.ideal).value()},
               {"waterfall", std::move(steps)},
-              {"delays", report::delays_json(m.delays, m.step_time)},
+              {"delays", report::delays_json(m)},
               {"hardware", std::move(hardware)},
               {"warnings", m.warnings}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
@@ -118,7 +94,8 @@ std::string json_of(const Explanation& answer) {
 }
 
 int run(const Options& options) {
-  const Explanation answer = explain(options);
+  const study::Explanation answer =
+      study::explain(scenario_source(options.scenario).read(options.sets), io::read_shipped_residuals(), kPart);
   print(options.json ? json_of(answer) : text_of(answer, Paint(wants_colour(options.colour))));
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "tools/options/open_options.h"
 #include "tools/options/options.h"
 #include "tools/options/quantity.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 #include "tools/text/plan_text.h"
 
@@ -24,7 +25,7 @@ struct Options {
 };
 
 study::PlanQuestion question_of(const Options& options) {
-  study::PlanQuestion question{.scenario = options.scenario,
+  study::PlanQuestion question{.scenario = scenario_source(options.scenario),
                                .sets = overrides(options.open),
                                .clusters = options.clusters,
                                .space = space_of(options.open),

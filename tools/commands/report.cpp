@@ -14,11 +14,11 @@
 #include "sim/study/otherwise/variants.h"
 #include "sim/study/plan/plan_file.h"
 #include "sim/study/predict/delays.h"
-#include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/scenario_source.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 #include "validate/measured_runs.h"
 
@@ -56,12 +56,12 @@ int run(const Options& options) {
                         "expected none with a plan, whose numbers would not follow; give it to foretoken plan, or a "
                         "scenario to report"}});
   const study::ScenarioSource source =
-      plan ? study::ScenarioSource(plan->scenario, options.scenario) : study::ScenarioSource(options.scenario);
+      plan ? study::ScenarioSource(plan->scenario, options.scenario) : scenario_source(options.scenario);
   const trust::Evidence evidence = io::read_shipped_residuals();
-  study::Simulation base = study::simulate(source.read(options.sets));
-  study::add_delays(base);
-  study::add_interval(base.metrics, base.job, evidence);
+  const study::Prediction base = study::predict(
+      source.read(options.sets), {.advice = true, .delays = true, .interval = study::IntervalQuestion{evidence}});
   html::ReportData data{.base = base,
+                        .waterfall = study::waterfall_of(base),
                         .critical_path = observe::critical_path(base.step.workload, base.run),
                         .communication = observe::communication(base.job, base.step, base.run, base.observations),
                         .schedules = study::other_schedules(source, options.sets, base.job, evidence),

@@ -17,8 +17,6 @@
 #include "sim/report/text/text.h"
 #include "sim/report/trace.h"
 #include "sim/study/ordered_parallel.h"
-#include "sim/study/predict/delays.h"
-#include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/predict/strict.h"
 #include "tools/commands.h"
@@ -116,17 +114,17 @@ class Files {
     if (!options.trace.empty()) trace_.emplace(options.trace);
     if (!options.svg.empty()) svg_.emplace(options.svg);
   }
-  void write(const study::Simulation& simulation) {
+  void write(const study::Prediction& prediction) {
     if (trace_)
-      report::write_trace({.step = simulation.step,
-                           .run = simulation.run,
-                           .memory = simulation.memory,
-                           .metrics = simulation.metrics,
+      report::write_trace({.step = prediction.step,
+                           .run = prediction.run,
+                           .memory = prediction.memory,
+                           .metrics = prediction.metrics,
                            .version = std::string(version()),
                            .fidelity = fidelity_},
                           [&](std::string_view text) { trace_->write(text); });
     if (svg_)
-      svg_->write(report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.job.name)}));
+      svg_->write(report::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
     if (trace_) trace_->finish();
     if (svg_) svg_->finish();
     if (trace_) trace_->commit();
@@ -150,16 +148,17 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                 .complaints = {*refusal},
                 .refused = true};
     Files files(options);
-    study::Simulation simulation =
-        study::simulate(std::move(scenario), study::HowToRun{.fidelity = fidelity_of(options),
-                                                             .unfolded = options.unfolded,
-                                                             .traffic = traffic_of(options)});
-    study::add_delays(simulation);
-    study::add_interval(simulation.metrics, simulation.job, evidence, options.interval / 100.0);
-    files.write(simulation);
-    Answer answer{.output = {}, .complaints = {}, .fits = simulation.metrics.memory.fits};
-    answer.output = options.json ? report::to_json(simulation.metrics) + '\n'
-                                 : report::to_text(simulation.job, simulation.observations, simulation.metrics,
+    const study::Prediction prediction =
+        study::predict(std::move(scenario), {.fidelity = fidelity_of(options),
+                                             .unfolded = options.unfolded,
+                                             .traffic = traffic_of(options),
+                                             .advice = true,
+                                             .delays = true,
+                                             .interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
+    files.write(prediction);
+    Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
+    answer.output = options.json ? report::to_json(prediction.metrics) + '\n'
+                                 : report::to_text(prediction.job, prediction.observations, prediction.metrics,
                                                    report::Paint(colour));
     return answer;
   } catch (const ConfigError& error) {

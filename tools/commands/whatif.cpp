@@ -7,14 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/json/text.h"
 #include "sim/io/scenario/read_residuals.h"
-#include "sim/study/ordered_parallel.h"
-#include "sim/study/predict/interval.h"
-#include "sim/study/predict/predict.h"
-#include "sim/study/scenario_source.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 #include "tools/text/whatif_text.h"
 
@@ -49,72 +45,18 @@ std::vector<study::Varied> varied_keys(const std::vector<std::string>& texts) {
   return keys;
 }
 
-// Another cluster brings its own costs, unless the scenario states others than those of its cluster.
-std::vector<std::string> sets_of_rows(const study::ScenarioSource& source, const Options& options,
-                                      const std::vector<study::Varied>& keys, const job::Job& base) {
-  std::vector<std::string> sets = options.sets;
-  if (std::none_of(keys.begin(), keys.end(), [](const study::Varied& key) { return key.key == "cluster"; }))
-    return sets;
-  sets.emplace_back("profile=null");
-  try {
-    if (source.read(sets).profile.name != base.profile.name) sets.pop_back();
-  } catch (const ConfigError&) {  // its cluster brings none
-    sets.pop_back();
-  }
-  return sets;
-}
-
-study::WhatIfRow try_row(const study::ScenarioSource& source, std::vector<std::string> sets,
-                         const std::vector<study::Varied>& keys, const std::vector<std::size_t>& choice,
-                         const trust::Evidence& evidence) {
-  for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
-  study::WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
-  try {
-    const job::Job scenario = source.read(sets);
-    row.metrics = study::predict(scenario);
-    study::add_interval(*row.metrics, scenario, evidence);
-  } catch (const ConfigError& error) {
-    row.impossible = error.complaints();
-  }
-  return row;
-}
-
-std::vector<study::WhatIfRow> try_all(const study::ScenarioSource& source, const Options& options,
-                                      const std::vector<study::Varied>& keys, const job::Job& base,
-                                      const trust::Evidence& evidence) {
-  std::vector<study::WhatIfRow> rows;
-  if (keys.empty()) return rows;
-  const std::vector<std::vector<std::size_t>> choices = study::combinations(keys);
-  const std::vector<std::string> sets = sets_of_rows(source, options, keys, base);
-  std::size_t at = 0;
-  study::ordered_parallel<std::size_t>(
-      options.threads, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
-      [&](std::size_t job) { return try_row(source, sets, keys, choices[job], evidence); },
-      [&](study::WhatIfRow& row) { rows.push_back(std::move(row)); });
-  return rows;
-}
-
 int run(const Options& options) {
   if (options.vary.empty() && !options.tornado)
     throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
   if (options.json && options.csv) throw refusal("--json and --csv exclude one another; expected one");
   if (options.csv && options.vary.empty()) throw refusal("--csv lists combinations; expected --vary");
-  const study::ScenarioSource source(options.scenario);
-  const job::Job scenario = source.read(options.sets);
-  study::WhatIf whatif{.base = study::predict(scenario),
-                       .keys = varied_keys(options.vary),
-                       .rows = {},
-                       .best = {},
-                       .knees = {},
-                       .part = options.part,
-                       .tornado = {}};
-  const trust::Evidence evidence = io::read_shipped_residuals();
-  study::add_interval(whatif.base, scenario, evidence);
-  whatif.rows = try_all(source, options, whatif.keys, scenario, evidence);
-  study::conclude(whatif);
-  if (!whatif.rows.empty() && !whatif.best)
-    throw ConfigError(study::why_all_are_impossible(whatif, io::printable(options.scenario)));
-  if (options.tornado) whatif.tornado = study::sensitivities(scenario, options.part);
+  const study::WhatIf whatif = study::what_if({.scenario = scenario_source(options.scenario),
+                                               .sets = options.sets,
+                                               .keys = varied_keys(options.vary),
+                                               .part = options.part,
+                                               .tornado = options.tornado,
+                                               .threads = options.threads},
+                                              io::read_shipped_residuals());
   print(options.json  ? whatif_json(whatif)
         : options.csv ? whatif_csv(whatif)
                       : whatif_text(whatif, report::Paint(wants_colour(options.colour))));

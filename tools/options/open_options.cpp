@@ -2,6 +2,7 @@
 #include "tools/options/open_options.h"
 
 #include "sim/study/search/request.h"
+#include "tools/options/search_values.h"
 
 namespace foretoken::tools {
 void add_open_options(CLI::App& command, OpenOptions& options) {
@@ -34,10 +35,9 @@ std::vector<std::string> overrides(const OpenOptions& options) {
 }
 
 search::SpaceOptions space_of(const OpenOptions& options) {
-  search::SpaceOptions space{.gpus = {},
-                             .schedules = study::parse_schedules(options.schedules),
-                             .cross_node_tensor = options.cross_node_tensor};
-  if (!options.gpus.empty()) space.gpus = study::parse_gpus(options.gpus);
+  search::SpaceOptions space{
+      .gpus = {}, .schedules = parse_schedules(options.schedules), .cross_node_tensor = options.cross_node_tensor};
+  if (!options.gpus.empty()) space.gpus = parse_gpus(options.gpus);
   return space;
 }
 

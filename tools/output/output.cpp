@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "sim/io/json/text.h"
-#include "tools/ranks.h"
 
 namespace foretoken::tools {
 namespace {
@@ -50,7 +49,7 @@ bool wants_colour(std::string_view choice) {
   if (choice == "never") return false;
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && !is_launched_by_mpi() && (refused == nullptr || *refused == '\0') &&
+  return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 

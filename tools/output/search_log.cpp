@@ -13,7 +13,6 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "sim/base/error.h"
 #include "sim/io/json/text.h"
@@ -28,11 +27,7 @@ using search::Verdict;
 
 constexpr std::array<const char*, 4> kVerdicts{"invalid", "too large", "slower", "replayed"};
 
-std::string header_of(const study::SearchRequest& request, Shard shard) {
-  Json json = Json::parse(to_json(request));
-  json["shard"] = {shard.index, shard.of};
-  return json.dump() + '\n';
-}
+std::string header_of(const study::SearchRequest& request) { return to_json(request) + '\n'; }
 
 Outcome outcome_of(const Json& json) {
   Outcome outcome;
@@ -72,35 +67,6 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
   return json.dump() + '\n';
 }
 
-std::string ranking_text(const search::Space& space, const search::Ranking& ranking, bool complete) {
-  std::map<std::size_t, Outcome> listed;
-  for (const auto* list : {&ranking.top(), &ranking.front(), &ranking.smallest()})
-    for (const Outcome& outcome : *list) listed[outcome.candidate] = outcome;
-  std::array<std::size_t, kVerdicts.size()> others{};
-  for (std::size_t verdict = 0; verdict < others.size(); ++verdict)
-    others[verdict] = ranking.count(static_cast<Verdict>(verdict));
-  std::size_t too_large = ranking.too_large();
-  for (const auto& [candidate, outcome] : listed) {
-    --others[static_cast<std::size_t>(outcome.verdict)];
-    if (is_too_large(outcome)) --too_large;
-  }
-  std::string text = Json({{"complete", complete}, {"others", others}, {"others_too_large", too_large}}).dump() + '\n';
-  for (const auto& [candidate, outcome] : listed) text += outcome_line(space, outcome);
-  return text;
-}
-
-bool add_ranking_text(const std::string& text, search::Ranking& ranking) {
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  const Json head = Json::parse(line);
-  for (std::size_t verdict = 0; verdict < kVerdicts.size(); ++verdict)
-    ranking.add_count(static_cast<Verdict>(verdict), head.at("others").at(verdict).get<std::size_t>());
-  ranking.add_too_large(head.at("others_too_large").get<std::size_t>());
-  while (std::getline(lines, line)) ranking.add(outcome_of(Json::parse(line)));
-  return head.at("complete").get<bool>();
-}
-
 SearchFile read_search_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw ConfigError({{io::printable(path), "", fmt::format("cannot be read: {}", std::strerror(errno))}});
@@ -111,10 +77,8 @@ SearchFile read_search_file(const std::string& path) {
     const std::string line = text.substr(file.whole_bytes, end - file.whole_bytes);
     file.whole_bytes = end + 1;
     try {
-      Json json = Json::parse(line);
+      const Json json = Json::parse(line);
       if (++line_number == 1) {
-        file.shard = {json.at("shard").at(0).get<std::size_t>(), json.at("shard").at(1).get<std::size_t>()};
-        json.erase("shard");
         file.request = json.dump();
       } else {
         file.outcomes.push_back(outcome_of(json));
@@ -127,8 +91,7 @@ SearchFile read_search_file(const std::string& path) {
   return file;
 }
 
-SearchLog::SearchLog(const std::string& path, const study::SearchRequest& request, Shard shard, bool resume)
-    : path_(path) {
+SearchLog::SearchLog(const std::string& path, const study::SearchRequest& request, bool resume) : path_(path) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // pipes may be write-only
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -137,7 +100,7 @@ SearchLog::SearchLog(const std::string& path, const study::SearchRequest& reques
   regular_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   if (regular_ && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail("another search is writing this file");
-  const std::string header = header_of(request, shard);
+  const std::string header = header_of(request);
   if (regular_ && status.st_size > 0)
     take_up(header, resume);
   else
@@ -154,10 +117,8 @@ void SearchLog::take_up(const std::string& header, bool resume) {
   if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // a line that was never finished
     fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (file.whole_bytes == 0) return write(header);
-  Json json = Json::parse(file.request);
-  json["shard"] = {file.shard.index, file.shard.of};
-  if (json.dump() + '\n' != header)
-    fail("holds the results of another search (scenario, options or shard differ); name another file");
+  if (file.request + '\n' != header)
+    fail("holds the results of another search (scenario or options differ); name another file");
   for (const Outcome& outcome : file.outcomes) known_[outcome.candidate] = outcome;
 }
 

@@ -12,23 +12,12 @@
 
 namespace foretoken::tools {
 
-/// Which part of a search a file holds: every `of`-th group from `index` on.
-struct Shard {
-  std::size_t index = 0, of = 1;
-};
-
 /// One outcome as a line of JSON, with its newline.
 [[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome);
-
-/// The best of one rank's share, for another process: counts of outcomes, then the outcomes that are in a list.
-[[nodiscard]] std::string ranking_text(const search::Space& space, const search::Ranking& ranking, bool complete);
-/// Adds what ranking_text() wrote; whether that share was complete.
-[[nodiscard]] bool add_ranking_text(const std::string& text, search::Ranking& ranking);
 
 /// A result file as it was found: its first line, and its outcomes in the order of the file.
 struct SearchFile {
   std::string request;  ///< JSON
-  Shard shard;
   std::vector<search::Outcome> outcomes;
   std::size_t whole_bytes = 0;  ///< up to the last complete line
 };
@@ -40,9 +29,9 @@ struct SearchFile {
 /// back to its last whole line and ConfigError is thrown. Two searches cannot append to one file.
 class SearchLog {
  public:
-  /// Starts the file, or with `resume` goes on with one of the same request and shard. A file that is not empty is
-  /// never overwritten.
-  SearchLog(const std::string& path, const study::SearchRequest& request, Shard shard, bool resume);
+  /// Starts the file, or with `resume` goes on with one of the same request. A file that is not empty is never
+  /// overwritten.
+  SearchLog(const std::string& path, const study::SearchRequest& request, bool resume);
   ~SearchLog();
   SearchLog(const SearchLog&) = delete;
   SearchLog& operator=(const SearchLog&) = delete;

@@ -1,4 +1,4 @@
-// foretoken search from outside: files, shards, kills, full disks, closed pipes.
+// foretoken search from outside: files, kills, full disks, closed pipes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -118,56 +118,11 @@ TEST(SearchCommand, AnOverlapOfNothingRulesNothingOut) {
   EXPECT_EQ(json::parse(simulated.out)["step_time_s"], json::parse(searched.out)["ranked"][0]["step_time_s"]);
 }
 
-TEST(SearchCommand, AnswersAreTheSameBytesForThreadsAndShards) {
+TEST(SearchCommand, AnswersAreTheSameBytesForAnyThreads) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kQuestion);
   const std::string one = run_foretoken({"search", question, "--json", "--threads", "1"}).out;
   EXPECT_EQ(run_foretoken({"search", question, "--json", "--threads", "4"}).out, one);
-  std::vector<std::string> merge = {"search", "merge", "--json"};
-  for (const std::string shard : {"2", "0", "1"}) {
-    merge.push_back(folder.file(shard + ".jsonl"));
-    const Ran ran = run_foretoken({"search", question, "--shard", shard + "/3", "--out", merge.back()});
-    EXPECT_EQ(ran.status, 0) << ran.err;
-    EXPECT_EQ(ran.out, "");
-  }
-  const Ran merged = run_foretoken(merge);
-  EXPECT_EQ(merged.status, 0) << merged.err;
-  EXPECT_EQ(merged.out, one);
-  merge.pop_back();
-  const Ran partial = run_foretoken(merge);
-  EXPECT_EQ(partial.status, 2);
-  EXPECT_THAT(partial.err, testing::HasSubstr("shard 1 of 3 is missing"));
-}
-
-TEST(SearchCommand, FourRanksSayWhatOneProcessSays) {
-#ifdef FORETOKEN_MPIRUN
-  const TemporaryFolder folder;
-  const std::string question = folder.put("question.json", kQuestion), out = folder.file("ranks.out");
-  const std::string one = run_foretoken({"search", question, "--json"}).out;
-  const std::string run =  // Open MPI keeps what it allocated: no leak of ours
-      "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      "OMPI_MCA_rmaps_base_oversubscribe=1 "
-      "OMPI_MCA_mpi_yield_when_idle=1 " FORETOKEN_MPIRUN " -np 4 " FORETOKEN_BINARY " search ";
-  const auto ranks = [&](const std::string& more) {
-    return WEXITSTATUS(std::system((run + question + " --json " + more + " > " + out + " 2> " + out + ".err").c_str()));
-  };
-  ASSERT_EQ(WEXITSTATUS(std::system((run + question + " > " + out).c_str())), 0);
-  EXPECT_EQ(contents(out), run_foretoken({"search", question}).out) << "the launcher's terminal is not the reader's";
-  ASSERT_EQ(ranks("--out " + folder.file("part.jsonl")), 0) << contents(out + ".err");
-  EXPECT_EQ(contents(out), one);
-  std::vector<std::string> merge = {"search", "merge", "--json"};
-  for (const char* rank : {"0", "1", "2", "3"}) merge.push_back(folder.file("part.jsonl.") + rank);
-  EXPECT_EQ(run_foretoken(merge).out, one) << "each rank's file is a shard";
-  EXPECT_EQ(ranks("--objective speed"), 2);
-  const std::string said = contents(out + ".err");
-  EXPECT_EQ(said.find("expected"), said.rfind("expected step-time")) << "one rank complains for all: " << said;
-#else
-  ::setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
-  const Ran ran = run_foretoken({"search", "gpt3-175b-1024-a100"});
-  ::unsetenv("OMPI_COMM_WORLD_SIZE");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.err, testing::HasSubstr("no MPI"));
-#endif
 }
 
 // Starts a search, kills it once its file has grown to `bytes`, and waits for it to be gone.
@@ -253,8 +208,7 @@ TEST(SearchCommand, SaysWhatIsWrongAndWhenNothingFits) {
   expect_wrong({"--gpus", "8:4:x2"}, "FIRST:LAST");
   expect_wrong({"--objective", "steptime"}, "step-time");
   expect_wrong({"--schedules", "1f1bb"}, "did you mean");
-  expect_wrong({"--shard", "3/3", "--out", "x"}, "from 0 to N - 1");
-  expect_wrong({"--shard", "0/3"}, "--out");
+  expect_wrong({"--resume"}, "--out");
   expect_wrong({"--fix", "parallelism.tensor=7"}, "7");
   const Ran large =
       run_foretoken({"search", question, "--set", "model.num_hidden_layers=512", "--gpus", "8", "--json"});

@@ -100,7 +100,7 @@ std::string verdict(const ReportData& data) {
       fmt::format("idle time over the work of the busiest stage; ideal {}", report::percent(m.ideal_bubble_fraction)));
   html += trust_tile(data) + "</dl>\n";
   if (m.interval) html += paragraph("The interval rests on " + m.interval->words + ".", "remark under");
-  if (!m.memory.advice.empty()) html += paragraph("To make it fit: " + m.memory.advice + ".", "callout");
+  if (m.memory.advice) html += paragraph("To make it fit: " + *m.memory.advice + ".", "callout");
   for (const std::string& warning : m.warnings) html += paragraph(warning, "callout");
   return html;
 }

@@ -1,4 +1,4 @@
-// Published runs that resemble a scenario. All of them are read, the nearest ones predicted.
+// Published runs near a job. All of them are read, the nearest ones predicted.
 #include "sim/study/near/near_runs.h"
 
 #include <fmt/format.h>
@@ -12,78 +12,75 @@
 
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/text/number.h"
+#include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
+#include "sim/trust/local_error.h"
 
 namespace foretoken::study {
 namespace {
 
 using job::Job;
 
-constexpr double kFarthest = 9;
+constexpr int kMostJumps = 2;           // of GPU kind, runtime and width of elements
 constexpr std::size_t kMostOfASet = 4;  // one publication does not speak for all
 
-// How two scenarios differ: a sum of weighed differences, and the larger ones in words.
-class Difference {
+// What differs between two jobs, in words.
+class Differences {
  public:
-  void size(std::string_view name, double here, double there, double weight) {
-    const double doublings = std::abs(std::log2(there / here));
-    distance_ += weight * doublings;
-    if (doublings > 0.3) words_.push_back(fmt::format("{} {}", report::in_words(there), name));
+  void size(std::string_view name, double here, double there) {
+    if (std::abs(std::log2(there / here)) > 0.3) words_.push_back(fmt::format("{} {}", report::in_words(there), name));
   }
-  void kind(std::string_view words, bool differs, double weight) {
-    if (!differs) return;
-    distance_ += weight;
-    words_.emplace_back(words);
+  void kind(std::string_view words, bool differs) {
+    if (differs) words_.emplace_back(words);
   }
-  [[nodiscard]] double distance() const { return distance_; }
   [[nodiscard]] std::string words() const {
     return words_.empty() ? "nothing of weight" : fmt::format("{}", fmt::join(words_, ", "));
   }
 
  private:
-  double distance_ = 0;
   std::vector<std::string> words_;
 };
 
-Difference difference(const Job& here, const Job& there) {
-  Difference d;
-  d.size("parameters", model::total_parameters(here.model), model::total_parameters(there.model), 1);
-  d.size("GPUs", here.gpus, there.gpus, 0.5);
-  d.kind(there.gpu_names(), here.gpu_names() != there.gpu_names(), 1.5);
+std::string differences(const Job& here, const Job& there) {
+  Differences d;
+  d.size("parameters", model::total_parameters(here.model), model::total_parameters(there.model));
+  d.size("GPUs", here.gpus, there.gpus);
+  d.kind(there.gpu_names(), here.gpu_names() != there.gpu_names());
   d.kind(there.cluster.gpu.architecture + " generation",
-         here.cluster.gpu.architecture != there.cluster.gpu.architecture, 3);
-  d.kind(there.runtime.name, here.runtime.name != there.runtime.name, 1);
-  d.size("tensor ranks", here.parallelism.tensor, there.parallelism.tensor, 0.5);
-  d.size("stages", here.parallelism.pipeline, there.parallelism.pipeline, 0.5);
+         here.cluster.gpu.architecture != there.cluster.gpu.architecture);
+  d.kind(there.runtime.name, here.runtime.name != there.runtime.name);
+  d.size("tensor ranks", here.parallelism.tensor, there.parallelism.tensor);
+  d.size("stages", here.parallelism.pipeline, there.parallelism.pipeline);
   d.size("tokens a sequence", static_cast<double>(here.batch.sequence_length),
-         static_cast<double>(there.batch.sequence_length), 0.5);
-  d.size("sequences a micro-batch", static_cast<double>(here.batch.micro), static_cast<double>(there.batch.micro),
-         0.25);
-  d.kind("other precision", bytes_per_element(here.precision) != bytes_per_element(there.precision), 1);
-  d.kind("other recomputation", here.recompute.granularity != there.recompute.granularity, 0.5);
-  return d;
+         static_cast<double>(there.batch.sequence_length));
+  d.size("sequences a micro-batch", static_cast<double>(here.batch.micro), static_cast<double>(there.batch.micro));
+  d.kind("other precision", bytes_per_element(here.precision) != bytes_per_element(there.precision));
+  d.kind("other recomputation", here.recompute.granularity != there.recompute.granularity);
+  return d.words();
 }
 
 struct NearCandidate {
   NearRun run;
-  Job scenario;
+  Job job;
 };
 
-std::vector<NearCandidate> candidates(const Job& scenario, std::span<const MeasuredRun> measured) {
+// The runs that are not too far away, nearest first; equally near ones keep their order.
+std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRun> measured) {
+  const trust::Place here = place_of(job);
   std::vector<NearCandidate> all;
   for (const MeasuredRun& run : measured) {
-    NearCandidate each{.run = {}, .scenario = io::read_scenario_text(run.scenario, run.id)};
-    const Difference d = difference(scenario, each.scenario);
-    if (d.distance() > kFarthest) continue;
+    NearCandidate each{.run = {}, .job = io::read_scenario_text(run.scenario, run.id)};
+    const trust::Distance distance = trust::distance(here, place_of(each.job));
+    if (distance.jumps > kMostJumps) continue;
     each.run = {.set = run.set,
                 .id = run.id,
                 .source = run.source,
-                .gpus = each.scenario.gpus,
+                .gpus = each.job.gpus,
                 .measured = run.measured,
                 .predicted = {},
                 .fitted = run.fitted,
-                .distance = d.distance(),
-                .difference = d.words()};
+                .distance = distance.halvings(),
+                .difference = differences(job, each.job)};
     all.push_back(std::move(each));
   }
   std::stable_sort(all.begin(), all.end(),
@@ -93,13 +90,13 @@ std::vector<NearCandidate> candidates(const Job& scenario, std::span<const Measu
 
 }  // namespace
 
-std::vector<NearRun> near_runs(const Job& scenario, std::span<const MeasuredRun> measured, std::size_t count) {
+std::vector<NearRun> near_runs(const Job& job, std::span<const MeasuredRun> measured, std::size_t count) {
   std::vector<NearRun> runs;
   std::map<std::string, std::size_t> taken;
-  for (NearCandidate& each : candidates(scenario, measured)) {
+  for (NearCandidate& each : candidates(job, measured)) {
     if (runs.size() == count) break;
     if (++taken[each.run.set] > kMostOfASet) continue;
-    each.run.predicted = predict(each.scenario).step_time;
+    each.run.predicted = predict(std::move(each.job)).metrics.step_time;
     runs.push_back(std::move(each.run));
   }
   return runs;

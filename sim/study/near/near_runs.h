@@ -1,4 +1,4 @@
-// Published runs that resemble a scenario, predicted.
+// Published runs near a job, predicted.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +19,21 @@ struct MeasuredRun {
   bool fitted = false;  ///< took part in fitting a number
 };
 
-/// A published run near the scenario, predicted.
+/// A published run near the job, predicted.
 struct NearRun {
   std::string set, id, source;
   int gpus = 0;
   Seconds measured, predicted;
   bool fitted = false;     ///< took part in fitting a number
-  double distance = 0;     ///< 0: the same model size, GPUs, GPU kind and software
-  std::string difference;  ///< what differs, in words
+  double distance = 0;     ///< in halvings of weight (trust::Distance)
+  std::string difference;  ///< "175B parameters, H100"
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// At most `count` of `measured` nearest to `scenario`, nearest first; none farther than a hundredfold model on
-/// another generation of GPU. Distance counts doublings of parameters, GPUs, degrees and sequence, and steps between
-/// kinds of GPU, software, precision and recomputation; it orders, and means nothing else. Throws ConfigError when a
-/// scenario cannot be read.
-[[nodiscard]] std::vector<NearRun> near_runs(const job::Job& scenario, std::span<const MeasuredRun> measured,
+/// Returns at most `count` of `measured`, the nearest to `job` first, four of a set at most. Nearness is that of the
+/// interval: how much a case would weigh there (trust::Distance::halvings). Runs that differ in GPU kind, runtime and
+/// width of elements at once are left out. Throws ConfigError when a scenario cannot be read.
+[[nodiscard]] std::vector<NearRun> near_runs(const job::Job& job, std::span<const MeasuredRun> measured,
                                              std::size_t count);
 
 }  // namespace foretoken::study

@@ -109,7 +109,7 @@ constexpr Property kProperties[] = {
 Seconds step_time_with(const Job& job, const Property& property, double factor) {
   Job changed = job;
   property.scale(changed, factor);
-  return predict(changed).step_time;
+  return predict(changed).metrics.step_time;
 }
 
 }  // namespace

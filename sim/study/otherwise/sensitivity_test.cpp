@@ -15,7 +15,7 @@ job::Job shipped(const std::string& name) {
 
 TEST(Sensitivities, BetterHardwareIsNeverSlowerAndTheBaseLiesBetween) {
   const job::Job job = shipped("gpt3-175b-1024-a100");
-  const Seconds base = predict(job).step_time;
+  const Seconds base = predict(job).metrics.step_time;
   for (const Sensitivity& each : sensitivities(job, 0.1)) {
     SCOPED_TRACE(each.name);
     const bool is_rate = each.name.find("rate") != each.name.npos || each.name.find("bandwidth") != each.name.npos;
@@ -28,7 +28,7 @@ TEST(Sensitivities, TogetherTheyMoveNoMoreThanEverythingAtOnce) {
   // A step all of whose rates fall to nine tenths, and all of whose latencies rise, is at most 1 / 0.9 slower.
   double sum = 0;
   const job::Job job = shipped("gpt3-175b-1024-a100");
-  const Seconds base = predict(job).step_time;
+  const Seconds base = predict(job).metrics.step_time;
   for (const Sensitivity& each : sensitivities(job, 0.1)) {
     EXPECT_LE(each.smaller / base, 1 / 0.9 + 1e-9) << each.name;
     sum += each.swing() / base;

@@ -8,7 +8,7 @@
 
 #include "sim/base/error.h"
 #include "sim/report/text/number.h"
-#include "sim/study/predict/interval.h"
+#include "sim/study/otherwise/schedules.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/reason.h"
 
@@ -25,30 +25,13 @@ Sets with(std::span<const std::string> sets, const Sets& more) {
 }
 
 // Of a schedule the message speaks by itself.
-std::string first_reason(const ConfigError& error) {
-  const Complaint& first = error.complaints().front();
+std::string first_reason(const std::vector<Complaint>& complaints) {
+  const Complaint& first = complaints.front();
   return first.pointer == "/schedule" ? first.message : reason(first);
 }
 
 Variant empty_variant(std::string label, int gpus) {
   return {.label = std::move(label), .is_base = false, .metrics = {}, .why_not = {}, .gpus = gpus, .chart = {}};
-}
-
-Variant try_schedule(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
-                     const std::string& schedule, int chunks, const trust::Evidence& evidence) {
-  Variant variant = empty_variant(chunks > 1 ? fmt::format("{}, {} chunks", schedule, chunks) : schedule, base.gpus);
-  variant.is_base = schedule == base.schedule && chunks == base.parallelism.virtual_pipeline;
-  Sets more{fmt::format("schedule=\"{}\"", schedule), fmt::format("parallelism.virtual_pipeline={}", chunks)};
-  if (chunks == 1) more.emplace_back("batch.microbatch_group=null");
-  try {
-    const Simulation simulation = simulate(source.read(with(sets, more)));
-    variant.metrics = simulation.metrics;
-    add_interval(*variant.metrics, simulation.job, evidence);
-    variant.chart = report::gantt_of(simulation.step.workload, simulation.run, variant.label);
-  } catch (const ConfigError& error) {
-    variant.why_not = first_reason(error);
-  }
-  return variant;
 }
 
 // One decision and the overrides that change it.
@@ -109,14 +92,17 @@ std::vector<Change> changes_of(const Job& base) {
 std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
                                      const trust::Evidence& evidence) {
   if (base.parallelism.pipeline == 1) return {};
-  std::vector<std::pair<std::string, int>> wanted{
-      {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}};
-  const std::pair<std::string, int> own{base.schedule, base.parallelism.virtual_pipeline};
-  if (std::find(wanted.begin(), wanted.end(), own) == wanted.end()) wanted.push_back(own);
-  std::stable_sort(wanted.begin() + 2, wanted.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<ScheduleChoice> choices = usual_schedules(base);
+  for (ScheduleChoice& each : choices)
+    each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule, each.chunks) : each.schedule;
   std::vector<Variant> variants;
-  for (const auto& [schedule, chunks] : wanted)
-    variants.push_back(try_schedule(source, sets, base, schedule, chunks, evidence));
+  for (TriedSchedule& tried : try_schedules(source, sets, base, choices, evidence))
+    variants.push_back({.label = std::move(tried.choice.label),
+                        .is_base = tried.is_own,
+                        .metrics = std::move(tried.metrics),
+                        .why_not = tried.impossible.empty() ? "" : first_reason(tried.impossible),
+                        .gpus = base.gpus,
+                        .chart = std::move(tried.chart)});
   return variants;
 }
 
@@ -128,11 +114,10 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      const Job scenario = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
-      variant.metrics = predict(scenario);
-      add_interval(*variant.metrics, scenario, evidence);
+      Job job = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      variant.metrics = predict(std::move(job), {.interval = IntervalQuestion{evidence}}).metrics;
     } catch (const ConfigError& error) {
-      variant.why_not = first_reason(error);
+      variant.why_not = first_reason(error.complaints());
     }
     variants.push_back(std::move(variant));
   };
@@ -145,15 +130,15 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
 }
 
 std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const Simulation& base) {
+                                     const Prediction& base) {
   std::vector<Variant> variants{empty_variant("this scenario", base.job.gpus)};
   variants.front().is_base = true;
   variants.front().metrics = base.metrics;
   for (const Change& change : changes_of(base.job)) {
     try {
-      const Job scenario = source.read(with(sets, change.sets));
-      Variant variant = empty_variant(change.label, scenario.gpus);
-      variant.metrics = predict(scenario);
+      Prediction prediction = predict(source.read(with(sets, change.sets)));
+      Variant variant = empty_variant(change.label, prediction.job.gpus);
+      variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));
     } catch (const ConfigError&) {
       continue;  // not a configuration of this job

@@ -33,7 +33,7 @@ struct Variant {
 
 /// One decision changed at a time, the GPUs and the batch kept; the base among them, fastest first.
 [[nodiscard]] std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
-                                                   const Simulation& base);
+                                                   const Prediction& base);
 
 /// The `count` fastest configurations that fit, of all that the GPUs, the batch and the software allow; what the
 /// scenario states about parallelism, schedule, micro-batch, recomputation and shards is free.

@@ -1,4 +1,4 @@
-// The best combination of values, the knees of its keys, and why a combination is impossible.
+// Every combination of values predicted, the best of them, and the knees of its keys.
 #include "sim/study/otherwise/whatif.h"
 
 #include <fmt/format.h>
@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "sim/io/json/text.h"
 #include "sim/report/text/number.h"
+#include "sim/study/ordered_parallel.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/reason.h"
 
 namespace foretoken::study {
@@ -42,15 +45,47 @@ std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
   return knee_of(std::move(trials));
 }
 
-}  // namespace
-
-std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
-  std::string text;
-  for (std::size_t k = 0; k < whatif.keys.size(); ++k)
-    text += fmt::format("{}{} = {}", k == 0 ? "" : ", ", whatif.keys[k].key, whatif.keys[k].values[row.choice[k]]);
-  return text;
+// Another cluster brings its own costs, unless the scenario states others than those of its cluster.
+std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job::Job& base) {
+  std::vector<std::string> sets = question.sets;
+  const std::vector<Varied>& keys = question.keys;
+  if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
+  sets.emplace_back("profile=null");
+  try {
+    if (question.scenario.read(sets).profile.name != base.profile.name) sets.pop_back();
+  } catch (const ConfigError&) {  // its cluster brings none
+    sets.pop_back();
+  }
+  return sets;
 }
 
+WhatIfRow try_row(const WhatIfQuestion& question, std::vector<std::string> sets, const std::vector<std::size_t>& choice,
+                  const trust::Evidence& evidence) {
+  const std::vector<Varied>& keys = question.keys;
+  for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
+  WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
+  try {
+    row.metrics = predict(question.scenario.read(sets), {.interval = IntervalQuestion{evidence}}).metrics;
+  } catch (const ConfigError& error) {
+    row.impossible = error.complaints();
+  }
+  return row;
+}
+
+std::vector<WhatIfRow> try_all(const WhatIfQuestion& question, const job::Job& base, const trust::Evidence& evidence) {
+  std::vector<WhatIfRow> rows;
+  if (question.keys.empty()) return rows;
+  const std::vector<std::vector<std::size_t>> choices = combinations(question.keys);
+  const std::vector<std::string> sets = sets_of_rows(question, base);
+  std::size_t at = 0;
+  ordered_parallel<std::size_t>(
+      question.threads, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
+      [&](std::size_t item) { return try_row(question, sets, choices[item], evidence); },
+      [&](WhatIfRow& row) { rows.push_back(std::move(row)); });
+  return rows;
+}
+
+// Finds the best row and the knees.
 void conclude(WhatIf& whatif) {
   whatif.best.reset();
   for (std::size_t i = 0; i < whatif.rows.size(); ++i)
@@ -60,6 +95,8 @@ void conclude(WhatIf& whatif) {
   for (std::size_t key = 0; key < whatif.keys.size(); ++key) whatif.knees[key] = knee_along(whatif, key);
 }
 
+// The reasons of the rows, ten at most and the number of the others, or once those that all rows share, in the keys as
+// they were typed. `scenario` is what its file is called.
 std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario) {
   constexpr std::size_t kMostLines = 10;
   const auto line = [&](const Complaint& why, const std::string& prefix) {
@@ -86,6 +123,32 @@ std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::s
     complaints.push_back(
         {complaints.back().file, "", fmt::format("and {} more", report::whole(static_cast<double>(more)))});
   return complaints;
+}
+
+}  // namespace
+
+std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
+  std::string text;
+  for (std::size_t k = 0; k < whatif.keys.size(); ++k)
+    text += fmt::format("{}{} = {}", k == 0 ? "" : ", ", whatif.keys[k].key, whatif.keys[k].values[row.choice[k]]);
+  return text;
+}
+
+WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) {
+  const job::Job base = question.scenario.read(question.sets);
+  WhatIf whatif{.base = predict(base, {.interval = IntervalQuestion{evidence}}).metrics,
+                .keys = question.keys,
+                .rows = {},
+                .best = {},
+                .knees = {},
+                .part = question.part,
+                .tornado = {}};
+  whatif.rows = try_all(question, base, evidence);
+  conclude(whatif);
+  if (!whatif.rows.empty() && !whatif.best)
+    throw ConfigError(why_all_are_impossible(whatif, io::printable(question.scenario.name())));
+  if (question.tornado) whatif.tornado = sensitivities(base, question.part);
+  return whatif;
 }
 
 }  // namespace foretoken::study

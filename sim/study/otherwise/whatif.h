@@ -9,6 +9,8 @@
 #include "sim/report/metrics.h"
 #include "sim/study/otherwise/grid.h"
 #include "sim/study/otherwise/sensitivity.h"
+#include "sim/study/scenario_source.h"
+#include "sim/trust/evidence.h"
 
 namespace foretoken::study {
 
@@ -17,6 +19,16 @@ struct WhatIfRow {
   std::vector<std::size_t> choice;  ///< by key, which of its values
   std::optional<report::Metrics> metrics;
   std::vector<Complaint> impossible;  ///< why there are no metrics
+};
+
+/// The question: a scenario, the keys to vary, and how far hardware is moved.
+struct WhatIfQuestion {
+  ScenarioSource scenario;
+  std::vector<std::string> sets;  ///< overrides, in order
+  std::vector<Varied> keys;
+  double part = 0.1;     ///< of the tornado
+  bool tornado = false;  ///< each hardware property smaller and larger by `part`
+  int threads = 1;
 };
 
 struct WhatIf {
@@ -32,11 +44,8 @@ struct WhatIf {
 /// "batch.micro = 2, recompute = full".
 [[nodiscard]] std::string choice_text(const WhatIf& whatif, const WhatIfRow& row);
 
-/// Finds the best row and the knees.
-void conclude(WhatIf& whatif);
-
-/// The reasons of the rows, ten at most and the number of the others, or once those that all rows share, in the keys as
-/// they were typed; `scenario` is what its file is called. Precondition: there are rows, and none has metrics.
-[[nodiscard]] std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario);
+/// Predicts every combination of values. Throws ConfigError when the scenario is wrong or all combinations are
+/// impossible; the complaints then are those of the rows, ten at most, or once those that all rows share.
+[[nodiscard]] WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence);
 
 }  // namespace foretoken::study

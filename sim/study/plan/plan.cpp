@@ -81,12 +81,11 @@ std::optional<double> price_of(const PlanAssumptions& assumed, const job::Job& s
 }
 
 // The scenario on one cluster (empty: its own), with the tokens and the price of the plan; notes what the plan lacks.
-io::OpenScenario question_on(const ScenarioSource& source, const PlanQuestion& asked, const std::string& cluster,
-                             Plan& plan) {
+io::OpenScenario question_on(const PlanQuestion& asked, const std::string& cluster, Plan& plan) {
   std::vector<std::string> sets = asked.sets;
   if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
   if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
-  const job::Job scenario = source.read_open(sets).base();
+  const job::Job scenario = asked.scenario.read_open(sets).base();
   if (!scenario.run)
     throw ConfigError(
         {{"foretoken plan", "", "expected --tokens N, for instance 300B; the scenario has no run.tokens"}});
@@ -95,7 +94,7 @@ io::OpenScenario question_on(const ScenarioSource& source, const PlanQuestion& a
   plan.assumptions.currency = scenario.run->currency;
   const std::optional<double> price = price_of(plan.assumptions, scenario, cluster.empty());
   sets.push_back("run.price_per_gpu_hour=" + (price ? fmt::format("{}", *price) : "null"));
-  return source.read_open(sets);
+  return asked.scenario.read_open(sets);
 }
 
 void add_runs(const PlanQuestion& asked, const PlanAssumptions& assumed, PlanRow& row) {
@@ -137,9 +136,8 @@ std::string why_endless(const PlanRow& row) {
 }
 
 // All sizes of one cluster; empty: the scenario's own.
-void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std::string& cluster,
-              const trust::Evidence& evidence, Plan& plan) {
-  const io::OpenScenario question = question_on(source, asked, cluster, plan);
+void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust::Evidence& evidence, Plan& plan) {
+  const io::OpenScenario question = question_on(asked, cluster, plan);
   double base_rate = 0;
   for (const int gpus : asked.space.gpus.empty() ? std::vector<int>{question.base().gpus} : asked.space.gpus) {
     PlanRow& row = plan.rows.emplace_back();
@@ -165,7 +163,6 @@ void add_rows(const ScenarioSource& source, const PlanQuestion& asked, const std
 }  // namespace
 
 Plan make_plan(const PlanQuestion& asked) {
-  const ScenarioSource source(asked.scenario);
   const trust::Evidence evidence = io::read_shipped_residuals();
   Plan plan{.name = {},
             .assumptions = asked.assumptions,
@@ -176,7 +173,7 @@ Plan make_plan(const PlanQuestion& asked) {
             .smallest = {},
             .cheapest = {}};
   const std::vector<std::string> clusters = asked.clusters.empty() ? std::vector<std::string>{""} : asked.clusters;
-  for (const std::string& cluster : clusters) add_rows(source, asked, cluster, evidence, plan);
+  for (const std::string& cluster : clusters) add_rows(asked, cluster, evidence, plan);
   choose(plan);
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/study/scenario_source.h"
 #include "sim/study/search/answer.h"
 #include "sim/study/search/goodput.h"
 #include "sim/trust/evidence.h"
@@ -24,7 +25,7 @@ struct PlanAssumptions {
 };
 
 struct PlanQuestion {
-  std::string scenario;               ///< file, name or -
+  ScenarioSource scenario;
   std::vector<std::string> sets;      ///< overrides, in order
   std::vector<std::string> clusters;  ///< empty: the scenario's
   search::SpaceOptions space;         ///< its sizes: all are tried

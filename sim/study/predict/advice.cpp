@@ -86,15 +86,15 @@ std::optional<Job> changed(const Job& job, unsigned mask, std::string& words) {
 
 }  // namespace
 
-std::string advise(const Simulation& simulation) {
-  const double now = simulation.metrics.step_time.value();
+std::string advise(const Prediction& prediction) {
+  const double now = prediction.metrics.step_time.value();
   std::string best_words;
-  double best_step = 0, best_peak = 0, lowest_peak = simulation.metrics.memory.peak.value();
+  double best_step = 0, best_peak = 0, lowest_peak = prediction.metrics.memory.peak.value();
   for (unsigned mask = 1; mask < 1U << std::size(kChanges); ++mask) {
     std::string words;
-    const std::optional<Job> candidate = changed(simulation.job, mask, words);
+    const std::optional<Job> candidate = changed(prediction.job, mask, words);
     if (!candidate) continue;
-    const report::Metrics metrics = predict(*candidate);
+    const report::Metrics metrics = predict(*candidate).metrics;
     lowest_peak = std::min(lowest_peak, metrics.memory.peak.value());
     if (!metrics.memory.fits || (!best_words.empty() && metrics.step_time.value() >= best_step)) continue;
     best_words = words;

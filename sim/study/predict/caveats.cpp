@@ -54,7 +54,7 @@ std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) 
 }
 
 // Messages and collectives cost the same wherever their ranks sit.
-void warn_of_idle_placement(const Job& job, const HowToRun& how, std::vector<std::string>& warnings) {
+void warn_of_idle_placement(const Job& job, const How& how, std::vector<std::string>& warnings) {
   if (how.traffic == Traffic::kAnalytic && !job.imperfections.placement.empty())
     warnings.emplace_back(
         "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
@@ -89,7 +89,7 @@ Inside inside_layers(const Job& job) {
 }
 
 // With whole passes only what a pass waits for becomes flows (sim/ranks/transfers.cpp).
-void warn_of_hidden_communication(const Job& job, const HowToRun& how, std::vector<std::string>& warnings) {
+void warn_of_hidden_communication(const Job& job, const How& how, std::vector<std::string>& warnings) {
   if (how.traffic != Traffic::kFlows || how.fidelity != step::Fidelity::kStage || !job.imperfections.moves_flows())
     return;
   const auto [any_tensor, context] = inside_layers(job);
@@ -105,7 +105,7 @@ void warn_of_hidden_communication(const Job& job, const HowToRun& how, std::vect
 
 }  // namespace
 
-void add_caveats(const Job& job, const HowToRun& how, report::Metrics& metrics) {
+void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   for (std::string& line : assumptions_of_fabric(job, *how.traffic)) metrics.assumptions.push_back(std::move(line));
   warn_of_idle_placement(job, how, metrics.warnings);
   warn_of_hidden_communication(job, how, metrics.warnings);

@@ -7,6 +7,6 @@ namespace foretoken::study {
 
 /// Adds to the assumptions what the run takes for granted of the fabric, and to the warnings which imperfections it
 /// leaves out of account. `how` is resolved.
-void add_caveats(const job::Job& job, const HowToRun& how, report::Metrics& metrics);
+void add_caveats(const job::Job& job, const How& how, report::Metrics& metrics);
 
 }  // namespace foretoken::study

@@ -1,4 +1,4 @@
-// What slow and failed hardware costs a step.
+// The cost of slow and failed hardware.
 #include "sim/study/predict/delays.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/report/text/number.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::study {
 namespace {
@@ -51,7 +52,7 @@ Seconds time_of(const Map& times, int key) {
   return found == times.end() ? Seconds(0) : des::to_seconds(found->second);
 }
 
-void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
+void add_stated_gpus(const Prediction& run, std::vector<Part>& parts) {
   for (const job::SlowGpu& slow : run.job.imperfections.slow_gpus) {
     const int node = run.job.node_of(slow.gpu);
     parts.push_back({{.what = gpu_text(slow.gpu, node, slow.slowdown),
@@ -65,12 +66,12 @@ void add_stated_gpus(const Simulation& run, std::vector<Part>& parts) {
 }
 
 // Nothing passes through what has failed.
-std::optional<Seconds> path_of_link(const Simulation& run, std::size_t part, double rate_factor) {
+std::optional<Seconds> path_of_link(const Prediction& run, std::size_t part, double rate_factor) {
   if (rate_factor == 0) return std::nullopt;
   return time_of(run.waits.by_link, static_cast<int>(part));
 }
 
-void add_nics(const Simulation& run, std::vector<Part>& parts) {
+void add_nics(const Prediction& run, std::vector<Part>& parts) {
   const auto& nics = run.job.imperfections.slow_nics;
   for (std::size_t i = 0; i < nics.size(); ++i) {
     parts.push_back(
@@ -82,7 +83,7 @@ void add_nics(const Simulation& run, std::vector<Part>& parts) {
   }
 }
 
-void add_other_links(const Simulation& run, std::vector<Part>& parts) {
+void add_other_links(const Prediction& run, std::vector<Part>& parts) {
   const auto& links = run.job.imperfections.slow_links;
   const std::size_t before = run.job.imperfections.slow_nics.size();
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -127,7 +128,7 @@ Part drawn_host(const Job& job, int host) {
 }
 
 // Of hosts and GPUs that were drawn, those that most of the critical path waits for.
-void add_drawn(const Simulation& run, std::vector<Part>& parts) {
+void add_drawn(const Prediction& run, std::vector<Part>& parts) {
   const Job& job = run.job;
   if (!job.stragglers.on) return;
   std::map<std::pair<bool, int>, des::Duration> waits;  // by whether it is a host, and its number
@@ -187,7 +188,7 @@ bool is_slow(const Job& job) {
 
 }  // namespace
 
-Job mended(Job job) {
+Job repaired(Job job) {
   job::Imperfections left;
   left.placement = std::move(job.imperfections.placement);
   left.cluster_gpus = job.imperfections.cluster_gpus;
@@ -196,33 +197,34 @@ Job mended(Job job) {
   return job;
 }
 
-void add_delays(Simulation& simulation) {
+std::vector<Delay> delays_of(const Prediction& prediction) {
   std::vector<Part> parts;
-  add_stated_gpus(simulation, parts);
-  add_nics(simulation, parts);
-  add_other_links(simulation, parts);
+  add_stated_gpus(prediction, parts);
+  add_nics(prediction, parts);
+  add_other_links(prediction, parts);
   const std::size_t stated = parts.size();
   keep_most_important(parts);
   const std::size_t one_by_one = std::min(parts.size(), kMostParts);
-  add_drawn(simulation, parts);
-  if (stated > 1 || (stated == 1 && simulation.job.stragglers.on))
-    parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = mended(std::move(to)); }});
-  std::vector<Delay>& delays = simulation.metrics.delays;
+  add_drawn(prediction, parts);
+  if (stated > 1 || (stated == 1 && prediction.job.stragglers.on))
+    parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
+  std::vector<Delay> delays;
   for (Part& part : parts) {
-    Job without = simulation.job;
+    Job without = prediction.job;
     part.mend(without);
-    part.delay.without = step_time(simulation.step, without, simulation.how);
+    part.delay.without = step_time(prediction.step, without, prediction.how);
     delays.push_back(std::move(part.delay));
   }
   std::stable_sort(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(one_by_one),
                    [](const Delay& a, const Delay& b) { return a.without < b.without; });
+  return delays;
 }
 
-report::Waterfall waterfall_of(const Simulation& simulation) {
-  if (!is_slow(simulation.job)) return report::waterfall_of(simulation.job, simulation.step, simulation.observations);
-  const Simulation even = simulate(mended(simulation.job), simulation.how);
-  return report::with_stragglers(report::waterfall_of(even.job, even.step, even.observations),
-                                 simulation.observations.makespan);
+report::Waterfall waterfall_of(const Prediction& prediction) {
+  if (!is_slow(prediction.job)) return report::waterfall_of(prediction.job, prediction.step, prediction.observations);
+  const Prediction sound = predict(repaired(prediction.job), prediction.how);
+  return report::with_stragglers(report::waterfall_of(sound.job, sound.step, sound.observations),
+                                 prediction.observations.makespan);
 }
 
 }  // namespace foretoken::study

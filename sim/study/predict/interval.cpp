@@ -4,8 +4,6 @@
 #include <set>
 #include <string>
 
-#include "sim/trust/interval.h"
-
 namespace foretoken::study {
 
 namespace {
@@ -34,8 +32,8 @@ trust::Place place_of(const job::Job& job) {
           .parameters = model::total_parameters(job.model)};
 }
 
-void add_interval(report::Metrics& metrics, const job::Job& job, const trust::Evidence& evidence, double level) {
-  metrics.interval = trust::interval_of(place_of(job), metrics.step_time, evidence, level);
+trust::Interval interval_of(const job::Job& job, Seconds predicted, const IntervalQuestion& question) {
+  return trust::interval_of(place_of(job), predicted, question.evidence, question.level);
 }
 
 }  // namespace foretoken::study

@@ -1,4 +1,4 @@
-// One run: a scenario in, a prediction with everything that reports need out.
+// One complete prediction: a job in; its step, what happened in it, and every number that writers show out.
 #pragma once
 
 #include <optional>
@@ -11,44 +11,47 @@
 #include "sim/ranks/unfold.h"
 #include "sim/report/metrics.h"
 #include "sim/step/lower.h"
+#include "sim/study/predict/interval.h"
 
 namespace foretoken::study {
 
-/// How a step is simulated. Folded, one GPU a pipeline stage stands for all that do the same; unfolded, every GPU of
-/// the job is there, and what is reported is the rank that holds what the step waits for (observe::rank_to_show).
-struct HowToRun {
+/// The way a step is simulated, and which parts of a prediction are worth their time.
+struct How {
   step::Fidelity fidelity = step::Fidelity::kStage;
-  bool unfolded = false;  ///< imperfections and stragglers are always simulated so
-  /// Of an unfolded step; not stated: flows when it was asked to be unfolded or where links are imperfect.
+  /// Folded, one GPU a pipeline stage stands for all that do the same. Unfolded, every GPU of the job is there, and the
+  /// numbers are of the rank that holds what the step waits for (observe::rank_to_show). Imperfections and stragglers
+  /// are always simulated unfolded.
+  bool unfolded = false;
+  /// Traffic of an unfolded step. Not stated: flows when it was asked to be unfolded or where links are imperfect.
   std::optional<ranks::Traffic> traffic = std::nullopt;
+
+  bool advice = false;  ///< for a job that does not fit: simulates up to 31 changes of it
+  bool delays = false;  ///< for slow hardware: runs the step again without each part of it, at most fourteen times
+  std::optional<IntervalQuestion> interval = std::nullopt;
 };
 
-/// The same with nothing left open.
-[[nodiscard]] HowToRun resolved(HowToRun how, const job::Job& job);
+/// Returns the same with nothing left open. Throws ConfigError when the job cannot be run so.
+[[nodiscard]] How resolved(How how, const job::Job& job);
 
 /// Everything one run produced. Movable, not copyable; `step` points into itself only through its passes.
-struct Simulation {
+struct Prediction {
   job::Job job;
-  HowToRun how;  ///< resolved
+  How how;  ///< resolved, and without the parts that were asked for
   step::LoweredStep step;
   des::RunResult run;
   observe::Observations observations;
   observe::Waits waits;
   std::vector<observe::StageTimeline> memory;  ///< per stage
-  report::Metrics metrics;
+  report::Metrics metrics;                     ///< complete: nobody adds to it
 };
 
-/// Lowers, runs, watches and measures one step.
-[[nodiscard]] Simulation simulate(job::Job job, const HowToRun& how);
-[[nodiscard]] Simulation simulate(job::Job job, step::Fidelity fidelity = step::Fidelity::kStage);
+/// Predicts one step of `job`.
+[[nodiscard]] Prediction predict(job::Job job, const How& how = {});
 
-/// The numbers of simulate() alone, without advice for what does not fit: for questions asked many times over.
-[[nodiscard]] report::Metrics predict(const job::Job& job);
-
-/// The step time of simulate() alone.
-[[nodiscard]] Seconds step_time(const job::Job& job, const HowToRun& how);
-/// The same of a step that is lowered already. Imperfections and stragglers change no lowered step: scenarios that
+/// Returns the step time of predict() alone.
+[[nodiscard]] Seconds step_time(const job::Job& job, const How& how);
+/// Returns the same of a step that is lowered already. Imperfections and stragglers change no lowered step: jobs that
 /// differ in them alone share it.
-[[nodiscard]] Seconds step_time(const step::LoweredStep& step, const job::Job& job, const HowToRun& how);
+[[nodiscard]] Seconds step_time(const step::LoweredStep& step, const job::Job& job, const How& how);
 
 }  // namespace foretoken::study

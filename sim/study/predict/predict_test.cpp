@@ -12,6 +12,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/intervals.h"
+#include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/tests/test_scenarios.h"
 
@@ -36,14 +37,14 @@ job::Job small(const nlohmann::json& more = nlohmann::json::object()) {
   return io::read_scenario_text(job.dump(), "small.json");
 }
 
-TEST(Simulate, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) {
+TEST(Predict, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) {
   int compared = 0;
   for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
     const job::Job job = io::read_scenario_file(file);
-    const Simulation stage = simulate(job);
+    const Prediction stage = predict(job);
     if (stage.metrics.tasks > kMostTasks) continue;
-    const Simulation kernel = simulate(job, step::Fidelity::kKernel);
+    const Prediction kernel = predict(job, {.fidelity = step::Fidelity::kKernel});
     EXPECT_EQ(stage.run.makespan, kernel.run.makespan);
     EXPECT_EQ(stage.observations.busiest.bubble, kernel.observations.busiest.bubble);
     EXPECT_EQ(stage.metrics.memory.peak, kernel.metrics.memory.peak);
@@ -71,7 +72,7 @@ struct Piece {
   Doing doing;
 };
 
-void add_kernels(const Simulation& run, int stage, std::vector<Piece>& pieces) {
+void add_kernels(const Prediction& run, int stage, std::vector<Piece>& pieces) {
   const auto& workload = run.step.workload;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
@@ -85,7 +86,7 @@ void add_kernels(const Simulation& run, int stage, std::vector<Piece>& pieces) {
     pieces.push_back({{run.run.start[pass.first.value].ps, run.run.end[pass.last.value].ps}, kHost});
 }
 
-void add_the_rest(const Simulation& run, int stage, std::vector<Piece>& pieces) {
+void add_the_rest(const Prediction& run, int stage, std::vector<Piece>& pieces) {
   using step::TaskMeaning;
   const auto& workload = run.step.workload;
   const int stages = static_cast<int>(workload.stages.size());
@@ -124,17 +125,17 @@ std::vector<std::int64_t> swept(const std::vector<Piece>& pieces, std::int64_t e
   return total;
 }
 
-TEST(Simulate, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
+TEST(Predict, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
   int compared = 0;
   for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
     const job::Job job = io::read_scenario_file(file);
-    const Simulation seen = simulate(job);
+    const Prediction seen = predict(job);
     constexpr std::size_t kMostSwept = 4000;  // passes, each of some hundred kernels
     // Passes that wait for parameters are longer than their work.
     const bool waits = job.overlap.param_gather || job.optimizer.zero_stage == 3;
     if (seen.metrics.tasks > kMostSwept || waits) continue;
-    const Simulation kernels = simulate(job, step::Fidelity::kKernel);
+    const Prediction kernels = predict(job, {.fidelity = step::Fidelity::kKernel});
     const int stage = seen.observations.busiest_stage;
     std::vector<Piece> pieces;
     add_kernels(kernels, stage, pieces);
@@ -155,17 +156,17 @@ TEST(Simulate, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
   EXPECT_GE(compared, 8);
 }
 
-TEST(Simulate, TwoRunsAreTheSame) {
+TEST(Predict, TwoRunsAreTheSame) {
   const job::Job job = small();
-  const Simulation one = simulate(job), two = simulate(job);
+  const Prediction one = predict(job), two = predict(job);
   EXPECT_EQ(one.run.start, two.run.start);
   EXPECT_EQ(one.run.end, two.run.end);
 }
 
-TEST(Simulate, GpipeKeepsAllMicroBatches1F1bAtMostPAndInterleavedAChunkShareMore) {
+TEST(Predict, GpipeKeepsAllMicroBatches1F1bAtMostPAndInterleavedAChunkShareMore) {
   const int p = 8, m = 32;
   const auto peak = [](const nlohmann::json& more, int stage) {
-    return simulate(small(more)).memory[static_cast<std::size_t>(stage)];
+    return predict(small(more)).memory[static_cast<std::size_t>(stage)];
   };
   EXPECT_EQ(peak({{"schedule", "gpipe"}}, 0).most_chunks, m);
   EXPECT_EQ(peak({{"schedule", "1f1b"}}, 0).most_chunks, p);
@@ -179,7 +180,7 @@ TEST(Simulate, GpipeKeepsAllMicroBatches1F1bAtMostPAndInterleavedAChunkShareMore
   EXPECT_DOUBLE_EQ(gpipe / flat, static_cast<double>(m) / (p - 1));
 }
 
-TEST(Simulate, BubblesOfEqualStagesAreTheirClosedForm) {
+TEST(Predict, BubblesOfEqualStagesAreTheirClosedForm) {
   // Stages are equal without a vocabulary to speak of; messages take next to no time over such links.
   const nlohmann::json equal = {
       {"model", {{"n_layer", 32}, {"vocab_size", 128}}},
@@ -194,66 +195,87 @@ TEST(Simulate, BubblesOfEqualStagesAreTheirClosedForm) {
     SCOPED_TRACE(std::string(schedule) + " " + std::to_string(m) + " " + std::to_string(v));
     nlohmann::json more = equal;
     more.merge_patch({{"schedule", schedule}, {"batch", {{"global", m}}}, {"parallelism", {{"virtual_pipeline", v}}}});
-    const report::Metrics metrics = simulate(small(more)).metrics;
+    const report::Metrics metrics = predict(small(more)).metrics;
     const double closed_form = 7.0 / (v * m);
     EXPECT_DOUBLE_EQ(metrics.ideal_bubble_fraction, closed_form);
     EXPECT_NEAR(metrics.bubble_fraction / closed_form, 1, 0.03);
   }
 }
 
-TEST(Simulate, WhatDoesNotFitSaysWhatWould) {
+TEST(Predict, WhatDoesNotFitSaysWhatWould) {
   const nlohmann::json large = {{"model", "gpt-22b"},
                                 {"parallelism", {{"tensor", 8}, {"pipeline", 1}}},
                                 {"batch", {{"micro", 4}, {"global", 4}}}};
-  const report::Metrics metrics = simulate(small(large)).metrics;
+  const report::Metrics metrics = predict(small(large), {.advice = true}).metrics;
+  ASSERT_TRUE(metrics.memory.advice);
   EXPECT_FALSE(metrics.memory.fits);
   EXPECT_EQ(metrics.memory.dominant, "activations");
-  EXPECT_NE(metrics.memory.advice.find("recompute \"selective\""), std::string::npos) << metrics.memory.advice;
+  EXPECT_NE(metrics.memory.advice->find("recompute \"selective\""), std::string::npos) << *metrics.memory.advice;
 }
 
-TEST(Simulate, AdviceAsksTheScheduleBeforeItProposesASmallerMicroBatch) {
+TEST(Predict, AdviceAsksTheScheduleBeforeItProposesASmallerMicroBatch) {
   // Micro-batch 1 would make 20 micro-batches, which groups of 6 do not take on 4 stages.
   const report::Metrics metrics =
-      simulate(small({{"model", {{"base", "gpt3-175b"}, {"n_layer", 48}}},
-                      {"gpus", 16},
-                      {"parallelism", {{"tensor", 4}, {"pipeline", 4}, {"virtual_pipeline", 3}}},
-                      {"batch", {{"micro", 2}, {"global", 20}, {"microbatch_group", 6}}}}))
+      predict(small({{"model", {{"base", "gpt3-175b"}, {"n_layer", 48}}},
+                     {"gpus", 16},
+                     {"parallelism", {{"tensor", 4}, {"pipeline", 4}, {"virtual_pipeline", 3}}},
+                     {"batch", {{"micro", 2}, {"global", 20}, {"microbatch_group", 6}}}}),
+              {.advice = true})
           .metrics;
+  ASSERT_TRUE(metrics.memory.advice);
   EXPECT_FALSE(metrics.memory.fits);
-  EXPECT_EQ(metrics.memory.advice.find("batch.micro"), std::string::npos) << metrics.memory.advice;
+  EXPECT_EQ(metrics.memory.advice->find("batch.micro"), std::string::npos) << *metrics.memory.advice;
 }
 
-TEST(Simulate, WaitingForParametersIsNotWork) {
+TEST(Predict, WaitingForParametersIsNotWork) {
   const auto bubble = [](bool overlap) {
-    return simulate(small({{"model", "gpt-7.5b"},
-                           {"gpus", 16},
-                           {"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 0.5}}}}}}},
-                           {"parallelism", {{"tensor", 4}, {"pipeline", 2}}},
-                           {"optimizer", {{"zero_stage", 1}}},
-                           {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap}}}}))
+    return predict(small({{"model", "gpt-7.5b"},
+                          {"gpus", 16},
+                          {"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 0.5}}}}}}},
+                          {"parallelism", {{"tensor", 4}, {"pipeline", 2}}},
+                          {"optimizer", {{"zero_stage", 1}}},
+                          {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap}}}}))
         .observations.stages;
   };
   const auto exposed = bubble(false), overlapped = bubble(true);
   for (std::size_t stage = 0; stage < exposed.size(); ++stage) EXPECT_EQ(exposed[stage].busy, overlapped[stage].busy);
 }
 
-TEST(Simulate, AStepOfMonthsIsTheUsersMistake) {
+TEST(Predict, AStepOfMonthsIsTheUsersMistake) {
   const nlohmann::json slow = {{"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 1e-9}}}}}}},
                                {"gpus", 16}};
-  EXPECT_THROW((void)simulate(small(slow)), ConfigError);
+  EXPECT_THROW((void)predict(small(slow)), ConfigError);
 }
 
-TEST(Simulate, OverlapHidesGradientReductionAndParameterGathering) {
+TEST(Predict, OverlapHidesGradientReductionAndParameterGathering) {
   const auto step = [](bool overlap, int zero) {
-    return simulate(small({{"parallelism", {{"pipeline", 2}}},
-                           {"optimizer", {{"zero_stage", zero}}},
-                           {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap && zero == 1}}}}))
+    return predict(small({{"parallelism", {{"pipeline", 2}}},
+                          {"optimizer", {{"zero_stage", zero}}},
+                          {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap && zero == 1}}}}))
         .metrics;
   };
   for (const int zero : {0, 1}) {
     const report::Metrics exposed = step(false, zero), hidden = step(true, zero);
     EXPECT_LT(hidden.step_time, exposed.step_time) << "ZeRO " << zero;
   }
+}
+
+// Nobody adds to a prediction: a part is there when it was asked for, and only then.
+TEST(Predict, HasThePartsThatWereAskedForAndNoOthers) {
+  const job::Job large = small({{"model", "gpt-22b"},
+                                {"parallelism", {{"tensor", 8}, {"pipeline", 1}}},
+                                {"batch", {{"micro", 4}, {"global", 4}}}});
+  const report::Metrics bare = predict(large).metrics;
+  EXPECT_FALSE(bare.memory.advice || bare.delays || bare.interval);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  const Prediction whole =
+      predict(large, {.advice = true, .delays = true, .interval = IntervalQuestion{evidence, 0.5}});
+  ASSERT_TRUE(whole.metrics.memory.advice && whole.metrics.delays && whole.metrics.interval);
+  EXPECT_TRUE(whole.metrics.delays->empty()) << "nothing is slow";
+  EXPECT_EQ(whole.metrics.interval->level, 0.5);
+  EXPECT_LT(whole.metrics.interval->low, whole.metrics.step_time);
+  EXPECT_EQ(whole.metrics.step_time.value(), bare.step_time.value());
+  EXPECT_FALSE(whole.how.advice || whole.how.delays || whole.how.interval) << "the way of the run alone";
 }
 
 }  // namespace

@@ -56,15 +56,14 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
 }
 
 // What ranks is written as a scenario, read again and simulated, as a user would.
-void simulate_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
+void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
   if (best.candidate.gpus != question.base().gpus) rename(best, best.scenario.cluster.name);
   best.scenario = io::read_scenario_text(best.text, "the configuration found");
-  best.metrics = predict(best.scenario);
+  best.metrics = predict(best.scenario, {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
               best.metrics->memory.peak == best.outcome.peak,
           "a replay says what simulate says");
-  add_interval(*best.metrics, best.scenario, options.evidence, options.level);
 }
 
 }  // namespace

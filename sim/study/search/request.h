@@ -1,4 +1,4 @@
-// What a search was asked, as text: options of the command line, and the first line of a result file.
+// Everything that the answer of a search depends on.
 #pragma once
 
 #include <array>
@@ -21,20 +21,10 @@ struct SearchRequest {
   bool require_fit = true;
 };
 
-/// "512", "512,1024", "256:4096:x2" (powers), "256:1024:256" (steps). Throws ConfigError.
-[[nodiscard]] std::vector<int> parse_gpus(const std::string& text);
-/// "step-time", "cost", "gpus" or "memory". Throws ConfigError.
-[[nodiscard]] search::Objective parse_objective(const std::string& text, const char* option = "--objective");
-/// "step-time,memory". Throws ConfigError.
-[[nodiscard]] std::array<search::Objective, 2> parse_axes(const std::string& text);
-/// Names of the catalogue ("interleaved" is interleaved-1f1b), or "all". Throws ConfigError.
-[[nodiscard]] std::vector<std::string> parse_schedules(const std::vector<std::string>& names);
-
-/// The overrides that leave open every key that a search can choose: "parallelism.tensor=null", and so on.
+/// Returns the overrides that leave open every key that a search can choose: "parallelism.tensor=null", and so on.
 [[nodiscard]] std::vector<std::string> all_keys_free();
 
-/// The request as one line of JSON, without a newline, and back. `from_json` throws ConfigError with `origin`.
+/// Returns the request as one line of JSON, without a newline.
 [[nodiscard]] std::string to_json(const SearchRequest& request);
-[[nodiscard]] SearchRequest request_from_json(const std::string& text, const std::string& origin);
 
 }  // namespace foretoken::study

@@ -8,8 +8,8 @@
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/predict/delays.h"
 #include "sim/study/predict/predict.h"
+#include "sim/study/tests/with_delays.h"
 
 namespace foretoken::study {
 namespace {
@@ -46,9 +46,9 @@ double transfer_ps(const job::Job& scenario) {
 TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
   const std::string text = on("") + R"(, "gpus": 4, "parallelism": {"pipeline": 2},
       "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
-  const Simulation even = simulate(job(text));
-  const Simulation uneven =  // GPU 1 is stage 0 of the second replica
-      simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
+  const Prediction even = predict(job(text));
+  const Prediction uneven =  // GPU 1 is stage 0 of the second replica
+      predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
   const auto& forward = even.step.passes->timing(0, 0, Phase::kForward);
   const auto& backward = even.step.passes->timing(0, 0, Phase::kBackward);
   std::int64_t optimizer = 0;
@@ -66,13 +66,12 @@ TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
 
 TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
   const std::string text = on("") + R"(, "gpus": 4, "batch": {"micro": 1, "global": 16, "sequence_length": 1024})";
-  const Simulation even = simulate(job(text));
-  Simulation uneven = simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5},
+  const Prediction even = predict(job(text));
+  const Prediction uneven = with_delays(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5},
       {"gpu": 2, "slowdown": 1.01}]})"));
-  add_delays(uneven);
-  ASSERT_EQ(uneven.metrics.delays.size(), 3U) << "two GPUs, and both";
-  const report::Delay &slowest = uneven.metrics.delays[0], &other = uneven.metrics.delays[1],
-                      &both = uneven.metrics.delays[2];
+  ASSERT_EQ(uneven.metrics.delays->size(), 3U) << "two GPUs, and both";
+  const report::Delay &slowest = (*uneven.metrics.delays)[0], &other = (*uneven.metrics.delays)[1],
+                      &both = (*uneven.metrics.delays)[2];
   EXPECT_EQ(slowest.what, "GPU 1 (node 0) is 50 % slower");
   EXPECT_EQ(both.without.value(), even.metrics.step_time.value());
   // GPU 2 is waited for once GPU 1 is mended.
@@ -101,12 +100,12 @@ TEST(Imperfections, HowSlowIsSaidAsPeopleSayIt) {
        {Said{"1.1", "10 % slower"}, Said{"1.0049", "0.49 % slower"}, Said{"1.9999", "100 % slower"},
         Said{"2", "2 times slower"}, Said{"100", "100 times slower"}, Said{"1000", "1,000 times slower"},
         Said{"0.8", "25 % faster"}, Said{"0.5", "2 times faster"}, Said{"0.01", "100 times faster"}}) {
-    Simulation run = simulate(job(on("") + R"(, "gpus": 2, "batch": {"micro": 1, "global": 2, "sequence_length": 64},
+    const Prediction run =
+        with_delays(job(on("") + R"(, "gpus": 2, "batch": {"micro": 1, "global": 2, "sequence_length": 64},
         "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": )" +
-                                  slowdown + "}]}"));
-    add_delays(run);
-    ASSERT_EQ(run.metrics.delays.size(), 1U);
-    EXPECT_EQ(run.metrics.delays[0].what, std::string("GPU 1 (node 0) is ") + words);
+                        slowdown + "}]}"));
+    ASSERT_EQ(run.metrics.delays->size(), 1U);
+    EXPECT_EQ((*run.metrics.delays)[0].what, std::string("GPU 1 (node 0) is ") + words);
   }
 }
 
@@ -116,16 +115,15 @@ TEST(Imperfections, WhatIsStatedToBeSoundCountsAsNothing) {
       "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1}], "slow_nics": [{"node": 0, "nic": 0, "rate_factor": 1}],
                         "slow_links": [{"between": ["node 1 gpu 3", "node 1 nvswitch 0"], "rate_factor": 1}]})");
   EXPECT_FALSE(sound.imperfections.any());
-  Simulation run = simulate(sound, HowToRun{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
-  add_delays(run);
-  EXPECT_TRUE(run.metrics.delays.empty());
+  const Prediction run = with_delays(sound, How{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
+  EXPECT_TRUE(run.metrics.delays->empty());
 }
 
 TEST(Imperfections, WhatASlowGpuTakesLongerIsComputing) {
   const std::string text = on("") + R"(, "gpus": 2,
       "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
-  const Simulation even = simulate(job(text));
-  const Simulation uneven = simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})"));
+  const Prediction even = predict(job(text));
+  const Prediction uneven = predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})"));
   const observe::StageSplit &before = even.observations.busiest, &after = uneven.observations.busiest;
   EXPECT_NEAR(static_cast<double>(after.compute.ps), 1.5 * static_cast<double>(before.compute.ps), 16);
   EXPECT_EQ(after.host, before.host);
@@ -136,15 +134,14 @@ TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
   const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   const job::Job scenario = job(text);
-  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
-  const Simulation uneven =
-      simulate(job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
-  Simulation told = simulate(uneven.job);
-  add_delays(told);
-  ASSERT_EQ(told.metrics.delays.size(), 1U);
-  EXPECT_EQ(told.metrics.delays[0].what, "NIC 3 of node 1 has 50 % of its rate");
-  EXPECT_EQ(told.metrics.delays[0].without.value(), even.metrics.step_time.value());
-  EXPECT_GE(told.metrics.delays[0].on_critical_path->value(), (1 - 1e-9) * 4e-12 * transfer_ps(scenario))
+  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction uneven =
+      predict(job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
+  const Prediction told = with_delays(uneven.job);
+  ASSERT_EQ(told.metrics.delays->size(), 1U);
+  EXPECT_EQ((*told.metrics.delays)[0].what, "NIC 3 of node 1 has 50 % of its rate");
+  EXPECT_EQ((*told.metrics.delays)[0].without.value(), even.metrics.step_time.value());
+  EXPECT_GE((*told.metrics.delays)[0].on_critical_path->value(), (1 - 1e-9) * 4e-12 * transfer_ps(scenario))
       << "two, twice as long";
   // One message there and one back, over the receiver's and the sender's half-speed NIC.
   EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), 2 * transfer_ps(scenario), 4);
@@ -160,21 +157,20 @@ std::string imperfect(const std::string& text, const std::string& imperfections)
   return text + R"(, "imperfections": {)" + imperfections + "}";
 }
 
-double longer_ps(const Simulation& uneven, const Simulation& even) {
+double longer_ps(const Prediction& uneven, const Prediction& even) {
   return static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps);
 }
 
 TEST(Imperfections, AFailedNicLendsItsTrafficToTheNextOne) {
   const job::Job scenario = job(two_nodes());
-  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
-  Simulation uneven = simulate(job(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])")));
+  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction uneven = with_delays(job(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])")));
   // GPU 11 shares NIC 4 with GPU 12: both take twice as long, there and back.
   EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4);
-  add_delays(uneven);
-  ASSERT_EQ(uneven.metrics.delays.size(), 1U);
-  EXPECT_EQ(uneven.metrics.delays[0].what, "NIC 3 of node 1 has failed");
-  EXPECT_EQ(uneven.metrics.delays[0].without.value(), even.metrics.step_time.value());
-  EXPECT_FALSE(uneven.metrics.delays[0].on_critical_path) << "nothing passes through it";
+  ASSERT_EQ(uneven.metrics.delays->size(), 1U);
+  EXPECT_EQ((*uneven.metrics.delays)[0].what, "NIC 3 of node 1 has failed");
+  EXPECT_EQ((*uneven.metrics.delays)[0].without.value(), even.metrics.step_time.value());
+  EXPECT_FALSE((*uneven.metrics.delays)[0].on_critical_path) << "nothing passes through it";
 }
 
 // Four NICs a GPU (aws-p5): the bytes of a collective are those of a sound cluster, whichever node lost one.
@@ -183,11 +179,11 @@ TEST(Imperfections, AFailedNicCostsTheSameOnEveryNode) {
     const std::string failed = node < 0 ? ""
                                         : R"(, "imperfections": {"failed_nics": [{"node": )" + std::to_string(node) +
                                               R"(, "nic": )" + std::to_string(nic) + "}]}";
-    const Simulation run =
-        simulate(job(R"("cluster": "aws-p5", "profile": "h100-sxm5-80gb", "gpus": 16, "parallelism": {"data": 16},
+    const Prediction run =
+        predict(job(R"("cluster": "aws-p5", "profile": "h100-sxm5-80gb", "gpus": 16, "parallelism": {"data": 16},
         "batch": {"micro": 1, "global": 16, "sequence_length": 64})" +
-                     failed),
-                 HowToRun{.unfolded = true});
+                    failed),
+                How{.unfolded = true});
     return static_cast<double>(run.run.makespan.ps);
   };
   const double sound = step_ps(-1, 0), longer = step_ps(0, 0) - sound;
@@ -201,10 +197,9 @@ TEST(Imperfections, AFailedNicIsNotLostAmongManySlowOnes) {
   for (int nic = 0; nic < 8; ++nic)
     slow += std::string(slow.empty() ? "" : ", ") + R"({"node": 0, "nic": )" + std::to_string(nic) +
             R"(, "rate_factor": 0.99})";
-  Simulation uneven = simulate(
+  const Prediction uneven = with_delays(
       job(imperfect(two_nodes(), R"("slow_nics": [)" + slow + R"(], "failed_nics": [{"node": 1, "nic": 3}])")));
-  add_delays(uneven);
-  const std::vector<report::Delay>& delays = uneven.metrics.delays;
+  const std::vector<report::Delay>& delays = *uneven.metrics.delays;
   ASSERT_EQ(delays.size(), 10U) << "eight, the rest, and everything";
   EXPECT_EQ(delays[0].what, "NIC 3 of node 1 has failed");
   for (std::size_t i = 1; i < 8; ++i) EXPECT_LE(delays[0].without, delays[i].without);
@@ -221,22 +216,20 @@ TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
       failed += std::string(failed.empty() ? "" : ", ") + R"({"between": [")" + node + "gpu " + gpu + R"(", ")" + node +
                 "pcie " + gpu + R"("]})";
     }
-  Simulation uneven = simulate(
+  const Prediction uneven = with_delays(
       job(imperfect(two_nodes(), R"("slow_gpus": [{"gpu": 5, "slowdown": 1.5}], "failed_links": [)" + failed + "]")));
-  add_delays(uneven);
-  const std::vector<report::Delay>& delays = uneven.metrics.delays;
+  const std::vector<report::Delay>& delays = *uneven.metrics.delays;
   ASSERT_EQ(delays.size(), 10U);
   EXPECT_TRUE(std::any_of(delays.begin(), delays.end(), [](const auto& each) { return each.gpu == 5; }));
   EXPECT_EQ(delays[8].what, "7 more that are slow or failed");
 }
 
 TEST(Imperfections, WhatSharesALinkIsToldOfEachPart) {
-  Simulation uneven = simulate(job(imperfect(two_nodes(), R"(
+  const Prediction uneven = with_delays(job(imperfect(two_nodes(), R"(
       "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}],
       "slow_links": [{"between": ["node 1 nic 3", "leaf 3"], "rate_factor": 0.5}])")));
-  add_delays(uneven);
-  ASSERT_EQ(uneven.metrics.delays.size(), 3U);
-  const report::Delay &nic = uneven.metrics.delays[0], &link = uneven.metrics.delays[1];
+  ASSERT_EQ(uneven.metrics.delays->size(), 3U);
+  const report::Delay &nic = (*uneven.metrics.delays)[0], &link = (*uneven.metrics.delays)[1];
   EXPECT_GT(nic.on_critical_path->value(), 0);
   EXPECT_EQ(nic.on_critical_path->value(), link.on_critical_path->value());
   EXPECT_EQ(nic.without.value(), link.without.value()) << "half of the rate is left without either";
@@ -246,16 +239,16 @@ TEST(Imperfections, AGpuWithoutPcieSendsThroughItsNeighboursNic) {
   const char* cut = R"("failed_links": [{"between": ["node 0 gpu 0", "node 0 pcie 0"]},
       {"between": ["node 0 pcie 0", "node 0 host 0"]}])";
   const job::Job scenario = job(two_nodes());
-  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
-  const Simulation uneven = simulate(job(imperfect(two_nodes(), cut)));
+  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction uneven = predict(job(imperfect(two_nodes(), cut)));
   EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4) << "two GPUs share NIC 1, there and back";
 }
 
 TEST(Imperfections, ASlowCableOfALeafHalvesWhatCrossesIt) {
   const std::string fabric = R"(, "fabric": {"rail_optimized": false, "switch_radix": 16})";  // one node a leaf
   const job::Job scenario = job(two_nodes(fabric));
-  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
-  const Simulation uneven = simulate(
+  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction uneven = predict(
       job(imperfect(two_nodes(fabric), R"("slow_links": [{"between": ["spine 0", "leaf 1"], "rate_factor": 0.5}])")));
   EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4);
 }
@@ -264,19 +257,19 @@ TEST(Imperfections, InsideANodeASlowNvlinkHalvesAndAFailedOneLeavesPcie) {
   const std::string text = on("") + R"(, "gpus": 2, "parallelism": {"pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   const job::Job scenario = job(text);
-  const Simulation even = simulate(scenario, HowToRun{.unfolded = true});
+  const Prediction even = predict(scenario, How{.unfolded = true});
   const char* link = R"({"between": ["node 0 gpu 1", "node 0 nvswitch 0"])";
-  const Simulation slow =
-      simulate(job(imperfect(text, std::string(R"("slow_links": [)") + link + R"(, "rate_factor": 0.5}])")));
+  const Prediction slow =
+      predict(job(imperfect(text, std::string(R"("slow_links": [)") + link + R"(, "rate_factor": 0.5}])")));
   EXPECT_NEAR(longer_ps(slow, even), 2 * transfer_ps(scenario), 4);
-  const Simulation failed = simulate(job(imperfect(text, std::string(R"("failed_links": [)") + link + "}]")));
+  const Prediction failed = predict(job(imperfect(text, std::string(R"("failed_links": [)") + link + "}]")));
   const NodeLinks& links = scenario.cluster.links;
   EXPECT_NEAR(longer_ps(failed, even), 2 * (links.nvlink_per_gpu / links.pcie_per_gpu - 1) * transfer_ps(scenario), 4);
 }
 
-std::string complaint_of(const std::string& text, const HowToRun& how = {}) {
+std::string complaint_of(const std::string& text, const How& how = {}) {
   try {
-    (void)simulate(job(text), how);
+    (void)predict(job(text), how);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -295,7 +288,7 @@ TEST(Imperfections, WhereNoWayIsLeftOneLineSaysSo) {
             "/imperfections: expected a way between all GPUs, found none from GPU 0 (node 0) to GPU 8 (node 1): too "
             "many NICs or links have failed");
   EXPECT_EQ(complaint_of(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])"),
-                         HowToRun{.unfolded = true, .traffic = ranks::Traffic::kAnalytic}),
+                         How{.unfolded = true, .traffic = ranks::Traffic::kAnalytic}),
             "/imperfections: with one cost for each collective no link is simulated; expected --collectives flows, or "
             "no slow or failed NICs and links");
 }
@@ -308,30 +301,29 @@ TEST(Imperfections, AnOversubscribedSpineHalvesTheRateOfAllWhoCrossIt) {
   };
   // One node a leaf: 8 ports down, and 8 or 4 up.
   const job::Job full = job(text(R"("switch_radix": 16, "oversubscription": 1)"));
-  const Simulation wide = simulate(full, HowToRun{.unfolded = true});
-  const Simulation narrow =
-      simulate(job(text(R"("switch_radix": 12, "oversubscription": 2)")), HowToRun{.unfolded = true});
+  const Prediction wide = predict(full, How{.unfolded = true});
+  const Prediction narrow = predict(job(text(R"("switch_radix": 12, "oversubscription": 2)")), How{.unfolded = true});
   EXPECT_NEAR(static_cast<double>(narrow.run.makespan.ps - wide.run.makespan.ps), 2 * transfer_ps(full), 6);
 }
 
 TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
   const job::Job scenario = job(on("") + R"(, "gpus": 48, "parallelism": {"tensor": 16, "pipeline": 3},
       "batch": {"micro": 1, "global": 3, "sequence_length": 1024})");
-  const Simulation simulation = simulate(scenario, HowToRun{.unfolded = true});
+  const Prediction prediction = predict(scenario, How{.unfolded = true});
   const GroupShape group = net::tensor_group(scenario.degrees(), 8);
   ASSERT_EQ(group.nodes, 2);
   const double activations = 2.0 * 1024 * static_cast<double>(scenario.model.hidden);
   const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},
                                              scenario.cluster.links, scenario.profile);
   // 8 layers in the middle stage, two all-reduces each in the forward pass, none hidden.
-  const auto& timing = simulation.step.passes->timing(1, 0, Phase::kForward);
+  const auto& timing = prediction.step.passes->timing(1, 0, Phase::kForward);
   EXPECT_NEAR(static_cast<double>(timing.tensor_comm.ps), 16e12 * once.value() * scenario.runtime.tensor_comm_factor,
               16);
 }
 
 // All that layers communicate in one micro-batch of stage 0.
-double tensor_comm_ps(const Simulation& simulation) {
-  const auto& passes = *simulation.step.passes;
+double tensor_comm_ps(const Prediction& prediction) {
+  const auto& passes = *prediction.step.passes;
   return static_cast<double>(passes.timing(0, 0, Phase::kForward).tensor_comm.ps +
                              passes.timing(0, 0, Phase::kBackward).tensor_comm.ps);
 }
@@ -341,9 +333,9 @@ TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
   for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
-    const Simulation folded = simulate(job(text), fidelity);
-    const Simulation even = simulate(job(text), HowToRun{.fidelity = fidelity, .unfolded = true});
-    const Simulation uneven = simulate(job(text + slow), HowToRun{.fidelity = fidelity, .unfolded = true});
+    const Prediction folded = predict(job(text), {.fidelity = fidelity});
+    const Prediction even = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
+    const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
     const double took = tensor_comm_ps(even);
     ASSERT_GT(took, 0);
     EXPECT_NEAR(static_cast<double>(even.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * took);
@@ -357,8 +349,8 @@ TEST(Imperfections, APlacementThatTearsTensorGroupsPutsThemOnTheNetwork) {
       "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
   const std::string torn =
       R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
-  const Simulation usual = simulate(job(text), HowToRun{.unfolded = true});
-  const Simulation apart = simulate(job(text + torn));
+  const Prediction usual = predict(job(text), How{.unfolded = true});
+  const Prediction apart = predict(job(text + torn));
   const NodeLinks& links = usual.job.cluster.links;
   const double took = tensor_comm_ps(usual);
   // The same bytes through one NIC instead of NVLink.
@@ -372,9 +364,9 @@ TEST(Imperfections, PlacementMovesRanksBetweenNodes) {
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})" +
            placement;
   };
-  const Simulation usual = simulate(job(text("")), HowToRun{.unfolded = true});
-  const Simulation swapped = simulate(
-      job(text(R"(, "imperfections": {"placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]})")));
+  const Prediction usual = predict(job(text("")), How{.unfolded = true});
+  const Prediction swapped =
+      predict(job(text(R"(, "imperfections": {"placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]})")));
   EXPECT_EQ(usual.run.makespan.ps, swapped.run.makespan.ps) << "the nodes are alike";
 }
 

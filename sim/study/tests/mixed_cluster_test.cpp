@@ -10,9 +10,9 @@
 #include "sim/cost/costs.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/otherwise/sensitivity.h"
-#include "sim/study/predict/delays.h"
 #include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
+#include "sim/study/tests/with_delays.h"
 
 namespace foretoken::study {
 namespace {
@@ -40,7 +40,7 @@ job::Job job(const std::string& cluster, int first_layers, int microbatches, con
       "test");
 }
 
-std::int64_t pass(const Simulation& run, int stage, Phase phase) {
+std::int64_t pass(const Prediction& run, int stage, Phase phase) {
   return run.step.passes->timing(stage, 0, phase).total.ps;
 }
 
@@ -60,12 +60,12 @@ struct ByHand {
 };
 
 ByHand by_hand(const char* first, const char* second, int first_layers) {
-  const Simulation a = simulate(job(first, first_layers, 1)), b = simulate(job(second, first_layers, 1));
+  const Prediction a = predict(job(first, first_layers, 1)), b = predict(job(second, first_layers, 1));
   return {pass(a, 0, Phase::kForward), pass(a, 0, Phase::kBackward), pass(b, 1, Phase::kForward),
           pass(b, 1, Phase::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
 }
 
-std::int64_t last_backward(const Simulation& run) { return run.observations.stages[0].last_backward_end.ps; }
+std::int64_t last_backward(const Prediction& run) { return run.observations.stages[0].last_backward_end.ps; }
 
 TEST(MixedCluster, ABusySecondStageSetsThePaceByHand) {
   for (const auto& [first, second] : {std::pair{kA100, kH100}, std::pair{kH100, kA100}})
@@ -73,7 +73,7 @@ TEST(MixedCluster, ABusySecondStageSetsThePaceByHand) {
       SCOPED_TRACE(std::string(first) + " " + std::to_string(m));
       const ByHand t = by_hand(first, second, 2);
       ASSERT_LT(t.f0 + t.b0, t.f1 + t.b1);
-      const Simulation run = simulate(job(mixed(first, second), 2, m));
+      const Prediction run = predict(job(mixed(first, second), 2, m));
       // One forward pass, every micro-batch on the second stage with an exchange before it, and one backward pass.
       EXPECT_EQ(last_backward(run), t.f0 + t.c + m * (t.f1 + t.b1) + (m - 1) * t.c + t.c + t.b0);
     }
@@ -84,7 +84,7 @@ TEST(MixedCluster, ABusyFirstStageSetsThePaceByHand) {
   ASSERT_LT(t.f1 + t.b1, t.f0);
   for (const int m : {2, 5, 8}) {
     SCOPED_TRACE(m);
-    const Simulation run = simulate(job(mixed(kA100, kH100), 23, m));
+    const Prediction run = predict(job(mixed(kA100, kH100), 23, m));
     // The first forward pass and its message; m - 1 times forward, exchange, backward; the last backward pass waits
     // for its message, posted once the backward pass before it is done.
     EXPECT_EQ(last_backward(run), t.f0 + t.c + (m - 1) * (t.f0 + t.c + t.b0) + t.c + t.b0);
@@ -93,7 +93,7 @@ TEST(MixedCluster, ABusyFirstStageSetsThePaceByHand) {
 
 TEST(MixedCluster, MoreLayersOnTheFasterGpuBalanceThePipeline) {
   const auto step = [](const std::string& cluster, int first_layers) {
-    return simulate(job(cluster, first_layers, 32)).metrics.step_time.value();
+    return predict(job(cluster, first_layers, 32)).metrics.step_time.value();
   };
   const auto best = [&](const std::string& cluster) {
     int layers = 1;
@@ -112,20 +112,20 @@ TEST(MixedCluster, MoreLayersOnTheFasterGpuBalanceThePipeline) {
 TEST(MixedCluster, TwiceTheSameKindIsOneKindAcrossNodes) {
   const std::string more =
       R"(, "optimizer": {"zero_stage": 1}, "overlap": {"grad_reduce": true, "param_gather": true})";
-  const Simulation twice = simulate(job(mixed(kA100, kA100, 8), 12, 8, more, 16));
-  const Simulation once = simulate(job(kA100, 12, 8, more, 16));
+  const Prediction twice = predict(job(mixed(kA100, kA100, 8), 12, 8, more, 16));
+  const Prediction once = predict(job(kA100, 12, 8, more, 16));
   EXPECT_EQ(twice.run.makespan.ps, once.run.makespan.ps);
   EXPECT_TRUE(twice.run.end == once.run.end);
   EXPECT_EQ(twice.metrics.mfu, once.metrics.mfu);
   EXPECT_EQ(twice.metrics.memory.peak.value(), once.metrics.memory.peak.value());
-  const Simulation every = simulate(job(mixed(kA100, kH100, 8), 12, 8, more, 16),
-                                    HowToRun{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
-  EXPECT_TRUE(every.run.end == simulate(job(mixed(kA100, kH100, 8), 12, 8, more, 16)).run.end) << "unfolded or not";
+  const Prediction every = predict(job(mixed(kA100, kH100, 8), 12, 8, more, 16),
+                                   How{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
+  EXPECT_TRUE(every.run.end == predict(job(mixed(kA100, kH100, 8), 12, 8, more, 16)).run.end) << "unfolded or not";
 }
 
 // Rounding of a flow's end to whole picoseconds, for as many flows as follow one another.
 constexpr std::int64_t kRounding = 1000;
-constexpr HowToRun kAsFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
+constexpr How kAsFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
 
 TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
   using step::Fidelity;
@@ -166,10 +166,10 @@ TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
               "batch": {{"micro": 1, "global": 72, "sequence_length": 1024}}}})",
                                              tied, groups, gpus, row.parallelism, row.more),
                                  "test");
-      HowToRun how = kAsFlows;
+      How how = kAsFlows;
       how.fidelity = row.fidelity;
-      const std::int64_t folded = simulate(scenario, row.fidelity).run.makespan.ps;
-      EXPECT_LE(std::abs(simulate(scenario, how).run.makespan.ps - folded), kRounding);
+      const std::int64_t folded = predict(scenario, {.fidelity = row.fidelity}).run.makespan.ps;
+      EXPECT_LE(std::abs(predict(scenario, how).run.makespan.ps - folded), kRounding);
     }
 }
 
@@ -184,7 +184,7 @@ TEST(MixedCluster, ASlowNicSlowsMessagesBetweenTheKindsByHand) {
     const ByHand t = by_hand(first, second, 2);
     const std::int64_t moves = t.c - message_ps(job(kA100, 2, 1), Bytes(0));
     const auto with = [&](const std::string& more) {
-      return last_backward(simulate(job(mixed(first, second), 2, kMicrobatches, more), kAsFlows));
+      return last_backward(predict(job(mixed(first, second), 2, kMicrobatches, more), kAsFlows));
     };
     const std::int64_t sound = t.f0 + t.c + kMicrobatches * (t.f1 + t.b1 + t.c) + t.b0;
     const std::int64_t slow = sound + (kMicrobatches + 1) * moves;
@@ -218,9 +218,9 @@ TEST(MixedCluster, EveryStageHasItsOwnCapacity) {
                                           R"("sequence_parallel": true, "layers_per_stage": [{}, {}]}},
           "batch": {{"micro": 16, "global": 128, "sequence_length": 4096}}, "recompute": "none"}})",
                                           layers, 32 - layers);
-    return simulate(io::read_scenario_text(model, "test"));
+    return predict(io::read_scenario_text(model, "test"));
   };
-  const Simulation even = run(mixed(kSmall, kH100, 8), 16), shifted = run(mixed(kSmall, kH100, 8), 8);
+  const Prediction even = run(mixed(kSmall, kH100, 8), 16), shifted = run(mixed(kSmall, kH100, 8), 8);
   const report::Memory &tight = even.metrics.memory, &loose = shifted.metrics.memory;
   EXPECT_EQ(tight.per_stage[0].capacity.value(), even.job.groups[0].cluster.gpu.memory.value());
   EXPECT_EQ(tight.per_stage[1].capacity.value(), even.job.groups[1].cluster.gpu.memory.value());
@@ -231,7 +231,7 @@ TEST(MixedCluster, EveryStageHasItsOwnCapacity) {
 }
 
 TEST(MixedCluster, PeakAndPlaceAreThoseOfAllGpus) {
-  const Simulation run = simulate(job(mixed(kA100, kH100), 8, 4));
+  const Prediction run = predict(job(mixed(kA100, kH100), 8, 4));
   EXPECT_DOUBLE_EQ(run.metrics.mfu_peak_tflops, (312 + 989) / 2.0);
   EXPECT_EQ(run.job.gpu_names(), "a100-sxm4-80gb and h100-sxm5-80gb");
   EXPECT_EQ(place_of(run.job).gpu_kind(), "a100+h100") << "no validated case is of this kind";
@@ -242,16 +242,15 @@ TEST(MixedCluster, PeakAndPlaceAreThoseOfAllGpus) {
 }
 
 TEST(MixedCluster, ASlowGpuIsNamedWithItsNode) {
-  Simulation run =
-      simulate(job(mixed(kA100, kH100), 12, 4, R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 2}]})"));
-  add_delays(run);
-  ASSERT_EQ(run.metrics.delays.size(), 1U);
-  EXPECT_EQ(run.metrics.delays[0].what, "GPU 1 (node 1) is 2 times slower");
+  const Prediction run =
+      with_delays(job(mixed(kA100, kH100), 12, 4, R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 2}]})"));
+  ASSERT_EQ(run.metrics.delays->size(), 1U);
+  EXPECT_EQ((*run.metrics.delays)[0].what, "GPU 1 (node 1) is 2 times slower");
 }
 
-std::string complaint_of(const std::string& cluster, int gpus, const std::string& more = "", const HowToRun& how = {}) {
+std::string complaint_of(const std::string& cluster, int gpus, const std::string& more = "", const How& how = {}) {
   try {
-    (void)simulate(job(cluster, 12, 4, more, gpus), how);
+    (void)predict(job(cluster, 12, 4, more, gpus), how);
   } catch (const ConfigError& error) {
     return error.what();
   }

@@ -22,18 +22,18 @@ job::Job job(const std::string& cluster, int gpus, int tensor, int layers, const
                                 "test", {});
 }
 
-constexpr HowToRun kFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
+constexpr How kFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
 
-std::int64_t flows_ps(const job::Job& scenario) { return simulate(scenario, kFlows).run.makespan.ps; }
+std::int64_t flows_ps(const job::Job& scenario) { return predict(scenario, kFlows).run.makespan.ps; }
 
-step::Meaning reduction_of(const Simulation& simulation) {
-  for (const step::Meaning& meaning : simulation.step.workload.meaning)
+step::Meaning reduction_of(const Prediction& prediction) {
+  for (const step::Meaning& meaning : prediction.step.workload.meaning)
     if (meaning.kind == step::TaskMeaning::kGradReduce) return meaning;
   return {};
 }
 
-NcclAlgorithm choice_of(const Simulation& simulation, CollectiveKind kind) {
-  const job::Job& scenario = simulation.job;
+NcclAlgorithm choice_of(const Prediction& prediction, CollectiveKind kind) {
+  const job::Job& scenario = prediction.job;
   const GroupShape group = net::gradient_group(scenario.degrees(), scenario.cluster.links.gpus);
   const cost::NcclSystem& nccl = scenario.profile.nccl.value();
   const cost::NcclPlatform platform = cost::nccl_platform(nccl.architecture, scenario.cluster.links, true, group.nodes,
@@ -43,9 +43,9 @@ NcclAlgorithm choice_of(const Simulation& simulation, CollectiveKind kind) {
 }
 
 // How long the reduction moves bytes.
-double moving_ps(const Simulation& simulation) {
-  const job::Job& scenario = simulation.job;
-  const auto& workload = simulation.step.workload;
+double moving_ps(const Prediction& prediction) {
+  const job::Job& scenario = prediction.job;
+  const auto& workload = prediction.step.workload;
   const GroupShape group = net::gradient_group(scenario.degrees(), scenario.cluster.links.gpus);
   const CollectiveKind kind =
       scenario.optimizer.zero_stage > 0 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
@@ -73,7 +73,7 @@ TEST(NcclAlgorithms, TakeTheTimeOfTheCostOnSoundLinks) {
         Case{"dgx-b200-ndr", 32, 1, 24, NcclAlgorithm::kNvlsTree},
         Case{"aws-p5", 16, 1, 24, NcclAlgorithm::kNvlsTree}}) {
     SCOPED_TRACE(testing::Message() << c.cluster << " " << c.gpus << " / " << c.tensor);
-    const Simulation folded = simulate(job(c.cluster, c.gpus, c.tensor, c.layers));
+    const Prediction folded = predict(job(c.cluster, c.gpus, c.tensor, c.layers));
     EXPECT_EQ(name_of(choice_of(folded, CollectiveKind::kAllReduce)), name_of(c.algorithm));
     EXPECT_NEAR(static_cast<double>(flows_ps(folded.job)) / static_cast<double>(folded.run.makespan.ps), 1, 1e-6);
   }
@@ -88,7 +88,7 @@ TEST(NcclAlgorithms, TreesSpareTheNicsOfTheirRoots) {
                std::string(R"(, "imperfections": {"slow_nics": [{"node": )") + node +
                    R"(, "nic": 3, "rate_factor": 0.5}]})" + more);
   };
-  const Simulation trees = simulate(job("dgx-h100-ndr", 32, 1, 24), kFlows);
+  const Prediction trees = predict(job("dgx-h100-ndr", 32, 1, 24), kFlows);
   ASSERT_EQ(choice_of(trees, CollectiveKind::kAllReduce), NcclAlgorithm::kNvlsTree);
   const auto longer = [&](const char* node) {
     return static_cast<double>(flows_ps(slow(node, "")) - trees.run.makespan.ps);
@@ -99,7 +99,7 @@ TEST(NcclAlgorithms, TreesSpareTheNicsOfTheirRoots) {
   EXPECT_NEAR(longer("2"), moving, 1e-6 * moving);
   EXPECT_NEAR(longer("3"), 0, 1e-6 * moving);
   constexpr const char* kSharded = R"(, "optimizer": {"zero_stage": 1}, "overlap": {"param_gather": true})";
-  const Simulation rings = simulate(job("dgx-h100-ndr", 32, 1, 24, kSharded), kFlows);
+  const Prediction rings = predict(job("dgx-h100-ndr", 32, 1, 24, kSharded), kFlows);
   ASSERT_EQ(choice_of(rings, CollectiveKind::kReduceScatter), NcclAlgorithm::kRing);
   for (const char* node : {"0", "2"})
     EXPECT_GE(static_cast<double>(flows_ps(slow(node, kSharded)) - rings.run.makespan.ps),
@@ -109,7 +109,7 @@ TEST(NcclAlgorithms, TreesSpareTheNicsOfTheirRoots) {
 // The same of trees without NVLS, over 64 nodes.
 TEST(NcclAlgorithms, TreesOfAnAmpereClusterSpareTheirRootsToo) {
   const auto with = [](const std::string& more) { return job("dgx-a100-80gb-hdr", 512, 1, 2, more); };
-  const Simulation trees = simulate(with(""), kFlows);
+  const Prediction trees = predict(with(""), kFlows);
   ASSERT_EQ(choice_of(trees, CollectiveKind::kAllReduce), NcclAlgorithm::kTree);
   const auto longer = [&](const std::string& node) {
     const std::int64_t slow = flows_ps(

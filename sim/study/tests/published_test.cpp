@@ -12,7 +12,7 @@ namespace foretoken::study {
 namespace {
 
 report::Metrics predicted(const std::string& scenario) {
-  return simulate(io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/" + scenario + ".json")).metrics;
+  return predict(io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/" + scenario + ".json")).metrics;
 }
 
 struct Row {
@@ -72,7 +72,7 @@ report::Metrics sc21_table2(bool sharded, int gpus) {
                                       "batch.micro=" + std::to_string(1536 / gpus)};
   const std::vector<std::string> ptd{count, "runtime=megatron-2021", "schedule=interleaved-1f1b",
                                      R"(parallelism={"tensor": 8, "pipeline": 12, "virtual_pipeline": 4})"};
-  return simulate(io::read_scenario_text(job, "sc21-table2.json", sharded ? zero : ptd)).metrics;
+  return predict(io::read_scenario_text(job, "sc21-table2.json", sharded ? zero : ptd)).metrics;
 }
 
 TEST(Published, ZeroThreeKeepsUpOnFewGpusAndFallsBehindBy70PercentOnTwiceAsMany) {

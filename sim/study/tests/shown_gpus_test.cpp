@@ -18,31 +18,31 @@ struct Job {
   int gpus = 16, batch = 32;
 };
 
-Simulation run(const Job& job, const std::string& imperfections, HowToRun how = {.unfolded = true}) {
-  return simulate(io::read_scenario_text(R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false},
+Prediction run(const Job& job, const std::string& imperfections, How how = {.unfolded = true}) {
+  return predict(io::read_scenario_text(R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false},
       "cluster": "dgx-a100-80gb-hdr", "runtime": "megatron-2021", "precision": "fp16", "gpus": )" +
-                                             std::to_string(job.gpus) + R"(, "parallelism": {)" + job.parallelism +
-                                             R"(}, "batch": {"micro": 1, "global": )" + std::to_string(job.batch) +
-                                             R"(, "sequence_length": 1024}, "imperfections": {)" + imperfections + "}}",
-                                         "test", {}),
-                  how);
+                                            std::to_string(job.gpus) + R"(, "parallelism": {)" + job.parallelism +
+                                            R"(}, "batch": {"micro": 1, "global": )" + std::to_string(job.batch) +
+                                            R"(, "sequence_length": 1024}, "imperfections": {)" + imperfections + "}}",
+                                        "test", {}),
+                 how);
 }
 
 // The length of the first pass of a stage as it is shown.
-std::int64_t first_pass_ps(const Simulation& simulation, std::size_t stage) {
-  const step::PassTasks& pass = simulation.step.workload.passes[stage].front();
-  return (simulation.run.end[pass.last.value] - simulation.run.start[pass.first.value]).ps;
+std::int64_t first_pass_ps(const Prediction& prediction, std::size_t stage) {
+  const step::PassTasks& pass = prediction.step.workload.passes[stage].front();
+  return (prediction.run.end[pass.last.value] - prediction.run.start[pass.first.value]).ps;
 }
 
-std::int64_t bubble_ps(const Simulation& simulation, std::size_t stage) {
-  const observe::StageActivity& seen = simulation.observations.stages[stage];
+std::int64_t bubble_ps(const Prediction& prediction, std::size_t stage) {
+  const observe::StageActivity& seen = prediction.observations.stages[stage];
   return (seen.last_backward_end - seen.first_forward_start - seen.busy).ps;
 }
 
 constexpr const char* kSlowGpu5 = R"("slow_gpus": [{"gpu": 5, "slowdown": 3}])";
 
 TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
-  const Simulation even = run({}, ""), uneven = run({}, kSlowGpu5);
+  const Prediction even = run({}, ""), uneven = run({}, kSlowGpu5);
   EXPECT_EQ(uneven.metrics.shown_gpus, (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
   EXPECT_EQ(uneven.observations.busiest_stage, 1);
   const step::PassTiming& timing = even.step.passes->timing(1, 0, Phase::kForward);
@@ -71,25 +71,25 @@ TEST(ShownGpus, AFastGpuIsNotWaitedFor) {
 }
 
 TEST(ShownGpus, GpusAreThoseOnWhichRanksArePlaced) {
-  const Simulation placed = run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 3}],
+  const Prediction placed = run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 3}],
       "placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7])");
   EXPECT_EQ(placed.metrics.shown_gpus, (std::vector{9, 13, 1, 5}));
 }
 
 TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
   const Job job{.parallelism = R"("tensor": 4, "data": 2)", .gpus = 8, .batch = 2};
-  const HowToRun how{.fidelity = step::Fidelity::kKernel, .unfolded = true};
-  const Simulation slow = run(job, R"("slow_gpus": [{"gpu": 6, "slowdown": 2}])", how);
+  const How how{.fidelity = step::Fidelity::kKernel, .unfolded = true};
+  const Prediction slow = run(job, R"("slow_gpus": [{"gpu": 6, "slowdown": 2}])", how);
   EXPECT_EQ(slow.metrics.shown_gpus, std::vector{6});
-  const Simulation even = run(job, "", how);
+  const Prediction even = run(job, "", how);
   // Its kernels last twice as long, and it waits for nobody.
-  const auto kernels = [](const Simulation& simulation) {
+  const auto kernels = [](const Prediction& prediction) {
     std::int64_t time = 0;
-    for (std::uint32_t task = 0; task < simulation.step.workload.meaning.size(); ++task) {
-      const step::Meaning& meaning = simulation.step.workload.meaning[task];
+    for (std::uint32_t task = 0; task < prediction.step.workload.meaning.size(); ++task) {
+      const step::Meaning& meaning = prediction.step.workload.meaning[task];
       if (meaning.kind == step::TaskMeaning::kForward && meaning.op != nullptr &&
           meaning.op->stream == step::OpStream::kCompute)
-        time += (simulation.run.end[task] - simulation.run.start[task]).ps;
+        time += (prediction.run.end[task] - prediction.run.start[task]).ps;
     }
     return time;
   };
@@ -99,7 +99,7 @@ TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
 
 TEST(ShownGpus, ASlowNicShowsTheRankWhoseMessagesItCarries) {
   const Job job{.parallelism = R"("pipeline": 2, "data": 8)", .gpus = 16, .batch = 32};
-  const Simulation slow = run(job, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])");
+  const Prediction slow = run(job, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])");
   EXPECT_EQ(slow.metrics.shown_gpus, (std::vector{3, 11}));
 }
 
@@ -135,8 +135,8 @@ TEST(ShownGpus, OfAReplicaThatASlowLinkHoldsUpItIsTheRankBesideIt) {
 }
 
 TEST(ShownGpus, PredictionsAloneAreThoseOfTheSameRank) {
-  const Simulation slow = run({}, kSlowGpu5, {});
-  const report::Metrics alone = predict(slow.job);
+  const Prediction slow = run({}, kSlowGpu5, {});
+  const report::Metrics alone = predict(slow.job).metrics;
   EXPECT_EQ(alone.bubble_fraction, slow.metrics.bubble_fraction);
   EXPECT_EQ(alone.time.compute.value(), slow.metrics.time.compute.value());
 }

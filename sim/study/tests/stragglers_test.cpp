@@ -9,6 +9,7 @@
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/predict/delays.h"
 #include "sim/study/predict/predict.h"
+#include "sim/study/tests/with_delays.h"
 
 namespace foretoken::study {
 namespace {
@@ -95,8 +96,8 @@ TEST(Stragglers, SlowNodesAreAsManyAsStated) {
 
 TEST(Stragglers, TheStepIsThatOfTheSlowestReplicaByHand) {
   const json parallelism = {{"data", 8}};
-  const Simulation alike = simulate(straggling_job(parallelism, 8, false));
-  const Simulation noisy = simulate(straggling_job(parallelism, 8, {{"gpu_spread", 0.03}}));
+  const Prediction alike = predict(straggling_job(parallelism, 8, false));
+  const Prediction noisy = predict(straggling_job(parallelism, 8, {{"gpu_spread", 0.03}}));
   const double worst = slowest(noisy.job.stragglers, 0, 8);
   // Four micro-batches of a replica, then what all reduce together, then everyone's optimizer.
   double seconds = 0;
@@ -144,23 +145,22 @@ TEST(Stragglers, AreTheSameKernelByKernel) {
   const job::Job noisy =
       straggling_job({{"tensor", 2}, {"pipeline", 2}, {"data", 2}}, 8, {{"gpu_spread", 0.03}, {"jitter", 0.02}});
   const double passes = step(noisy);
-  const double kernels = step_time(noisy, HowToRun{.fidelity = step::Fidelity::kKernel}).value();
+  const double kernels = step_time(noisy, How{.fidelity = step::Fidelity::kKernel}).value();
   EXPECT_NEAR(kernels / passes, 1, 1e-3);
 }
 
 TEST(Stragglers, WhatTheStepWaitsForIsTold) {
-  Simulation noisy = simulate(straggling_job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
-  add_delays(noisy);
-  ASSERT_EQ(noisy.metrics.delays.size(), 2U) << "the slowest GPU, and all that was drawn";
+  const Prediction noisy = with_delays(straggling_job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
+  ASSERT_EQ(noisy.metrics.delays->size(), 2U) << "the slowest GPU, and all that was drawn";
   const job::Stragglers& how = noisy.job.stragglers;
   int worst = 0;
   for (int gpu = 1; gpu < 8; ++gpu)
     if (job::slowness(how, gpu, 0) > job::slowness(how, worst, 0)) worst = gpu;
-  const report::Delay& slow = noisy.metrics.delays.front();
+  const report::Delay& slow = noisy.metrics.delays->front();
   EXPECT_EQ(slow.gpu, worst);
   EXPECT_LT(slow.without, noisy.metrics.step_time);
   EXPECT_GT(*slow.on_critical_path, 0.5 * noisy.metrics.step_time);
-  EXPECT_EQ(noisy.metrics.delays.back().without.value(), step(mended(noisy.job)));
+  EXPECT_EQ(noisy.metrics.delays->back().without.value(), step(repaired(noisy.job)));
 }
 
 TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
@@ -175,17 +175,16 @@ TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
   };
   while (slow_hosts().size() != 1) ++job.stragglers.seed;
   const int host = slow_hosts().front();
-  Simulation noisy = simulate(job);
-  add_delays(noisy);
-  const report::Delay& slow = noisy.metrics.delays.front();
+  const Prediction noisy = with_delays(job);
+  const report::Delay& slow = noisy.metrics.delays->front();
   EXPECT_EQ(slow.what, "the host of GPUs " + std::to_string(8 * host) + " to " + std::to_string(8 * host + 7) +
                            " (node " + std::to_string(host) + ") is 50 % slower, as drawn");
   EXPECT_EQ(slow.node, host);
   EXPECT_GT(*slow.on_critical_path, 0.5 * noisy.metrics.step_time);
   job.stragglers.slow_nodes = 0;
   EXPECT_NEAR(slow.without.value(), step(job), 1e-9);
-  for (std::size_t i = 1; i < noisy.metrics.delays.size(); ++i)
-    EXPECT_FALSE(noisy.metrics.delays[i].gpu) << "mending one GPU of a slow host gains nothing";
+  for (std::size_t i = 1; i < noisy.metrics.delays->size(); ++i)
+    EXPECT_FALSE((*noisy.metrics.delays)[i].gpu) << "mending one GPU of a slow host gains nothing";
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ TEST(Unfold, EveryGpuGivesTheFoldedStepTickForTick) {
   for (const Layout& job : kJobs) {
     SCOPED_TRACE(text_of(job));
     const job::Job scenario = io::read_scenario_text(text_of(job), "test", {});
-    const Simulation folded = simulate(scenario);
-    const Simulation unfolded = simulate(scenario, HowToRun{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
+    const Prediction folded = predict(scenario);
+    const Prediction unfolded = predict(scenario, How{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
     EXPECT_EQ(folded.run.makespan.ps, unfolded.run.makespan.ps);
     EXPECT_TRUE(folded.run.end == unfolded.run.end) << "and so does every task";
   }
@@ -62,8 +62,8 @@ TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
   for (const Layout& job : kJobs) {
     SCOPED_TRACE(text_of(job));
     const job::Job scenario = io::read_scenario_text(text_of(job), "test", {});
-    const Simulation folded = simulate(scenario);
-    const Simulation flows = simulate(scenario, HowToRun{.unfolded = true, .traffic = ranks::Traffic::kFlows});
+    const Prediction folded = predict(scenario);
+    const Prediction flows = predict(scenario, How{.unfolded = true, .traffic = ranks::Traffic::kFlows});
     const double ratio = static_cast<double>(flows.run.makespan.ps) / static_cast<double>(folded.run.makespan.ps);
     EXPECT_GE(ratio, 0.99);
     // Gradients reduced beside pipeline messages share their NICs: that is no uncontended fabric.
@@ -76,11 +76,11 @@ TEST(Unfold, HoldsKernelByKernel) {
     SCOPED_TRACE(text_of(job));
     const job::Job scenario = io::read_scenario_text(text_of(job), "test", {});
     const auto kernel = step::Fidelity::kKernel;
-    const Simulation folded = simulate(scenario, HowToRun{.fidelity = kernel});
-    const Simulation unfolded =
-        simulate(scenario, HowToRun{.fidelity = kernel, .unfolded = true, .traffic = ranks::Traffic::kAnalytic});
+    const Prediction folded = predict(scenario, How{.fidelity = kernel});
+    const Prediction unfolded =
+        predict(scenario, How{.fidelity = kernel, .unfolded = true, .traffic = ranks::Traffic::kAnalytic});
     EXPECT_TRUE(folded.run.end == unfolded.run.end);
-    const Simulation flows = simulate(scenario, HowToRun{.fidelity = kernel, .unfolded = true});
+    const Prediction flows = predict(scenario, How{.fidelity = kernel, .unfolded = true});
     const double ratio = static_cast<double>(flows.run.makespan.ps) / static_cast<double>(folded.run.makespan.ps);
     EXPECT_GE(ratio, 0.99);
     EXPECT_LE(ratio, scenario.overlap.grad_reduce && scenario.parallelism.pipeline > 1 ? 1.03 : 1.01);

@@ -19,10 +19,10 @@ namespace {
 
 using report::Waterfall;
 
-Waterfall fall_of(const Simulation& run) { return report::waterfall_of(run.job, run.step, run.observations); }
+Waterfall fall_of(const Prediction& run) { return report::waterfall_of(run.job, run.step, run.observations); }
 
 Waterfall fall_of(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return fall_of(simulate(io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/" + name + ".json", sets)));
+  return fall_of(predict(io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/" + name + ".json", sets)));
 }
 
 double seconds(const Waterfall& fall, std::string_view key) {
@@ -35,7 +35,7 @@ double seconds(const Waterfall& fall, std::string_view key) {
 TEST(Waterfall, AddsUpToThePicosecondAndIsPlausibleOnEveryShippedScenario) {
   for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
-    const Simulation run = simulate(io::read_scenario_file(file));
+    const Prediction run = predict(io::read_scenario_file(file));
     const Waterfall fall = fall_of(run);
     std::int64_t sum = fall.ideal.ps;
     for (const report::WaterfallStep& each : fall.steps) sum += each.time.ps;
@@ -57,7 +57,7 @@ TEST(Waterfall, ItsKernelsAreThoseThatAreReplayed) {
   for (const char* name : {"gpt3-175b-64-a100-full", "gpt3-175b-64-a100-selective-sp", "gpt-22b-8-a100-none"}) {
     SCOPED_TRACE(name);
     const job::Job job = io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR "/scenarios/") + name + ".json");
-    const Simulation run = simulate(job, step::Fidelity::kKernel);
+    const Prediction run = predict(job, {.fidelity = step::Fidelity::kKernel});
     std::int64_t recomputed = 0, computing = 0;
     for (std::size_t task = 0; task < run.step.workload.meaning.size(); ++task) {
       const step::TimedOp* op = run.step.workload.meaning[task].op;
@@ -66,7 +66,7 @@ TEST(Waterfall, ItsKernelsAreThoseThatAreReplayed) {
       computing += ps;
       if (op->recomputed) recomputed += ps;
     }
-    const Waterfall fall = fall_of(simulate(job));
+    const Waterfall fall = fall_of(predict(job));
     const int stages = job.parallelism.pipeline;
     EXPECT_NEAR(seconds(fall, "recompute"), 1e-12 * static_cast<double>(recomputed) / stages, 1e-9);
     const double kernels = des::to_seconds(fall.ideal).value() + seconds(fall, "matrix_products") +
@@ -94,7 +94,7 @@ TEST(Waterfall, AChangeMovesTheStepThatItShould) {
 }
 
 TEST(Waterfall, TextHasALineForEveryStepThatIsNotZero) {
-  const Simulation run = simulate(io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt-22b-8-a100-full.json"));
+  const Prediction run = predict(io::read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt-22b-8-a100-full.json"));
   const Waterfall fall = fall_of(run);
   const std::string text = report::waterfall_text(fall, run.job, report::Paint(false));
   const auto lines = std::count(text.begin(), text.end(), '\n');

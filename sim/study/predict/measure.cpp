@@ -1,15 +1,20 @@
 // The definitions of what a prediction says.
-#include "sim/report/metrics.h"
+#include "sim/study/predict/measure.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "sim/step/memory/memory.h"
 
-namespace foretoken::report {
+namespace foretoken::study {
 namespace {
 
 using job::Job;
+using report::Memory;
+using report::Metrics;
+using report::RunCost;
+using report::StageMemory;
+using report::TimeSplit;
 
 constexpr double kTera = 1e12;
 
@@ -56,10 +61,10 @@ void measure_rates(Metrics& metrics, const Job& job) {
   metrics.hfu = metrics.hardware_tflops_per_gpu / metrics.mfu_peak_tflops;
 }
 
-void measure_bubble(Metrics& metrics, const Job& job, const observe::Observations& seen) {
-  des::Instant first = seen.stages.front().first_forward_start, last;
+void measure_bubble(Metrics& metrics, const Job& job, const observe::Observations& observations) {
+  des::Instant first = observations.stages.front().first_forward_start, last;
   des::Duration busy;
-  for (const observe::StageActivity& stage : seen.stages) {
+  for (const observe::StageActivity& stage : observations.stages) {
     first = std::min(first, stage.first_forward_start);
     last = std::max(last, stage.last_backward_end);
     busy = std::max(busy, stage.busy);
@@ -143,16 +148,16 @@ std::optional<RunCost> measure_run(const Job& job, const Metrics& metrics) {
 
 }  // namespace
 
-Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& seen,
+Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& observations,
                 const std::vector<observe::StageTimeline>& memory) {
   Metrics metrics;
   metrics.name = job.name;
-  metrics.step_time = des::to_seconds(seen.makespan);
+  metrics.step_time = des::to_seconds(observations.makespan);
   measure_rates(metrics, job);
-  measure_bubble(metrics, job, seen);
-  metrics.layer_forward = step.passes->layer_forward(seen.busiest_stage);
-  metrics.layer_backward = step.passes->layer_backward(seen.busiest_stage);
-  metrics.time = split_of(seen.busiest);
+  measure_bubble(metrics, job, observations);
+  metrics.layer_forward = step.passes->layer_forward(observations.busiest_stage);
+  metrics.layer_backward = step.passes->layer_backward(observations.busiest_stage);
+  metrics.time = split_of(observations.busiest);
   metrics.memory = measure_memory(job, memory);
   metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();
@@ -162,4 +167,4 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
   return metrics;
 }
 
-}  // namespace foretoken::report
+}  // namespace foretoken::study
