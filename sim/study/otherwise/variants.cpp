@@ -35,7 +35,7 @@ Variant empty_variant(std::string label, int gpus) {
 }
 
 // One decision and the overrides that change it.
-struct Change {
+struct Decision {
   std::string label;
   Sets sets;
 };
@@ -47,12 +47,12 @@ void doubled_and_halved(std::int64_t value, Add add) {
   if (value % 2 == 0) add(value / 2);
 }
 
-std::vector<Change> changes_of(const Job& base) {
-  std::vector<Change> changes;
+std::vector<Decision> decisions_of(const Job& base) {
+  std::vector<Decision> decisions;
   const job::Parallelism& p = base.parallelism;
   const auto degree = [&](const char* name, const char* key, int value) {
     doubled_and_halved(value, [&](std::int64_t other) {
-      changes.push_back(
+      decisions.push_back(
           {fmt::format("{} {}", name, other), {fmt::format("parallelism.{}={}", key, other), "parallelism.data=null"}});
     });
   };
@@ -60,31 +60,31 @@ std::vector<Change> changes_of(const Job& base) {
   degree("pipeline", "pipeline", p.pipeline);
   if (p.pipeline > 1)
     doubled_and_halved(p.virtual_pipeline, [&](std::int64_t other) {
-      changes.push_back(
+      decisions.push_back(
           {fmt::format("virtual pipeline {}", other),
            {fmt::format("parallelism.virtual_pipeline={}", other),
             fmt::format("schedule=\"{}\"", other > 1 ? "interleaved-1f1b" : "1f1b"), "batch.microbatch_group=null"}});
     });
   doubled_and_halved(base.batch.micro, [&](std::int64_t other) {
-    changes.push_back({fmt::format("micro-batch {}", other), {fmt::format("batch.micro={}", other)}});
+    decisions.push_back({fmt::format("micro-batch {}", other), {fmt::format("batch.micro={}", other)}});
   });
   using model::RecomputeGranularity;
   for (const auto& [word, granularity] :
        {std::pair("none", RecomputeGranularity::kNone), std::pair("selective", RecomputeGranularity::kSelective),
         std::pair("full", RecomputeGranularity::kFull)})
     if (base.recompute.granularity != granularity)
-      changes.push_back({fmt::format("recompute {}", word), {fmt::format("recompute=\"{}\"", word)}});
+      decisions.push_back({fmt::format("recompute {}", word), {fmt::format("recompute=\"{}\"", word)}});
   const bool shards = base.optimizer.zero_stage >= 1;
-  changes.push_back({shards ? "optimizer not sharded (ZeRO 0)" : "optimizer sharded (ZeRO 1)",
-                     {fmt::format("optimizer.zero_stage={}", shards ? 0 : 1)}});
+  decisions.push_back({shards ? "optimizer not sharded (ZeRO 0)" : "optimizer sharded (ZeRO 1)",
+                       {fmt::format("optimizer.zero_stage={}", shards ? 0 : 1)}});
   if (p.tensor > 1)
-    changes.push_back({p.sequence_parallel ? "no sequence parallelism" : "sequence parallelism",
-                       {fmt::format("parallelism.sequence_parallel={}", !p.sequence_parallel)}});
+    decisions.push_back({p.sequence_parallel ? "no sequence parallelism" : "sequence parallelism",
+                         {fmt::format("parallelism.sequence_parallel={}", !p.sequence_parallel)}});
   if (p.data > 1)
-    changes.push_back(
+    decisions.push_back(
         {base.overlap.grad_reduce ? "gradients reduced at the end" : "gradients reduced beside the passes",
          {fmt::format("overlap.grad_reduce={}", !base.overlap.grad_reduce)}});
-  return changes;
+  return decisions;
 }
 
 }  // namespace
@@ -134,10 +134,10 @@ std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<con
   std::vector<Variant> variants{empty_variant("this scenario", base.job.gpus)};
   variants.front().is_base = true;
   variants.front().metrics = base.metrics;
-  for (const Change& change : changes_of(base.job)) {
+  for (const Decision& decision : decisions_of(base.job)) {
     try {
-      Prediction prediction = predict(source.read(with(sets, change.sets)));
-      Variant variant = empty_variant(change.label, prediction.job.gpus);
+      Prediction prediction = predict(source.read(with(sets, decision.sets)));
+      Variant variant = empty_variant(decision.label, prediction.job.gpus);
       variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));
     } catch (const ConfigError&) {

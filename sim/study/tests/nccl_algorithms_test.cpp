@@ -26,9 +26,9 @@ constexpr How kFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
 
 std::int64_t flows_ps(const job::Job& scenario) { return predict(scenario, kFlows).run.makespan.ps; }
 
-step::Meaning reduction_of(const Prediction& prediction) {
-  for (const step::Meaning& meaning : prediction.step.workload.meaning)
-    if (meaning.kind == step::TaskMeaning::kGradReduce) return meaning;
+Bytes reduced_bytes(const Prediction& prediction) {
+  for (const step::Communication& row : prediction.step.workload.communications)
+    if (row.purpose == step::Purpose::kGradients) return row.payload;
   return {};
 }
 
@@ -38,7 +38,7 @@ NcclAlgorithm choice_of(const Prediction& prediction, CollectiveKind kind) {
   const cost::NcclSystem& nccl = scenario.profile.nccl.value();
   const cost::NcclPlatform platform = cost::nccl_platform(nccl.architecture, scenario.cluster.links, true, group.nodes,
                                                           group.ranks_per_node, nccl.tuning);
-  return cost::nccl_choice(reduction_of(simulation).payload, kind, group.ranks, group.nodes, platform, nccl.tuning)
+  return cost::nccl_choice(reduced_bytes(simulation), kind, group.ranks, group.nodes, platform, nccl.tuning)
       .option.algorithm;
 }
 
