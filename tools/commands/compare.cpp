@@ -76,12 +76,8 @@ std::string label_of(const ScheduleChoice& choice) {
   return choice.chunks > 1 ? fmt::format("{}:{}", name, choice.chunks) : name;
 }
 
-// The schedules of --schedules, or the usual ones.
-std::vector<ScheduleChoice> choices_of(const Options& options, const job::Job& job) {
-  std::vector<ScheduleChoice> choices;
-  for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
-  if (!choices.empty()) return choices;
-  choices = study::usual_schedules(job);
+std::vector<ScheduleChoice> usual_choices(const job::Job& job) {
+  std::vector<ScheduleChoice> choices = study::usual_schedules(job);
   for (ScheduleChoice& each : choices) each.label = label_of(each);
   return choices;
 }
@@ -115,7 +111,7 @@ std::string table_text(const Rows& rows, const Paint& paint) {
   return table.text(paint);
 }
 
-// Each once, behind the schedules that it is of where these are not all.
+// Every warning once. Where not all schedules have it, the labels of those that do stand before it.
 std::vector<std::string> warnings_of(const Rows& rows) {
   std::vector<std::pair<std::string, std::vector<std::string>>> labels;  // by warning
   std::size_t possible = 0;
@@ -175,10 +171,11 @@ std::string json_of(const std::string& name, const Rows& rows) {
 }
 
 int run(const Options& options) {
-  for (const std::string& text : options.schedules) (void)parse_choice(text);  // first of all what is typed wrong
+  std::vector<ScheduleChoice> choices;
+  for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
   const study::ScenarioSource source = scenario_source(options.scenario);
   const job::Job scenario = source.read(options.sets);  // an error of every schedule is printed once
-  const std::vector<ScheduleChoice> choices = choices_of(options, scenario);
+  if (choices.empty()) choices = usual_choices(scenario);
   if (options.strict)
     if (const auto refusal = study::why_not_strict(scenario, options.scenario)) {
       print_error(refusal->line());

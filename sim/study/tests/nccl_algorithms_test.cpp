@@ -38,7 +38,7 @@ NcclAlgorithm choice_of(const Prediction& prediction, CollectiveKind kind) {
   const cost::NcclSystem& nccl = scenario.profile.nccl.value();
   const cost::NcclPlatform platform = cost::nccl_platform(nccl.architecture, scenario.cluster.links, true, group.nodes,
                                                           group.ranks_per_node, nccl.tuning);
-  return cost::nccl_choice(reduced_bytes(simulation), kind, group.ranks, group.nodes, platform, nccl.tuning)
+  return cost::nccl_choice(reduced_bytes(prediction), kind, group.ranks, group.nodes, platform, nccl.tuning)
       .option.algorithm;
 }
 
