@@ -285,9 +285,9 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
   for (const study::FoundConfiguration& found : answer.smallest) {
     const net::Gpu& gpu = found.scenario.cluster.gpu;
     const int gpus = found.candidate.gpus;
-    text += report::paragraph(
-        "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), configuration_words(found.candidate),
-                          report::gib(study::needed(found)), report::gib(gpu.memory)));
+    text += report::paragraph("  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"),
+                                                study::configuration_words(found.candidate),
+                                                report::gib(study::needed(found)), report::gib(gpu.memory)));
   }
   return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario states.\n";
 }
