@@ -134,12 +134,5 @@ TEST(ShownGpus, OfAReplicaThatASlowLinkHoldsUpItIsTheRankBesideIt) {
       << "the GPU near the NIC";
 }
 
-TEST(ShownGpus, PredictionsAloneAreThoseOfTheSameRank) {
-  const Prediction slow = run({}, kSlowGpu5, {});
-  const report::Metrics alone = predict(slow.job).metrics;
-  EXPECT_EQ(alone.bubble_fraction, slow.metrics.bubble_fraction);
-  EXPECT_EQ(alone.time.compute.value(), slow.metrics.time.compute.value());
-}
-
 }  // namespace
 }  // namespace foretoken::study
