@@ -48,6 +48,8 @@ Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& s
   metrics.name = job.name;
   metrics.step_time = des::to_seconds(run.makespan - des::Instant{});
   metrics.memory.per_stage.resize(memory.size());
+  for (std::size_t stage = 0; stage < memory.size(); ++stage)
+    metrics.memory.per_stage[stage].other = memory[stage].transient_at_peak;
   metrics.shown_gpus = shown_gpus;
   Traced result;
   write_trace({.step = step, .run = run, .memory = memory, .metrics = metrics, .version = "1.2.3", .fidelity = "x"},
