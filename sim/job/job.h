@@ -9,7 +9,7 @@
 #include "sim/job/imperfections.h"
 #include "sim/job/runtime.h"
 #include "sim/job/stragglers.h"
-#include "sim/model/activations.h"
+#include "sim/model/layer_context.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
 #include "sim/net/process_groups.h"
@@ -26,7 +26,7 @@ struct Parallelism {
 
 struct Batch {
   std::int64_t micro = 1, global = 1, sequence_length = 1;
-  int microbatch_group = 0;  ///< of interleaving; 0: the pipeline degree
+  std::optional<int> microbatch_group = std::nullopt;  ///< of interleaving, as stated; none: the pipeline degree
 };
 
 struct Recompute {
@@ -71,7 +71,7 @@ struct StageGroup {
   cost::Profile profile;
 };
 
-/// Immutable once read; nobody downstream checks it again.
+/// Complete and valid: job::make builds it from a Question, and nobody changes or checks it afterwards.
 struct Job {
   std::string name;
   model::Transformer model;
@@ -93,10 +93,6 @@ struct Job {
   Imperfections imperfections;
   Stragglers stragglers;
   std::optional<TrainingRun> run;
-
-  std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default
-  std::vector<std::string> assumptions;  ///< what was assumed, each with its source
-  std::vector<std::string> warnings;
 
   [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
@@ -121,12 +117,8 @@ struct Job {
   [[nodiscard]] FlopPerSecond mean_peak() const;
   /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
   [[nodiscard]] std::string gpu_names() const;
-  /// Layers of chunk `chunk` of stage `stage`.
+  /// Layers of chunk `chunk` of stage `stage` (layout.h has what else stands there).
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
-
-/// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
-[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers,
-                                                                       const Parallelism& parallelism);
 
 }  // namespace foretoken::job

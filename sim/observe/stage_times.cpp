@@ -14,7 +14,7 @@ namespace foretoken::observe {
 namespace {
 
 using des::Duration;
-using schedule::Phase;
+using schedule::OpKind;
 using step::Meaning;
 using step::TaskMeaning;
 
@@ -40,13 +40,13 @@ StageActivity activity_of(int stage, const step::LoweredStep& step, const des::R
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     // Its work: a pass may last longer, waiting for parameters.
-    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.phase).total;
+    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.kind).total;
     activity.busy += stretch_of(pass, step.workload, stretch);
-    if (pass.op.phase == Phase::kForward && !seen_forward) {
+    if (pass.op.kind == OpKind::kForward && !seen_forward) {
       activity.first_forward_start = {span.begin};
       seen_forward = true;
     }
-    if (pass.op.phase == Phase::kBackward) activity.last_backward_end = {span.end};
+    if (pass.op.kind == OpKind::kBackward) activity.last_backward_end = {span.end};
   }
   return activity;
 }
@@ -65,7 +65,7 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
   std::vector<Interval> passes;
   Duration inside, stretched;
   for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
-    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.phase);
+    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.kind);
     split.compute += timing.compute;
     split.tensor_comm += timing.tensor_comm;
     split.context_comm += timing.context_comm;

@@ -13,9 +13,9 @@ double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
     case step::TaskMeaning::kForward:
     case step::TaskMeaning::kBackward: {
       if (meaning.op != nullptr) return meaning.op->stream == step::OpStream::kCompute ? 1 : 0;
-      const auto phase =
-          meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
-      const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
+      const auto kind =
+          meaning.kind == step::TaskMeaning::kForward ? schedule::OpKind::kForward : schedule::OpKind::kBackward;
+      const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, kind);
       return timing.total.ps == 0 ? 0 : static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
     }
     case step::TaskMeaning::kOptimizer:

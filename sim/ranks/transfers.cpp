@@ -37,7 +37,7 @@ BytesPerSecond share_of(const step::Message& message) {
 Transfers::Kind::Kind(const job::Job& costs, const net::Cluster& cluster, Side where, des::TaskGraph& graph)
     : part(costs),
       side(where),
-      wires(cluster, std::max(part.gpus, part.imperfections.cluster_gpus), part.imperfections, {}, graph, side) {
+      wires(cluster, part.imperfections.cluster_gpus.value_or(part.gpus), part.imperfections, {}, graph, side) {
   const std::optional<cost::NcclSystem>& measured = part.profile.nccl;
   if (measured) nccl.emplace(Nccl{measured->architecture, measured->tuning, {}}, part.cluster.links, wires, graph);
 }
@@ -138,9 +138,9 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
     found_.push_back({{}, &in_groups(meaning, meaning.op->stream == step::OpStream::kContextComm, duration, members)});
     return;
   }
-  const auto phase =
-      meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
-  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
+  const auto kind =
+      meaning.kind == step::TaskMeaning::kForward ? schedule::OpKind::kForward : schedule::OpKind::kBackward;
+  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, kind);
   const auto part = [&](des::Duration exposed) {
     return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
                                       static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};

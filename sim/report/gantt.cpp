@@ -54,7 +54,7 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     GanttRow& row = chart.rows.emplace_back();
     row.label = fmt::format("stage {}", stage);
     for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.phase == schedule::Phase::kForward;
+      const bool forward = pass.op.kind == schedule::OpKind::kForward;
       row.work.push_back({run.start[pass.first.value], run.end[pass.last.value],
                           forward ? Activity::kForward : Activity::kBackward, pass.op.microbatch, pass.op.chunk});
       chart.chunks = std::max(chart.chunks, pass.op.chunk + 1);

@@ -16,7 +16,7 @@ namespace {
 
 using des::Instant;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 using step::Meaning;
 using step::TaskMeaning;
 
@@ -60,7 +60,7 @@ std::string_view name_of(TaskMeaning kind) {
 
 bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward; }
 
-// Message tasks by what they carry: [sender][phase][chunk][microbatch].
+// Message tasks by what they carry: [sender][kind][chunk][microbatch].
 class MessageIndex {
  public:
   MessageIndex(const step::Workload& workload, int stages) {
@@ -73,19 +73,19 @@ class MessageIndex {
     for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
       const Meaning& m = workload.meaning[task];
       if (is_send(m.kind))
-        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? Phase::kForward : Phase::kBackward, m.chunk,
+        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? OpKind::kForward : OpKind::kBackward, m.chunk,
                   m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
     }
   }
   [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
   [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const {
-    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.phase, static_cast<std::size_t>(key.op.chunk),
+    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.kind, static_cast<std::size_t>(key.op.chunk),
                      static_cast<std::size_t>(key.op.microbatch))];
   }
 
  private:
-  [[nodiscard]] std::size_t at(std::size_t stage, Phase phase, std::size_t chunk, std::size_t microbatch) const {
-    return ((stage * 2 + (phase == Phase::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
+  [[nodiscard]] std::size_t at(std::size_t stage, OpKind kind, std::size_t chunk, std::size_t microbatch) const {
+    return ((stage * 2 + (kind == OpKind::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
   }
   std::size_t chunks_ = 1, microbatches_ = 1;
   std::vector<std::optional<TaskId>> tasks_;
@@ -171,7 +171,7 @@ void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex&
   const step::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
   for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
     for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.phase == Phase::kForward;
+      const bool forward = pass.op.kind == OpKind::kForward;
       const std::string name = messages.chunks() > 1
                                    ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
                                    : fmt::format("{}{}", forward ? 'F' : 'B', pass.op.microbatch);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/model/counts/flop.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using des::Duration;
 using job::Job;
-using schedule::Phase;
+using schedule::OpKind;
 
 // Computing of all stages together.
 struct Kernels {
@@ -34,8 +35,8 @@ Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      for (const Phase phase : {Phase::kForward, Phase::kBackward})
-        for (const step::TimedOps* block : step.passes->blocks(stage, chunk, phase))
+      for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
+        for (const step::TimedOps* block : step.passes->blocks(stage, chunk, kind))
           for (const step::TimedOp& op : *block) kernels.add(op, job.microbatches());
   return kernels;
 }

@@ -57,7 +57,7 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
   std::size_t kernels = 0;
   for (std::size_t stage = 0; stage < program.size(); ++stage)
     for (const schedule::StageOp& op : program[stage])
-      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.phase)) kernels += block->size();
+      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
@@ -127,7 +127,7 @@ schedule::Program program_of(const job::Job& job) {
   return found->build({.stages = job.parallelism.pipeline,
                        .microbatches = job.microbatches(),
                        .chunks = job.parallelism.virtual_pipeline,
-                       .group = job.batch.microbatch_group});
+                       .group = job.batch.microbatch_group.value_or(0)});
 }
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {

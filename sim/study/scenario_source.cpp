@@ -5,7 +5,7 @@
 
 namespace foretoken::study {
 
-job::Job ScenarioSource::read(std::span<const std::string> sets) const {
+job::Made ScenarioSource::read(std::span<const std::string> sets) const {
   return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/io/scenario/open_scenario.h"
-#include "sim/job/job.h"
+#include "sim/job/made.h"
 
 namespace foretoken::study {
 
@@ -20,7 +20,7 @@ class ScenarioSource {
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
   /// What complaints call it.
   [[nodiscard]] const std::string& name() const { return file_; }
-  [[nodiscard]] job::Job read(std::span<const std::string> sets) const;
+  [[nodiscard]] job::Made read(std::span<const std::string> sets) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
   /// With keys left open, to be searched.

@@ -21,13 +21,14 @@ using testing::HasSubstr;
 /// uplinks of a leaf carry half of what its NICs can.
 job::Job job(int microbatches = 1, const std::string& more = "") {
   return io::read_scenario_text(
-      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16",
+             R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16",
           "cluster": {"base": "dgx-a100-80gb-hdr",
                       "fabric": {"rail_optimized": false, "switch_radix": 24, "oversubscription": 2}},
           "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
           "batch": {"micro": 1, "global": )" +
-          std::to_string(microbatches) + R"(, "sequence_length": 1024})" + more + "}",
-      "test", {});
+                 std::to_string(microbatches) + R"(, "sequence_length": 1024})" + more + "}",
+             "test", {})
+      .job;
 }
 
 /// What moves the bytes of a message at the rate of its NIC, without latencies.

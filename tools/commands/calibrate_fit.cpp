@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "calibration/fit/fit_profile.h"
-#include "calibration/fit/profile_json.h"
 #include "calibration/import/import.h"
+#include "sim/base/text.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/read_cluster.h"
-#include "sim/io/hardware/read_profile.h"
-#include "sim/io/json/text.h"
 #include "tools/commands/calibrate_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
@@ -61,7 +60,7 @@ fit::Candidate lender(const Options& options, const fit::FitRequest& request, co
   for (const std::string& name : io::list_names(io::kProfiles)) candidates.push_back(candidate_of(name));
   const auto best = fit::nearest(candidates, request.gpu, request.datasheet, samples);
   if (!best)
-    throw ConfigError({{"--gpu " + io::printable(options.gpu, 60), "",
+    throw ConfigError({{"--gpu " + printable(options.gpu, 60), "",
                         fmt::format("no datasheet of this GPU and no products among the samples: expected --base with "
                                     "the profile of the GPU most like it; there are {}",
                                     fmt::join(io::list_names(io::kProfiles), ", "))}});
@@ -106,7 +105,7 @@ int run(const Options& options) {
                         fmt::format("expected samples enough for at least one part, found {}; docs/calibration.md says "
                                     "what each part wants",
                                     counts_of(samples))}});
-  file.write(fit::to_json_text(profile));
+  file.write(io::to_json_text(profile));
   file.finish();
   file.commit();
   std::string text = profile_page(profile, report::Paint(wants_colour(options.colour))) + '\n';

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
@@ -42,7 +42,7 @@ struct Options {
 };
 
 Complaint wrong_choice(const std::string& text, std::string message) {
-  return {"--schedules " + io::printable(text, 60), "", std::move(message)};
+  return {"--schedules " + printable(text, 60), "", std::move(message)};
 }
 
 ScheduleChoice parse_choice(const std::string& text) {
@@ -54,14 +54,14 @@ ScheduleChoice parse_choice(const std::string& text) {
     std::vector<std::string> names;
     for (const schedule::Schedule& each : schedule::all_schedules())
       names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
-    const std::string meant = io::did_you_mean(choice.schedule, names);
+    const std::string meant = did_you_mean(choice.schedule, names);
     throw ConfigError({wrong_choice(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }
   if (colon != text.npos) {
-    const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), choice.chunks);
-    if (error != std::errc{} || end != text.data() + text.size() || choice.chunks < 1)
-      throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+    const auto chunks = parse_number<int>(std::string_view(text).substr(colon + 1), 1);
+    if (!chunks) throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+    choice.chunks = *chunks;
   }
   if (known->interleaves && choice.chunks < 2)
     throw ConfigError({wrong_choice(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});
@@ -174,7 +174,7 @@ int run(const Options& options) {
   std::vector<ScheduleChoice> choices;
   for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
   const study::ScenarioSource source = scenario_source(options.scenario);
-  const job::Job scenario = source.read(options.sets);  // an error of every schedule is printed once
+  const job::Job scenario = source.read(options.sets).job;  // an error of every schedule is printed once
   if (choices.empty()) choices = usual_choices(scenario);
   if (options.strict)
     if (const auto refusal = study::why_not_strict(scenario, options.scenario)) {

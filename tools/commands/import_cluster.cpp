@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/text.h"
 #include "sim/io/hardware/read_cluster.h"
 #include "sim/io/import/machine_cluster.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/json/text.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
@@ -45,7 +45,7 @@ io::MachineChoices choices_of(const Options& options, const nlohmann::json* fabr
   io::MachineChoices choices;
   choices.name = !options.name.empty() ? options.name
                  : options.file == "-" ? "imported"
-                                       : io::printable(std::filesystem::path(options.file).stem().string());
+                                       : printable(std::filesystem::path(options.file).stem().string());
   choices.gpu = reference_of(options.gpu);
   choices.fabric = fabric;
   choices.nics = options.nics;
@@ -57,7 +57,7 @@ io::MachineChoices choices_of(const Options& options, const nlohmann::json* fabr
 
 nlohmann::ordered_json imported(const Options& options) {
   io::Findings findings;
-  const std::string shown = options.file == "-" ? "-" : io::printable(options.file);
+  const std::string shown = options.file == "-" ? "-" : printable(options.file);
   const std::string text = text_of(options, shown, findings);
   findings.throw_if_wrong();
   const io::Document gpu_file = open_data_file(io::kGpus, options.gpu, kAsker);
@@ -98,7 +98,7 @@ int run(const Options& options) {
   file.write(text);
   file.finish();
   file.commit();
-  print(page + entry("notes", document->value.value("notes", "")) + entry("file", io::printable(options.out)));
+  print(page + entry("notes", document->value.value("notes", "")) + entry("file", printable(options.out)));
   return 0;
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/html/document.h"
-#include "sim/io/json/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/observe/critical_path.h"
 #include "sim/study/near/near_runs.h"
@@ -45,7 +45,7 @@ std::string command_of(const Options& options) {
   };
   std::string command = "foretoken report " + word(options.scenario);
   for (const std::string& set : options.sets) command += " --set " + word(set);
-  return io::printable(command + " -o " + word(options.output), 100000);
+  return printable(command + " -o " + word(options.output), 100000);
 }
 
 int run(const Options& options) {

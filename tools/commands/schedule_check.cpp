@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/base/noun.h"
+#include "sim/base/text.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/json/text.h"
 #include "sim/report/text/layout.h"
 #include "sim/report/text/number.h"
 #include "sim/schedule/check_program.h"
@@ -26,7 +26,7 @@ namespace {
 std::string read_text(const std::string& file) {
   if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   io::Findings findings;
-  const auto text = io::read_text_file(file, io::printable(file), findings);
+  const auto text = io::read_text_file(file, printable(file), findings);
   findings.throw_if_wrong();
   return *text;
 }
@@ -49,14 +49,14 @@ schedule::Program parse_program(const std::string& text, const std::string& file
         ops.push_back(*op);
       } else if (complaints.size() < kMostComplaints) {
         complaints.push_back(
-            {io::printable(file), "",
-             fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number, io::in_quotes(word))});
+            {printable(file), "",
+             fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number, in_quotes(word))});
       }
     }
     if (!ops.empty()) program.push_back(std::move(ops));
   }
   if (program.empty() && complaints.empty())
-    complaints.push_back({io::printable(file), "", "empty; expected one line of ops a stage, for instance F0 B0"});
+    complaints.push_back({printable(file), "", "empty; expected one line of ops a stage, for instance F0 B0"});
   if (!complaints.empty()) throw ConfigError(std::move(complaints));
   return program;
 }
@@ -79,7 +79,7 @@ void refuse_gaps(const schedule::PipelineShape& shape, const schedule::Program& 
   const double expected = 2.0 * shape.stages * shape.microbatches * shape.chunks;
   constexpr double kSlack = 1e6;
   if (expected > static_cast<double>(ops) + kSlack)
-    throw ConfigError({{io::printable(file), "",
+    throw ConfigError({{printable(file), "",
                         fmt::format("{}, but {} of {} on {} are named, which need {:.0f}; number micro-batches "
                                     "and chunks from 0",
                                     with_noun(static_cast<std::int64_t>(ops), "op"),

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
 #include "sim/schedule/catalogue.h"
@@ -44,8 +44,8 @@ schedule::Schedule find(const std::string& name) {
   if (const auto found = schedule::find_schedule(name)) return *found;
   std::vector<std::string> names;
   for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
-  const std::string meant = io::did_you_mean(name, names);
-  throw wrong(fmt::format("unknown schedule {}{}", io::in_quotes(name),
+  const std::string meant = did_you_mean(name, names);
+  throw wrong(fmt::format("unknown schedule {}{}", in_quotes(name),
                           meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant));
 }
 

@@ -140,10 +140,10 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
-    job::Job scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
-                                      : io::read_scenario_file(question.file, options.sets);
+    job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
+                                       : io::read_scenario_file(question.file, options.sets);
     if (options.strict)
-      if (const auto refusal = study::why_not_strict(scenario, name_of(question)))
+      if (const auto refusal = study::why_not_strict(scenario.job, name_of(question)))
         return {.output = options.json ? error_json(ConfigError({*refusal})) : "",
                 .complaints = {*refusal},
                 .refused = true};
@@ -158,8 +158,8 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
     files.write(prediction);
     Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
     answer.output = options.json ? report::to_json(prediction.metrics) + '\n'
-                                 : report::to_text(prediction.job, prediction.observations, prediction.metrics,
-                                                   report::Paint(colour));
+                                 : report::to_text(prediction.job, prediction.notes, prediction.observations,
+                                                   prediction.metrics, report::Paint(colour));
     return answer;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = error.complaints();

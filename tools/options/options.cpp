@@ -4,26 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <utility>
 
-#include "sim/io/json/text.h"
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 #include "sim/trust/evidence.h"
 
 namespace foretoken::tools {
-namespace {
-
-// The number that all of `text` states and that lies in the range.
-template <class Number>
-bool is_number_in(const std::string& text, Number low, Number high) {
-  Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end && value >= low && value <= high;  // false for NaN
-}
-
-}  // namespace
-
 void add_colour_option(CLI::App& command, std::string& choice) {
   choice = "auto";
   command.add_option("--color", choice, "Colours: auto (on a terminal, when NO_COLOR is not set), always or never")
@@ -48,26 +35,25 @@ CLI::Validator one_of(std::vector<std::string> words) {
   return {[words = std::move(words)](const std::string& text) {
             for (const std::string& word : words)
               if (word == text) return std::string();
-            return fmt::format("expected {}, found {}{}", io::either(words), io::in_quotes(text),
-                               io::did_you_mean(text, words));
+            return fmt::format("expected {}, found {}{}", either(words), in_quotes(text), did_you_mean(text, words));
           },
           ""};
 }
 
 CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
   return {[=](const std::string& text) {
-            return is_number_in(text, low, high)
+            return parse_number(text, low, high)
                        ? std::string()
-                       : fmt::format("expected a whole number from {} to {}, found {}", low, high, io::in_quotes(text));
+                       : fmt::format("expected a whole number from {} to {}, found {}", low, high, in_quotes(text));
           },
           ""};
 }
 
 CLI::Validator number_between(double low, double high) {
   return {[=](const std::string& text) {
-            return is_number_in(text, low, high)
+            return parse_number(text, low, high)
                        ? std::string()
-                       : fmt::format("expected a number from {:g} to {:g}, found {}", low, high, io::in_quotes(text));
+                       : fmt::format("expected a number from {:g} to {:g}, found {}", low, high, in_quotes(text));
           },
           ""};
 }

@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::tools {
@@ -20,7 +20,7 @@ constexpr int kMostGpus = 1 << 20;
 constexpr std::array kObjectives{Objective::kStepTime, Objective::kCost, Objective::kGpus, Objective::kMemory};
 
 [[noreturn]] void refuse(const char* option, const std::string& text, const std::string& message) {
-  throw ConfigError({{fmt::format("{} {}", option, io::printable(text, 60)), "", message}});
+  throw ConfigError({{fmt::format("{} {}", option, printable(text, 60)), "", message}});
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -35,13 +35,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 int gpu_count(const std::string& text, const std::string& whole) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > kMostGpus)
+  const std::optional<int> value = parse_number<int>(text, 1, kMostGpus);
+  if (!value)
     refuse("--gpus", whole,
            fmt::format("expected GPUs from 1 to {}: 512, or 512,1024, or 256:4096:x2 (doubling), or 256:1024:256",
                        kMostGpus));
-  return value;
+  return *value;
 }
 
 std::vector<int> gpu_range(const std::vector<std::string>& parts, const std::string& whole) {
@@ -78,7 +77,7 @@ Objective parse_objective(const std::string& text, const char* option) {
     if (name_of(objective) == text) return objective;
     names.emplace_back(name_of(objective));
   }
-  refuse(option, text, fmt::format("expected {}{}", io::either(names), io::did_you_mean(text, names)));
+  refuse(option, text, fmt::format("expected {}{}", either(names), did_you_mean(text, names)));
 }
 
 std::array<Objective, 2> parse_axes(const std::string& text) {
@@ -95,9 +94,9 @@ std::vector<std::string> parse_schedules(const std::vector<std::string>& names) 
     if (name == "all") return known;
     const std::string full = name == "interleaved" ? "interleaved-1f1b" : name;
     if (std::find(known.begin(), known.end(), full) == known.end())
-      refuse("--schedules", name,
-             fmt::format("unknown schedule{}; there are {}, and all", io::did_you_mean(full, known),
-                         fmt::join(known, ", ")));
+      refuse(
+          "--schedules", name,
+          fmt::format("unknown schedule{}; there are {}, and all", did_you_mean(full, known), fmt::join(known, ", ")));
     if (std::find(chosen.begin(), chosen.end(), full) == chosen.end()) chosen.push_back(full);
   }
   return chosen;

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::tools {
 namespace {
@@ -93,7 +93,7 @@ void OutputFile::commit() {
 
 void OutputFile::fail(int error) {
   if (error == EPIPE) throw ClosedPipe{};
-  throw ConfigError({{io::printable(path_), "", fmt::format("cannot be written: {}", std::strerror(error))}});
+  throw ConfigError({{printable(path_), "", fmt::format("cannot be written: {}", std::strerror(error))}});
 }
 
 }  // namespace foretoken::tools

@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -69,7 +69,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
 
 SearchFile read_search_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw ConfigError({{io::printable(path), "", fmt::format("cannot be read: {}", std::strerror(errno))}});
+  if (!in) throw ConfigError({{printable(path), "", fmt::format("cannot be read: {}", std::strerror(errno))}});
   const std::string text(std::istreambuf_iterator<char>(in), {});
   SearchFile file;
   std::size_t line_number = 0;
@@ -84,7 +84,7 @@ SearchFile read_search_file(const std::string& path) {
         file.outcomes.push_back(outcome_of(json));
       }
     } catch (const std::exception&) {
-      throw ConfigError({{fmt::format("{}:{}", io::printable(path), std::max<std::size_t>(line_number, 1)), "",
+      throw ConfigError({{fmt::format("{}:{}", printable(path), std::max<std::size_t>(line_number, 1)), "",
                           "expected a line of a result file of `foretoken search --out`"}});
     }
   }
@@ -147,6 +147,6 @@ void SearchLog::write(const std::string& text) {
   }
 }
 
-void SearchLog::fail(const std::string& message) { throw ConfigError({{io::printable(path_), "", message}}); }
+void SearchLog::fail(const std::string& message) { throw ConfigError({{printable(path_), "", message}}); }
 
 }  // namespace foretoken::tools

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "sim/cost/parts.h"
-#include "sim/io/hardware/read_profile.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
@@ -34,7 +34,7 @@ std::string runtime_page(const io::Document& document, io::Findings& findings, c
   const job::Runtime r = io::read_runtime(document.root(findings));
   std::string text = paint(report::Ink::kBold, r.name) + '\n';
   text += entry("what", r.description);
-  text += entry("attention", std::string(model::name_of(r.default_attention, r.default_flash_kernel)));
+  text += entry("attention", std::string(model::name_of(r.default_attention.kind, r.default_attention.kernel)));
   text += entry("overlap", fmt::format("backward collectives {}, gradient reduction {}, parameter gathering {}, "
                                        "interleaved messages {}",
                                        yes_no(r.overlap_backward_collectives), yes_no(r.overlap_grad_reduce),

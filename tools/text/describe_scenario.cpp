@@ -4,13 +4,14 @@
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
+#include "sim/step/source_notes.h"
 #include "tools/text/describe.h"
 
 namespace foretoken::tools {
 namespace {
 
 std::vector<std::string> scenario_row(const io::Document& document, io::Findings&) {
-  const job::Job s = io::read_scenario_file(document.source.file);
+  const job::Job s = io::read_scenario_file(document.source.file).job;
   const job::Parallelism& p = s.parallelism;
   return {document.name,
           s.model.name,
@@ -23,17 +24,19 @@ std::vector<std::string> scenario_row(const io::Document& document, io::Findings
 }
 
 std::string scenario_page(const io::Document& document, io::Findings&, const report::Paint& paint) {
-  const job::Job scenario = io::read_scenario_file(document.source.file);
+  const auto [scenario, notes] = io::read_scenario_file(document.source.file);
   std::string text = paint(report::Ink::kBold, scenario.name) + "  " + document.source.file + '\n';
-  text += report::configuration_text(scenario, paint);
+  text += report::configuration_text(scenario, notes, paint);
   if (scenario.run)
     text += entry("run", fmt::format("{} tokens{}", report::in_words(scenario.run->tokens),
                                      scenario.run->price_per_gpu_hour
                                          ? fmt::format(" at {} {} per GPU hour", *scenario.run->price_per_gpu_hour,
                                                        scenario.run->currency)
                                          : ""));
-  if (!scenario.assumptions.empty()) text += report::title_text("Assumptions", "", paint);
-  for (const std::string& line : scenario.assumptions) text += report::paragraph("  - ", line);
+  std::vector<std::string> assumptions = notes.assumptions;
+  for (std::string& note : step::source_notes(scenario)) assumptions.push_back(std::move(note));
+  if (!assumptions.empty()) text += report::title_text("Assumptions", "", paint);
+  for (const std::string& line : assumptions) text += report::paragraph("  - ", line);
   return text;
 }
 

@@ -143,10 +143,10 @@ std::string warnings_text(const std::vector<std::string>& warnings, const Paint&
   return list_text("Warnings", warnings, paint);
 }
 
-std::string to_text(const job::Job& job, const observe::Observations& seen, const Metrics& metrics,
-                    const Paint& paint) {
+std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& seen,
+                    const Metrics& metrics, const Paint& paint) {
   std::string text = headline_text(job, metrics, paint);
-  text += configuration_text(job, paint);
+  text += configuration_text(job, notes, paint);
   text += time_split_text(seen.busiest_stage, metrics, paint);
   text += fmt::format("  one layer, alone: forward {}, backward {}\n", time_text(metrics.layer_forward),
                       time_text(metrics.layer_backward));

@@ -94,7 +94,7 @@ PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
   const auto append = [&](int count, const TimedOps& block) {
     result.insert(result.end(), static_cast<std::size_t>(count), &block);
   };
-  if (make.phase == schedule::Phase::kForward) {
+  if (make.kind == schedule::OpKind::kForward) {
     if (make.embedding) append(1, blocks.embedding_forward);
     append(make.layers, blocks.layer_forward);
     if (make.head) append(1, blocks.head_forward);
@@ -147,13 +147,13 @@ PassTiming time_pass(const PassBlocks& blocks) {
   return timing;
 }
 
-PassMake make_of(const job::Job& job, int stage, int chunk, schedule::Phase phase) {
+PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind) {
   const job::Parallelism& parallel = job.parallelism;
-  PassMake make{.phase = phase,
+  PassMake make{.kind = kind,
                 .layers = job.layers_in(stage, chunk),
                 .embedding = stage == 0 && chunk == 0,
                 .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
-  if (phase == schedule::Phase::kBackward)
+  if (kind == schedule::OpKind::kBackward)
     make.recomputed = job.recompute.block ? std::min(job.recompute.layers, make.layers) : make.layers;
   return make;
 }
@@ -170,8 +170,8 @@ void Passes::add_entries(const job::Job& job) {
   entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < chunks_; ++chunk)
-      for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
-        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, phase)));
+      for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
+        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, kind)));
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
@@ -198,10 +198,10 @@ Seconds Passes::layer_backward(int stage) const {
       time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_backward_recompute}).total);
 }
 
-const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {
+const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {
   const std::size_t at =
       (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
-      (phase == schedule::Phase::kBackward ? 1 : 0);
+      (kind == schedule::OpKind::kBackward ? 1 : 0);
   return *entries_[at];
 }
 

@@ -52,13 +52,13 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 
 /// What tells the passes of one scenario apart.
 struct PassMake {
-  schedule::Phase phase = schedule::Phase::kForward;
+  schedule::OpKind kind = schedule::OpKind::kForward;
   int layers = 0, recomputed = 0;        ///< `recomputed` of the layers, in the backward pass
   bool embedding = false, head = false;  ///< the first and the last chunk of the model
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
-[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::Phase phase);
+[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind);
 
 /// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
 class PassLibrary {
@@ -83,11 +83,11 @@ class Passes {
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
-  [[nodiscard]] const PassBlocks& blocks(int stage, int chunk, schedule::Phase phase) const {
-    return entry(stage, chunk, phase).blocks;
+  [[nodiscard]] const PassBlocks& blocks(int stage, int chunk, schedule::OpKind kind) const {
+    return entry(stage, chunk, kind).blocks;
   }
-  [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::Phase phase) const {
-    return entry(stage, chunk, phase).timing;
+  [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
+    return entry(stage, chunk, kind).timing;
   }
   /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
   [[nodiscard]] Seconds layer_forward(int stage) const;
@@ -95,11 +95,11 @@ class Passes {
 
  private:
   void add_entries(const job::Job& job);
-  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::Phase phase) const;
+  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::OpKind kind) const;
 
   std::vector<std::unique_ptr<PassLibrary>> own_;
   std::vector<PassLibrary*> libraries_;             // by stage
-  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][phase]
+  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]
   int chunks_ = 1;
 };
 

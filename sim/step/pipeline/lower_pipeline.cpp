@@ -11,7 +11,7 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 using schedule::StageOp;
 
 constexpr TaskId kNoTask{UINT32_MAX};
@@ -24,7 +24,7 @@ Meaning meaning_of(int stage, StageOp op, TaskMeaning kind) {
 }
 
 Meaning pass_meaning(int stage, StageOp op) {
-  return meaning_of(stage, op, op.phase == Phase::kForward ? TaskMeaning::kForward : TaskMeaning::kBackward);
+  return meaning_of(stage, op, op.kind == OpKind::kForward ? TaskMeaning::kForward : TaskMeaning::kBackward);
 }
 
 // One task a pass, or one a block when something hangs on its blocks. `times` gives the duration of a pass and the ends
@@ -75,11 +75,11 @@ class OneTaskEmitter final : public PassEmitter {
 struct FixedTimes {
   PassDurations durations;
   [[nodiscard]] Duration total(int stage, StageOp op) const {
-    const auto& table = op.phase == Phase::kForward ? durations.forward : durations.backward;
+    const auto& table = op.kind == OpKind::kForward ? durations.forward : durations.backward;
     return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
   }
   [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
-    const auto& table = op.phase == Phase::kForward ? durations.forward_blocks : durations.backward_blocks;
+    const auto& table = op.kind == OpKind::kForward ? durations.forward_blocks : durations.backward_blocks;
     if (table.empty()) return {total(stage, op)};
     return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
   }
@@ -87,9 +87,9 @@ struct FixedTimes {
 
 struct PassTimes {
   const Passes* passes;
-  [[nodiscard]] Duration total(int stage, StageOp op) const { return passes->timing(stage, op.chunk, op.phase).total; }
+  [[nodiscard]] Duration total(int stage, StageOp op) const { return passes->timing(stage, op.chunk, op.kind).total; }
   [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
-    return passes->timing(stage, op.chunk, op.phase).block_ends;
+    return passes->timing(stage, op.chunk, op.kind).block_ends;
   }
 };
 
@@ -100,7 +100,7 @@ class KernelEmitter final : public PassEmitter {
               const BlockHooks& hooks) override {
     const auto at = static_cast<std::size_t>(stage);
     const EmittedPass pass =
-        emit_kernels(workload.graph, workload.stages[at].pass, passes_.blocks(stage, op.chunk, op.phase), after, hooks);
+        emit_kernels(workload.graph, workload.stages[at].pass, passes_.blocks(stage, op.chunk, op.kind), after, hooks);
     for (const EmittedOp& emitted : pass.tasks) {
       Meaning meaning = pass_meaning(stage, op);
       meaning.op = emitted.op;
@@ -122,7 +122,7 @@ class GraphTasks {
       : workload_(workload), options_(options), emitter_(emitter) {}
 
   TaskId message(int stage, StageOp op) {
-    const bool forward = op.phase == Phase::kForward;
+    const bool forward = op.kind == OpKind::kForward;
     const auto at = static_cast<std::size_t>(stage);
     const Duration duration = forward ? options_.messages.forward[at] : options_.messages.backward[at];
     const StageStreams& streams = workload_.stages[at];

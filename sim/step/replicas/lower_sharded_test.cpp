@@ -21,7 +21,7 @@ job::Job sharded_job(int nodes = 1) {
   job::Job s = test_job(kLayers, 2048);
   s.gpus = 8 * nodes;
   s.parallelism.data = s.gpus;
-  s.batch = {.micro = 1, .global = kMicrobatches * s.gpus, .sequence_length = 2048, .microbatch_group = 0};
+  s.batch = {.micro = 1, .global = kMicrobatches * s.gpus, .sequence_length = 2048, .microbatch_group = {}};
   s.runtime.fully_sharded = true;
   s.optimizer.zero_stage = 3;
   s.overlap.grad_reduce = s.overlap.param_gather = true;
@@ -90,8 +90,8 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
   const LoweredStep step = lower(s, Fidelity::kStage);
   std::int64_t compute = 0;
-  for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
-    compute += kMicrobatches * step.passes->timing(0, 0, phase).total.ps;
+  for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
+    compute += kMicrobatches * step.passes->timing(0, 0, kind).total.ps;
   const auto seen = tally(s);
   compute += seen.at(TaskMeaning::kGradNorm).ps + seen.at(TaskMeaning::kOptimizer).ps;
   // The root is gathered before anything computes and reduced after everything. The first layer is gathered beside the

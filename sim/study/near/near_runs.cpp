@@ -69,7 +69,7 @@ std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRu
   const trust::Place here = place_of(job);
   std::vector<NearCandidate> all;
   for (const MeasuredRun& run : measured) {
-    NearCandidate each{.run = {}, .job = io::read_scenario_text(run.scenario, run.id)};
+    NearCandidate each{.run = {}, .job = io::read_scenario_text(run.scenario, run.id).job};
     const trust::Distance distance = trust::distance(here, place_of(each.job));
     if (distance.jumps > kMostJumps) continue;
     each.run = {.set = run.set,

@@ -28,7 +28,7 @@ std::vector<std::string> ids(const std::vector<NearRun>& runs) {
 }
 
 TEST(NearRuns, AnotherRuntimeIsFartherThanAnySize) {
-  const job::Job job = io::read_scenario_text(scenario("dgx-a100-80gb-hdr", 8), "test");
+  const job::Job job = io::read_scenario_text(scenario("dgx-a100-80gb-hdr", 8), "test").job;
   const std::vector<MeasuredRun> measured{
       run("other GPU and runtime", scenario("dgx-h100-ndr", 8, R"(, "runtime": "megatron-2022")")),
       run("other runtime", scenario("dgx-a100-80gb-hdr", 8, R"(, "runtime": "megatron-2022")")),
@@ -44,7 +44,7 @@ TEST(NearRuns, AnotherRuntimeIsFartherThanAnySize) {
 }
 
 TEST(NearRuns, OneSetDoesNotSpeakForAll) {
-  const job::Job job = io::read_scenario_text(scenario("dgx-a100-80gb-hdr", 8), "test");
+  const job::Job job = io::read_scenario_text(scenario("dgx-a100-80gb-hdr", 8), "test").job;
   std::vector<MeasuredRun> measured(6, run("same set", scenario("dgx-a100-80gb-hdr", 8)));
   measured.push_back(run("another", scenario("dgx-a100-80gb-hdr", 16)));
   EXPECT_EQ(near_runs(job, measured, 10).size(), 5U) << "four of the set, and the other one";

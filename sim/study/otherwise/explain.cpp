@@ -7,9 +7,9 @@
 
 namespace foretoken::study {
 
-Explanation explain(job::Job job, const trust::Evidence& evidence, double part) {
-  const job::Job sound = repaired(job);  // hardware is weighed where all of it is as it should be
-  Explanation answer{.prediction = predict(std::move(job), {.delays = true, .interval = IntervalQuestion{evidence}}),
+Explanation explain(job::Made made, const trust::Evidence& evidence, double part) {
+  const job::Job sound = repaired(made.job);  // hardware is weighed where all of it is as it should be
+  Explanation answer{.prediction = predict(std::move(made), {.delays = true, .interval = IntervalQuestion{evidence}}),
                      .fall = {},
                      .part = part,
                      .repaired = predict(sound).metrics.step_time,

@@ -20,6 +20,6 @@ struct Explanation {
   [[nodiscard]] double change(const Sensitivity& property) const { return property.larger / repaired - 1; }
 };
 
-[[nodiscard]] Explanation explain(job::Job job, const trust::Evidence& evidence, double part);
+[[nodiscard]] Explanation explain(job::Made made, const trust::Evidence& evidence, double part);
 
 }  // namespace foretoken::study

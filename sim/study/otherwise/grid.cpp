@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::study {
 namespace {
@@ -45,7 +45,7 @@ double gain_per_doubling(const Trial& from, const Trial& to) {
 Varied parse_varied(const std::string& text) {
   const std::size_t equals = text.find('=');
   const auto refuse = [&](std::string message) {
-    return ConfigError({{"--vary " + io::printable(text, 60), "", std::move(message)}});
+    return ConfigError({{"--vary " + printable(text, 60), "", std::move(message)}});
   };
   if (equals == text.npos || equals == 0) throw refuse("expected KEY=VALUE,VALUE,..., for instance batch.micro=1,2,4");
   Varied varied{.key = text.substr(0, equals), .values = split_values(std::string_view(text).substr(equals + 1))};
@@ -53,7 +53,7 @@ Varied parse_varied(const std::string& text) {
     if (varied.values[i].empty()) throw refuse("a value is empty; expected VALUE,VALUE,...");
     if (std::find(varied.values.begin(), varied.values.begin() + static_cast<std::ptrdiff_t>(i), varied.values[i]) !=
         varied.values.begin() + static_cast<std::ptrdiff_t>(i))
-      throw refuse(fmt::format("the value {} stands twice", io::in_quotes(varied.values[i])));
+      throw refuse(fmt::format("the value {} stands twice", in_quotes(varied.values[i])));
   }
   return varied;
 }

@@ -10,7 +10,7 @@ namespace foretoken::study {
 namespace {
 
 job::Job shipped(const std::string& name) {
-  return io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json");
+  return io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json").job;
 }
 
 TEST(Sensitivities, BetterHardwareIsNeverSlowerAndTheBaseLiesBetween) {

@@ -114,8 +114,8 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      Job job = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
-      variant.metrics = predict(std::move(job), {.interval = IntervalQuestion{evidence}}).metrics;
+      job::Made made = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      variant.metrics = predict(std::move(made), {.interval = IntervalQuestion{evidence}}).metrics;
     } catch (const ConfigError& error) {
       variant.why_not = first_reason(error.complaints());
     }

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
-#include "sim/io/json/text.h"
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 #include "sim/report/text/number.h"
 #include "sim/study/ordered_parallel.h"
 #include "sim/study/predict/predict.h"
@@ -16,14 +16,6 @@
 
 namespace foretoken::study {
 namespace {
-
-std::optional<double> positive_number(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !(value > 0) || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 bool better(const WhatIfRow& a, const WhatIfRow& b) {
   if (a.metrics->memory.fits != b.metrics->memory.fits) return a.metrics->memory.fits;
@@ -38,7 +30,7 @@ std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
     bool on_line = true;
     for (std::size_t i = 0; i < best.size(); ++i) on_line = on_line && (i == key || row.choice[i] == best[i]);
     if (!on_line) continue;
-    const std::optional<double> value = positive_number(whatif.keys[key].values[row.choice[key]]);
+    const std::optional<double> value = parse_positive(whatif.keys[key].values[row.choice[key]]);
     if (!value) return std::nullopt;
     if (row.metrics) trials.push_back({*value, row.metrics->step_time.value()});
   }
@@ -52,7 +44,7 @@ std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job:
   if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
   sets.emplace_back("profile=null");
   try {
-    if (question.scenario.read(sets).profile.name != base.profile.name) sets.pop_back();
+    if (question.scenario.read(sets).job.profile.name != base.profile.name) sets.pop_back();
   } catch (const ConfigError&) {  // its cluster brings none
     sets.pop_back();
   }
@@ -112,7 +104,7 @@ std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::s
   }
   std::size_t more = 0;
   for (const WhatIfRow& row : whatif.rows) {
-    const std::string prefix = io::printable(choice_text(whatif, row)) + ": ";
+    const std::string prefix = printable(choice_text(whatif, row)) + ": ";
     for (const Complaint& why : row.impossible)
       if (complaints.size() < kMostLines)
         complaints.push_back(line(why, prefix));
@@ -135,8 +127,9 @@ std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
 }
 
 WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) {
-  const job::Job base = question.scenario.read(question.sets);
-  WhatIf whatif{.base = predict(base, {.interval = IntervalQuestion{evidence}}).metrics,
+  const job::Made made = question.scenario.read(question.sets);
+  const job::Job& base = made.job;
+  WhatIf whatif{.base = predict(made, {.interval = IntervalQuestion{evidence}}).metrics,
                 .keys = question.keys,
                 .rows = {},
                 .best = {},
@@ -146,7 +139,7 @@ WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) 
   whatif.rows = try_all(question, base, evidence);
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best)
-    throw ConfigError(why_all_are_impossible(whatif, io::printable(question.scenario.name())));
+    throw ConfigError(why_all_are_impossible(whatif, printable(question.scenario.name())));
   if (question.tornado) whatif.tornado = sensitivities(base, question.part);
   return whatif;
 }

@@ -9,7 +9,8 @@
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/model/transformer.h"
+#include "sim/job/make.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/report/text/number.h"
 #include "sim/step/memory/memory.h"
 #include "sim/study/reason.h"
@@ -50,7 +51,7 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
     row.impossible =
         fmt::format("nothing fits in memory; the smallest of {} needs {} of {} GiB",
                     report::counted(static_cast<double>(answer.too_large), "configuration"),
-                    report::gib(needed(answer.smallest.front())), report::gib(question.base().cluster.gpu.memory));
+                    report::gib(needed(answer.smallest.front())), report::gib(question.asked().cluster.gpu.memory));
   } else {
     row.impossible = why_none(question, request.space);
   }
@@ -74,9 +75,9 @@ PlannedRun planned_run(const PlanQuestion& asked, const PlanAssumptions& assumed
 }
 
 // The price asked for; else what the scenario says of its own cluster; else the cluster's list price, which is in USD.
-std::optional<double> price_of(const PlanAssumptions& assumed, const job::Job& scenario, bool own_cluster) {
+std::optional<double> price_of(const PlanAssumptions& assumed, const job::Question& scenario, bool own_cluster) {
   if (assumed.price_per_gpu_hour) return assumed.price_per_gpu_hour;
-  if (own_cluster && scenario.run->price_per_gpu_hour) return scenario.run->price_per_gpu_hour;
+  if (own_cluster && job::price_of(scenario)) return job::price_of(scenario);
   return assumed.currency == "USD" ? scenario.cluster.price_per_gpu_hour : std::nullopt;
 }
 
@@ -85,7 +86,7 @@ io::OpenScenario question_on(const PlanQuestion& asked, const std::string& clust
   std::vector<std::string> sets = asked.sets;
   if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
   if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
-  const job::Job scenario = asked.scenario.read_open(sets).base();
+  const job::Question scenario = asked.scenario.read_open(sets).asked();
   if (!scenario.run)
     throw ConfigError(
         {{"foretoken plan", "", "expected --tokens N, for instance 300B; the scenario has no run.tokens"}});
@@ -139,9 +140,9 @@ std::string why_endless(const PlanRow& row) {
 void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust::Evidence& evidence, Plan& plan) {
   const io::OpenScenario question = question_on(asked, cluster, plan);
   double base_rate = 0;
-  for (const int gpus : asked.space.gpus.empty() ? std::vector<int>{question.base().gpus} : asked.space.gpus) {
+  for (const int gpus : asked.space.gpus.empty() ? std::vector<int>{question.asked().choices.gpus} : asked.space.gpus) {
     PlanRow& row = plan.rows.emplace_back();
-    row.cluster = question.base().cluster.name;
+    row.cluster = question.asked().cluster.name;
     row.gpus = gpus;
     try {
       search_row(question, asked, evidence, row);
@@ -149,7 +150,7 @@ void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust
       row.impossible = reason(error.complaints().front());
     }
     if (!row.impossible.empty()) continue;
-    row.price_per_gpu_hour = question.base().run->price_per_gpu_hour;
+    row.price_per_gpu_hour = job::price_of(question.asked());
     if (!cluster.empty() || !asked.space.gpus.empty()) rename(row.best, row.cluster);
     add_runs(asked, plan.assumptions, row);
     row.impossible = why_endless(row);

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/node.h"
-#include "sim/io/json/text.h"
 #include "sim/study/search/answer.h"
 
 namespace foretoken::study {

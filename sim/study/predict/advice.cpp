@@ -1,103 +1,92 @@
-// What to change when a job does not fit: every legal combination of a few changes is simulated.
+// Advice for a job that does not fit: every legal combination of a few changes is simulated.
 #include "sim/study/predict/advice.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <optional>
 #include <string>
 
 #include "fmt/format.h"
-#include "sim/schedule/catalogue.h"
+#include "sim/job/make.h"
 #include "sim/study/predict/predict.h"
 
 namespace foretoken::study {
 namespace {
 
+using job::Edit;
 using job::Job;
+using job::Key;
+using job::Patch;
 using model::RecomputeGranularity;
 
-// Places of the two recompute modes in kChanges.
-constexpr std::size_t kSelectiveRecompute = 2, kFullRecompute = 3;
+// Ways to save memory. Two of one key exclude one another.
+const std::array kChanges = {Edit{Key::kZeroStage, std::int64_t{1}}, Edit{Key::kSequenceParallel, true},
+                             Edit{Key::kRecompute, RecomputeGranularity::kSelective},
+                             Edit{Key::kRecompute, RecomputeGranularity::kFull},
+                             Edit{Key::kMicroBatch, std::int64_t{1}}};
 
-// One way to save memory: applied to a scenario, or not applicable.
-struct Change {
-  std::string words;
-  bool (*apply)(Job&);
-};
-
-const Change kChanges[] = {
-    {"optimizer.zero_stage 1",
-     [](Job& s) {
-       if (s.optimizer.zero_stage >= 1 || s.parallelism.data * s.parallelism.context == 1) return false;
-       s.optimizer.zero_stage = 1;
-       return true;
-     }},
-    {"parallelism.sequence_parallel true",
-     [](Job& s) {
-       const bool splits = s.batch.sequence_length % (s.parallelism.context * s.parallelism.tensor) == 0;
-       if (s.parallelism.sequence_parallel || s.parallelism.tensor == 1 || !splits) return false;
-       s.parallelism.sequence_parallel = true;
-       return true;
-     }},
-    {"recompute \"selective\"",
-     [](Job& s) {
-       if (s.recompute.granularity != RecomputeGranularity::kNone) return false;
-       s.recompute = {};
-       s.recompute.granularity = RecomputeGranularity::kSelective;
-       return true;
-     }},
-    {"recompute \"full\"",
-     [](Job& s) {
-       if (s.recompute.granularity == RecomputeGranularity::kFull) return false;
-       s.recompute = {};
-       s.recompute.granularity = RecomputeGranularity::kFull;
-       return true;
-     }},
-    {"batch.micro 1",
-     [](Job& s) {
-       if (s.batch.micro == 1) return false;
-       s.batch.micro = 1;
-       return true;
-     }},
-};
-
-// Whether the schedule takes the changed batch, and the question stays about as large as it was.
-bool can_run(const Job& changed, const Job& original) {
-  constexpr std::int64_t kMostMicrobatches = 4096;
-  const std::int64_t microbatches = changed.batch.global / (changed.batch.micro * changed.parallelism.data);
-  if (microbatches > std::max<std::int64_t>(original.microbatches(), kMostMicrobatches)) return false;
-  return !schedule::why_not(*schedule::find_schedule(changed.schedule), {.stages = changed.parallelism.pipeline,
-                                                                         .microbatches = static_cast<int>(microbatches),
-                                                                         .chunks = changed.parallelism.virtual_pipeline,
-                                                                         .group = changed.batch.microbatch_group});
+// Whether an edit changes the job, and for less memory.
+bool saves(const Edit& edit, const Job& job) {
+  switch (edit.key) {
+    case Key::kZeroStage:
+      return job.optimizer.zero_stage < 1 && job.parallelism.data * job.parallelism.context > 1;
+    case Key::kSequenceParallel:
+      return !job.parallelism.sequence_parallel && job.parallelism.tensor > 1;
+    case Key::kRecompute: {
+      const bool full = std::get<RecomputeGranularity>(edit.value) == RecomputeGranularity::kFull;
+      return full ? job.recompute.granularity != RecomputeGranularity::kFull
+                  : job.recompute.granularity == RecomputeGranularity::kNone;
+    }
+    default:
+      return job.batch.micro > 1;
+  }
 }
 
-// The scenario with the changes of `mask`; nothing when one of them does not apply.
-std::optional<Job> changed(const Job& job, unsigned mask, std::string& words) {
-  Job result = job;
-  for (std::size_t i = 0; i < std::size(kChanges); ++i) {
+// The changes of `mask`; nothing when one of them saves nothing or two exclude one another.
+std::optional<Patch> patch_of(unsigned mask, const Job& job) {
+  Patch patch;
+  for (std::size_t i = 0; i < kChanges.size(); ++i) {
     if ((mask >> i & 1U) == 0) continue;
-    if (i == kFullRecompute && (mask >> kSelectiveRecompute & 1U) != 0) return std::nullopt;  // full alone is the same
-    if (!kChanges[i].apply(result)) return std::nullopt;
-    words += (words.empty() ? "" : ", ") + kChanges[i].words;
+    const Edit& edit = kChanges[i];
+    const bool again =
+        std::any_of(patch.begin(), patch.end(), [&](const Edit& other) { return other.key == edit.key; });
+    if (again || !saves(edit, job)) return std::nullopt;
+    patch.push_back(edit);
   }
-  return can_run(result, job) ? std::optional(result) : std::nullopt;
+  return patch;
+}
+
+// The job with a patch; nothing when it breaks a rule or the simulation would become much larger.
+std::optional<Job> otherwise(const job::Question& question, const Patch& patch, const Job& original) {
+  constexpr int kMostMicrobatches = 4096;
+  job::Attempt attempt = job::attempt(job::with(question, patch));
+  if (!attempt.made) return std::nullopt;
+  if (attempt.made->job.microbatches() > std::max(original.microbatches(), kMostMicrobatches)) return std::nullopt;
+  return std::move(attempt.made->job);
+}
+
+std::string words_of(const Patch& patch) {
+  std::string words;
+  for (const Edit& edit : patch) words += (words.empty() ? "" : ", ") + job::in_words(edit);
+  return words;
 }
 
 }  // namespace
 
 std::string advise(const Prediction& prediction) {
+  const job::Question question = job::question_of(prediction.job);
   const double now = prediction.metrics.step_time.value();
   std::string best_words;
   double best_step = 0, best_peak = 0, lowest_peak = prediction.metrics.memory.peak.value();
-  for (unsigned mask = 1; mask < 1U << std::size(kChanges); ++mask) {
-    std::string words;
-    const std::optional<Job> candidate = changed(prediction.job, mask, words);
+  for (unsigned mask = 1; mask < 1U << kChanges.size(); ++mask) {
+    const std::optional<Patch> patch = patch_of(mask, prediction.job);
+    if (!patch) continue;
+    const std::optional<Job> candidate = otherwise(question, *patch, prediction.job);
     if (!candidate) continue;
     const report::Metrics metrics = predict(*candidate).metrics;
     lowest_peak = std::min(lowest_peak, metrics.memory.peak.value());
     if (!metrics.memory.fits || (!best_words.empty() && metrics.step_time.value() >= best_step)) continue;
-    best_words = words;
+    best_words = words_of(*patch);
     best_step = metrics.step_time.value();
     best_peak = metrics.memory.peak.value();
   }

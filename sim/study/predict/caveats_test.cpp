@@ -27,9 +27,11 @@ constexpr const char* kHidden = "communication that kernels hide keeps the cost 
 // Of 16 GPUs on two nodes.
 job::Job job(const std::string& parallelism, const std::string& imperfections) {
   return io::read_scenario_text(
-      R"({"model": "gpt2-medium", "cluster": "dgx-h100-ndr", "gpus": 16, "parallelism": {)" + parallelism +
-          R"(}, "batch": {"micro": 1, "global": 16, "sequence_length": 64}, "imperfections": {)" + imperfections + "}}",
-      "test", {});
+             R"({"model": "gpt2-medium", "cluster": "dgx-h100-ndr", "gpus": 16, "parallelism": {)" + parallelism +
+                 R"(}, "batch": {"micro": 1, "global": 16, "sequence_length": 64}, "imperfections": {)" +
+                 imperfections + "}}",
+             "test", {})
+      .job;
 }
 
 // Those on imperfections.
@@ -57,7 +59,8 @@ TEST(Caveats, OfSeveralKindsThoseCountThatHoldWhatIsSlow) {
             "batch": {{"micro": 1, "global": 8, "sequence_length": 64}},
             "imperfections": {{"slow_nics": [{{"node": {}, "nic": 0, "rate_factor": 0.5}}]}}}})",
                                                                  first, second, node),
-                                                     "test");
+                                                     "test")
+                                  .job;
     const std::vector<std::string> all = predict(scenario).metrics.warnings;
     return std::count_if(all.begin(), all.end(), [](const auto& each) { return each.find(kHidden) != each.npos; });
   };

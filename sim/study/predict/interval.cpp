@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "sim/model/counts/parameters.h"
+
 namespace foretoken::study {
 
 namespace {

@@ -6,6 +6,7 @@
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/ranks/task_names.h"
+#include "sim/step/source_notes.h"
 #include "sim/study/predict/advice.h"
 #include "sim/study/predict/caveats.h"
 #include "sim/study/predict/delays.h"
@@ -96,9 +97,10 @@ How resolved(How how, const Job& job) {
   return how;
 }
 
-Prediction predict(Job job, const How& how) {
+Prediction predict(job::Made made, const How& how) {
   // The job and the way it is run: from here on nothing is left open.
-  Prediction result{.job = std::move(job),
+  Prediction result{.job = std::move(made.job),
+                    .notes = std::move(made.notes),
                     .how = {},
                     .step = {},
                     .run = {},
@@ -124,6 +126,9 @@ Prediction predict(Job job, const How& how) {
   report::Metrics& metrics = result.metrics;
   metrics = measure(result.job, result.step, result.observations, result.memory);
   metrics.shown_gpus = std::move(shown.gpus);
+  metrics.assumptions = result.notes.assumptions;
+  metrics.warnings = result.notes.warnings;
+  for (std::string& note : step::source_notes(result.job)) metrics.assumptions.push_back(std::move(note));
   add_caveats(result.job, result.how, metrics);
 
   // The parts that were asked for: each rests on further runs, or on cases that were measured.

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "sim/des/engine.h"
-#include "sim/job/job.h"
+#include "sim/job/made.h"
 #include "sim/observe/memory_timeline.h"
 #include "sim/observe/stage_times.h"
 #include "sim/observe/waits.h"
@@ -36,7 +36,8 @@ struct How {
 /// Everything one run produced. Movable, not copyable; `step` points into itself only through its passes.
 struct Prediction {
   job::Job job;
-  How how;  ///< resolved, and without the parts that were asked for
+  job::Notes notes;  ///< of making the job; metrics has them too, with those of the run
+  How how;           ///< resolved, and without the parts that were asked for
   step::LoweredStep step;
   des::RunResult run;
   observe::Observations observations;
@@ -45,8 +46,8 @@ struct Prediction {
   report::Metrics metrics;                     ///< complete: nobody adds to it
 };
 
-/// Predicts one step of `job`.
-[[nodiscard]] Prediction predict(job::Job job, const How& how = {});
+/// Predicts one step of a job.
+[[nodiscard]] Prediction predict(job::Made made, const How& how = {});
 
 /// Returns the step time of predict() alone.
 [[nodiscard]] Seconds step_time(const job::Job& job, const How& how);

@@ -12,12 +12,12 @@ namespace {
 std::string path_of(const char* job) { return std::string(FORETOKEN_SOURCE_DIR "/scenarios/") + job + ".json"; }
 
 void read(benchmark::State& state, const char* job) {
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(io::read_scenario_file(path_of(job)));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(io::read_scenario_file(path_of(job)).job);
 }
 
 // Everything but reading: lowering, the engine's run, observations, metrics.
 void simulate_once(benchmark::State& state, const char* job, step::Fidelity fidelity) {
-  const job::Job question = io::read_scenario_file(path_of(job));
+  const job::Job question = io::read_scenario_file(path_of(job)).job;
   std::size_t tasks = 0;
   for ([[maybe_unused]] auto _ : state) tasks = predict(question, {.fidelity = fidelity}).metrics.tasks;
   state.counters["tasks"] = static_cast<double>(tasks);
@@ -26,7 +26,7 @@ void simulate_once(benchmark::State& state, const char* job, step::Fidelity fide
 }
 
 void run_only(benchmark::State& state, const char* job) {
-  const step::LoweredStep step = step::lower(io::read_scenario_file(path_of(job)), step::Fidelity::kStage);
+  const step::LoweredStep step = step::lower(io::read_scenario_file(path_of(job)).job, step::Fidelity::kStage);
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(des::run(step.workload.graph));
 }
 

@@ -34,14 +34,14 @@ job::Job small(const nlohmann::json& more = nlohmann::json::object()) {
                         {"parallelism", {{"pipeline", 8}}},
                         {"batch", {{"micro", 1}, {"global", 32}, {"sequence_length", 2048}}}};
   job.merge_patch(more);
-  return io::read_scenario_text(job.dump(), "small.json");
+  return io::read_scenario_text(job.dump(), "small.json").job;
 }
 
 TEST(Predict, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) {
   int compared = 0;
   for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
-    const job::Job job = io::read_scenario_file(file);
+    const job::Job job = io::read_scenario_file(file).job;
     const Prediction stage = predict(job);
     if (stage.metrics.tasks > kMostTasks) continue;
     const Prediction kernel = predict(job, {.fidelity = step::Fidelity::kKernel});
@@ -129,7 +129,7 @@ TEST(Predict, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
   int compared = 0;
   for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
-    const job::Job job = io::read_scenario_file(file);
+    const job::Job job = io::read_scenario_file(file).job;
     const Prediction seen = predict(job);
     constexpr std::size_t kMostSwept = 4000;  // passes, each of some hundred kernels
     // Passes that wait for parameters are longer than their work.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/step/profile_uses.h"
 
 namespace foretoken::study {
@@ -21,7 +21,7 @@ std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost
         file, "/profile",
         fmt::format("--strict: expected costs of the cluster's GPU {}, found profile {} of GPU {}; measure "
                     "with foretoken-calibrate all, then fit with foretoken calibrate fit --gpu {}",
-                    io::in_quotes(gpu), io::in_quotes(profile.name), io::in_quotes(profile.gpu), gpu)};
+                    in_quotes(gpu), in_quotes(profile.name), in_quotes(profile.gpu), gpu)};
   std::vector<std::string> parts;
   std::set<std::string_view> measurements;
   for (const cost::ScaledPart& part : cost::scaled_parts(profile, uses)) {
@@ -33,7 +33,7 @@ std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost
       file, "/profile",
       fmt::format("--strict: expected no scaled parts, found in profile {}: {}; measure with "
                   "foretoken-calibrate {}, then fit with foretoken calibrate fit --gpu {}",
-                  io::in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
+                  in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "sim/base/check.h"
 #include "sim/base/noun.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/job/make.h"
 #include "sim/report/text/number.h"
 #include "sim/step/memory/memory.h"
 #include "sim/study/predict/interval.h"
@@ -21,32 +22,18 @@ namespace {
 
 using search::Outcome;
 
-std::vector<std::string> searched_keys(const io::OpenKeys& open) {
+std::vector<std::string> open_keys(const job::Choices& asked) {
   std::vector<std::string> keys;
-  const auto add = [&](bool is_open, const char* key) {
-    if (is_open) keys.emplace_back(key);
-  };
-  add(open.tensor, "parallelism.tensor");
-  add(open.pipeline, "parallelism.pipeline");
-  add(open.virtual_pipeline, "parallelism.virtual_pipeline");
-  add(open.context, "parallelism.context");
-  add(open.sequence_parallel, "parallelism.sequence_parallel");
-  add(open.schedule, "schedule");
-  add(open.micro_batch, "batch.micro");
-  add(open.recompute, "recompute");
-  add(open.zero_stage, "optimizer.zero_stage");
+  for (const job::Key key : job::searched_keys())
+    if (job::is_open(asked, key)) keys.emplace_back(job::name_of(key));
   return keys;
 }
 
+// Precondition: the outcome is of a valid candidate.
 FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
-  FoundConfiguration configuration{.candidate = space.candidates()[outcome.candidate],
-                                   .outcome = outcome,
-                                   .scenario = space.question().base(),
-                                   .text = {},
-                                   .metrics = {}};
-  space.apply(configuration.candidate, configuration.scenario);
-  expects(space.question().complete(configuration.scenario).empty(), "what was found obeys the rules of scenarios");
-  return configuration;
+  const search::Candidate& candidate = space.candidates()[outcome.candidate];
+  job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate)));
+  return {.candidate = candidate, .outcome = outcome, .scenario = std::move(made.job), .text = {}, .metrics = {}};
 }
 
 std::vector<FoundConfiguration> all_found(const search::Space& space, const std::vector<Outcome>& outcomes) {
@@ -58,9 +45,10 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
 // What ranks is written as a scenario, read again and simulated, as a user would.
 void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
-  if (best.candidate.gpus != question.base().gpus) rename(best, best.scenario.cluster.name);
-  best.scenario = io::read_scenario_text(best.text, "the configuration found");
-  best.metrics = predict(best.scenario, {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
+  if (best.candidate.gpus != question.asked().choices.gpus) rename(best, best.scenario.cluster.name);
+  job::Made made = io::read_scenario_text(best.text, "the configuration found");
+  best.scenario = made.job;
+  best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
               best.metrics->memory.peak == best.outcome.peak,
           "a replay says what simulate says");
@@ -70,10 +58,10 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
 
 SearchAnswer answer_of(const SearchRequest& request, const search::Space& space, const search::Ranking& ranking,
                        bool complete, const AnswerOptions& options) {
-  SearchAnswer answer{.name = space.question().base().name,
+  SearchAnswer answer{.name = space.question().asked().name,
                       .objective = request.objective,
                       .axes = request.axes,
-                      .searched = searched_keys(space.question().open()),
+                      .searched = open_keys(space.question().asked().choices),
                       .several_sizes = request.space.gpus.size() > 1,
                       .complete = complete,
                       .considered = space.candidates().size(),
@@ -104,11 +92,11 @@ void rename(FoundConfiguration& found, const std::string& cluster) {
 }
 
 std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
-  job::Job scenario = question.base();
-  if (!space.gpus.empty()) scenario.gpus = space.gpus.front();
-  std::vector<Complaint> complaints = question.complete(scenario);
+  job::Question asked = question.asked();
+  if (!space.gpus.empty()) asked.choices.gpus = space.gpus.front();
+  std::vector<Complaint> complaints = job::attempt(asked).complaints;
   if (complaints.empty())
-    complaints.push_back({question.base().name, "",
+    complaints.push_back({question.asked().name, "",
                           "no combination of the open keys is valid: expected heads, layers, batch and GPUs that the "
                           "degrees divide; try other --gpus, or --free keys that the scenario states"});
   return complaints;

@@ -14,13 +14,14 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 job::Job job(const std::string& more) {
   return io::read_scenario_text(
-      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16", )" +
-          more + "}",
-      "test", {});
+             R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16", )" +
+                 more + "}",
+             "test", {})
+      .job;
 }
 
 std::string on(const std::string& cluster_patch) {
@@ -49,8 +50,8 @@ TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
   const Prediction even = predict(job(text));
   const Prediction uneven =  // GPU 1 is stage 0 of the second replica
       predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
-  const auto& forward = even.step.passes->timing(0, 0, Phase::kForward);
-  const auto& backward = even.step.passes->timing(0, 0, Phase::kBackward);
+  const auto& forward = even.step.passes->timing(0, 0, OpKind::kForward);
+  const auto& backward = even.step.passes->timing(0, 0, OpKind::kBackward);
   std::int64_t optimizer = 0;
   const auto& workload = even.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
@@ -80,8 +81,8 @@ TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
   EXPECT_EQ(other.on_critical_path->value(), 0);
   // The passes of its four micro-batches and its optimizer.
   std::int64_t path = 0;
-  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
-    const step::PassTiming& timing = even.step.passes->timing(0, 0, phase);
+  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
+    const step::PassTiming& timing = even.step.passes->timing(0, 0, kind);
     path += 4 * (timing.total.ps + stretched(timing.total, compute_share(timing), 1.5));
   }
   const auto& workload = even.step.workload;
@@ -316,7 +317,7 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
   const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},
                                              scenario.cluster.links, scenario.profile);
   // 8 layers in the middle stage, two all-reduces each in the forward pass, none hidden.
-  const auto& timing = prediction.step.passes->timing(1, 0, Phase::kForward);
+  const auto& timing = prediction.step.passes->timing(1, 0, OpKind::kForward);
   EXPECT_NEAR(static_cast<double>(timing.tensor_comm.ps), 16e12 * once.value() * scenario.runtime.tensor_comm_factor,
               16);
 }
@@ -324,8 +325,8 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
 // All that layers communicate in one micro-batch of stage 0.
 double tensor_comm_ps(const Prediction& prediction) {
   const auto& passes = *prediction.step.passes;
-  return static_cast<double>(passes.timing(0, 0, Phase::kForward).tensor_comm.ps +
-                             passes.timing(0, 0, Phase::kBackward).tensor_comm.ps);
+  return static_cast<double>(passes.timing(0, 0, OpKind::kForward).tensor_comm.ps +
+                             passes.timing(0, 0, OpKind::kBackward).tensor_comm.ps);
 }
 
 TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {

@@ -17,7 +17,7 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 constexpr const char* kA100 = "\"dgx-a100-80gb-hdr\"";
 constexpr const char* kH100 = "\"dgx-h100-ndr\"";
@@ -32,16 +32,18 @@ std::string mixed(const char* first, const char* second, int gpus_of_each = 1) {
 job::Job job(const std::string& cluster, int first_layers, int microbatches, const std::string& more = "",
              int gpus = 2) {
   return io::read_scenario_text(
-      fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": false}}, "cluster": {}, "gpus": {},
+             fmt::format(
+                 R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": false}}, "cluster": {}, "gpus": {},
           "runtime": "megatron-2021",
           "parallelism": {{"pipeline": 2, "layers_per_stage": [{}, {}]}},
           "batch": {{"micro": 1, "global": {}, "sequence_length": 1024}}{}}})",
-                  cluster, gpus, first_layers, 24 - first_layers, microbatches * gpus / 2, more),
-      "test");
+                 cluster, gpus, first_layers, 24 - first_layers, microbatches * gpus / 2, more),
+             "test")
+      .job;
 }
 
-std::int64_t pass(const Prediction& run, int stage, Phase phase) {
-  return run.step.passes->timing(stage, 0, phase).total.ps;
+std::int64_t pass(const Prediction& run, int stage, OpKind kind) {
+  return run.step.passes->timing(stage, 0, kind).total.ps;
 }
 
 // A message of one GPU to another node, at what this kind of node gives it.
@@ -61,8 +63,8 @@ struct ByHand {
 
 ByHand by_hand(const char* first, const char* second, int first_layers) {
   const Prediction a = predict(job(first, first_layers, 1)), b = predict(job(second, first_layers, 1));
-  return {pass(a, 0, Phase::kForward), pass(a, 0, Phase::kBackward), pass(b, 1, Phase::kForward),
-          pass(b, 1, Phase::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
+  return {pass(a, 0, OpKind::kForward), pass(a, 0, OpKind::kBackward), pass(b, 1, OpKind::kForward),
+          pass(b, 1, OpKind::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
 }
 
 std::int64_t last_backward(const Prediction& run) { return run.observations.stages[0].last_backward_end.ps; }
@@ -165,7 +167,8 @@ TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
               "cluster": {{"name": "several", "groups": [{}]}}, "gpus": {}, "parallelism": {{{}}}, {}
               "batch": {{"micro": 1, "global": 72, "sequence_length": 1024}}}})",
                                              tied, groups, gpus, row.parallelism, row.more),
-                                 "test");
+                                 "test")
+              .job;
       How how = kAsFlows;
       how.fidelity = row.fidelity;
       const std::int64_t folded = predict(scenario, {.fidelity = row.fidelity}).run.makespan.ps;
@@ -204,7 +207,7 @@ TEST(MixedCluster, WhatAllKindsWarnOfIsSaidOnce) {
           {{"tensor": 16, "pipeline": 2}}, "batch": {{"micro": 1, "global": 4, "sequence_length": 1024}}}})",
                                          mixed(kA100, kH100, 16)),
                              "test")
-          .warnings;
+          .notes.warnings;
   EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
                           [](const std::string& each) { return each.starts_with("tensor 16 is wider"); }),
             1);

@@ -19,7 +19,8 @@ job::Job job(const std::string& cluster, int gpus, int tensor, int layers, const
                                     std::to_string(gpus) + R"(, "parallelism": {"tensor": )" + std::to_string(tensor) +
                                     R"(}, "batch": {"micro": 1, "global": )" + std::to_string(gpus) +
                                     R"(, "sequence_length": 1024})" + more + "}",
-                                "test", {});
+                                "test", {})
+      .job;
 }
 
 constexpr How kFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
@@ -127,12 +128,14 @@ TEST(NcclAlgorithms, APlacementMovesTheirFlows) {
   for (int rank = 0; rank < 16; ++rank)  // groups of eight ranks, every second on the other node
     placement += (rank > 0 ? ", " : "") + std::to_string(rank % 2 * 8 + rank / 2);
   const std::string pipeline = R"(, "imperfections": {"placement": )" + placement + "]}";
-  const job::Job spread = io::read_scenario_text(
-      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-core",
+  const job::Job spread =
+      io::read_scenario_text(
+          R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-core",
           "cluster": "dgx-h100-ndr", "gpus": 16, "parallelism": {"pipeline": 2},
           "batch": {"micro": 1, "global": 64, "sequence_length": 1024})" +
-          pipeline + "}",
-      "test", {});
+              pipeline + "}",
+          "test", {})
+          .job;
   job::Job together = spread;
   together.imperfections = {};
   EXPECT_GT(flows_ps(spread), flows_ps(together));

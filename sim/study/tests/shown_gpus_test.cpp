@@ -11,7 +11,7 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 struct Job {
   std::string parallelism = R"("pipeline": 4, "data": 4)";
@@ -45,7 +45,7 @@ TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
   const Prediction even = run({}, ""), uneven = run({}, kSlowGpu5);
   EXPECT_EQ(uneven.metrics.shown_gpus, (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
   EXPECT_EQ(uneven.observations.busiest_stage, 1);
-  const step::PassTiming& timing = even.step.passes->timing(1, 0, Phase::kForward);
+  const step::PassTiming& timing = even.step.passes->timing(1, 0, OpKind::kForward);
   EXPECT_NEAR(static_cast<double>(first_pass_ps(uneven, 1)),
               static_cast<double>(timing.total.ps) + 2 * static_cast<double>(timing.compute.ps), 1);
   for (const std::size_t stage : {0U, 2U, 3U}) {

@@ -27,7 +27,7 @@ void simulate_unfolded(benchmark::State& state, const job::Job& job, ranks::Traf
 }
 
 void gpt_1t_3072(benchmark::State& state, ranks::Traffic traffic) {
-  simulate_unfolded(state, io::read_scenario_file(kScenarios + "gpt-1t-3072-a100.json", {}), traffic);
+  simulate_unfolded(state, io::read_scenario_file(kScenarios + "gpt-1t-3072-a100.json", {}).job, traffic);
 }
 BENCHMARK_CAPTURE(gpt_1t_3072, analytic, ranks::Traffic::kAnalytic)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpt_1t_3072, flows, ranks::Traffic::kFlows)->Unit(benchmark::kMillisecond);
@@ -38,7 +38,7 @@ void llama_3_405b(benchmark::State& state) {
   const std::vector<std::string> sets = {"gpus=" + std::to_string(gpus),
                                          "parallelism.data=" + std::to_string(gpus / 256),
                                          "batch.global=" + std::to_string(gpus / 8)};
-  simulate_unfolded(state, io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", sets),
+  simulate_unfolded(state, io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", sets).job,
                     ranks::Traffic::kAnalytic);
 }
 BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark::kMillisecond);
@@ -46,7 +46,7 @@ BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark:
 // One all-reduce of 1 GB over every GPU of a cluster as flows, by a ring or by trees and switches: routes and rates.
 void all_reduce_flows(benchmark::State& state, cost::NcclAlgorithm algorithm) {
   const auto gpus = static_cast<int>(state.range(0));
-  const net::Cluster cluster = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {}).cluster;
+  const net::Cluster cluster = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {}).job.cluster;
   const ranks::Nccl nccl{
       .architecture = cost::NcclArchitecture::kHopper, .tuning = io::read_nccl_tuning(""), .settings = {algorithm, {}}};
   const int domain = cluster.links.gpus;

@@ -50,7 +50,7 @@ const std::vector<Layout> kJobs = {
 TEST(Unfold, EveryGpuGivesTheFoldedStepTickForTick) {
   for (const Layout& job : kJobs) {
     SCOPED_TRACE(text_of(job));
-    const job::Job scenario = io::read_scenario_text(text_of(job), "test", {});
+    const job::Job scenario = io::read_scenario_text(text_of(job), "test", {}).job;
     const Prediction folded = predict(scenario);
     const Prediction unfolded = predict(scenario, How{.unfolded = true, .traffic = ranks::Traffic::kAnalytic});
     EXPECT_EQ(folded.run.makespan.ps, unfolded.run.makespan.ps);
@@ -61,7 +61,7 @@ TEST(Unfold, EveryGpuGivesTheFoldedStepTickForTick) {
 TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
   for (const Layout& job : kJobs) {
     SCOPED_TRACE(text_of(job));
-    const job::Job scenario = io::read_scenario_text(text_of(job), "test", {});
+    const job::Job scenario = io::read_scenario_text(text_of(job), "test", {}).job;
     const Prediction folded = predict(scenario);
     const Prediction flows = predict(scenario, How{.unfolded = true, .traffic = ranks::Traffic::kFlows});
     const double ratio = static_cast<double>(flows.run.makespan.ps) / static_cast<double>(folded.run.makespan.ps);
@@ -74,7 +74,7 @@ TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
 TEST(Unfold, HoldsKernelByKernel) {
   for (const Layout& job : {kJobs[5], kJobs[12], kJobs[13], kJobs[20]}) {
     SCOPED_TRACE(text_of(job));
-    const job::Job scenario = io::read_scenario_text(text_of(job), "test", {});
+    const job::Job scenario = io::read_scenario_text(text_of(job), "test", {}).job;
     const auto kernel = step::Fidelity::kKernel;
     const Prediction folded = predict(scenario, How{.fidelity = kernel});
     const Prediction unfolded =

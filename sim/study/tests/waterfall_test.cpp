@@ -56,7 +56,7 @@ TEST(Waterfall, AddsUpToThePicosecondAndIsPlausibleOnEveryShippedScenario) {
 TEST(Waterfall, ItsKernelsAreThoseThatAreReplayed) {
   for (const char* name : {"gpt3-175b-64-a100-full", "gpt3-175b-64-a100-selective-sp", "gpt-22b-8-a100-none"}) {
     SCOPED_TRACE(name);
-    const job::Job job = io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR "/scenarios/") + name + ".json");
+    const job::Job job = io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR "/scenarios/") + name + ".json").job;
     const Prediction run = predict(job, {.fidelity = step::Fidelity::kKernel});
     std::int64_t recomputed = 0, computing = 0;
     for (std::size_t task = 0; task < run.step.workload.meaning.size(); ++task) {
