@@ -9,20 +9,20 @@ namespace foretoken::job {
 namespace {
 
 // One kind of node.
-struct Hardware {
+struct NodeKind {
   net::Cluster& cluster;
   cost::Profile& profile;
 };
 
 template <class F>
-void for_each_gemm_law(const Hardware& h, F change) {
+void for_each_gemm_law(const NodeKind& h, F change) {
   for (auto& [precision, gemm] : h.profile.gemm) std::visit(change, gemm.law);
 }
 
 void scale_rate(cost::TileWaveLaw& law, double factor) { law.peak = law.peak * factor; }
 void scale_rate(cost::RooflineLaw& law, double factor) { law.compute_rate = law.compute_rate * factor; }
 
-void scale_arithmetic(const Hardware& h, double factor) {
+void scale_arithmetic(const NodeKind& h, double factor) {
   for_each_gemm_law(h, [factor](auto& law) { scale_rate(law, factor); });
   for (cost::AttentionLaw& law : h.profile.attention.laws) {
     law.forward.peak = law.forward.peak * factor;
@@ -30,25 +30,25 @@ void scale_arithmetic(const Hardware& h, double factor) {
   }
 }
 
-void scale_memory(const Hardware& h, double factor) {
+void scale_memory(const NodeKind& h, double factor) {
   for_each_gemm_law(h, [factor](auto& law) { law.memory_bandwidth = law.memory_bandwidth * factor; });
   h.profile.memory_bound.bandwidth = h.profile.memory_bound.bandwidth * factor;
 }
 
-void scale_launch(const Hardware& h, double factor) {
+void scale_launch(const NodeKind& h, double factor) {
   for_each_gemm_law(h, [factor](auto& law) { law.launch = law.launch * factor; });
   h.profile.attention.launch = h.profile.attention.launch * factor;
   h.profile.memory_bound.launch = h.profile.memory_bound.launch * factor;
 }
 
-void scale_node_latency(const Hardware& h, double factor) {
+void scale_node_latency(const NodeKind& h, double factor) {
   for (cost::InsideNodeLaw* law : {&h.profile.nvlink, &h.profile.pcie})
     for (cost::CollectiveCurve& curve : law->curves) curve.latency = curve.latency * factor;
   for (cost::PointToPointLaw::Path* path : {&h.profile.point_to_point.nvlink, &h.profile.point_to_point.pcie})
     path->latency = path->latency * factor;
 }
 
-void scale_network_latency(const Hardware& h, double factor) {
+void scale_network_latency(const NodeKind& h, double factor) {
   for (cost::AcrossNodesCurve& curve : h.profile.network.curves) {
     curve.latency = curve.latency * factor;
     curve.latency_per_doubling = curve.latency_per_doubling * factor;
@@ -56,20 +56,20 @@ void scale_network_latency(const Hardware& h, double factor) {
   h.profile.point_to_point.network.latency = h.profile.point_to_point.network.latency * factor;
 }
 
-void scale_nvlink(const Hardware& h, double factor) {
+void scale_nvlink(const NodeKind& h, double factor) {
   h.cluster.links.nvlink_per_gpu = h.cluster.links.nvlink_per_gpu * factor;
 }
-void scale_pcie(const Hardware& h, double factor) {
+void scale_pcie(const NodeKind& h, double factor) {
   h.cluster.links.pcie_per_gpu = h.cluster.links.pcie_per_gpu * factor;
 }
-void scale_nics(const Hardware& h, double factor) { h.cluster.links.nic = h.cluster.links.nic * factor; }
+void scale_nics(const NodeKind& h, double factor) { h.cluster.links.nic = h.cluster.links.nic * factor; }
 
 void scale_host(Runtime& runtime, double factor) {
   runtime.host_per_layer_forward = runtime.host_per_layer_forward * factor;
   runtime.host_per_layer_backward = runtime.host_per_layer_backward * factor;
 }
 
-void scale_nodes(Key key, const Hardware& h, double factor) {
+void scale_nodes(Key key, const NodeKind& h, double factor) {
   switch (key) {
     case Key::kArithmeticRate:
       return scale_arithmetic(h, factor);

@@ -88,12 +88,14 @@ Made read_scenario(const Document& document, Findings& findings) {
   job::Attempt attempt = job::attempt(question, sound);
   findings.complaints.insert(findings.complaints.end(), attempt.complaints.begin(), attempt.complaints.end());
   // Imperfections are counted against the GPUs, nodes and links of a job that is otherwise right.
-  if (const auto imperfections = root.find_object("imperfections"); imperfections && findings.complaints.empty()) {
+  findings.throw_if_wrong();
+  if (const auto imperfections = root.find_object("imperfections")) {
     question.imperfections = read_imperfections(*imperfections, attempt.made->job);
+    findings.throw_if_wrong();
     question.notes = findings.notes;
     attempt = job::attempt(question);
   }
-  findings.throw_if_wrong();
+  findings.throw_if_wrong();  // imperfections that are no object
   return std::move(*attempt.made);
 }
 
