@@ -74,7 +74,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .difference = {}};
   if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
   search::parallel_for(options.threads, answer.ranked.size(), [&](std::size_t, std::size_t rank) {
-    simulate_in_full(answer.ranked[rank], space.question(), options);
+    predict_in_full(answer.ranked[rank], space.question(), options);
   });
   if (!answer.ranked.empty())
     answer.difference = trust::difference_at(place_of(answer.ranked.front().scenario), options.evidence);

@@ -90,7 +90,7 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
       const Job& job = *made;
       const std::string written = question.text_of(job);
       SCOPED_TRACE(written);
-      const study::Prediction simulation = study::predict(io::read_scenario_text(written, "written"));
+      const study::Prediction prediction = study::predict(io::read_scenario_text(written, "written"));
       EXPECT_EQ(replayer.step_time(job, replayer.passes(job), scratch).ps, prediction.observations.makespan.ps);
       ++compared;
     }
