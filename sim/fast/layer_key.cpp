@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
-#include "sim/net/process_groups.h"
 
 namespace foretoken::fast {
 namespace {
@@ -49,8 +48,8 @@ LayerKey layer_key(const Job& job) {
   auto at = key.begin();
   for (const LayerRole& role : kRoles) *at++ = role.value(job).value_or(0);
   const int domain = job.cluster.links.gpus;
-  append(net::tensor_group(job.degrees(), domain), at);
-  append(net::context_group(job.degrees(), domain), at);
+  const net::RankGrid grid = job.grid();
+  for (const Axis axis : {Axis::kTensor, Axis::kContext}) append(grid.shape(axis, domain), at);
   expects(at == key.end(), "a layer's key has no gaps");
   return key;
 }

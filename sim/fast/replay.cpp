@@ -21,7 +21,7 @@ using schedule::OpKind;
 // A task that ends at a known time.
 TaskId known_end(step::Workload& workload, int stage, Instant at) {
   const TaskId task = workload.graph.add_delay(at - Instant{});
-  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kBackward});
+  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kPass});
   return task;
 }
 

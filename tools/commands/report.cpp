@@ -63,7 +63,7 @@ int run(const Options& options) {
   html::ReportData data{.base = base,
                         .waterfall = study::waterfall_of(base),
                         .critical_path = observe::critical_path(base.step.workload, base.run),
-                        .communication = observe::communication(base.job, base.step, base.run, base.observations),
+                        .communication = observe::communication(base.step, base.run, base.observations),
                         .schedules = study::other_schedules(source, options.sets, base.job, evidence),
                         .scaling = study::other_sizes(source, options.sets, base.job, evidence),
                         .alternatives = study::other_decisions(source, options.sets, base),

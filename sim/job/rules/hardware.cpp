@@ -78,17 +78,16 @@ void warn_of_slow_placements(const Job& job, const Hardware& hardware, std::vect
 
 // Bridged pairs and meshes join some GPUs of a node and not others.
 void warn_of_missing_cables(const Job& job, const net::Cluster& cluster, std::vector<std::string>& warnings) {
-  const net::Degrees degrees = job.degrees();
-  const auto warn = [&](std::string_view name, net::RankRow row) {
-    if (!net::lacks_cables(cluster, degrees, row)) return;
+  const net::RankGrid grid = job.grid();
+  for (const auto& [axis, name] : kAxisNames) {
+    if (!net::kStageAxes.contains(axis)) continue;
+    const AxisSet axes = axis == Axis::kData ? net::kReplicaAxes : axis;  // gradients are reduced over both
+    if (!net::lacks_cables(cluster, grid.groups(axes))) continue;
     warnings.push_back(
         fmt::format("no ring of NVLink cables joins the GPUs of every {}-parallel group inside a node: "
                     "its collectives go over PCIe",
                     name));
-  };
-  warn("tensor", net::tensor_row(degrees));
-  warn("context", net::context_row(degrees));
-  warn("data", net::gradient_row(degrees));
+  }
 }
 
 void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>& warnings) {
@@ -101,7 +100,7 @@ void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>
                                    in_quotes(profile.gpu), in_quotes(cluster.gpu.name)));
   if (sound.cluster && sound.profile) warn_of_another_rate(job, hardware, warnings);
   if (sound.cluster && sound.parallelism) warn_of_slow_placements(job, hardware, warnings);
-  if (sound.cluster && sound.parallelism) warn_of_missing_cables(job, cluster, warnings);
+  if (sound.cluster && draft.complaints.empty()) warn_of_missing_cables(job, cluster, warnings);
   if (sound.profile && job.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
     draft.complain("/attention",
                    fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
