@@ -11,6 +11,7 @@
 #include "sim/base/check.h"
 #include "sim/base/intervals.h"
 #include "sim/des/engine.h"
+#include "sim/job/layout.h"
 #include "sim/job/parts.h"
 
 namespace foretoken::step {
@@ -89,22 +90,39 @@ class OpEmitter {
   std::vector<EmittedOp> tasks_;
 };
 
-PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
+const TimedOps& backward_ops(const TimedBackward& backward, schedule::OpKind kind) {
+  if (kind == schedule::OpKind::kBackwardInput) return backward.for_input;
+  if (kind == schedule::OpKind::kBackwardWeight) return backward.for_weight;
+  return backward.whole;
+}
+
+PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
   PassBlocks result;
-  const auto append = [&](int count, const TimedOps& block) {
-    result.insert(result.end(), static_cast<std::size_t>(count), &block);
-  };
-  if (make.kind == schedule::OpKind::kForward) {
-    if (make.embedding) append(1, blocks.embedding_forward);
-    append(make.layers, blocks.layer_forward);
-    if (make.head) append(1, blocks.head_forward);
-    return result;
-  }
-  if (make.head) append(1, blocks.head_backward);
-  append(make.layers - make.recomputed, blocks.layer_backward);
-  append(make.recomputed, blocks.layer_backward_recompute);
-  if (make.embedding) append(1, blocks.embedding_backward);
+  if (make.embedding) result.push_back(&blocks.embedding.forward);
+  for (const model::LayerCount& run : make.layers)
+    result.insert(result.end(), static_cast<std::size_t>(run.count),
+                  &blocks.layers[static_cast<std::size_t>(run.kind)].forward);
+  if (make.head) result.push_back(&blocks.head.forward);
   return result;
+}
+
+// From the last layer to the first; the first ones recompute.
+PassBlocks backward_blocks(const LayerBlocks& blocks, const PassMake& make) {
+  PassBlocks result;
+  int recomputing = make.recomputed;
+  if (make.embedding) result.push_back(&backward_ops(blocks.embedding.backward, make.kind));
+  for (const model::LayerCount& run : make.layers) {
+    const TimedBlock& layer = blocks.layers[static_cast<std::size_t>(run.kind)];
+    for (int i = 0; i < run.count; ++i)
+      result.push_back(&backward_ops(recomputing-- > 0 ? layer.recomputing : layer.backward, make.kind));
+  }
+  if (make.head) result.push_back(&backward_ops(blocks.head.backward, make.kind));
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
+  return make.kind == schedule::OpKind::kForward ? forward_blocks(blocks, make) : backward_blocks(blocks, make);
 }
 
 }  // namespace
@@ -148,13 +166,9 @@ PassTiming time_pass(const PassBlocks& blocks) {
 }
 
 PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind) {
-  const job::Parallelism& parallel = job.parallelism;
-  PassMake make{.kind = kind,
-                .layers = job.layers_in(stage, chunk),
-                .embedding = stage == 0 && chunk == 0,
-                .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
-  if (kind == schedule::OpKind::kBackward)
-    make.recomputed = job.recompute.block ? std::min(job.recompute.layers, make.layers) : make.layers;
+  const job::ChunkContents contents = job::contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk));
+  PassMake make{.kind = kind, .layers = contents.layers, .embedding = contents.embedding, .head = contents.head};
+  if (kind != schedule::OpKind::kForward) make.recomputed = job::recomputed_layers(job, contents.layer_count());
   return make;
 }
 
@@ -190,12 +204,13 @@ Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline) 
 }
 
 Seconds Passes::layer_forward(int stage) const {
-  return des::to_seconds(time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_forward}).total);
+  return des::to_seconds(
+      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().forward}).total);
 }
 
 Seconds Passes::layer_backward(int stage) const {
   return des::to_seconds(
-      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_backward_recompute}).total);
+      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().recomputing.whole}).total);
 }
 
 const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {

@@ -7,6 +7,7 @@
 
 #include "sim/base/memo.h"
 #include "sim/des/task_graph.h"
+#include "sim/model/stacks/decoder.h"
 #include "sim/schedule/program.h"
 #include "sim/step/passes/lower_layer.h"
 
@@ -53,8 +54,9 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 /// What tells the passes of one scenario apart.
 struct PassMake {
   schedule::OpKind kind = schedule::OpKind::kForward;
-  int layers = 0, recomputed = 0;        ///< `recomputed` of the layers, in the backward pass
-  bool embedding = false, head = false;  ///< the first and the last chunk of the model
+  std::vector<model::LayerCount> layers{};  ///< kinds of layers in forward order
+  int recomputed = 0;                       ///< the first so many layers recompute, in the backward pass
+  bool embedding = false, head = false;     ///< the first and the last chunk of the model
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
@@ -89,7 +91,8 @@ class Passes {
   [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).timing;
   }
-  /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
+  /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`: a layer of
+  /// the model's first kind.
   [[nodiscard]] Seconds layer_forward(int stage) const;
   [[nodiscard]] Seconds layer_backward(int stage) const;
 
