@@ -95,6 +95,10 @@ struct Product {
 struct AttentionCore {
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;  ///< before they are cut
   bool dropout = false;
+
+  /// Outputs of the product that makes queries, keys and values: (a + 2g) d.
+  [[nodiscard]] std::int64_t operand_width() const { return (heads + 2 * kv_heads) * head_dim; }
+  [[nodiscard]] std::int64_t output_width() const { return heads * head_dim; }
 };
 
 /// One kernel bound by memory in each pass; none where it moves no bytes.
