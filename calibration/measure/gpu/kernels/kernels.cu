@@ -2,8 +2,8 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include "calibration/measure/gpu/kernels.h"
-#include "calibration/measure/gpu/pack.cuh"
+#include "calibration/measure/gpu/kernels/kernels.h"
+#include "calibration/measure/gpu/kernels/pack.cuh"
 
 namespace foretoken::gpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/measure/gpu/cuda_check.h"
-#include "calibration/measure/gpu/kernels.h"
+#include "calibration/measure/gpu/kernels/kernels.h"
 #include "calibration/measure/gpu/product.h"
 
 namespace foretoken::gpu {

@@ -2,8 +2,8 @@
 #include <cfloat>
 #include <stdexcept>
 
-#include "calibration/measure/gpu/kernels.h"
-#include "calibration/measure/gpu/pack.cuh"
+#include "calibration/measure/gpu/kernels/kernels.h"
+#include "calibration/measure/gpu/kernels/pack.cuh"
 
 namespace foretoken::gpu {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "calibration/measure/gpu/attention/fused_attention.h"
 #include "calibration/measure/gpu/cuda_check.h"
-#include "calibration/measure/gpu/fused_attention.h"
 
 namespace foretoken::gpu {
 namespace {

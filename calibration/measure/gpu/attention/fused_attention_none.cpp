@@ -1,5 +1,5 @@
 // The build without cuDNN's front end: says so.
-#include "calibration/measure/gpu/fused_attention.h"
+#include "calibration/measure/gpu/attention/fused_attention.h"
 
 namespace foretoken::gpu {
 

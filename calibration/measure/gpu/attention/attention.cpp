@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "calibration/measure/gpu/benches.h"
-#include "calibration/measure/gpu/kernels.h"
+#include "calibration/measure/gpu/kernels/kernels.h"
 
 namespace foretoken::gpu {
 namespace {

@@ -1,11 +1,15 @@
 // Reading profiles: every wrong law is one clear line.
-#include "sim/io/hardware/read_profile.h"
+#include "sim/io/hardware/profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "sim/io/hardware/collectives.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::io {
@@ -32,6 +36,30 @@ std::vector<std::string> complaints_about(const nlohmann::json& value) {
 }
 
 TEST(ReadProfile, ShippedProfileIsRight) { EXPECT_THAT(complaints_about(shipped()), IsEmpty()); }
+
+/// Reads every file of a folder, and expects each to be written as it stands.
+template <class Read>
+void expect_same_bytes(const std::string& folder, const Read& read) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR + folder)) {
+    SCOPED_TRACE(entry.path().string());
+    Findings findings;
+    const auto document = document_from_file(entry.path(), findings);
+    ASSERT_TRUE(document);
+    std::stringstream bytes;
+    bytes << std::ifstream(entry.path()).rdbuf();
+    EXPECT_EQ(to_json_text(read(document->root(findings))), bytes.str());
+    EXPECT_THAT(findings.complaints, IsEmpty());
+    ++files;
+  }
+  EXPECT_GE(files, 9);
+}
+
+TEST(ReadProfile, WritingGivesTheBytesThatWereRead) { expect_same_bytes("/calibration/profiles", read_profile); }
+
+TEST(ReadCollectives, WritingGivesTheBytesThatWereRead) {
+  expect_same_bytes("/calibration/collectives", read_measured_collectives);
+}
 
 TEST(ReadProfile, KeepsUnitsAndKinds) {
   Findings findings;

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "calibration/measure/gpu/kernels.h"
+#include "calibration/measure/gpu/kernels/kernels.h"
 
 namespace foretoken::gpu {
 
