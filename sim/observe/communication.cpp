@@ -16,7 +16,7 @@ using step::TaskMeaning;
 
 void add_passes(GroupTraffic& traffic, OpStream stream, int stage, const step::LoweredStep& step) {
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
-    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.kind))
+    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk.number(), pass.op.kind))
       for (const step::TimedOp& op : *block) {
         if (op.stream != stream) continue;
         ++traffic.operations;

@@ -11,12 +11,14 @@
 #include <optional>
 #include <utility>
 
+#include "sim/schedule/op_text.h"
+
 namespace foretoken::report {
 namespace {
 
 using des::Instant;
 using des::TaskId;
-using schedule::OpKind;
+using schedule::Neighbour;
 using step::Meaning;
 using step::TaskMeaning;
 
@@ -60,34 +62,28 @@ std::string_view name_of(TaskMeaning kind) {
 
 bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward; }
 
-// Message tasks by what they carry: [sender][kind][chunk][microbatch].
+// Message tasks by what they carry: [sender][chunk][to][microbatch].
 class MessageIndex {
  public:
-  MessageIndex(const step::Workload& workload, int stages) {
-    for (const auto& passes : workload.passes)
-      for (const step::PassTasks& pass : passes) {
-        chunks_ = std::max(chunks_, static_cast<std::size_t>(pass.op.chunk) + 1);
-        microbatches_ = std::max(microbatches_, static_cast<std::size_t>(pass.op.microbatch) + 1);
-      }
-    tasks_.resize(static_cast<std::size_t>(stages) * 2 * chunks_ * microbatches_);
-    for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+  MessageIndex(const step::Workload& workload, const schedule::Program& program)
+      : chunks_(static_cast<std::size_t>(program.placement.chunks())),
+        microbatches_(static_cast<std::size_t>(microbatches_of(program))) {
+    tasks_.resize(workload.stages.size() * chunks_ * 2 * microbatches_);
+    for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
       const Meaning& m = workload.meaning[task];
-      if (is_send(m.kind))
-        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? OpKind::kForward : OpKind::kBackward, m.chunk,
-                  m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
+      if (!is_send(m.kind)) continue;
+      const Neighbour to = m.kind == TaskMeaning::kSendForward ? Neighbour::kNext : Neighbour::kPrevious;
+      tasks_[at({{Stage{m.stage}, Chunk{m.chunk}}, schedule::MicroBatch{m.microbatch}, to})] = TaskId{task};
     }
   }
-  [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
-  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const {
-    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.kind, static_cast<std::size_t>(key.op.chunk),
-                     static_cast<std::size_t>(key.op.microbatch))];
-  }
+  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const { return tasks_[at(key)]; }
 
  private:
-  [[nodiscard]] std::size_t at(std::size_t stage, OpKind kind, std::size_t chunk, std::size_t microbatch) const {
-    return ((stage * 2 + (kind == OpKind::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
+  [[nodiscard]] std::size_t at(const step::MessageKey& key) const {
+    const std::size_t place = key.sender.stage.index() * chunks_ + key.sender.chunk.index();
+    return (place * 2 + (key.to == Neighbour::kNext ? 0 : 1)) * microbatches_ + key.microbatch.index();
   }
-  std::size_t chunks_ = 1, microbatches_ = 1;
+  std::size_t chunks_, microbatches_;
   std::vector<std::optional<TaskId>> tasks_;
 };
 
@@ -166,21 +162,19 @@ void write_names(EventWriter& out, const std::vector<int>& gpus,
   }
 }
 
-void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex& messages) {
+void write_passes(EventWriter& out, const TraceInput& input) {
   const step::Workload& workload = input.step.workload;
-  const step::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
-  for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
-    for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.kind == OpKind::kForward;
-      const std::string name = messages.chunks() > 1
-                                   ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
-                                   : fmt::format("{}{}", forward ? 'F' : 'B', pass.op.microbatch);
-      out.slice(name, forward ? "forward" : "backward", {stage, TraceThread::kCompute},
-                input.run.start[pass.first.value], input.run.end[pass.last.value]);
-      if (where.receives(static_cast<int>(stage), pass.op))
-        if (const auto message = messages.of(where.needed(static_cast<int>(stage), pass.op)))
+  const schedule::Placement& placement = input.step.program.placement;
+  const MessageIndex messages(workload, input.step.program);
+  for (const Stage stage : input.step.program.stages.ids())
+    for (const step::PassTasks& pass : workload.passes[stage.index()]) {
+      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name,
+                {stage.index(), TraceThread::kCompute}, input.run.start[pass.first.value],
+                input.run.end[pass.last.value]);
+      if (const auto needed = step::needed_by(placement, stage, pass.op))
+        if (const auto message = messages.of(*needed))
           out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);
-      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch, pass.op.chunk);
+      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch.number(), pass.op.chunk.number());
     }
 }
 
@@ -246,7 +240,7 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
           input.metrics.step_time.value());
   write_names(out, input.metrics.shown_gpus, threads_used(workload, tracks));
-  write_passes(out, input, MessageIndex(workload, static_cast<int>(workload.stages.size())));
+  write_passes(out, input);
   write_tasks(out, input, tracks);
   write_memory(out, input);
   out.put("\n]}}\n");

@@ -55,9 +55,9 @@ void expect_a_real_length(const des::TaskGraph& graph) {
 void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
   constexpr std::size_t kMostKernels = 50'000'000;
   std::size_t kernels = 0;
-  for (std::size_t stage = 0; stage < program.size(); ++stage)
-    for (const schedule::StageOp& op : program[stage])
-      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.kind)) kernels += block->size();
+  for (const Stage stage : program.stages.ids())
+    for (const schedule::StageOp& op : program.stages[stage])
+      for (const TimedOps* block : passes.blocks(stage.number(), op.chunk.number(), op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
@@ -77,25 +77,28 @@ des::Duration hop_between(const job::Job& sender, const job::Job& receiver) {
 MessageDurations message_durations(const job::Job& job) {
   MessageDurations durations;
   const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
-  durations.forward.resize(stages);
-  durations.backward.resize(stages);
+  durations.to_next.resize(stages);
+  durations.to_previous.resize(stages);
   const job::Parts parts(job);
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    const std::size_t next = (stage + 1) % stages;
-    const job::Job &here = parts.of(static_cast<int>(stage)), &there = parts.of(static_cast<int>(next));
+  for (const Stage stage : ids<Stage>(stages)) {
+    const Stage next = stage.index() + 1 < stages ? stage.next() : Stage{0};
+    const job::Job &here = parts.of(stage.number()), &there = parts.of(next.number());
     if (&here == &there) {
-      durations.forward[stage] = hop_time(message_from(here, parts.local(static_cast<int>(stage))), here);
-      durations.backward[next] = durations.forward[stage];  // the same hop, the other way
+      durations.to_next[stage] = hop_time(message_from(here, parts.local(stage.number())), here);
+      durations.to_previous[next] = durations.to_next[stage];  // the same hop, the other way
     } else {
-      durations.forward[stage] = hop_between(here, there);
-      durations.backward[next] = hop_between(there, here);
+      durations.to_next[stage] = hop_between(here, there);
+      durations.to_previous[next] = hop_between(there, here);
     }
   }
   return durations;
 }
 
-MessageStyle message_style(const job::Job& job) {
-  return job.parallelism.virtual_pipeline > 1 && job.overlap.p2p ? MessageStyle::kOverlapped : MessageStyle::kBlocking;
+MessagePolicy message_policy(const job::Job& job) {
+  if (schedule::schedule_named(job.schedule).posting == schedule::Posting::kAsProduced)
+    return MessagePolicy::kAsProduced;
+  const bool overlaps = job.parallelism.virtual_pipeline > 1 && job.overlap.p2p;
+  return overlaps ? MessagePolicy::kOverlapped : MessagePolicy::kBlocking;
 }
 
 Message message_from(const job::Job& job, int stage) {
@@ -122,12 +125,11 @@ des::Duration pass_overhead(const job::Job& job) {
 }
 
 schedule::Program program_of(const job::Job& job) {
-  const auto found = schedule::find_schedule(job.schedule);
-  expects(found.has_value(), "a checked scenario names a known schedule");
-  return found->build({.stages = job.parallelism.pipeline,
-                       .microbatches = job.microbatches(),
-                       .chunks = job.parallelism.virtual_pipeline,
-                       .group = job.batch.microbatch_group});
+  return schedule::schedule_named(job.schedule)
+      .build({.stages = job.parallelism.pipeline,
+              .microbatches = job.microbatches(),
+              .chunks = job.parallelism.virtual_pipeline,
+              .group = job.batch.microbatch_group});
 }
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {
@@ -136,8 +138,7 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   step.program = program_of(job);
   step.message = boundary_of(job).sent;
   add_stage_streams(step.workload, job.parallelism.pipeline);
-  PipelineOptions options{.chunks = job.parallelism.virtual_pipeline,
-                          .style = message_style(job),
+  PipelineOptions options{.policy = message_policy(job),
                           .messages = message_durations(job),
                           .gates = lower_parameter_gather(step.workload, job),
                           .gradient_blocks = job.overlap.grad_reduce,

@@ -47,9 +47,9 @@ struct Message {
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
-/// Times of the messages between stages, and how passes meet them.
+/// Times of the messages between stages, and how they are posted.
 [[nodiscard]] MessageDurations message_durations(const job::Job& job);
-[[nodiscard]] MessageStyle message_style(const job::Job& job);
+[[nodiscard]] MessagePolicy message_policy(const job::Job& job);
 
 /// How long a GPU stands still before every pass.
 [[nodiscard]] des::Duration pass_overhead(const job::Job& job);

@@ -12,6 +12,7 @@
 #include "sim/base/intervals.h"
 #include "sim/des/engine.h"
 #include "sim/job/parts.h"
+#include "sim/schedule/catalogue.h"
 
 namespace foretoken::step {
 namespace {
@@ -167,20 +168,22 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
 }
 
 void Passes::add_entries(const job::Job& job) {
-  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
+  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * kinds_.size());
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < chunks_; ++chunk)
-      for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
+      for (const schedule::OpKind kind : kinds_)
         entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, kind)));
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
     : libraries_(static_cast<std::size_t>(job.parallelism.pipeline), &library),
-      chunks_(job.parallelism.virtual_pipeline) {
+      chunks_(job.parallelism.virtual_pipeline),
+      kinds_(pass_kinds(schedule::schedule_named(job.schedule))) {
   add_entries(job);
 }
 
-Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline) {
+Passes::Passes(const job::Job& job)
+    : chunks_(job.parallelism.virtual_pipeline), kinds_(pass_kinds(schedule::schedule_named(job.schedule))) {
   const job::Parts parts(job);
   for (const job::Job* part : parts.all()) {
     own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
@@ -199,10 +202,11 @@ Seconds Passes::layer_backward(int stage) const {
 }
 
 const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {
-  const std::size_t at =
-      (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
-      (kind == schedule::OpKind::kBackward ? 1 : 0);
-  return *entries_[at];
+  const auto found = std::ranges::find(kinds_, kind);
+  expects(found != kinds_.end(), "a schedule says which kinds of passes it has");
+  const std::size_t place =
+      static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk);
+  return *entries_[place * kinds_.size() + static_cast<std::size_t>(found - kinds_.begin())];
 }
 
 }  // namespace foretoken::step

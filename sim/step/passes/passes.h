@@ -79,7 +79,8 @@ class PassLibrary {
 /// All passes of a scenario: which blocks, how long.
 class Passes {
  public:
-  /// With a library of its own for each kind of GPU, or with one that was made for the same layers.
+  /// With a library of its own for each kind of GPU, or with one that was made for the same layers. They are the kinds
+  /// of passes that the job's schedule has.
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
@@ -89,6 +90,7 @@ class Passes {
   [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).timing;
   }
+  [[nodiscard]] const std::vector<schedule::OpKind>& kinds() const { return kinds_; }
   /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
   [[nodiscard]] Seconds layer_forward(int stage) const;
   [[nodiscard]] Seconds layer_backward(int stage) const;
@@ -101,6 +103,7 @@ class Passes {
   std::vector<PassLibrary*> libraries_;             // by stage
   std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]
   int chunks_ = 1;
+  std::vector<schedule::OpKind> kinds_;
 };
 
 /// Times a pass by running its kernels on streams of their own.

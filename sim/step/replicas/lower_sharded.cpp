@@ -108,7 +108,7 @@ class ShardedReplay {
 
   TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind, Bytes payload = {}) {
     const TaskId task = workload_.graph.add_occupy(stream, duration);
-    workload_.note(task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .payload = payload});
+    workload_.note(task, {.microbatch = op_.microbatch.value, .kind = kind, .payload = payload});
     return task;
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
@@ -164,7 +164,7 @@ class ShardedReplay {
   void end() {
     std::vector<TaskId> ends;
     std::vector<TaskId> after = last_pass_;
-    last_pass_ = {emitter_.emit(workload_, 0, op_, after, {.gates = &gates_, .ends = &ends})};
+    last_pass_ = {emitter_.emit(workload_, Stage{0}, op_, after, {.gates = &gates_, .ends = &ends})};
     for (const AfterBlock& one : after_) workload_.graph.add_dependency(ends[one.block], one.task);
     for (Use& use : uses_)
       if (!use.done) use = {use.block, true, ends[use.block]};
@@ -214,9 +214,9 @@ double gathered_parameters(const job::Job& job) {
 
 PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedule::Program& program,
                            PassEmitter& emitter) {
-  expects(program.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
+  expects(program.stages.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
   ShardedReplay replay(workload, job, emitter);
-  for (const schedule::StageOp& op : program.front()) {
+  for (const schedule::StageOp& op : program.stages.front()) {
     if (op.kind == OpKind::kForward)
       replay.forward(op);
     else
