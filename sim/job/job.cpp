@@ -112,6 +112,13 @@ std::string Job::gpu_names() const {
   return names;
 }
 
+schedule::PipelineShape pipeline_shape(const Job& job) {
+  return {.stages = job.parallelism.pipeline,
+          .microbatches = job.microbatches(),
+          .chunks = job.parallelism.virtual_pipeline,
+          .group = job.batch.microbatch_group};
+}
+
 int Job::layers_in(int stage, int chunk) const {
   // The same rule as deal_layers, for one chunk: this is asked for every stage of a long pipeline.
   const int chunks = parallelism.virtual_pipeline;

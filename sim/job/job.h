@@ -13,6 +13,7 @@
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
 #include "sim/net/process_groups.h"
+#include "sim/schedule/program.h"
 
 namespace foretoken::job {
 
@@ -124,6 +125,9 @@ struct Job {
   /// Layers of chunk `chunk` of stage `stage`.
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
+
+/// The shape that the programs of the job's schedule are built for.
+[[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);
 
 /// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
 [[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers,

@@ -125,11 +125,7 @@ des::Duration pass_overhead(const job::Job& job) {
 }
 
 schedule::Program program_of(const job::Job& job) {
-  return schedule::schedule_named(job.schedule)
-      .build({.stages = job.parallelism.pipeline,
-              .microbatches = job.microbatches(),
-              .chunks = job.parallelism.virtual_pipeline,
-              .group = job.batch.microbatch_group});
+  return schedule::schedule_named(job.schedule).build(job::pipeline_shape(job));
 }
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {

@@ -60,8 +60,12 @@ class OpEmitter {
     if (block_ends != nullptr) block_ends->push_back(last());
   }
 
-  // The last kernel, or the blocking collective after it.
-  [[nodiscard]] TaskId last() const { return wait_.empty() ? *last_compute_ : wait_.back(); }
+  // The last kernel, or the blocking collective after it. A part of a pass may begin with a block of no ops.
+  [[nodiscard]] TaskId last() {
+    static const TimedOp kNothing{.name = "nothing"};
+    if (tasks_.empty()) emit(kNothing);
+    return wait_.empty() ? *last_compute_ : wait_.back();
+  }
 
   [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
 
@@ -90,22 +94,32 @@ class OpEmitter {
   std::vector<EmittedOp> tasks_;
 };
 
-PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
-  PassBlocks result;
-  const auto append = [&](int count, const TimedOps& block) {
-    result.insert(result.end(), static_cast<std::size_t>(count), &block);
-  };
-  if (make.kind == schedule::OpKind::kForward) {
-    if (make.embedding) append(1, blocks.embedding_forward);
-    append(make.layers, blocks.layer_forward);
-    if (make.head) append(1, blocks.head_forward);
-    return result;
-  }
-  if (make.head) append(1, blocks.head_backward);
-  append(make.layers - make.recomputed, blocks.layer_backward);
-  append(make.recomputed, blocks.layer_backward_recompute);
-  if (make.embedding) append(1, blocks.embedding_backward);
-  return result;
+BackwardBlocks parts_of(const LayerBlocks& blocks, model::BackwardPart part) {
+  return {.head = part_of(blocks.head_backward, part),
+          .layer = part_of(blocks.layer_backward, part),
+          .layer_recompute = part_of(blocks.layer_backward_recompute, part),
+          .embedding = part_of(blocks.embedding_backward, part)};
+}
+
+void append(PassBlocks& pass, int count, const TimedOps& block) {
+  pass.insert(pass.end(), static_cast<std::size_t>(count), &block);
+}
+
+PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
+  PassBlocks pass;
+  if (make.embedding) append(pass, 1, blocks.embedding_forward);
+  append(pass, make.layers, blocks.layer_forward);
+  if (make.head) append(pass, 1, blocks.head_forward);
+  return pass;
+}
+
+PassBlocks backward_blocks(const BackwardBlocks& blocks, const PassMake& make) {
+  PassBlocks pass;
+  if (make.head) append(pass, 1, blocks.head);
+  append(pass, make.layers - make.recomputed, blocks.layer);
+  append(pass, make.recomputed, blocks.layer_recompute);
+  if (make.embedding) append(pass, 1, blocks.embedding);
+  return pass;
 }
 
 }  // namespace
@@ -148,20 +162,41 @@ PassTiming time_pass(const PassBlocks& blocks) {
   return timing;
 }
 
-PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind) {
-  const job::Parallelism& parallel = job.parallelism;
+PassMake make_of(const job::Job& job, const schedule::Placement& placement, schedule::Place at, schedule::OpKind kind) {
   PassMake make{.kind = kind,
-                .layers = job.layers_in(stage, chunk),
-                .embedding = stage == 0 && chunk == 0,
-                .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
-  if (kind == schedule::OpKind::kBackward)
+                .layers = job.layers_in(at.stage.number(), at.chunk.number()),
+                .embedding = placement.is_first(at),
+                .head = placement.is_last(at)};
+  if (kind != schedule::OpKind::kForward)
     make.recomputed = job.recompute.block ? std::min(job.recompute.layers, make.layers) : make.layers;
   return make;
 }
 
+PassLibrary::PassLibrary(LayerBlocks blocks)
+    : blocks_(std::move(blocks)),
+      whole_{blocks_.head_backward, blocks_.layer_backward, blocks_.layer_backward_recompute,
+             blocks_.embedding_backward},
+      for_input_(parts_of(blocks_, model::BackwardPart::kInput)),
+      for_weight_(parts_of(blocks_, model::BackwardPart::kWeight)) {}
+
+PassBlocks PassLibrary::blocks_of(const PassMake& make) const {
+  switch (make.kind) {
+    case schedule::OpKind::kForward:
+      return forward_blocks(blocks_, make);
+    case schedule::OpKind::kBackward:
+      return backward_blocks(whole_, make);
+    case schedule::OpKind::kBackwardInput:
+      return backward_blocks(for_input_, make);
+    case schedule::OpKind::kBackwardWeight:
+      return backward_blocks(for_weight_, make);
+    default:
+      contract_broken("passes of other kinds have no kernels yet", __FILE__, __LINE__);
+  }
+}
+
 const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
   return entries_.get(make, [&] {
-    PassBlocks blocks = blocks_of(blocks_, make);
+    PassBlocks blocks = blocks_of(make);
     PassTiming timing = time_pass(blocks);
     return Entry{std::move(blocks), std::move(timing)};
   });
@@ -169,10 +204,11 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
 
 void Passes::add_entries(const job::Job& job) {
   entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * kinds_.size());
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < chunks_; ++chunk)
+  const schedule::Placement placement = placement_of(schedule::schedule_named(job.schedule), job::pipeline_shape(job));
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(chunks_))
       for (const schedule::OpKind kind : kinds_)
-        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, kind)));
+        entries_.push_back(&libraries_[stage.index()]->entry(make_of(job, placement, {stage, chunk}, kind)));
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)

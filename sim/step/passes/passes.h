@@ -58,7 +58,14 @@ struct PassMake {
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
-[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind);
+/// The pass of that kind at `at`. Precondition: `placement` is the job's.
+[[nodiscard]] PassMake make_of(const job::Job& job, const schedule::Placement& placement, schedule::Place at,
+                               schedule::OpKind kind);
+
+/// The blocks of backward passes, or of one part of them.
+struct BackwardBlocks {
+  TimedOps head, layer, layer_recompute, embedding;
+};
 
 /// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
 class PassLibrary {
@@ -67,12 +74,15 @@ class PassLibrary {
     PassBlocks blocks;
     PassTiming timing;
   };
-  explicit PassLibrary(LayerBlocks blocks) : blocks_(std::move(blocks)) {}
+  explicit PassLibrary(LayerBlocks blocks);
   [[nodiscard]] const Entry& entry(const PassMake& make);
   [[nodiscard]] const LayerBlocks& blocks() const { return blocks_; }
 
  private:
+  [[nodiscard]] PassBlocks blocks_of(const PassMake& make) const;
+
   LayerBlocks blocks_;
+  BackwardBlocks whole_, for_input_, for_weight_;
   Memo<PassMake, Entry> entries_;
 };
 
