@@ -17,8 +17,9 @@ using schedule::OpKind;
 
 Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
   Bytes peak;
+  const step::JobMemory memory(job);
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    peak = std::max(peak, step::static_memory(job, stage).total() +
+    peak = std::max(peak, memory.held(id_of<Stage>(stage)).total() +
                               observe::peak_live_bytes(job, stage, program.stages[id_of<Stage>(stage)]));
   return peak;
 }

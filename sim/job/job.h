@@ -9,7 +9,7 @@
 #include "sim/job/imperfections.h"
 #include "sim/job/runtime.h"
 #include "sim/job/stragglers.h"
-#include "sim/model/activations.h"
+#include "sim/model/layer_context.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
 #include "sim/net/process_groups.h"
@@ -122,15 +122,11 @@ struct Job {
   [[nodiscard]] FlopPerSecond mean_peak() const;
   /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
   [[nodiscard]] std::string gpu_names() const;
-  /// Layers of chunk `chunk` of stage `stage`.
+  /// Layers of chunk `chunk` of stage `stage` (layout.h has what else stands there).
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
 
 /// The shape that the programs of the job's schedule are built for.
 [[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);
-
-/// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
-[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers,
-                                                                       const Parallelism& parallelism);
 
 }  // namespace foretoken::job

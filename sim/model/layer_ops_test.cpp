@@ -7,6 +7,10 @@
 #include <map>
 #include <string_view>
 
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/transformer.h"
+
 namespace foretoken::model {
 namespace {
 

@@ -13,8 +13,9 @@ template <class See>
 class StageWalk {
  public:
   StageWalk(const job::Job& job, int stage, See see) : see_(std::move(see)) {
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      memory_.push_back(step::pass_memory(job, stage, chunk));
+    const step::JobMemory memory(job);
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+      memory_.push_back(memory.of_pass(id_of<Stage>(stage), chunk));
   }
 
   void run(const schedule::StageOp& op, des::Instant start, des::Instant end) {

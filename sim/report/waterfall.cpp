@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/model/counts/flop.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 

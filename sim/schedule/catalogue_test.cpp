@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/parse_number.h"
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/interleaved_1f1b.h"
 
@@ -133,9 +134,9 @@ std::vector<int> numbers_after(const std::string& text, const std::string& marke
   std::size_t at = text.find(marker);
   if (at == std::string::npos) return numbers;
   for (at += marker.size(); at < text.size() && (std::isdigit(text[at]) != 0);) {
-    std::size_t used = 0;
-    numbers.push_back(std::stoi(text.substr(at), &used));
-    at += used;
+    std::string_view rest = std::string_view(text).substr(at);
+    numbers.push_back(take_number<int>(rest).value());
+    at = text.size() - rest.size();
     for (const char* separator : {", ", " or "}) {
       if (text.compare(at, std::string(separator).size(), separator) == 0) {
         at += std::string(separator).size();

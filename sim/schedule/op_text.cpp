@@ -3,22 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
-#include <system_error>
+
+#include "sim/base/parse_number.h"
 
 namespace foretoken::schedule {
 namespace {
 
-/// A number of digits only, small enough for an int.
-std::optional<int> parse_index(std::string_view text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
+std::optional<int> parse_index(std::string_view text) { return parse_number<int>(text, 0); }
 
 /// The kind that a letter stands for.
 std::optional<OpKind> kind_of(char letter) {

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "sim/cost/costs.h"
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/kernels.h"
 #include "sim/net/cables.h"
 
 namespace foretoken::step {
@@ -92,27 +94,10 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host) {
   return result;
 }
 
-bool is_norm(const model::LayerOp& op) { return op.role == model::OpRole::kNorm; }
-
 // The ops that recomputation repeats before (part of) a layer's backward pass.
 model::OpList recomputed_ops(const job::Job& job, const model::LayerContext& context) {
-  using model::OpRole;
-  const job::Recompute& recompute = job.recompute;
-  if (recompute.granularity == model::RecomputeGranularity::kNone) return {};
-  const model::OpList forward = model::layer_forward(job.model, context);
-  if (recompute.granularity == model::RecomputeGranularity::kFull) return forward;
-  const model::SelectiveModules& modules = recompute.modules;
-  model::OpList ops;
-  if (modules.core_attention) ops = model::attention_core_forward(job.model, context);
-  // The MLP is what follows the layer's last norm.
-  const auto last_norm = std::find_if(forward.rbegin(), forward.rend(), is_norm);
-  for (auto op = forward.begin(); op != forward.end(); ++op) {
-    const bool in_mlp = op >= last_norm.base();
-    if ((modules.mlp && in_mlp) || (modules.layer_norm && is_norm(*op)) ||
-        (modules.activation && !modules.mlp && op->role == OpRole::kActivation))
-      ops.push_back(*op);
-  }
-  return ops;
+  return model::recomputed_kernels(model::dense_layer(job.model, context), context, job.recompute.granularity,
+                                   job.recompute.modules);
 }
 
 /// Host time to issue one op, forward and backward: the same for all of a pass, since the same code launches them.

@@ -27,7 +27,12 @@ using des::TaskId;
 class StepEnd {
  public:
   StepEnd(Workload& workload, const job::Job& job)
-      : workload_(workload), job_(job), parts_(job), stages_(job.parallelism.pipeline), group_(replica_group(job)) {}
+      : workload_(workload),
+        job_(job),
+        parts_(job),
+        stages_(job.parallelism.pipeline),
+        group_(replica_group(job)),
+        parameters_(job) {}
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
@@ -61,6 +66,9 @@ class StepEnd {
     return workload_.stages[static_cast<std::size_t>(stage)];
   }
 
+  [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
+    return parameters_.of_blocks(stage, chunk);
+  }
   /// Parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
@@ -79,13 +87,14 @@ class StepEnd {
   }
   void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
-  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && stages_ > 1; }
+  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && job::head_has_own_table(job_); }
 
   Workload& workload_;
   const job::Job& job_;
   job::Parts parts_;
   int stages_;
   GroupShape group_;
+  LocalParameters parameters_;
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
@@ -96,11 +105,11 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
   for (int chunk = job_.parallelism.virtual_pipeline - 1; chunk >= 0; --chunk) {
     const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
     if (stage > 0 || chunk > 0) {
-      const double parameters = local_chunk_parameters(job_, stage, chunk);
+      const double parameters = parameters_.of_chunk(id_of<Stage>(stage), id_of<Chunk>(chunk));
       reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
       continue;
     }
-    std::vector<double> parameters = block_parameters(job_, stage, chunk);
+    std::vector<double> parameters = parameters_.of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
     std::reverse(parameters.begin(), parameters.end());
     double filled = 0;
     for (std::size_t b = 0; b < parameters.size(); ++b) {
@@ -124,7 +133,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     } else if (job_.overlap.grad_reduce) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
-      const double parameters = local_stage_parameters(job_, stage);
+      const double parameters = parameters_.of_stage(id_of<Stage>(stage));
       before_norm_.push_back({reduce(stage, 0, parameters, ends.finished[at])});
     }
   }
@@ -165,11 +174,12 @@ void StepEnd::norm_and_optimizer() {
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {
-    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, stage)}, job_.profile_of(stage));
+    const double parameters = parameters_.of_stage(id_of<Stage>(stage));
+    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, parameters)}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (job_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, local_stage_parameters(job_, stage), {optimizer});
+    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, parameters, {optimizer});
   }
 }
 
@@ -179,8 +189,7 @@ void StepEnd::norm_and_optimizer() {
 // read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
 // share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/models/step.md).
 // Sharded gradients are zeroed, scaled and measured on the share alone.
-Bytes optimizer_traffic(const job::Job& job, int stage) {
-  const double parameters = local_stage_parameters(job, stage);
+Bytes optimizer_traffic(const job::Job& job, double parameters) {
   const int zero = job.optimizer.zero_stage;
   const double ranks = replica_group(job).ranks;
   // fp8 products read copies, written once a step from 16-bit weights: two bytes in, the copy and its transpose out.
@@ -198,7 +207,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job) {
     auto& chunks = gates.emplace_back();
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) {
       auto& blocks = chunks.emplace_back();
-      const std::vector<double> parameters = block_parameters(job, stage, chunk);
+      const std::vector<double> parameters = step.block_parameters(id_of<Stage>(stage), id_of<Chunk>(chunk));
       const bool buckets = stage == 0 && chunk == 0;
       double filled = 0;
       std::size_t from = 0;

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/model/counts/matrices.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/replicas.h"
@@ -38,9 +39,13 @@ class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
       : workload_(workload), job_(job), emitter_(emitter), plan_(sharding_plan(job)) {
-    const std::vector<double> blocks = block_parameters(job, 0, 0);
-    layers_.assign(blocks.begin() + 1, blocks.end() - 1);
+    const std::vector<double> blocks = LocalParameters(job).of_blocks(Stage{}, Chunk{});
     root_ = blocks.front() + blocks.back();
+    const auto kinds = model::decoder_layers(job.model, job.layer_context());
+    for (const model::LayerCount& run : job::contents_of(job, Stage{}, Chunk{}).layers) {
+      const int tensors = model::stored_matrices(kinds[static_cast<std::size_t>(run.kind)].ops);
+      for (int layer = 0; layer < run.count; ++layer) layers_.push_back({blocks[layers_.size() + 1], tensors});
+    }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
     const job::Runtime& runtime = job.runtime;
     const double growth = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
@@ -90,7 +95,7 @@ class ShardedReplay {
     int tensors;
   };
   static constexpr int kRootTensors = 1;
-  [[nodiscard]] Unit unit(std::size_t layer) const { return {layers_[layer], 2 + job_.model.mlp_matrices()}; }
+  [[nodiscard]] Unit unit(std::size_t layer) const { return layers_[layer]; }
   [[nodiscard]] Duration for_tensors(int tensors) const {
     const int ranks = replica_group(job_).ranks;
     if (ranks == 1 || !plan_.gathers_forward) return {};
@@ -201,8 +206,8 @@ class ShardedReplay {
   const job::Job& job_;
   PassEmitter& emitter_;
   ShardingPlan plan_;
-  std::vector<double> layers_;  // parameters of each layer, in forward order
-  double root_ = 0;             // parameters of embedding, final norm and head
+  std::vector<Unit> layers_;  // in forward order
+  double root_ = 0;           // parameters of embedding, final norm and head
   Duration host_forward_, host_backward_;
 
   std::map<std::tuple<Purpose, double, int>, Moved> moved_;
