@@ -55,7 +55,7 @@ void add_gathers(const job::Job& job, PlannedPipeline& pipeline) {
 
 PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
   PlannedPipeline pipeline{
-      .shape = {.schedule = job.schedule,
+      .shape = {.schedule = job.schedule.name,
                 .stages = job.parallelism.pipeline,
                 .chunks = job.parallelism.virtual_pipeline,
                 .microbatches = job.microbatches(),

@@ -84,4 +84,6 @@ schedule::PipelineShape pipeline_shape(const Job& job) {
           .group = job.batch.microbatch_group};
 }
 
+schedule::Placement placement_of(const Job& job) { return placement_of(job.schedule, pipeline_shape(job)); }
+
 }  // namespace foretoken::job

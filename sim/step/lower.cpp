@@ -9,7 +9,6 @@
 #include "sim/cost/costs.h"
 #include "sim/job/parts.h"
 #include "sim/net/cables.h"
-#include "sim/schedule/catalogue.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
 
@@ -95,8 +94,7 @@ MessageDurations message_durations(const job::Job& job) {
 }
 
 MessagePolicy message_policy(const job::Job& job) {
-  if (schedule::schedule_named(job.schedule).posting == schedule::Posting::kAsProduced)
-    return MessagePolicy::kAsProduced;
+  if (job.schedule.posting == schedule::Posting::kAsProduced) return MessagePolicy::kAsProduced;
   const bool overlaps = job.parallelism.virtual_pipeline > 1 && job.overlap.p2p;
   return overlaps ? MessagePolicy::kOverlapped : MessagePolicy::kBlocking;
 }
@@ -124,9 +122,7 @@ des::Duration pass_overhead(const job::Job& job) {
   return job.parallelism.pipeline > 1 ? duration_of(job.runtime.pass_overhead) : des::Duration{};
 }
 
-schedule::Program program_of(const job::Job& job) {
-  return schedule::schedule_named(job.schedule).build(job::pipeline_shape(job));
-}
+schedule::Program program_of(const job::Job& job) { return job.schedule.build(job::pipeline_shape(job)); }
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   LoweredStep step;

@@ -158,7 +158,7 @@ TEST(Lower, NothingDeadlocksWithAnySmallShape) {
           s.parallelism.pipeline = pipeline;
           s.parallelism.data = 1;
           s.parallelism.virtual_pipeline = chunks;
-          s.schedule = chunks > 1 ? "interleaved-1f1b" : "1f1b";
+          s.schedule = schedule::schedule_named(chunks > 1 ? "interleaved-1f1b" : "1f1b");
           s.batch.global = global;
           s.gpus = 2 * pipeline;
           s.overlap.p2p = overlap;

@@ -12,7 +12,6 @@
 #include "sim/base/intervals.h"
 #include "sim/des/engine.h"
 #include "sim/job/parts.h"
-#include "sim/schedule/catalogue.h"
 
 namespace foretoken::step {
 namespace {
@@ -204,7 +203,7 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
 
 void Passes::add_entries(const job::Job& job) {
   entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * kinds_.size());
-  const schedule::Placement placement = placement_of(schedule::schedule_named(job.schedule), job::pipeline_shape(job));
+  const schedule::Placement placement = job::placement_of(job);
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
     for (const Chunk chunk : ids<Chunk>(chunks_))
       for (const schedule::OpKind kind : kinds_)
@@ -214,12 +213,11 @@ void Passes::add_entries(const job::Job& job) {
 Passes::Passes(const job::Job& job, PassLibrary& library)
     : libraries_(static_cast<std::size_t>(job.parallelism.pipeline), &library),
       chunks_(job.parallelism.virtual_pipeline),
-      kinds_(pass_kinds(schedule::schedule_named(job.schedule))) {
+      kinds_(pass_kinds(job.schedule)) {
   add_entries(job);
 }
 
-Passes::Passes(const job::Job& job)
-    : chunks_(job.parallelism.virtual_pipeline), kinds_(pass_kinds(schedule::schedule_named(job.schedule))) {
+Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline), kinds_(pass_kinds(job.schedule)) {
   const job::Parts parts(job);
   for (const job::Job* part : parts.all()) {
     own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
