@@ -20,7 +20,7 @@ using des::TaskId;
 // A task that ends at a known time.
 TaskId known_end(step::Workload& workload, int stage, Instant at) {
   const TaskId task = workload.graph.add_delay(at - Instant{});
-  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kBackward});
+  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kPass});
   return task;
 }
 
@@ -120,14 +120,15 @@ Replayer::LayerKey Replayer::layer_key(const job::Job& job) {
     return GroupKey{group.ranks, group.nodes, group.ranks_per_node, group.groups_per_node};
   };
   const int domain = job.cluster.links.gpus;
+  const net::RankGrid grid = job.grid();
   return {job.parallelism.tensor,
           job.parallelism.context,
           job.batch.micro,
           job.parallelism.sequence_parallel,
           job.recompute.granularity,
           job.optimizer.shards_gradients(),
-          group_key(net::tensor_group(job.degrees(), domain)),
-          group_key(net::context_group(job.degrees(), domain))};
+          group_key(grid.shape(Axis::kTensor, domain)),
+          group_key(grid.shape(Axis::kContext, domain))};
 }
 
 step::Passes Replayer::passes(const job::Job& job) {

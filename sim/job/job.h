@@ -12,7 +12,7 @@
 #include "sim/model/layer_context.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
-#include "sim/net/process_groups.h"
+#include "sim/net/rank_grid.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::job {
@@ -102,8 +102,12 @@ struct Job {
   [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }
-  [[nodiscard]] net::Degrees degrees() const {
-    return {parallelism.tensor, parallelism.context, parallelism.data, parallelism.pipeline};
+  /// The grids of axes over this job's GPUs.
+  [[nodiscard]] net::RankGrid grid() const {
+    return net::RankGrid(PerAxis<int>(1, {{Axis::kTensor, parallelism.tensor},
+                                          {Axis::kContext, parallelism.context},
+                                          {Axis::kData, parallelism.data},
+                                          {Axis::kPipeline, parallelism.pipeline}}));
   }
   /// How one layer is cut and executed under this scenario.
   [[nodiscard]] model::LayerContext layer_context() const;

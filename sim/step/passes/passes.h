@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/base/memo.h"
@@ -15,16 +16,24 @@ namespace foretoken::step {
 /// The blocks of one pass in order: embedding, layers, head; backward reversed.
 using PassBlocks = std::vector<const TimedOps*>;
 
-/// How long a pass takes and on what: every instant counts once, compute before communication before the host.
+/// How long a pass takes and on what: every instant counts once: compute, then communication in the
+/// order of axes, then the host.
 struct PassTiming {
-  des::Duration total, compute, tensor_comm, context_comm, host;
+  des::Duration total, compute;
+  PerAxis<des::Duration> comm;
+  des::Duration host;
   std::vector<des::Duration> block_ends;  ///< since the start of the pass, one per block
 };
 
-/// Streams of one simulated GPU that passes run on.
+/// Streams of one simulated GPU that passes run on: one for kernels, one for what it exchanges over each axis, one for
+/// its host.
 struct PassStreams {
-  des::StreamId compute, tensor_comm, context_comm, host;
+  des::StreamId compute, host;
+  PerAxis<std::optional<des::StreamId>> comm;
 };
+
+/// Streams for kernels, the host, and what is exchanged over `axes`.
+[[nodiscard]] PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes);
 
 /// A task that a pass consists of, and the op it stands for.
 struct EmittedOp {
@@ -101,6 +110,10 @@ class Passes {
     return entry(stage, chunk, kind).timing;
   }
   [[nodiscard]] const std::vector<schedule::OpKind>& kinds() const { return kinds_; }
+  /// All that the passes of `stage` exchange; ops name rows of it.
+  [[nodiscard]] const Communications& communications(int stage) const {
+    return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
+  }
   /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
   [[nodiscard]] Seconds layer_forward(int stage) const;
   [[nodiscard]] Seconds layer_backward(int stage) const;

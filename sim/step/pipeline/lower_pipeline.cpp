@@ -2,6 +2,8 @@
 #include "sim/step/pipeline/lower_pipeline.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "sim/base/check.h"
 #include "sim/step/pipeline/host_programs.h"
@@ -17,20 +19,15 @@ using schedule::StageOp;
 
 constexpr TaskId kNoTask{UINT32_MAX};
 
-Meaning meaning_of(Stage stage, Chunk chunk, schedule::MicroBatch microbatch, TaskMeaning kind) {
-  return {.stage = static_cast<std::uint16_t>(stage.value),
-          .chunk = static_cast<std::uint16_t>(chunk.value),
-          .microbatch = microbatch.value,
-          .kind = kind};
-}
-
 Meaning meaning_of(Stage stage, const StageOp& op, TaskMeaning kind) {
-  return meaning_of(stage, op.chunk, op.microbatch, kind);
+  return {.stage = static_cast<std::uint16_t>(stage.value),
+          .chunk = static_cast<std::uint16_t>(op.chunk.value),
+          .microbatch = op.microbatch.value,
+          .kind = kind,
+          .pass = op.kind};
 }
 
-Meaning pass_meaning(Stage stage, const StageOp& op) {
-  return meaning_of(stage, op, op.kind == OpKind::kForward ? TaskMeaning::kForward : TaskMeaning::kBackward);
-}
+Meaning pass_meaning(Stage stage, const StageOp& op) { return meaning_of(stage, op, TaskMeaning::kPass); }
 
 // One task a pass, or one a block when something hangs on its blocks. `times` gives the duration of a pass and the ends
 // of its blocks.
@@ -105,7 +102,11 @@ class KernelEmitter final : public PassEmitter {
     for (const EmittedOp& emitted : pass.tasks) {
       Meaning meaning = pass_meaning(stage, op);
       meaning.op = emitted.op;
-      if (emitted.op == nullptr) meaning.kind = TaskMeaning::kHostIssue;
+      if (emitted.op == nullptr) {
+        meaning.kind = TaskMeaning::kHostIssue;
+      } else if (emitted.op->communication) {
+        meaning.communication = {workload.pass_rows[stage.index()].value + emitted.op->communication->value};
+      }
       workload.note(emitted.task, meaning);
     }
     workload.passes[stage.index()].push_back({pass.tasks.front().task, pass.last, op});
@@ -120,7 +121,10 @@ class KernelEmitter final : public PassEmitter {
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
-      : workload_(workload), options_(options), emitter_(emitter) {}
+      : workload_(workload),
+        options_(options),
+        emitter_(emitter),
+        rows_(workload.stages.size()) {}
 
   TaskId message(const MessageKey& key, Neighbour link) {
     const Stage sender = key.sender.stage;
@@ -129,8 +133,10 @@ class GraphTasks {
     const des::StreamId stream = link == Neighbour::kNext ? streams.send_forward : streams.send_backward;
     const TaskId task = options_.policy == MessagePolicy::kLatency ? workload_.graph.add_delay(duration)
                                                                    : workload_.graph.add_occupy(stream, duration);
-    const TaskMeaning kind = key.to == Neighbour::kNext ? TaskMeaning::kSendForward : TaskMeaning::kSendBackward;
-    workload_.note(task, meaning_of(sender, key.sender.chunk, key.microbatch, kind));
+    const OpKind made_by = key.to == Neighbour::kNext ? OpKind::kForward : OpKind::kBackward;
+    Meaning meaning = meaning_of(sender, {made_by, key.microbatch, key.sender.chunk}, TaskMeaning::kCommunication);
+    meaning.communication = row_of(sender, key.to, link);
+    workload_.note(task, meaning);
     return task;
   }
 
@@ -144,6 +150,18 @@ class GraphTasks {
   void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
 
  private:
+  // All messages of a stage that carry the same on the same link have one row.
+  CommunicationId row_of(Stage from, Neighbour carries_to, Neighbour link) {
+    std::optional<CommunicationId>& id = rows_[from][carries_to == link ? 0 : 1][link == Neighbour::kNext ? 0 : 1];
+    if (id) return *id;
+    const int stages = static_cast<int>(workload_.stages.size());
+    const int step = link == Neighbour::kNext ? 1 : stages - 1;
+    const Stage to = id_of<Stage>((from.number() + step) % stages);
+    const Purpose purpose = carries_to == Neighbour::kNext ? Purpose::kActivations : Purpose::kActivationGradients;
+    id = workload_.add(options_.message_row ? options_.message_row(from, to, purpose) : bare_message(from, to, purpose));
+    return *id;
+  }
+
   // Between the pass before, which may end with a collective, and the next one, none of whose streams starts sooner.
   TaskId stand_still(Stage stage, const StageOp& op, std::optional<TaskId> last) {
     const des::StreamId compute = workload_.stages[stage.index()].pass.compute;
@@ -156,19 +174,10 @@ class GraphTasks {
   Workload& workload_;
   const PipelineOptions& options_;
   PassEmitter& emitter_;
+  Table<Stage, std::array<std::array<std::optional<CommunicationId>, 2>, 2>> rows_;  // by sender: of its messages
 };
 
 }  // namespace
-
-void Workload::note(TaskId task, const Meaning& what) {
-  expects(task.value == meaning.size(), "tasks are noted in the order of their numbers");
-  meaning.push_back(what);
-}
-
-CommunicationId Workload::add(Communication row) {
-  communications.push_back(std::move(row));
-  return {communications.end_id().value - 1};
-}
 
 std::unique_ptr<PassEmitter> fixed_passes(PassDurations durations) {
   return std::make_unique<OneTaskEmitter<FixedTimes>>(FixedTimes{std::move(durations)});
@@ -183,8 +192,8 @@ std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes) { return std::m
 void add_stage_streams(Workload& workload, int stages) {
   des::TaskGraph& graph = workload.graph;
   for (int stage = 0; stage < stages; ++stage) {
-    const PassStreams pass{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
-    workload.stages.push_back({pass, graph.add_stream(), graph.add_stream(), graph.add_stream()});
+    const PassStreams pass = add_pass_streams(graph, net::kStageAxes);
+    workload.stages.push_back({pass, graph.add_stream(), graph.add_stream()});
   }
   workload.passes.resize(static_cast<std::size_t>(stages));
 }

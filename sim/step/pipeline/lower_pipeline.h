@@ -1,6 +1,7 @@
 // Replays a pipeline schedule into a task graph: passes on compute streams, messages between stages.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -55,6 +56,8 @@ struct PipelineEnds {
 struct PipelineOptions {
   MessagePolicy policy = MessagePolicy::kAsProduced;
   MessageDurations messages = {};
+  /// The row of a message; none: bare_message().
+  std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row = {};
   ForwardGates gates = {};           ///< empty: none
   bool gradient_blocks = false;      ///< cut the op that completes a chunk's gradients into its blocks
   des::Duration pass_overhead = {};  ///< the GPU stands still so long before every pass, beside messages on their way

@@ -130,18 +130,22 @@ class ShardedReplay {
     if (last_issue_) gates_[0].push_back(*last_issue_);
   }
 
-  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind,
-             std::optional<CommunicationId> communication = {}) {
+  TaskId add(des::StreamId stream, Duration duration, const Meaning& meaning) {
     const TaskId task = workload_.graph.add_occupy(stream, duration);
-    workload_.note(task, {.microbatch = op_.microbatch.value, .kind = kind, .communication = communication});
+    workload_.note(task, meaning);
     return task;
+  }
+  TaskId add(Moved moved) {
+    return add(streams().comm(Axis::kData), moved.time,
+               {.microbatch = static_cast<std::uint32_t>(op_.microbatch),
+                .kind = TaskMeaning::kCommunication,
+                .communication = moved.row});
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
-    const Moved gathered = moved(Purpose::kParameters, one);
-    const TaskId task = add(streams().data_comm, gathered.time, TaskMeaning::kParamGather, gathered.row);
+    const TaskId task = add(moved(Purpose::kParameters, one));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -162,7 +166,9 @@ class ShardedReplay {
   // The host issues `block` and what was gathered for it.
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
-    const TaskId task = add(streams().pass.host, duration, TaskMeaning::kHostIssue);
+    const TaskId task =
+        add(streams().pass.host, duration,
+            {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = TaskMeaning::kHostIssue});
     gates_[block + 1].push_back(task);
     last_issue_ = task;
   }
@@ -176,8 +182,7 @@ class ShardedReplay {
   }
   void flush(std::size_t block) {
     if (filled_.parameters == 0) return;
-    const Moved reduced = moved(Purpose::kGradients, filled_);
-    const TaskId task = add(streams().data_comm, reduced.time, TaskMeaning::kGradReduce, reduced.row);
+    const TaskId task = add(moved(Purpose::kGradients, filled_));
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;
