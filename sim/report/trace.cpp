@@ -148,9 +148,8 @@ void write_passes(EventWriter& out, const TraceInput& input) {
   const MessageIndex messages(workload, input.step.program);
   for (const Stage stage : input.step.program.stages.ids())
     for (const step::PassTasks& pass : workload.passes[stage.index()]) {
-      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name,
-                {stage.index(), kPasses}, input.run.start[pass.first.value],
-                input.run.end[pass.last.value]);
+      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name, {stage.index(), kPasses},
+                input.run.start[pass.first.value], input.run.end[pass.last.value]);
       if (const auto needed = step::needed_by(placement, stage, pass.op))
         if (const auto message = messages.of(*needed))
           out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);

@@ -121,10 +121,7 @@ class KernelEmitter final : public PassEmitter {
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
-      : workload_(workload),
-        options_(options),
-        emitter_(emitter),
-        rows_(workload.stages.size()) {}
+      : workload_(workload), options_(options), emitter_(emitter), rows_(workload.stages.size()) {}
 
   TaskId message(const MessageKey& key, Neighbour link) {
     const Stage sender = key.sender.stage;
@@ -158,7 +155,8 @@ class GraphTasks {
     const int step = link == Neighbour::kNext ? 1 : stages - 1;
     const Stage to = id_of<Stage>((from.number() + step) % stages);
     const Purpose purpose = carries_to == Neighbour::kNext ? Purpose::kActivations : Purpose::kActivationGradients;
-    id = workload_.add(options_.message_row ? options_.message_row(from, to, purpose) : bare_message(from, to, purpose));
+    id =
+        workload_.add(options_.message_row ? options_.message_row(from, to, purpose) : bare_message(from, to, purpose));
     return *id;
   }
 

@@ -137,9 +137,7 @@ class ShardedReplay {
   }
   TaskId add(Moved moved) {
     return add(streams().comm(Axis::kData), moved.time,
-               {.microbatch = static_cast<std::uint32_t>(op_.microbatch),
-                .kind = TaskMeaning::kCommunication,
-                .communication = moved.row});
+               {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kCommunication, .communication = moved.row});
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
@@ -167,8 +165,7 @@ class ShardedReplay {
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
     const TaskId task =
-        add(streams().pass.host, duration,
-            {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = TaskMeaning::kHostIssue});
+        add(streams().pass.host, duration, {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kHostIssue});
     gates_[block + 1].push_back(task);
     last_issue_ = task;
   }
