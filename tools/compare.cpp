@@ -90,11 +90,11 @@ std::vector<Candidate> usual_candidates(const job::Job& scenario) {
     candidates.push_back(parse_candidate(text));
   const int chunks = scenario.parallelism.virtual_pipeline;
   const auto is_own = [&](const Candidate& each) {
-    return each.schedule == scenario.schedule && each.chunks == chunks;
+    return each.schedule == scenario.schedule.name && each.chunks == chunks;
   };
   if (std::none_of(candidates.begin(), candidates.end(), is_own)) {
-    const std::string name = scenario.schedule == "interleaved-1f1b" ? "interleaved" : scenario.schedule;
-    candidates.push_back({chunks > 1 ? fmt::format("{}:{}", name, chunks) : name, scenario.schedule, chunks});
+    const std::string name = scenario.schedule.name == "interleaved-1f1b" ? "interleaved" : scenario.schedule.name;
+    candidates.push_back({chunks > 1 ? fmt::format("{}:{}", name, chunks) : name, scenario.schedule.name, chunks});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.chunks < b.chunks; });
@@ -221,7 +221,7 @@ int run(const Options& options) {
   const job::Job scenario = source.read(options.sets);  // what is wrong whatever the schedule is said once
   if (candidates.empty()) candidates = usual_candidates(scenario);
   for (Candidate& each : candidates)
-    each.is_own = each.schedule == scenario.schedule && each.chunks == scenario.parallelism.virtual_pipeline;
+    each.is_own = each.schedule == scenario.schedule.name && each.chunks == scenario.parallelism.virtual_pipeline;
   if (options.strict)
     if (const auto refusal = why_not_strict(scenario, options.scenario)) {
       print_error(refusal->line());

@@ -38,7 +38,7 @@ Variant empty_variant(std::string label, int gpus) {
 Variant try_schedule(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
                      const std::string& schedule, int chunks, const trust::Evidence& evidence) {
   Variant variant = empty_variant(chunks > 1 ? fmt::format("{}, {} chunks", schedule, chunks) : schedule, base.gpus);
-  variant.is_base = schedule == base.schedule && chunks == base.parallelism.virtual_pipeline;
+  variant.is_base = schedule == base.schedule.name && chunks == base.parallelism.virtual_pipeline;
   Sets more{fmt::format("schedule=\"{}\"", schedule), fmt::format("parallelism.virtual_pipeline={}", chunks)};
   if (chunks == 1) more.emplace_back("batch.microbatch_group=null");
   try {
@@ -112,7 +112,7 @@ std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<con
   if (base.parallelism.pipeline == 1) return {};
   std::vector<std::pair<std::string, int>> wanted{
       {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}};
-  const std::pair<std::string, int> own{base.schedule, base.parallelism.virtual_pipeline};
+  const std::pair<std::string, int> own{base.schedule.name, base.parallelism.virtual_pipeline};
   if (std::find(wanted.begin(), wanted.end(), own) == wanted.end()) wanted.push_back(own);
   std::stable_sort(wanted.begin() + 2, wanted.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   std::vector<Variant> variants;

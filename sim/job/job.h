@@ -12,7 +12,8 @@
 #include "sim/model/layer_context.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
-#include "sim/net/process_groups.h"
+#include "sim/net/rank_grid.h"
+#include "sim/schedule/catalogue.h"
 
 namespace foretoken::job {
 
@@ -81,7 +82,7 @@ struct Job {
   std::vector<StageGroup> groups;  ///< of a cluster of several kinds of nodes, in order of stages; empty: all are alike
   Runtime runtime;
   Parallelism parallelism;
-  std::string schedule = "1f1b";  ///< a name of the schedule catalogue
+  schedule::Schedule schedule = schedule::schedule_named("1f1b");  ///< of the catalogue, or any other
   Batch batch;
   Precision precision = Precision::kBf16;
   PrecisionRecipe recipe;
@@ -101,8 +102,12 @@ struct Job {
   [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }
-  [[nodiscard]] net::Degrees degrees() const {
-    return {parallelism.tensor, parallelism.context, parallelism.data, parallelism.pipeline};
+  /// The grids of axes over this job's GPUs.
+  [[nodiscard]] net::RankGrid grid() const {
+    return net::RankGrid(PerAxis<int>(1, {{Axis::kTensor, parallelism.tensor},
+                                          {Axis::kContext, parallelism.context},
+                                          {Axis::kData, parallelism.data},
+                                          {Axis::kPipeline, parallelism.pipeline}}));
   }
   /// How one layer is cut and executed under this scenario.
   [[nodiscard]] model::LayerContext layer_context() const;
@@ -124,5 +129,10 @@ struct Job {
   /// Layers of chunk `chunk` of stage `stage` (layout.h has what else stands there).
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
+
+/// The shape that the programs of the job's schedule are built for.
+[[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);
+/// Where the virtual stages of the job stand.
+[[nodiscard]] schedule::Placement placement_of(const Job& job);
 
 }  // namespace foretoken::job

@@ -72,7 +72,7 @@ AttentionShape ring_step(const CoreCut& cut, int step, bool backward) {
 void ring_forward(OpWriter& ops, const CoreCut& cut) {
   const int steps = cut.context.context;
   for (int step = 0; step < steps; ++step) {
-    if (step + 1 < steps) ops.context_message("pass keys and values on", cut.key_value_bytes(), true);
+    if (step + 1 < steps) ops.ring_message(Axis::kContext, "pass keys and values on", cut.key_value_bytes(), true);
     ops.attention("flash attention", ring_step(cut, step, false));
   }
   // The first part is scaled (read, write), every later one added (two reads, one write).
@@ -84,10 +84,11 @@ void ring_backward(OpWriter& ops, const CoreCut& cut) {
   for (int step = 0; step < steps; ++step) {
     // Keys and values go round again, and the gradients gathered so far go with them.
     if (step + 1 < steps)
-      ops.context_message("pass keys, values and gradients on", (step == 0 ? 1 : 2) * cut.key_value_bytes(), true);
+      ops.ring_message(Axis::kContext, "pass keys, values and gradients on",
+                       (step == 0 ? 1 : 2) * cut.key_value_bytes(), true);
     ops.attention("flash attention backward", ring_step(cut, step, true));
   }
-  ops.context_message("bring gradients home", cut.key_value_bytes(), false);
+  ops.ring_message(Axis::kContext, "bring gradients home", cut.key_value_bytes(), false);
   ops.memory("attention gradient parts", OpRole::kAttention,
              6.0 * (steps - 1) * (output_elements(cut) + cut.key_value_bytes() / kHalf));
 }
@@ -103,7 +104,7 @@ AttentionShape whole_sequence(const CoreCut& cut, bool backward) {
 
 void trade(OpWriter& ops, const char* name, double bytes) {
   ops.memory("sort for all-to-all", OpRole::kAttention, 2 * bytes);
-  ops.context_collective(name, CollectiveKind::kAllToAll, bytes);
+  ops.collective_over(Axis::kContext, name, CollectiveKind::kAllToAll, bytes);
   ops.memory("sort after all-to-all", OpRole::kAttention, 2 * bytes);
 }
 
@@ -115,7 +116,8 @@ void flash_forward(OpWriter& ops, const CoreCut& cut) {
   } else if (cut.context.exchange == ContextExchange::kRing) {
     ring_forward(ops, cut);
   } else if (cut.context.exchange == ContextExchange::kAllGather) {
-    ops.context_collective("gather keys and values", CollectiveKind::kAllGather, cut.key_value_bytes() * ranks);
+    ops.collective_over(Axis::kContext, "gather keys and values", CollectiveKind::kAllGather,
+                        cut.key_value_bytes() * ranks);
     ops.attention("flash attention", flash_shape(cut, false));
   } else {
     trade(ops, "tokens for heads", cut.operand_bytes());
@@ -132,9 +134,11 @@ void flash_backward(OpWriter& ops, const CoreCut& cut) {
   } else if (cut.context.exchange == ContextExchange::kRing) {
     ring_backward(ops, cut);
   } else if (cut.context.exchange == ContextExchange::kAllGather) {
-    ops.context_collective("gather keys and values again", CollectiveKind::kAllGather, cut.key_value_bytes() * ranks);
+    ops.collective_over(Axis::kContext, "gather keys and values again", CollectiveKind::kAllGather,
+                        cut.key_value_bytes() * ranks);
     ops.attention("flash attention backward", flash_shape(cut, true));
-    ops.context_collective("scatter gradients", CollectiveKind::kReduceScatter, cut.key_value_bytes() * ranks);
+    ops.collective_over(Axis::kContext, "scatter gradients", CollectiveKind::kReduceScatter,
+                        cut.key_value_bytes() * ranks);
   } else {
     trade(ops, "output gradient: tokens for heads", output);
     ops.attention("flash attention backward", whole_sequence(cut, true));

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/axis.h"
 #include "sim/base/kernel.h"
 #include "sim/model/layer_context.h"
 
@@ -13,14 +14,11 @@ namespace foretoken::model {
 
 struct Transformer;
 
-/// Whose links a collective of a layer uses.
-enum class CommGroup : std::uint8_t { kTensor, kContext };
-
-/// A collective inside a layer. `payload` as in CollectiveShape.
+/// A collective inside a layer, over the ranks of one axis. `payload` as in CollectiveShape.
 struct LayerCollective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;
-  CommGroup group = CommGroup::kTensor;
+  Axis axis = Axis::kTensor;
 };
 
 enum class OpRole : std::uint8_t {
@@ -36,9 +34,10 @@ enum class OpRole : std::uint8_t {
   kComm
 };
 
-/// A message to the next rank of the context-parallel ring, while one comes from the rank before.
+/// A message to the next rank of a ring of the axis' ranks, while one comes from the rank before.
 struct RingMessage {
   Bytes payload;
+  Axis axis = Axis::kTensor;
 };
 
 /// How Transformer Engine's userbuffers run a GEMM with its collective.

@@ -26,14 +26,14 @@ class OpWriter {
                   BackwardPart part = BackwardPart::kInput) {
     if (context_.tensor > 1)
       ops_.push_back(
-          {name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kTensor}, beside_next, {}, part});
+          {name, OpRole::kComm, LayerCollective{kind, Bytes(payload), Axis::kTensor}, beside_next, {}, part});
   }
-  /// A context-parallel collective that the next kernel waits for.
-  void context_collective(std::string_view name, CollectiveKind kind, double payload) {
-    ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kContext}});
+  /// A collective over any axis that the next kernel waits for.
+  void collective_over(Axis axis, std::string_view name, CollectiveKind kind, double payload) {
+    ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), axis}});
   }
-  void context_message(std::string_view name, double payload, bool beside_next) {
-    ops_.push_back({name, OpRole::kComm, RingMessage{Bytes(payload)}, beside_next});
+  void ring_message(Axis axis, std::string_view name, double payload, bool beside_next) {
+    ops_.push_back({name, OpRole::kComm, RingMessage{Bytes(payload), axis}, beside_next});
   }
   [[nodiscard]] OpList take() { return std::move(ops_); }
 

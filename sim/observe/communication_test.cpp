@@ -30,7 +30,7 @@ Job job(int zero_stage, bool fully_sharded) {
 std::vector<GroupTraffic> traffic_of(const Job& s) {
   const step::LoweredStep step = step::lower(s, step::Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
-  return communication(s, step, run, observe_stages(step, run));
+  return communication(step, run, observe_stages(step, run));
 }
 
 struct ReplicaCase {
@@ -121,7 +121,7 @@ TEST(Communication, PipelineMessagesAreCountedOnBothSides) {
   Job s = job(0, false);
   s.parallelism.pipeline = 2;
   s.parallelism.data = kGpus / 2;
-  s.schedule = "1f1b";
+  s.schedule = schedule::schedule_named("1f1b");
   s.batch.global = kMicrobatches * s.parallelism.data;
   s.model.tied_embeddings = true;
   const std::vector<GroupTraffic> groups = traffic_of(s);

@@ -21,12 +21,13 @@ struct Ran {
 Ran one_f_one_b(int stages, int microbatches, Duration message) {
   Ran ran;
   step::add_stage_streams(ran.workload, stages);
-  const std::vector<std::vector<Duration>> forward(static_cast<std::size_t>(stages), {Duration{1000}});
-  const std::vector<std::vector<Duration>> backward(static_cast<std::size_t>(stages), {Duration{2000}});
-  const auto emitter = step::fixed_passes({forward, backward});
-  step::PipelineOptions options;
-  options.messages.forward.assign(static_cast<std::size_t>(stages), message);
-  options.messages.backward.assign(static_cast<std::size_t>(stages), message);
+  const auto passes = [stages](Duration duration) {
+    return Table<Stage, Table<Chunk, Duration>>(stages, Table<Chunk, Duration>(1, duration));
+  };
+  const auto emitter = step::fixed_passes(
+      {{schedule::OpKind::kForward, passes(Duration{1000})}, {schedule::OpKind::kBackward, passes(Duration{2000})}});
+  step::PipelineOptions options{.policy = step::MessagePolicy::kBlocking};
+  options.messages.to_next = options.messages.to_previous = Table<Stage, Duration>(stages, message);
   step::lower_pipeline(ran.workload, schedule::one_f_one_b({.stages = stages, .microbatches = microbatches}), options,
                        *emitter);
   ran.run = des::run(ran.workload.graph);
@@ -54,8 +55,7 @@ TEST(CriticalPath, OfOneMicroBatchGoesDownAndUpTheStages) {
   std::vector<int> stages;
   for (const des::TaskId task : critical_path(ran.workload, ran.run)) {
     const step::TaskMeaning kind = ran.workload.meaning[task.value].kind;
-    if (kind == step::TaskMeaning::kForward || kind == step::TaskMeaning::kBackward)
-      stages.push_back(ran.workload.meaning[task.value].stage);
+    if (kind == step::TaskMeaning::kPass) stages.push_back(ran.workload.meaning[task.value].stage);
   }
   EXPECT_EQ(stages, (std::vector<int>{0, 1, 2, 2, 1, 0}));
 }

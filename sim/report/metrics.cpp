@@ -76,15 +76,14 @@ void measure_bubble(Metrics& metrics, const Job& job, const observe::Observation
 
 TimeSplit split_of(const observe::StageSplit& split) {
   using des::to_seconds;
-  return {.compute = to_seconds(split.compute),
-          .tensor_parallel_comm = to_seconds(split.tensor_comm),
-          .context_parallel_comm = to_seconds(split.context_comm),
-          .pipeline_comm = to_seconds(split.pipeline_comm),
-          .data_parallel_comm = to_seconds(split.data_comm),
-          .optimizer = to_seconds(split.optimizer),
-          .bubble = to_seconds(split.bubble),
-          .host = to_seconds(split.host),
-          .other = to_seconds(split.other)};
+  TimeSplit seconds{.compute = to_seconds(split.compute),
+                    .comm = {},
+                    .optimizer = to_seconds(split.optimizer),
+                    .bubble = to_seconds(split.bubble),
+                    .host = to_seconds(split.host),
+                    .other = to_seconds(split.other)};
+  for (const auto& [axis, name] : kAxisNames) seconds.comm[axis] = to_seconds(split.comm[axis]);
+  return seconds;
 }
 
 StageMemory stage_memory(const Job& job, int stage, const observe::StageTimeline& timeline) {

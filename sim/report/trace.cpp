@@ -5,109 +5,84 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+
+#include "sim/schedule/op_text.h"
 
 namespace foretoken::report {
 namespace {
 
 using des::Instant;
 using des::TaskId;
-using schedule::OpKind;
+using schedule::Neighbour;
 using step::Meaning;
 using step::TaskMeaning;
 
-constexpr const char* kThreadNames[kTraceThreads] = {
-    "compute", "tensor-parallel", "context-parallel", "data-parallel", "send forward", "send backward", "host"};
+// A thread of a process is a stream of its GPU. Their places are their numbers in the trace.
+struct Thread {
+  std::string name;
+  des::StreamId stream;
+};
+constexpr std::size_t kPasses = 0;  // the place of the compute thread
+
+std::vector<Thread> threads_of(const step::StageStreams& stage) {
+  std::vector<Thread> threads{{"compute", stage.pass.compute}};
+  for (const auto& [axis, name] : kAxisNames)
+    if (const auto stream = stage.pass.comm[axis]) threads.push_back({fmt::format("{}-parallel", name), *stream});
+  threads.push_back({"send forward", stage.send_forward});
+  threads.push_back({"send backward", stage.send_backward});
+  threads.push_back({"host", stage.pass.host});
+  return threads;
+}
 
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string_view name_of(TaskMeaning kind) {
-  switch (kind) {
-    case TaskMeaning::kForward:
-      return "forward";
-    case TaskMeaning::kBackward:
-      return "backward";
-    case TaskMeaning::kHostIssue:
-      return "launch";
-    case TaskMeaning::kPassOverhead:
-      return "between passes";
-    case TaskMeaning::kSendForward:
-      return "send activations";
-    case TaskMeaning::kSendBackward:
-      return "send gradients";
-    case TaskMeaning::kGradReduce:
-    case TaskMeaning::kNormReduce:
-      return "reduce gradients";
-    case TaskMeaning::kParamGather:
-      return "gather parameters";
-    case TaskMeaning::kEmbeddingTie:
-      return "reduce tied embedding";
-    case TaskMeaning::kGradNorm:
-      return "gradient norm";
-    case TaskMeaning::kOptimizer:
-      return "optimizer";
-    case TaskMeaning::kStepOverhead:
-      return "step overhead";
-  }
-  return "task";
+bool is_send(const Meaning& meaning, const step::Workload& workload) {
+  const step::Communication* row = workload.communication_of(meaning);
+  return row != nullptr && is_message(row->purpose);
 }
 
-bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward; }
-
-// Message tasks by what they carry: [sender][kind][chunk][microbatch].
+// Message tasks by what they carry: [sender][chunk][to][microbatch].
 class MessageIndex {
  public:
-  MessageIndex(const step::Workload& workload, int stages) {
-    for (const auto& passes : workload.passes)
-      for (const step::PassTasks& pass : passes) {
-        chunks_ = std::max(chunks_, static_cast<std::size_t>(pass.op.chunk) + 1);
-        microbatches_ = std::max(microbatches_, static_cast<std::size_t>(pass.op.microbatch) + 1);
-      }
-    tasks_.resize(static_cast<std::size_t>(stages) * 2 * chunks_ * microbatches_);
-    for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+  MessageIndex(const step::Workload& workload, const schedule::Program& program)
+      : chunks_(static_cast<std::size_t>(program.placement.chunks())),
+        microbatches_(static_cast<std::size_t>(microbatches_of(program))) {
+    tasks_.resize(workload.stages.size() * chunks_ * 2 * microbatches_);
+    for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
       const Meaning& m = workload.meaning[task];
-      if (is_send(m.kind))
-        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? OpKind::kForward : OpKind::kBackward, m.chunk,
-                  m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
+      if (!is_send(m, workload)) continue;
+      const Neighbour to = schedule::traits(m.pass).result_to.value();
+      tasks_[at({{Stage{m.stage}, Chunk{m.chunk}}, schedule::MicroBatch{m.microbatch}, to})] = TaskId{task};
     }
   }
-  [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
-  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const {
-    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.kind, static_cast<std::size_t>(key.op.chunk),
-                     static_cast<std::size_t>(key.op.microbatch))];
-  }
+  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const { return tasks_[at(key)]; }
 
  private:
-  [[nodiscard]] std::size_t at(std::size_t stage, OpKind kind, std::size_t chunk, std::size_t microbatch) const {
-    return ((stage * 2 + (kind == OpKind::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
+  [[nodiscard]] std::size_t at(const step::MessageKey& key) const {
+    const std::size_t place = key.sender.stage.index() * chunks_ + key.sender.chunk.index();
+    return (place * 2 + (key.to == Neighbour::kNext ? 0 : 1)) * microbatches_ + key.microbatch.index();
   }
-  std::size_t chunks_ = 1, microbatches_ = 1;
+  std::size_t chunks_, microbatches_;
   std::vector<std::optional<TaskId>> tasks_;
 };
 
 // A stream's place in the trace.
 struct Track {
-  std::size_t stage = 0;
-  TraceThread thread = TraceThread::kCompute;
+  std::size_t stage = 0, thread = kPasses;
 };
 
 std::vector<Track> tracks_of(const step::Workload& workload) {
   std::vector<Track> tracks(workload.graph.streams());
   for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
-    const step::StageStreams& s = workload.stages[stage];
-    tracks[s.pass.compute.value] = {stage, TraceThread::kCompute};
-    tracks[s.pass.tensor_comm.value] = {stage, TraceThread::kTensorParallel};
-    tracks[s.pass.context_comm.value] = {stage, TraceThread::kContextParallel};
-    tracks[s.data_comm.value] = {stage, TraceThread::kDataParallel};
-    tracks[s.send_forward.value] = {stage, TraceThread::kSendForward};
-    tracks[s.send_backward.value] = {stage, TraceThread::kSendBackward};
-    tracks[s.pass.host.value] = {stage, TraceThread::kHost};
+    const std::vector<Thread> threads = threads_of(workload.stages[stage]);
+    for (std::size_t thread = 0; thread < threads.size(); ++thread)
+      tracks[threads[thread].stream.value] = {stage, thread};
   }
   return tracks;
 }
@@ -132,7 +107,7 @@ class EventWriter {
     next();
     const std::int64_t from = to_ns(begin), to = to_ns(end);
     put(R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})", name, category,
-        track.stage, static_cast<int>(track.thread), from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
+        track.stage, track.thread, from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
   }
   void flush() {
     sink_({buffer_.data(), buffer_.size()});
@@ -146,19 +121,20 @@ class EventWriter {
   bool first_ = true;
 };
 
-void write_names(EventWriter& out, const std::vector<int>& gpus,
-                 const std::vector<std::array<bool, kTraceThreads>>& used) {
-  for (std::size_t stage = 0; stage < used.size(); ++stage) {
+void write_names(EventWriter& out, const std::vector<int>& gpus, const step::Workload& workload,
+                 const std::vector<bool>& used) {
+  for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
     const std::string gpu = gpus.empty() ? "" : fmt::format(" (GPU {})", gpus[stage]);
     out.next();
     out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}{1}"}}}})", stage, gpu);
     out.next();
     out.put(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", stage);
-    for (std::size_t thread = 0; thread < kTraceThreads; ++thread) {
-      if (!used[stage][thread]) continue;
+    const std::vector<Thread> threads = threads_of(workload.stages[stage]);
+    for (std::size_t thread = 0; thread < threads.size(); ++thread) {
+      if (!used[threads[thread].stream.value]) continue;
       out.next();
       out.put(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", stage, thread,
-              kThreadNames[thread]);
+              threads[thread].name);
       out.next();
       out.put(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", stage, thread,
               thread);
@@ -166,21 +142,18 @@ void write_names(EventWriter& out, const std::vector<int>& gpus,
   }
 }
 
-void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex& messages) {
+void write_passes(EventWriter& out, const TraceInput& input) {
   const step::Workload& workload = input.step.workload;
-  const step::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
-  for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
-    for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.kind == OpKind::kForward;
-      const std::string name = messages.chunks() > 1
-                                   ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
-                                   : fmt::format("{}{}", forward ? 'F' : 'B', pass.op.microbatch);
-      out.slice(name, forward ? "forward" : "backward", {stage, TraceThread::kCompute},
+  const schedule::Placement& placement = input.step.program.placement;
+  const MessageIndex messages(workload, input.step.program);
+  for (const Stage stage : input.step.program.stages.ids())
+    for (const step::PassTasks& pass : workload.passes[stage.index()]) {
+      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name, {stage.index(), kPasses},
                 input.run.start[pass.first.value], input.run.end[pass.last.value]);
-      if (where.receives(static_cast<int>(stage), pass.op))
-        if (const auto message = messages.of(where.needed(static_cast<int>(stage), pass.op)))
+      if (const auto needed = step::needed_by(placement, stage, pass.op))
+        if (const auto message = messages.of(*needed))
           out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);
-      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch, pass.op.chunk);
+      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch.number(), pass.op.chunk.number());
     }
 }
 
@@ -189,15 +162,16 @@ void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Tr
   const step::Workload& workload = input.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
-    const bool part_of_pass = meaning.kind == TaskMeaning::kForward || meaning.kind == TaskMeaning::kBackward;
+    const bool part_of_pass = meaning.kind == TaskMeaning::kPass, sends = is_send(meaning, workload);
     if (part_of_pass && meaning.op == nullptr) continue;
-    if (input.run.start[task] == input.run.end[task] && !is_send(meaning.kind)) continue;
+    if (input.run.start[task] == input.run.end[task] && !sends) continue;
     for (const des::StreamId member : workload.graph.members(TaskId{task})) {
-      const std::string_view name = meaning.op != nullptr ? meaning.op->name : name_of(meaning.kind);
-      out.slice(name, name_of(meaning.kind), tracks[member.value], input.run.start[task], input.run.end[task]);
-      if (is_send(meaning.kind)) {
+      const std::string_view category = step::name_of(meaning, workload);
+      out.slice(meaning.op != nullptr ? meaning.op->name : category, category, tracks[member.value],
+                input.run.start[task], input.run.end[task]);
+      if (sends) {
         out.put(R"(,"bind_id":"0x{:x}","flow_out":true,"args":{{"microbatch":{},"chunk":{},"bytes":{:.0f}}})", task + 1,
-                meaning.microbatch, meaning.chunk, input.step.message.value());
+                meaning.microbatch, meaning.chunk, workload.communication_of(meaning)->payload.value());
       } else if (part_of_pass) {
         out.put(R"(,"args":{{"microbatch":{},"chunk":{}}})", meaning.microbatch, meaning.chunk);
       }
@@ -224,14 +198,11 @@ void write_memory(EventWriter& out, const TraceInput& input) {
   }
 }
 
-std::vector<std::array<bool, kTraceThreads>> threads_used(const step::Workload& workload,
-                                                          const std::vector<Track>& tracks) {
-  std::vector<std::array<bool, kTraceThreads>> used(workload.stages.size());
+// By stream: whether any task is on it.
+std::vector<bool> streams_used(const step::Workload& workload) {
+  std::vector<bool> used(workload.graph.streams());
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
-    for (const des::StreamId member : workload.graph.members(TaskId{task})) {
-      const Track& track = tracks[member.value];
-      used[track.stage][static_cast<std::size_t>(track.thread)] = true;
-    }
+    for (const des::StreamId member : workload.graph.members(TaskId{task})) used[member.value] = true;
   return used;
 }
 
@@ -246,7 +217,7 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
           input.metrics.step_time.value());
   write_names(out, input.metrics.shown_gpus, threads_used(workload, tracks));
-  write_passes(out, input, MessageIndex(workload, static_cast<int>(workload.stages.size())));
+  write_passes(out, input);
   write_tasks(out, input, tracks);
   write_memory(out, input);
   out.put("\n]}}\n");

@@ -25,7 +25,7 @@ job::Job small_scenario(int virtual_pipeline) {
   s.name = "small \"quoted\"";
   s.gpus = 32;
   s.parallelism = {.tensor = 2, .pipeline = 4, .virtual_pipeline = virtual_pipeline, .data = 4};
-  s.schedule = virtual_pipeline > 1 ? "interleaved-1f1b" : "1f1b";
+  s.schedule = schedule::schedule_named(virtual_pipeline > 1 ? "interleaved-1f1b" : "1f1b");
   s.batch = {.micro = 1, .global = 32, .sequence_length = 1024};
   s.overlap = {.grad_reduce = true, .param_gather = true, .p2p = virtual_pipeline > 1};
   s.optimizer.zero_stage = 1;
@@ -51,8 +51,8 @@ Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& s
               [&](std::string_view text) { result.text += text; });
   result.trace = json::parse(result.text);
   for (const step::Meaning& meaning : step.workload.meaning)
-    result.messages +=
-        meaning.kind == step::TaskMeaning::kSendForward || meaning.kind == step::TaskMeaning::kSendBackward ? 1 : 0;
+    if (const step::Communication* row = step.workload.communication_of(meaning))
+      result.messages += is_message(row->purpose) ? 1 : 0;
   for (const auto& passes : step.workload.passes) result.passes += passes.size();
   result.step_us = metrics.step_time.value() * 1e6;
   return result;

@@ -66,10 +66,10 @@ bool can_run(const Job& changed, const Job& original) {
   constexpr std::int64_t kMostMicrobatches = 4096;
   const std::int64_t microbatches = changed.batch.global / (changed.batch.micro * changed.parallelism.data);
   if (microbatches > std::max<std::int64_t>(original.microbatches(), kMostMicrobatches)) return false;
-  return !schedule::why_not(*schedule::find_schedule(changed.schedule), {.stages = changed.parallelism.pipeline,
-                                                                         .microbatches = static_cast<int>(microbatches),
-                                                                         .chunks = changed.parallelism.virtual_pipeline,
-                                                                         .group = changed.batch.microbatch_group});
+  return !schedule::why_not(changed.schedule, {.stages = changed.parallelism.pipeline,
+                                               .microbatches = static_cast<int>(microbatches),
+                                               .chunks = changed.parallelism.virtual_pipeline,
+                                               .group = changed.batch.microbatch_group});
 }
 
 // The scenario with the changes of `mask`; nothing when one of them does not apply.

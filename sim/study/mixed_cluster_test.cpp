@@ -9,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/step/duration.h"
 #include "sim/study/error_bar.h"
 #include "sim/study/sensitivity.h"
 #include "sim/study/simulate.h"
@@ -52,7 +53,7 @@ std::int64_t message_ps(const job::Job& alike, Bytes payload) {
       .ps;
 }
 
-std::int64_t message_ps(const job::Job& alike) { return message_ps(alike, step::message_from(alike, 0).shape.payload); }
+std::int64_t message_ps(const job::Job& alike) { return message_ps(alike, step::message_bytes(alike)); }
 
 // The passes of each stage on one kind of GPU, and the message between the kinds.
 struct ByHand {

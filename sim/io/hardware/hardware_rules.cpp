@@ -83,17 +83,17 @@ void warn_of_slow_placements(const Job& scenario, const Hardware& hardware, std:
 
 // Bridged pairs and meshes join some GPUs of a node and not others.
 void warn_of_missing_cables(const Job& scenario, const net::Cluster& cluster, std::vector<std::string>& warnings) {
-  const net::Degrees degrees = scenario.degrees();
-  const auto warn = [&](std::string_view name, net::RankRow row) {
-    if (!net::lacks_cables(cluster, degrees, row)) return;
+  if (scenario.parallelism.data == 0) return;  // the degrees do not make up the GPUs
+  const net::RankGrid grid = scenario.grid();
+  for (const auto& [axis, name] : kAxisNames) {
+    if (!net::kStageAxes.contains(axis)) continue;
+    const AxisSet axes = axis == Axis::kData ? net::kReplicaAxes : axis;  // gradients are reduced over both
+    if (!net::lacks_cables(cluster, grid.groups(axes))) continue;
     warnings.push_back(
         fmt::format("no ring of NVLink cables joins the GPUs of every {}-parallel group inside a node: "
                     "its collectives go over PCIe",
                     name));
-  };
-  warn("tensor", net::tensor_row(degrees));
-  warn("context", net::context_row(degrees));
-  warn("data", net::gradient_row(degrees));
+  }
 }
 
 }  // namespace
@@ -101,8 +101,7 @@ void warn_of_missing_cables(const Job& scenario, const net::Cluster& cluster, st
 /// The schedule's own rules, and a bound on what can be replayed.
 void check_schedule(const Node& root, const Job& scenario) {
   constexpr std::int64_t kMostPasses = 10'000'000;  // forward and backward passes of one pipeline: two gigabytes
-  const auto schedule = schedule::find_schedule(scenario.schedule);
-  if (!schedule) return;
+  if (!scenario.schedule.build) return;             // its name is unknown
   const std::int64_t microbatches = scenario.batch.global / (scenario.batch.micro * scenario.parallelism.data);
   const std::int64_t chunks = std::int64_t{scenario.parallelism.pipeline} * scenario.parallelism.virtual_pipeline;
   if (microbatches > kMostPasses / (2 * chunks)) {
@@ -111,28 +110,29 @@ void check_schedule(const Node& root, const Job& scenario) {
                                                        microbatches, chunks, kMostPasses));
     return;
   }
-  const auto wrong = schedule::why_not(*schedule, {.stages = scenario.parallelism.pipeline,
-                                                   .microbatches = static_cast<int>(microbatches),
-                                                   .chunks = scenario.parallelism.virtual_pipeline,
-                                                   .group = scenario.batch.microbatch_group});
+  const auto wrong = schedule::why_not(scenario.schedule, {.stages = scenario.parallelism.pipeline,
+                                                           .microbatches = static_cast<int>(microbatches),
+                                                           .chunks = scenario.parallelism.virtual_pipeline,
+                                                           .group = scenario.batch.microbatch_group});
   if (wrong) root.complain("schedule", *wrong);
 }
 
 /// The schedule's name, and that it interleaves exactly when stages hold several chunks.
 bool schedule_known(const Node& root, Job& scenario) {
   const bool chunks = scenario.parallelism.virtual_pipeline > 1;
-  scenario.schedule = root.text_or("schedule", chunks ? "interleaved-1f1b" : "1f1b");
-  const auto schedule = schedule::find_schedule(scenario.schedule);
+  const std::string stated = root.text_or("schedule", chunks ? "interleaved-1f1b" : "1f1b");
+  const auto schedule = schedule::find_schedule(stated);
   if (!schedule) {
     std::vector<std::string> names;
     for (const schedule::Schedule& known : schedule::all_schedules()) names.emplace_back(known.name);
     if (root.child("schedule").is_text())
-      root.complain("schedule", fmt::format("unknown schedule {}{}; there are {}", in_quotes(scenario.schedule),
-                                            did_you_mean(scenario.schedule, names), fmt::join(names, ", ")));
+      root.complain("schedule", fmt::format("unknown schedule {}{}; there are {}", in_quotes(stated),
+                                            did_you_mean(stated, names), fmt::join(names, ", ")));
     return false;
   }
+  scenario.schedule = *schedule;
   if (schedule->interleaves == chunks) return true;
-  const std::string name = in_quotes(scenario.schedule);
+  const std::string name = in_quotes(stated);
   if (schedule->interleaves) {
     root.complain("schedule", fmt::format("{} needs parallelism.virtual_pipeline of at least 2, found 1", name));
   } else {

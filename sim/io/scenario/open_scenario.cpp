@@ -41,13 +41,16 @@ OpenKeys open_keys(const json& value) {
 
 OpenScenario::OpenScenario(Job base, Document document)
     : base_(std::move(base)), document_(std::move(document)), open_(open_keys(document_.value)) {
-  if (!open_.schedule) base_.schedule = document_.value.at("schedule").get<std::string>();
+  if (!open_.schedule) {
+    const std::string stated = document_.value.at("schedule").get<std::string>();
+    base_.schedule = schedule::find_schedule(stated).value_or(schedule::Schedule{.name = stated, .description = ""});
+  }
   anchor_references(document_.value, document_.source.folder);
   document_.value["name"] = base_.name;
 }
 
 std::vector<Complaint> OpenScenario::complete(Job& scenario) const {
-  json keys = {{"schedule", scenario.schedule}};  // of all keys, the rules read only these two
+  json keys = {{"schedule", scenario.schedule.name}};  // of all keys, the rules read only these two
   if (const auto overlap = document_.value.find("overlap"); overlap != document_.value.end())
     keys["overlap"] = *overlap;
   drop_idle_overlap(scenario, keys);
@@ -71,7 +74,7 @@ std::string OpenScenario::text_of(const Job& scenario, int indent) const {
   const job::Parallelism& chosen = scenario.parallelism;
   json value = document_.value;
   value["gpus"] = scenario.gpus;
-  value["schedule"] = scenario.schedule;
+  value["schedule"] = scenario.schedule.name;
   value["batch"]["micro"] = scenario.batch.micro;
   value["optimizer"]["zero_stage"] = scenario.optimizer.zero_stage;
   if (open_.recompute) value["recompute"] = name_of(scenario.recompute.granularity);

@@ -25,7 +25,7 @@ class OpenScenario {
   [[nodiscard]] const job::Job& base() const { return base_; }
   [[nodiscard]] const OpenKeys& open() const { return open_; }
   /// The stated schedule; meaningless when it is open.
-  [[nodiscard]] const std::string& stated_schedule() const { return base_.schedule; }
+  [[nodiscard]] const std::string& stated_schedule() const { return base_.schedule.name; }
 
   /// Completes `scenario`, a copy of base() with open keys chosen, as reading its file would: the data-parallel degree
   /// and the overlaps that follow from other keys. Returns the rules of scenarios that do not hold; none: it is valid.

@@ -2,13 +2,15 @@
 #include "sim/step/passes/lower_layer.h"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "sim/cost/costs.h"
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/kernels.h"
 #include "sim/model/stacks/decoder.h"
-#include "sim/net/cables.h"
+#include "sim/step/duration.h"
+#include "sim/step/passes/pass_communication.h"
 
 namespace foretoken::step {
 namespace {
@@ -19,23 +21,6 @@ struct Overloaded : Handlers... {
 };
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
-
-Seconds context_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload) {
-  const net::Degrees degrees = job.degrees();
-  const GroupShape group = net::context_group(degrees, job.cluster.links.gpus);
-  const NodeLinks links = net::collective_links(job.cluster, degrees, net::context_row(degrees));
-  return cost::collective_time({kind, payload, group}, links, job.profile);
-}
-
-Seconds ring_message_time(const job::Job& job, Bytes payload) {
-  const net::Degrees degrees = job.degrees();
-  const GroupShape group = net::context_group(degrees, job.cluster.links.gpus);
-  const PointToPointShape message{.payload = payload,
-                                  .crosses_nodes = group.nodes > 1,
-                                  .senders_per_node = group.groups_per_node};  // one rank of a ring in a node sends out
-  const NodeLinks links = net::message_links(job.cluster, degrees, net::context_row(degrees));
-  return cost::point_to_point_time(message, links, job.profile);
-}
 
 /// A product in one go, or piece by piece beside its collective.
 Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers& userbuffers) {
@@ -48,50 +33,40 @@ Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers
   return job.runtime.gemm_factor * pieces * cost::gemm_time(shape, job.profile, library);
 }
 
-Seconds op_time(const job::Job& job, const model::LayerOp& op) {
-  return std::visit(
-      Overloaded{[&](const GemmShape& shape) { return gemm_time(job, shape, op.userbuffers); },
-                 [&](const AttentionShape& shape) { return cost::attention_time(shape, job.profile); },
-                 [&](const MemoryBoundShape& shape) {
-                   return job.runtime.memory_bound_factor * cost::memory_bound_time(shape, job.profile);
-                 },
-                 [&](const model::LayerCollective& collective) {
-                   return collective.group == model::CommGroup::kTensor
-                              ? tensor_collective_time(job, collective.kind, collective.payload)
-                              : context_collective_time(job, collective.kind, collective.payload);
-                 },
-                 [&](const model::RingMessage& message) { return ring_message_time(job, message.payload); }},
-      op.work);
+// Of what moves, its row has the time.
+Seconds kernel_time(const job::Job& job, const model::LayerOp& op) {
+  return std::visit(Overloaded{[&](const GemmShape& shape) { return gemm_time(job, shape, op.userbuffers); },
+                               [&](const AttentionShape& shape) { return cost::attention_time(shape, job.profile); },
+                               [&](const MemoryBoundShape& shape) {
+                                 return job.runtime.memory_bound_factor * cost::memory_bound_time(shape, job.profile);
+                               },
+                               [&](const auto&) { return Seconds(0); }},
+                    op.work);
 }
 
-OpStream stream_of(const model::LayerOp& op) {
-  if (std::holds_alternative<model::RingMessage>(op.work)) return OpStream::kContextComm;
+std::optional<Axis> axis_of(const model::LayerOp& op) {
+  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return message->axis;
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
-  if (collective == nullptr) return OpStream::kCompute;
-  return collective->group == model::CommGroup::kTensor ? OpStream::kTensorComm : OpStream::kContextComm;
-}
-
-Bytes payload_of(const model::LayerOp& op) {
-  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return message->payload;
-  const auto* collective = std::get_if<model::LayerCollective>(&op.work);
-  return collective == nullptr ? Bytes(0) : collective->payload;
+  return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
 
 // No op takes the host less than a measured launch.
-TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host) {
+TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Communications& rows) {
   TimedOps result;
   result.reserve(ops.size());
   if (job.profile.host) host = std::max(host, job.profile.host->launch);
-  for (const model::LayerOp& op : ops)
+  for (const model::LayerOp& op : ops) {
+    const std::optional<CommunicationId> row = add_communication(rows, job, op);
     result.push_back({.name = op.name,
                       .role = op.role,
-                      .stream = stream_of(op),
-                      .duration = duration_of(op_time(job, op)),
+                      .axis = axis_of(op),
+                      .duration = row ? time_of(rows[*row], job) : duration_of(kernel_time(job, op)),
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
-                      .payload = payload_of(op),
+                      .communication = row,
                       .matrix = std::holds_alternative<GemmShape>(op.work),
                       .part = op.part});
+  }
   return result;
 }
 
@@ -112,21 +87,21 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
           ranks * runtime.host_per_layer_backward / ops(model::layer_backward(job.model, context))};
 }
 
-TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const HostTimes& host) {
+TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const HostTimes& host, Communications& rows) {
   const model::LayerContext context = job.layer_context();
-  const TimedOps backward = timed(job, model::backward_kernels(block, context), host.backward);
-  return {.forward = timed(job, model::forward_kernels(block, context), host.forward),
-          .backward = TimedBackward(backward),
-          .recomputing = {}};
+  TimedBlock timed_ops;
+  timed_ops.forward = timed(job, model::forward_kernels(block, context), host.forward, rows);
+  timed_ops.backward = TimedBackward(timed(job, model::backward_kernels(block, context), host.backward, rows));
+  return timed_ops;
 }
 
 // A layer recomputes before its backward pass.
-TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const HostTimes& host) {
-  TimedBlock block = timed_block(job, layer, host);
+TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const HostTimes& host, Communications& rows) {
+  TimedBlock block = timed_block(job, layer, host, rows);
   const job::Recompute& recompute = job.recompute;
-  TimedOps ops =
-      timed(job, model::recomputed_kernels(layer, job.layer_context(), recompute.granularity, recompute.modules),
-            host.forward);
+  const model::OpList repeated =
+      model::recomputed_kernels(layer, job.layer_context(), recompute.granularity, recompute.modules);
+  TimedOps ops = timed(job, repeated, host.forward, rows);
   for (TimedOp& op : ops) op.recomputed = true;
   ops.insert(ops.end(), block.backward.whole.begin(), block.backward.whole.end());
   block.recomputing = TimedBackward(std::move(ops));
@@ -135,20 +110,11 @@ TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const 
 
 }  // namespace
 
-Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes payload) {
-  const net::Degrees degrees = job.degrees();
-  const GroupShape group = net::tensor_group(degrees, job.cluster.links.gpus);
-  const NodeLinks links = net::collective_links(job.cluster, degrees, net::tensor_row(degrees));
-  return job.runtime.tensor_comm_overhead +
-         job.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, job.profile);
-}
-
 TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
   TimedOps ops;
   for (auto op = backward.begin(); op != backward.end(); ++op) {
     if (op->part != part) continue;
-    const auto kernel =
-        std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return next.stream == OpStream::kCompute; });
+    const auto kernel = std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return !next.axis; });
     ops.push_back(*op);
     if (op->beside_next) ops.back().beside_next = kernel != backward.end() && kernel->part == part;
   }
@@ -159,10 +125,11 @@ LayerBlocks time_blocks(const job::Job& job) {
   const model::LayerContext context = job.layer_context();
   const HostTimes host = host_times(job, context);
   LayerBlocks blocks;
+  Communications& rows = blocks.communications;
   for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
-    blocks.layers.push_back(timed_layer(job, run.ops, host));
-  blocks.embedding = timed_block(job, model::embedding_block(job.model, context), host);
-  blocks.head = timed_block(job, model::head_block(job.model, context), host);
+    blocks.layers.push_back(timed_layer(job, run.ops, host, rows));
+  blocks.embedding = timed_block(job, model::embedding_block(job.model, context), host, rows);
+  blocks.head = timed_block(job, model::head_block(job.model, context), host, rows);
   return blocks;
 }
 

@@ -34,11 +34,11 @@ class OpEmitter {
       host_wait_.clear();
       tasks_.push_back({*issued, nullptr});
     }
-    const TaskId task = graph_.add_occupy(stream(op), op.duration);
+    const TaskId task = graph_.add_occupy(op.axis ? streams_.comm[*op.axis].value() : streams_.compute, op.duration);
     if (issued) graph_.add_dependency(*issued, task);
     tasks_.push_back({task, &op});
     depend(task, wait_);
-    if (op.stream == OpStream::kCompute) {
+    if (!op.axis) {
       wait_.swap(beside_);
       beside_.clear();
       last_compute_ = task;
@@ -60,23 +60,16 @@ class OpEmitter {
     if (block_ends != nullptr) block_ends->push_back(last());
   }
 
-  // The last kernel, or the blocking collective after it.
-  [[nodiscard]] TaskId last() const { return wait_.empty() ? *last_compute_ : wait_.back(); }
+  // The last kernel, or the blocking collective after it. A part of a pass may begin with a block of no ops.
+  [[nodiscard]] TaskId last() {
+    static const TimedOp kNothing{.name = "nothing"};
+    if (tasks_.empty()) emit(kNothing);
+    return wait_.empty() ? *last_compute_ : wait_.back();
+  }
 
   [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
 
  private:
-  [[nodiscard]] des::StreamId stream(const TimedOp& op) const {
-    switch (op.stream) {
-      case OpStream::kCompute:
-        return streams_.compute;
-      case OpStream::kTensorComm:
-        return streams_.tensor_comm;
-      case OpStream::kContextComm:
-        return streams_.context_comm;
-    }
-    return streams_.compute;
-  }
   void depend(TaskId task, const std::vector<TaskId>& on) {
     for (const TaskId before : on) graph_.add_dependency(before, task);
   }
@@ -97,35 +90,38 @@ const TimedOps& backward_ops(const TimedBackward& backward, schedule::OpKind kin
 }
 
 PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
-  PassBlocks result;
-  if (make.embedding) result.push_back(&blocks.embedding.forward);
+  PassBlocks pass;
+  if (make.embedding) pass.push_back(&blocks.embedding.forward);
   for (const model::LayerCount& run : make.layers)
-    result.insert(result.end(), static_cast<std::size_t>(run.count),
-                  &blocks.layers[static_cast<std::size_t>(run.kind)].forward);
-  if (make.head) result.push_back(&blocks.head.forward);
-  return result;
+    pass.insert(pass.end(), static_cast<std::size_t>(run.count),
+                &blocks.layers[static_cast<std::size_t>(run.kind)].forward);
+  if (make.head) pass.push_back(&blocks.head.forward);
+  return pass;
 }
 
 // From the last layer to the first; the first ones recompute.
 PassBlocks backward_blocks(const LayerBlocks& blocks, const PassMake& make) {
-  PassBlocks result;
+  PassBlocks pass;
   int recomputing = make.recomputed;
-  if (make.embedding) result.push_back(&backward_ops(blocks.embedding.backward, make.kind));
+  if (make.embedding) pass.push_back(&backward_ops(blocks.embedding.backward, make.kind));
   for (const model::LayerCount& run : make.layers) {
     const TimedBlock& layer = blocks.layers[static_cast<std::size_t>(run.kind)];
     for (int i = 0; i < run.count; ++i)
-      result.push_back(&backward_ops(recomputing-- > 0 ? layer.recomputing : layer.backward, make.kind));
+      pass.push_back(&backward_ops(recomputing-- > 0 ? layer.recomputing : layer.backward, make.kind));
   }
-  if (make.head) result.push_back(&backward_ops(blocks.head.backward, make.kind));
-  std::reverse(result.begin(), result.end());
-  return result;
-}
-
-PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
-  return make.kind == schedule::OpKind::kForward ? forward_blocks(blocks, make) : backward_blocks(blocks, make);
+  if (make.head) pass.push_back(&backward_ops(blocks.head.backward, make.kind));
+  std::reverse(pass.begin(), pass.end());
+  return pass;
 }
 
 }  // namespace
+
+PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) {
+  PassStreams streams{.compute = graph.add_stream(), .host = graph.add_stream(), .comm = {}};
+  for (const auto& [axis, name] : kAxisNames)
+    if (axes.contains(axis)) streams.comm[axis] = graph.add_stream();
+  return streams;
+}
 
 EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
                          const std::vector<TaskId>& after, const BlockHooks& hooks) {
@@ -141,60 +137,69 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 
 PassTiming time_pass(const PassBlocks& blocks) {
   des::TaskGraph graph;
-  const PassStreams streams{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
+  AxisSet axes;
+  for (const TimedOps* block : blocks)
+    for (const TimedOp& op : *block)
+      if (op.axis) axes = axes | *op.axis;
+  const PassStreams streams = add_pass_streams(graph, axes);
   std::vector<TaskId> ends;
   const EmittedPass pass = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
   const des::RunResult run = des::run(graph);
-  std::vector<Interval> compute, tensor, context;
+  std::vector<Interval> compute;
+  PerAxis<std::vector<Interval>> comm;
   for (const EmittedOp& emitted : pass.tasks) {
     if (emitted.op == nullptr) continue;
     const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
-    (emitted.op->stream == OpStream::kCompute      ? compute
-     : emitted.op->stream == OpStream::kTensorComm ? tensor
-                                                   : context)
-        .push_back(span);
+    (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(span);
   }
   PassTiming timing;
   timing.total = run.makespan - des::Instant{};
   Coverage coverage;
   timing.compute = {coverage.add(std::move(compute))};
-  timing.tensor_comm = {coverage.add(std::move(tensor))};
-  timing.context_comm = {coverage.add(std::move(context))};
-  timing.host = timing.total - timing.compute - timing.tensor_comm - timing.context_comm;
+  for (const auto& [axis, name] : kAxisNames)
+    if (!comm[axis].empty()) timing.comm[axis] = {coverage.add(std::move(comm[axis]))};
+  timing.host = timing.total - des::Duration{coverage.covered()};
   for (const TaskId end : ends) timing.block_ends.push_back(run.end[end.value] - des::Instant{});
   return timing;
 }
 
-PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind) {
-  const job::ChunkContents contents = job::contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk));
+PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind) {
+  const job::ChunkContents contents = job::contents_of(job, at.stage, at.chunk);
   PassMake make{.kind = kind, .layers = contents.layers, .embedding = contents.embedding, .head = contents.head};
   if (kind != schedule::OpKind::kForward) make.recomputed = job::recomputed_layers(job, contents.layer_count());
   return make;
 }
 
+PassBlocks PassLibrary::blocks_of(const PassMake& make) const {
+  expects(schedule::traits(make.kind).is_pass && make.kind != schedule::OpKind::kRecompute,
+          "passes of other kinds have no kernels yet");
+  return make.kind == schedule::OpKind::kForward ? forward_blocks(blocks_, make) : backward_blocks(blocks_, make);
+}
+
 const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
   return entries_.get(make, [&] {
-    PassBlocks blocks = blocks_of(blocks_, make);
+    PassBlocks blocks = blocks_of(make);
     PassTiming timing = time_pass(blocks);
     return Entry{std::move(blocks), std::move(timing)};
   });
 }
 
 void Passes::add_entries(const job::Job& job) {
-  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < chunks_; ++chunk)
-      for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
-        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, kind)));
+  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * kinds_.size());
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(chunks_))
+      for (const schedule::OpKind kind : kinds_)
+        entries_.push_back(&libraries_[stage.index()]->entry(make_of(job, {stage, chunk}, kind)));
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
     : libraries_(static_cast<std::size_t>(job.parallelism.pipeline), &library),
-      chunks_(job.parallelism.virtual_pipeline) {
+      chunks_(job.parallelism.virtual_pipeline),
+      kinds_(pass_kinds(job.schedule)) {
   add_entries(job);
 }
 
-Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline) {
+Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline), kinds_(pass_kinds(job.schedule)) {
   const job::Parts parts(job);
   for (const job::Job* part : parts.all()) {
     own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
@@ -214,10 +219,11 @@ Seconds Passes::layer_backward(int stage) const {
 }
 
 const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {
-  const std::size_t at =
-      (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
-      (kind == schedule::OpKind::kBackward ? 1 : 0);
-  return *entries_[at];
+  const auto found = std::ranges::find(kinds_, kind);
+  expects(found != kinds_.end(), "a schedule says which kinds of passes it has");
+  const std::size_t place =
+      static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk);
+  return *entries_[place * kinds_.size() + static_cast<std::size_t>(found - kinds_.begin())];
 }
 
 }  // namespace foretoken::step

@@ -3,11 +3,12 @@
 
 #include <compare>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/base/memo.h"
 #include "sim/des/task_graph.h"
-#include "sim/model/stacks/decoder.h"
+#include "sim/job/layout.h"
 #include "sim/schedule/program.h"
 #include "sim/step/passes/lower_layer.h"
 
@@ -16,16 +17,24 @@ namespace foretoken::step {
 /// The blocks of one pass in order: embedding, layers, head; backward reversed.
 using PassBlocks = std::vector<const TimedOps*>;
 
-/// How long a pass takes and on what: every instant counts once, compute before communication before the host.
+/// How long a pass takes and on what: every instant counts once: compute, then communication in the
+/// order of axes, then the host.
 struct PassTiming {
-  des::Duration total, compute, tensor_comm, context_comm, host;
+  des::Duration total, compute;
+  PerAxis<des::Duration> comm;
+  des::Duration host;
   std::vector<des::Duration> block_ends;  ///< since the start of the pass, one per block
 };
 
-/// Streams of one simulated GPU that passes run on.
+/// Streams of one simulated GPU that passes run on: one for kernels, one for what it exchanges over each axis, one for
+/// its host.
 struct PassStreams {
-  des::StreamId compute, tensor_comm, context_comm, host;
+  des::StreamId compute, host;
+  PerAxis<std::optional<des::StreamId>> comm;
 };
+
+/// Streams for kernels, the host, and what is exchanged over `axes`.
+[[nodiscard]] PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes);
 
 /// A task that a pass consists of, and the op it stands for.
 struct EmittedOp {
@@ -60,7 +69,7 @@ struct PassMake {
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
-[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind);
+[[nodiscard]] PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind);
 
 /// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
 class PassLibrary {
@@ -74,6 +83,8 @@ class PassLibrary {
   [[nodiscard]] const LayerBlocks& blocks() const { return blocks_; }
 
  private:
+  [[nodiscard]] PassBlocks blocks_of(const PassMake& make) const;
+
   LayerBlocks blocks_;
   Memo<PassMake, Entry> entries_;
 };
@@ -81,7 +92,8 @@ class PassLibrary {
 /// All passes of a scenario: which blocks, how long.
 class Passes {
  public:
-  /// With a library of its own for each kind of GPU, or with one that was made for the same layers.
+  /// With a library of its own for each kind of GPU, or with one that was made for the same layers. They are the kinds
+  /// of passes that the job's schedule has.
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
@@ -90,6 +102,11 @@ class Passes {
   }
   [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).timing;
+  }
+  [[nodiscard]] const std::vector<schedule::OpKind>& kinds() const { return kinds_; }
+  /// All that the passes of `stage` exchange; ops name rows of it.
+  [[nodiscard]] const Communications& communications(int stage) const {
+    return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
   }
   /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`: a layer of
   /// the model's first kind.
@@ -104,6 +121,7 @@ class Passes {
   std::vector<PassLibrary*> libraries_;             // by stage
   std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]
   int chunks_ = 1;
+  std::vector<schedule::OpKind> kinds_;
 };
 
 /// Times a pass by running its kernels on streams of their own.

@@ -43,19 +43,17 @@ class StepEnd {
   }
 
   // A task on the data-parallel stream of the row's stage.
-  TaskId on_data_stream(Communication row, int chunk, TaskMeaning kind, const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).data_comm, time_of(row, job_));
+  TaskId on_data_stream(Communication row, int chunk, const std::vector<TaskId>& after) {
+    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).comm(Axis::kData), time_of(row, job_));
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    note(task, std::move(row), chunk, kind);
+    note(task, std::move(row), chunk);
     return task;
   }
   TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk,
-                          TaskMeaning::kGradReduce, after);
+    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
   }
   TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk,
-                          TaskMeaning::kParamGather, after);
+    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
   }
   TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
@@ -78,11 +76,11 @@ class StepEnd {
   void norm_and_optimizer();
 
  private:
-  void note(TaskId task, Communication row, int chunk, TaskMeaning kind) {
+  void note(TaskId task, Communication row, int chunk) {
     const auto stage = static_cast<std::uint16_t>(row.from.value);
     workload_.note(task, {.stage = stage,
                           .chunk = static_cast<std::uint16_t>(chunk),
-                          .kind = kind,
+                          .kind = TaskMeaning::kCommunication,
                           .communication = workload_.add(std::move(row))});
   }
   void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
@@ -147,7 +145,7 @@ void StepEnd::reduce_norm_gradients() {
     for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
     Communication row = norm_reduction(parts_.of(stage), id_of<Stage>(stage), layers);
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(std::move(row), 0, TaskMeaning::kNormReduce, before)};
+    before = {on_data_stream(std::move(row), 0, before)};
   }
 }
 
@@ -155,9 +153,9 @@ void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int first = job::stage_of_embedding(job_).number(), last = job::stage_of_head(job_).number();
   Communication row = tied_embedding_reduction(job_, parts_);
-  const std::vector<des::StreamId> members{streams(first).data_comm, streams(last).data_comm};
+  const std::vector<des::StreamId> members{streams(first).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(task, std::move(row), 0, TaskMeaning::kEmbeddingTie);
+  note(task, std::move(row), 0);
   for (const int stage : {first, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
@@ -170,7 +168,7 @@ void StepEnd::norm_and_optimizer() {
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
   Communication row = gradient_norm(job_, parts_);
   const TaskId norm = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(norm, std::move(row), 0, TaskMeaning::kGradNorm);
+  note(norm, std::move(row), 0);
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {

@@ -130,19 +130,20 @@ class ShardedReplay {
     if (last_issue_) gates_[0].push_back(*last_issue_);
   }
 
-  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind,
-             std::optional<CommunicationId> communication = {}) {
+  TaskId add(des::StreamId stream, Duration duration, const Meaning& meaning) {
     const TaskId task = workload_.graph.add_occupy(stream, duration);
-    workload_.note(
-        task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .communication = communication});
+    workload_.note(task, meaning);
     return task;
+  }
+  TaskId add(Moved moved) {
+    return add(streams().comm(Axis::kData), moved.time,
+               {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kCommunication, .communication = moved.row});
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
-    const Moved gathered = moved(Purpose::kParameters, one);
-    const TaskId task = add(streams().data_comm, gathered.time, TaskMeaning::kParamGather, gathered.row);
+    const TaskId task = add(moved(Purpose::kParameters, one));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -163,7 +164,8 @@ class ShardedReplay {
   // The host issues `block` and what was gathered for it.
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
-    const TaskId task = add(streams().pass.host, duration, TaskMeaning::kHostIssue);
+    const TaskId task =
+        add(streams().pass.host, duration, {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kHostIssue});
     gates_[block + 1].push_back(task);
     last_issue_ = task;
   }
@@ -177,8 +179,7 @@ class ShardedReplay {
   }
   void flush(std::size_t block) {
     if (filled_.parameters == 0) return;
-    const Moved reduced = moved(Purpose::kGradients, filled_);
-    const TaskId task = add(streams().data_comm, reduced.time, TaskMeaning::kGradReduce, reduced.row);
+    const TaskId task = add(moved(Purpose::kGradients, filled_));
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;
@@ -188,7 +189,7 @@ class ShardedReplay {
   void end() {
     std::vector<TaskId> ends;
     std::vector<TaskId> after = last_pass_;
-    last_pass_ = {emitter_.emit(workload_, 0, op_, after, {.gates = &gates_, .ends = &ends})};
+    last_pass_ = {emitter_.emit(workload_, Stage{0}, op_, after, {.gates = &gates_, .ends = &ends})};
     for (const AfterBlock& one : after_) workload_.graph.add_dependency(ends[one.block], one.task);
     for (Use& use : uses_)
       if (!use.done) use = {use.block, true, ends[use.block]};
@@ -234,9 +235,9 @@ ShardingPlan sharding_plan(const job::Job& job) {
 
 PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedule::Program& program,
                            PassEmitter& emitter) {
-  expects(program.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
+  expects(program.stages.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
   ShardedReplay replay(workload, job, emitter);
-  for (const schedule::StageOp& op : program.front()) {
+  for (const schedule::StageOp& op : program.stages.front()) {
     if (op.kind == OpKind::kForward)
       replay.forward(op);
     else

@@ -143,7 +143,7 @@ void Space::apply(const Candidate& candidate, job::Job& job) const {
   job.parallelism.virtual_pipeline = candidate.virtual_pipeline;
   job.parallelism.data = base.parallelism.data;
   job.parallelism.sequence_parallel = candidate.sequence_parallel;
-  job.schedule = schedules_[static_cast<std::size_t>(candidate.schedule)];
+  job.schedule = schedule::schedule_named(schedules_[static_cast<std::size_t>(candidate.schedule)]);
   job.batch.micro = candidate.micro;
   job.recompute.granularity = candidate.recompute;
   job.optimizer.zero_stage = candidate.zero_stage;
