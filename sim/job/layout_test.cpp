@@ -64,13 +64,20 @@ TEST(DealLayers, AsStated) {
 
 model::Block block_of(std::string name) { return {.name = std::move(name), .at = {}}; }
 
-TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
+using Layers = std::vector<model::LayerCount>;
+
+// Four dense layers, five sparse ones and three dense ones on two stages of two chunks.
+Job mixed_job() {
   Job job;
   job.model.layers = 12;
   job.model.stack = {{block_of("dense"), 4}, {block_of("sparse"), 5}, {block_of("dense"), 3}};
   job.parallelism = {.pipeline = 2, .virtual_pipeline = 2};
+  return job;
+}
+
+TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
+  const Job job = mixed_job();
   const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
-  using Layers = std::vector<model::LayerCount>;
   EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
   EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
   EXPECT_EQ(at(0, 1).layers, (Layers{{1, 3}}));
@@ -90,13 +97,9 @@ schedule::Schedule v_shaped() {
 }
 
 TEST(Layout, FollowsThePlacementOfTheSchedule) {
-  Job job;
+  Job job = mixed_job();
   job.schedule = v_shaped();
-  job.model.layers = 12;
-  job.model.stack = {{block_of("dense"), 4}, {block_of("sparse"), 5}, {block_of("dense"), 3}};
-  job.parallelism = {.pipeline = 2, .virtual_pipeline = 2};
   const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
-  using Layers = std::vector<model::LayerCount>;
   EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
   EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
   EXPECT_EQ(at(1, 1).layers, (Layers{{1, 3}}));
