@@ -216,7 +216,7 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
           R"("step_time_s":{}}},"traceEvents":[)",
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
           input.metrics.step_time.value());
-  write_names(out, input.metrics.shown_gpus, threads_used(workload, tracks));
+  write_names(out, input.metrics.shown_gpus, workload, streams_used(workload));
   write_passes(out, input);
   write_tasks(out, input, tracks);
   write_memory(out, input);

@@ -62,8 +62,8 @@ class OpEmitter {
 
   // The last kernel, or the blocking collective after it. A part of a pass may begin with a block of no ops.
   [[nodiscard]] TaskId last() {
-    static const TimedOp kNothing{.name = "nothing"};
-    if (tasks_.empty()) emit(kNothing);
+    static const TimedOp kNoKernel{.name = "nothing"};
+    if (tasks_.empty()) emit(kNoKernel);
     return wait_.empty() ? *last_compute_ : wait_.back();
   }
 
