@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/parse_number.h"
+#include "sim/draw/gantt_svg.h"
 #include "sim/io/json/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/report/gantt.h"
@@ -236,7 +237,7 @@ int run(const Options& options) {
     std::vector<report::Gantt> charts;
     for (const Row& row : rows)
       if (row.metrics) charts.push_back(row.chart);
-    svg->write(report::gantt_svg(charts));
+    svg->write(draw::gantt_svg(charts));
     svg->commit();
   }
   const Paint paint(!options.json && wants_colour(options.colour));

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/draw/gantt_svg.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/gantt.h"
@@ -127,7 +128,7 @@ class Files {
                            .fidelity = fidelity_},
                           [&](std::string_view text) { trace_->write(text); });
     if (svg_)
-      svg_->write(report::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.job.name)}));
+      svg_->write(draw::gantt_svg({report::gantt_of(simulation.step.workload, simulation.run, simulation.job.name)}));
     if (trace_) trace_->finish();
     if (svg_) svg_->finish();
     if (trace_) trace_->commit();

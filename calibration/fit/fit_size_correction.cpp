@@ -98,7 +98,8 @@ cost::SizeCorrection fit_size_trend(const std::vector<SizePull>& pulls,
   if (line.log_ratio.empty()) return {};
   const auto robust = [](double residual) { return 1 / std::max(std::abs(residual), kLeastSizeResidual); };
   for (int round = 0; round < kSizeReweightings; ++round) line.log_ratio = solve_once(line, pulls, kTrend, robust);
-  line.log_ratio = with_rises(std::move(line.log_ratio), least_rises(line, law_seconds));
+  const std::vector<double> rises = least_rises(line, law_seconds);  // of the line as it stands, so before it is moved
+  line.log_ratio = with_rises(std::move(line.log_ratio), rises);
   round_ratios(line);
   return line;
 }

@@ -8,11 +8,18 @@
 #include "calibration/fit/diff_profiles.h"
 #include "calibration/fit/typical_work.h"
 #include "sim/cost/costs.h"
+#include "sim/draw/svg.h"
 
 namespace foretoken::fit {
 namespace {
 
 constexpr double kWidth = 460, kHeight = 300, kLeft = 60, kTop = 40, kGap = 90, kStepsPerOctave = 8;
+
+struct Style {
+  const char* colour;
+  bool dashed;
+};
+constexpr Style kFirst{"#1f77b4", false}, kSecond{"#d62728", true};
 
 /// One panel: a curve over log2 of a size for each profile.
 struct Panel {
@@ -22,12 +29,6 @@ struct Panel {
   std::function<std::string(double log2)> label;
   double left = kLeft;
 };
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return safe;
-}
 
 double x_of(const Panel& panel, double log2) {
   return panel.left + kWidth * (log2 - panel.first_log2) / (panel.last_log2 - panel.first_log2);
@@ -39,25 +40,38 @@ std::vector<double> sizes(const Panel& panel) {
   return all;
 }
 
-std::string curve(const Panel& panel, const cost::Profile& profile, double top, const char* style) {
+std::string curve(const Panel& panel, const cost::Profile& profile, double top, Style style) {
   std::string points;
   for (const double at : sizes(panel))
     points += fmt::format("{:.1f},{:.1f} ", x_of(panel, at),
                           kTop + kHeight * (1 - panel.value(profile, std::exp2(at)) / top));
-  return fmt::format("<polyline fill=\"none\" stroke-width=\"1.5\" {} points=\"{}\"/>\n", style, points);
+  return draw::element("polyline", {{"fill", "none"},
+                                    {"stroke-width", "1.5"},
+                                    {"stroke", style.colour},
+                                    draw::Attribute("stroke-dasharray", "5 3").where(style.dashed),
+                                    {"points", points}}) +
+         "\n";
 }
 
 std::string axes(const Panel& panel, double top) {
-  std::string text = fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
-                                 panel.left, kTop, kWidth, kHeight) +
-                     fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", panel.left, kTop - 10, panel.title);
-  for (int part = 0; part <= 4; ++part)
-    text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.0f}</text>\n", panel.left - 6,
-                        kTop + kHeight * (1 - part / 4.0) + 4, top * part / 4);
+  std::string svg = draw::element("rect", {{"x", panel.left},
+                                           {"y", kTop},
+                                           {"width", kWidth},
+                                           {"height", kHeight},
+                                           {"fill", "none"},
+                                           {"stroke", "#888"}}) +
+                    "\n" + draw::text({{"x", panel.left}, {"y", kTop - 10}}, panel.title) + "\n";
+  for (int part = 0; part <= 4; ++part) {
+    const double y = kTop + kHeight * (1 - part / 4.0) + 4;
+    svg += draw::text({{"x", panel.left - 6}, {"y", y, 1}, {"text-anchor", "end"}},
+                      fmt::format("{:.0f}", top * part / 4)) +
+           "\n";
+  }
   for (double at = panel.first_log2; at <= panel.last_log2; at += 2)
-    text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x_of(panel, at),
-                        kTop + kHeight + 16, panel.label(at));
-  return text + fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", panel.left, kTop + kHeight + 32, panel.unit);
+    svg += draw::text({{"x", x_of(panel, at), 1}, {"y", kTop + kHeight + 16}, {"text-anchor", "middle"}},
+                      panel.label(at)) +
+           "\n";
+  return svg + draw::text({{"x", panel.left}, {"y", kTop + kHeight + 32}}, panel.unit) + "\n";
 }
 
 std::string drawn(const Panel& panel, const cost::Profile& a, const cost::Profile& b) {
@@ -65,8 +79,7 @@ std::string drawn(const Panel& panel, const cost::Profile& a, const cost::Profil
   for (const double at : sizes(panel))
     for (const cost::Profile* profile : {&a, &b}) top = std::max(top, panel.value(*profile, std::exp2(at)));
   top *= 1.05;
-  return axes(panel, top) + curve(panel, a, top, "stroke=\"#1f77b4\"") +
-         curve(panel, b, top, "stroke=\"#d62728\" stroke-dasharray=\"5 3\"");
+  return axes(panel, top) + curve(panel, a, top, kFirst) + curve(panel, b, top, kSecond);
 }
 
 double square_tflops(const cost::Profile& profile, double size) {
@@ -96,14 +109,16 @@ std::string plot_profiles(const cost::Profile& a, const cost::Profile& b) {
   const Panel reduces{
       "all-reduce of 8 GPUs in a node, bus GB/s", "bytes", 12, 32, all_reduce_bus, bytes_label, kLeft + kWidth + kGap};
   const double width = kLeft + 2 * kWidth + kGap + 20, height = kTop + kHeight + 70;
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-             "font-family=\"sans-serif\" font-size=\"12\">\n",
-             width, height) +
-         drawn(products, a, b) + drawn(reduces, a, b) +
-         fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#1f77b4\">{}</text>\n", kLeft, height - 12, escaped(a.name)) +
-         fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#d62728\">{} (dashed)</text>\n</svg>\n", kLeft + kWidth + kGap,
-                     height - 12, escaped(b.name));
+  const std::string head = draw::opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
+                                                {"width", width},
+                                                {"height", height},
+                                                {"viewBox", fmt::format("0 0 {} {}", width, height)},
+                                                {"font-family", "sans-serif"},
+                                                {"font-size", "12"}});
+  const std::string names =
+      draw::text({{"x", kLeft}, {"y", height - 12}, {"fill", kFirst.colour}}, a.name) + "\n" +
+      draw::text({{"x", kLeft + kWidth + kGap}, {"y", height - 12}, {"fill", kSecond.colour}}, b.name + " (dashed)");
+  return head + "\n" + drawn(products, a, b) + drawn(reduces, a, b) + names + "\n</svg>\n";
 }
 
 }  // namespace foretoken::fit

@@ -2,18 +2,27 @@
 //
 // Colours are from the palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which the
 // colour-blind can tell apart; later model chunks are paler.
+#include "sim/draw/gantt_svg.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "sim/report/escaped.h"
+#include "sim/draw/axis.h"
+#include "sim/draw/svg.h"
 #include "sim/report/gantt_bins.h"
-#include "sim/report/text/number.h"
 
-namespace foretoken::report {
+namespace foretoken::draw {
 namespace {
+
+using report::Activity;
+using report::condensed;
+using report::Gantt;
+using report::GanttBar;
+using report::GanttRow;
+using report::kActivities;
+using report::Stretch;
 
 constexpr double kWidth = 1200, kLeft = 76, kRight = 16, kLegend = 34, kTitle = 26, kAxis = 30;
 constexpr double kPlot = kWidth - kLeft - kRight;
@@ -73,20 +82,19 @@ class GanttDrawing {
                                                            {"message", "pipeline message"},
                                                            {"data", "data-parallel communication"}};
     double x = kLeft;
-    const auto entry = [&](std::string_view fill, std::string_view name) {
-      put("<rect {} x=\"{:.0f}\" y=\"10\" width=\"14\" height=\"12\"/><text x=\"{:.0f}\" y=\"20\">{}</text>\n", fill, x,
-          x + 19, name);
+    const auto entry = [&](const Attribute& fill, std::string_view name) {
+      out_ += element("rect", {fill, {"x", x, 0}, {"y", "10"}, {"width", "14"}, {"height", "12"}});
+      put(text({{"x", x + 19, 0}, {"y", "20"}}, name));
       x += 38 + 6.4 * static_cast<double>(name.size());
     };
-    for (const auto& [style, name] : entries) entry(fmt::format("class=\"{}\"", style), name);
-    entry("fill=\"url(#h)\"", "bubble");
-    if (any_condensed_) put("<text x=\"{:.0f}\" y=\"20\">heights are shares of time</text>\n", x);
+    for (const auto& [style, name] : entries) entry({"class", style}, name);
+    entry({"fill", "url(#h)"}, "bubble");
+    if (any_condensed_) put(text({{"x", x, 0}, {"y", "20"}}, "heights are shares of time"));
     y_ = kLegend;
   }
 
   void chart(const Gantt& chart) {
-    if (!chart.title.empty())
-      put("<text class=\"t\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>\n", kLeft, y_ + 17, escaped(chart.title));
+    if (!chart.title.empty()) put(text({{"class", "t"}, {"x", kLeft, 0}, {"y", y_ + 17, 1}}, chart.title));
     y_ += title_height(chart);
     const double top = y_, gap = gap_of(chart);
     const std::size_t label_every = static_cast<std::size_t>(std::ceil(12 / row_height_));
@@ -102,10 +110,7 @@ class GanttDrawing {
 
  private:
   [[nodiscard]] static double title_height(const Gantt& chart) { return chart.title.empty() ? 4 : kTitle; }
-  template <class... Args>
-  void put(fmt::format_string<Args...> form, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), form, std::forward<Args>(args)...);
-  }
+  void put(const std::string& element) { out_ += element + "\n"; }
   [[nodiscard]] double x_of(des::Instant at) const {
     return axis_.ps == 0 ? kLeft : kLeft + kPlot * (static_cast<double>(at.ps) / static_cast<double>(axis_.ps));
   }
@@ -131,18 +136,23 @@ class GanttDrawing {
 
   void row(const GanttRow& row, const Gantt& chart, double gap, bool labelled) {
     const double end = x_of(des::Instant{} + chart.length);
-    put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"url(#h)\"/>\n", kLeft, y_,
-        end - kLeft, row_height_ - 1);
+    put(element("rect", {{"x", kLeft, 1},
+                         {"y", y_, 1},
+                         {"width", end - kLeft, 2},
+                         {"height", row_height_ - 1, 1},
+                         {"fill", "url(#h)"}}));
     if (labelled)
-      put("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 8, y_ + row_height_ / 2 + 4,
-          escaped(row.label));
+      put(text({{"x", kLeft - 8, 0}, {"y", y_ + row_height_ / 2 + 4, 1}, {"text-anchor", "end"}}, row.label));
     const double strip = row.communication.empty() ? 0 : (row_height_ - 1) * kStrip;
     const double work = row_height_ - 1 - strip;
     if (gap == 0) {
       for (const GanttBar& bar : row.work) pass(bar, chart.chunks, work);
       for (const GanttBar& bar : row.communication)
-        put("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>\n",
-            class_of(bar.activity), x_of(bar.begin), y_ + work, std::max(0.3, x_of(bar.end) - x_of(bar.begin)), strip);
+        put(element("rect", {{"class", class_of(bar.activity)},
+                             {"x", x_of(bar.begin), 2},
+                             {"y", y_ + work, 1},
+                             {"width", std::max(0.3, x_of(bar.end) - x_of(bar.begin)), 2},
+                             {"height", strip, 1}}));
     } else {
       shares(row.work, gap, y_, work);
       shares(row.communication, gap, y_ + work, strip);
@@ -153,15 +163,20 @@ class GanttDrawing {
     const double x = x_of(bar.begin), width = x_of(bar.end) - x;
     const bool is_pass = bar.activity == Activity::kForward || bar.activity == Activity::kBackward;
     const double opacity = is_pass && chunks > 1 ? 1 - 0.5 * bar.chunk / (chunks - 1) : 1;
-    put("<rect class=\"{}{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"", class_of(bar.activity),
-        width > 3 ? " p" : "", x, y_, width, height);
-    if (opacity < 1) put(" fill-opacity=\"{:.2f}\"", opacity);
-    put("/>\n");
+    put(element("rect", {{"class", std::string(class_of(bar.activity)) + (width > 3 ? " p" : "")},
+                         {"x", x, 2},
+                         {"y", y_, 1},
+                         {"width", width, 2},
+                         {"height", height, 1},
+                         Attribute("fill-opacity", opacity, 2).where(opacity < 1)}));
     const std::string number = fmt::format("{}", bar.microbatch);
     if (!is_pass || height < 10 || width < 3 + 5.5 * static_cast<double>(number.size())) return;
     const bool white = bar.activity == Activity::kForward && opacity > 0.7;
-    put("<text class=\"n\" style=\"fill:{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", white ? "#fff" : "#111",
-        x + width / 2, y_ + height / 2 + 3.2, number);
+    put(text({{"class", "n"},
+              {"style", white ? "fill:#fff" : "fill:#111"},
+              {"x", x + width / 2, 1},
+              {"y", y_ + height / 2 + 3.2, 1}},
+             number));
   }
 
   // Stretches of time, what happened in each stacked from the bottom.
@@ -173,9 +188,11 @@ class GanttDrawing {
         if (stretch.share[k] <= kLeastShare) continue;
         const double part = height * stretch.share[k];
         bottom -= part;
-        put("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
-            class_of(static_cast<Activity>(k)), kLeft + stretch.begin * scale, bottom,
-            std::max(0.3, (stretch.end - stretch.begin) * scale), part);
+        put(element("rect", {{"class", class_of(static_cast<Activity>(k))},
+                             {"x", kLeft + stretch.begin * scale, 1},
+                             {"y", bottom, 2},
+                             {"width", std::max(0.3, (stretch.end - stretch.begin) * scale), 2},
+                             {"height", part, 2}}));
       }
     }
   }
@@ -184,20 +201,12 @@ class GanttDrawing {
     constexpr int kTicks = 8;
     const double length = des::to_seconds(axis_).value();
     if (length <= 0) return;
-    const double raw = length / kTicks, magnitude = std::pow(10, std::floor(std::log10(raw)));
-    const double ratio = raw / magnitude;
-    const double step = (ratio > 5 ? 10 : ratio > 2 ? 5 : ratio > 1 ? 2 : 1) * magnitude;
+    const double step = round_step(length / kTicks);
     for (int tick = 0; step * tick <= length * 1.0001; ++tick) {
       const double x = kLeft + kPlot * (step * tick / length);
-      put("<line class=\"g\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>"
-          "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>\n",
-          x, top, y_ + 4, y_ + 17, escaped(tick_text(step * tick)));
+      out_ += element("line", {{"class", "g"}, {"x1", x, 1}, {"x2", x, 1}, {"y1", top, 1}, {"y2", y_ + 4, 1}});
+      put(text({{"x", x, 1}, {"y", y_ + 17, 1}, {"text-anchor", "middle"}}, tick_time(step * tick)));
     }
-  }
-  static std::string tick_text(double seconds) {
-    const double scale = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
-    if (seconds == 0) return "0";
-    return fmt::format("{:.4g} {}", seconds * scale, scale == 1 ? "s" : scale == 1e3 ? "ms" : "us");
   }
 
   static constexpr double kLeastShare = 0.02;  // thinner parts are not drawn
@@ -210,27 +219,28 @@ class GanttDrawing {
 };
 
 // A page sizes, styles and explains its drawings itself; a file stands alone.
-std::string element(const std::vector<Gantt>& charts, bool for_page) {
+std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
   des::Duration axis;
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
   GanttDrawing drawing(charts, axis, for_page);
   const double height = drawing.height(charts);
   if (!for_page) drawing.legend();
   for (const Gantt& chart : charts) drawing.chart(chart);
-  const std::string size =
-      for_page ? std::string("class=\"gantt\"") : fmt::format("width=\"{:.0f}\" height=\"{:.0f}\"", kWidth, height);
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" {2} role=\"img\">\n"
-             "<title>Pipeline schedule over time</title>\n{3}"
-             "<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-             kWidth, height, size, for_page ? "" : kGanttStyle) +
-         drawing.take() + "</svg>\n";
+  return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
+                        {"viewBox", fmt::format("0 0 {:.0f} {:.0f}", kWidth, height)},
+                        Attribute("class", "gantt").where(for_page),
+                        Attribute("width", kWidth, 0).where(!for_page),
+                        Attribute("height", height, 0).where(!for_page),
+                        {"role", "img"}}) +
+         "\n<title>Pipeline schedule over time</title>\n" + (for_page ? "" : kGanttStyle) +
+         element("rect", {{"class", "bg"}, {"width", kWidth, 0}, {"height", height, 0}}) + "\n" + drawing.take() +
+         "</svg>\n";
 }
 
 }  // namespace
 
-std::string gantt_svg(const std::vector<Gantt>& charts) { return element(charts, false); }
+std::string gantt_svg(const std::vector<Gantt>& charts) { return drawing_of(charts, false); }
 
-std::string gantt_svg_for_page(const std::vector<Gantt>& charts) { return element(charts, true); }
+std::string gantt_svg_for_page(const std::vector<Gantt>& charts) { return drawing_of(charts, true); }
 
-}  // namespace foretoken::report
+}  // namespace foretoken::draw

@@ -3,7 +3,7 @@
 // Every kind of device has its layer. In a node the devices of a layer stand evenly spread over the node's width, GPUs
 // under their PCIe switch; network switches are spread over the whole drawing. Links between devices of one layer are
 // arcs: above network switches, below everything else, with room for the widest.
-#include "sim/report/fabric_svg.h"
+#include "sim/draw/fabric_svg.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@
 #include <map>
 #include <sstream>
 
-#include "sim/report/escaped.h"
+#include "sim/draw/svg.h"
 #include "sim/report/text/number.h"
 
-namespace foretoken::report {
+namespace foretoken::draw {
 namespace {
 
 using net::Device;
@@ -24,6 +24,7 @@ using net::DeviceId;
 using net::DeviceKind;
 using net::Graph;
 using net::LinkKind;
+using report::plain;
 
 constexpr double kBox = 46, kGap = 10, kLayer = 74, kMargin = 24, kHead = 58, kHalfBox = 12;
 
@@ -186,10 +187,13 @@ void Drawing::put_nodes(std::string& out) const {
   const double first = (width_ - (fabric_.nodes() * (node + kGap) - kGap)) / 2;
   for (int n = 0; n < fabric_.nodes(); ++n) {
     const double x = first + n * (node + kGap);
-    out += fmt::format(
-        "<rect class=\"node\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"8\"/>"
-        "<text class=\"k\" x=\"{:.1f}\" y=\"{:.1f}\">node {}</text>\n",
-        x, top, node, height_ - top - kMargin + 8, x + 8, height_ - kMargin + 2, n);
+    out += element("rect", {{"class", "node"},
+                            {"x", x, 1},
+                            {"y", top, 1},
+                            {"width", node, 1},
+                            {"height", height_ - top - kMargin + 8, 1},
+                            {"rx", "8"}});
+    out += text({{"class", "k"}, {"x", x + 8, 1}, {"y", height_ - kMargin + 2, 1}}, fmt::format("node {}", n)) + "\n";
   }
 }
 
@@ -207,12 +211,17 @@ void Drawing::put_links(std::string& out) const {
       p.y += side * kHalfBox;
       q.y += side * kHalfBox;
     }
-    out += fmt::format(
-        "<path class=\"{}\" fill=\"none\" stroke-opacity=\".75\" stroke-width=\"{:.1f}\" d=\"M{:.1f} {:.1f}{}"
-        "{:.1f} {:.1f}\"><title>{} to {}: {} GB/s each way</title></path>\n",
-        class_of(kind), line_width(kind, capacity), p.x, p.y,
-        bend == 0 ? "L" : fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} ", p.x, p.y + bend, q.x, q.y + bend), q.x, q.y,
-        net::name_of(graph_[a]), net::name_of(graph_[b]), plain(capacity.value() / 1e9));
+    const std::string curve =
+        bend == 0 ? "L" : fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} ", p.x, p.y + bend, q.x, q.y + bend);
+    out += with_hint("path",
+                     {{"class", class_of(kind)},
+                      {"fill", "none"},
+                      {"stroke-opacity", ".75"},
+                      {"stroke-width", line_width(kind, capacity), 1},
+                      {"d", fmt::format("M{:.1f} {:.1f}{}{:.1f} {:.1f}", p.x, p.y, curve, q.x, q.y)}},
+                     fmt::format("{} to {}: {} GB/s each way", net::name_of(graph_[a]), net::name_of(graph_[b]),
+                                 plain(capacity.value() / 1e9))) +
+           "\n";
   });
 }
 
@@ -223,10 +232,13 @@ void Drawing::put_devices(std::string& out) const {
     const char* look = device.kind == DeviceKind::kGpu                           ? " gpu"
                        : device.node < 0 || device.kind == DeviceKind::kNvSwitch ? " switch"
                                                                                  : "";
-    out += fmt::format(
-        "<rect class=\"box{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"24\" rx=\"5\"/>"
-        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-        look, at_[v].x - w / 2, at_[v].y - kHalfBox, w, at_[v].x, at_[v].y + 4, short_name(device));
+    out += element("rect", {{"class", fmt::format("box{}", look)},
+                            {"x", at_[v].x - w / 2, 1},
+                            {"y", at_[v].y - kHalfBox, 1},
+                            {"width", w, 1},
+                            {"height", "24"},
+                            {"rx", "5"}});
+    out += text({{"x", at_[v].x, 1}, {"y", at_[v].y + 4, 1}}, short_name(device)) + "\n";
   }
 }
 
@@ -240,20 +252,22 @@ void Drawing::put_legend(std::string& out) const {
                                           : what.first == LinkKind::kPcie ? "PCIe"
                                                                           : "network",
                                           plain(what.second));
-    out += fmt::format(
-        "<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"M{:.0f} 42h22\"/><text class=\"k\" x=\"{:.0f}\" "
-        "y=\"46\">{}</text>\n",
-        class_of(what.first), line_width(what.first, gigabytes_per_second(what.second)), x, x + 28, label);
+    out += element("path", {{"class", class_of(what.first)},
+                            {"stroke-width", line_width(what.first, gigabytes_per_second(what.second)), 1},
+                            {"d", fmt::format("M{:.0f} 42h22", x)}});
+    out += text({{"class", "k"}, {"x", x + 28, 0}, {"y", "46"}}, label) + "\n";
     x += 48 + 6.4 * static_cast<double>(label.size());
   }
 }
 
 std::string Drawing::svg(std::string_view title) const {
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\">\n{2}<rect class=\"bg\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n"
-      "<text class=\"t\" x=\"{3:.0f}\" y=\"22\">{4}</text>\n",
-      std::max(width_, 640.0), height_, kStyle, kMargin, escaped(title));
+  const double width = std::max(width_, 640.0);
+  std::string out = opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
+                                   {"viewBox", fmt::format("0 0 {:.0f} {:.0f}", width, height_)},
+                                   {"width", width, 0},
+                                   {"height", height_, 0}}) +
+                    "\n" + kStyle + element("rect", {{"class", "bg"}, {"width", width, 0}, {"height", height_, 0}}) +
+                    "\n" + text({{"class", "t"}, {"x", kMargin, 0}, {"y", "22"}}, title) + "\n";
   put_legend(out);
   put_nodes(out);
   put_links(out);
@@ -285,4 +299,4 @@ std::string fabric_dot(const net::Fabric& fabric, std::string_view title) {
   return out.str();
 }
 
-}  // namespace foretoken::report
+}  // namespace foretoken::draw

@@ -1,11 +1,11 @@
-// Scatter plots on logarithmic axes, as SVG.
+// Scatter plots, as SVG files.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace foretoken::validate {
+namespace foretoken::draw {
 
 struct Series {
   std::string name;
@@ -13,7 +13,7 @@ struct Series {
   std::vector<std::string> labels{};  ///< shown over a point; empty, or one for each
 };
 
-struct Axis {
+struct ScatterAxis {
   std::string title;
   double low = 0, high = 1;
   bool logarithmic = true;  ///< ticks at powers of ten; otherwise every `tick`
@@ -25,7 +25,7 @@ using Guide = std::pair<Point, Point>;  ///< a line
 
 /// One colour and one mark for each series, in order; deterministic text. Points outside the axes are drawn at the
 /// border.
-[[nodiscard]] std::string scatter_svg(const std::string& title, const Axis& x, const Axis& y,
+[[nodiscard]] std::string scatter_svg(const std::string& title, const ScatterAxis& x, const ScatterAxis& y,
                                       const std::vector<Series>& series, const std::vector<Guide>& guides);
 
-}  // namespace foretoken::validate
+}  // namespace foretoken::draw

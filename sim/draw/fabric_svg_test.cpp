@@ -1,5 +1,5 @@
 // Drawings of clusters: every device is there, and names are escaped.
-#include "sim/report/fabric_svg.h"
+#include "sim/draw/fabric_svg.h"
 
 #include <gmock/gmock.h>
 
@@ -10,9 +10,10 @@
 #include "sim/cost/test_clusters.h"
 #include "sim/report/test_count.h"
 
-namespace foretoken::report {
+namespace foretoken::draw {
 namespace {
 
+using report::count;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -71,4 +72,4 @@ TEST(FabricSvg, ArcsHaveRoomAboveRoutersAndBelowGpus) {
 }
 
 }  // namespace
-}  // namespace foretoken::report
+}  // namespace foretoken::draw
