@@ -88,7 +88,7 @@ std::string short_name(const Device& device) {
   return "";
 }
 
-struct Point {
+struct Spot {
   double x = 0, y = 0;
 };
 
@@ -134,7 +134,7 @@ class Drawing {
 
   const net::Fabric& fabric_;
   Graph graph_;
-  std::vector<Point> at_;
+  std::vector<Spot> at_;
   std::vector<int> used_layers_;  // in order, without gaps
   std::map<LinkKind, double> fastest_;
   double width_ = 0, height_ = 0;
@@ -176,7 +176,7 @@ void Drawing::leave_room_for_arcs() {
     else if (layer_of(graph_[a].kind) == used_layers_.back())
       below_ = std::max(below_, height);
   });
-  for (Point& at : at_) at.y += above_;
+  for (Spot& at : at_) at.y += above_;
   height_ += above_ + below_;
 }
 
@@ -202,7 +202,7 @@ void Drawing::put_links(std::string& out) const {
     const DeviceId a = boost::source(edge, graph_), b = boost::target(edge, graph_);
     if (a > b) return;  // a cable is drawn once
     const auto& [id, kind, capacity, latency] = graph_[edge];
-    Point p = at_[a], q = at_[b];
+    Spot p = at_[a], q = at_[b];
     if (graph_[b].kind == DeviceKind::kNvSwitch) q.x = p.x;  // as wide as its node
     double bend = 0;                                         // of a cubic curve, which reaches three quarters of it
     if (is_arc(a, b)) {

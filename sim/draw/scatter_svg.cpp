@@ -14,13 +14,13 @@
 namespace foretoken::draw {
 namespace {
 
-constexpr double kLeft = 70, kTop = 40, kSide = 520, kLegend = 190;
-constexpr double kRight = kLeft + kSide, kBottom = kTop + kSide;
+constexpr double kSquareLeft = 70, kSquareTop = 40, kSide = 520, kNames = 190;
+constexpr double kSquareRight = kSquareLeft + kSide, kSquareBottom = kSquareTop + kSide;
 
 // From a value to pixels.
-class Scale {
+class ToPixels {
  public:
-  Scale(const ScatterAxis& axis, double from, double to) : axis_(axis), from_(from), to_(to) {}
+  ToPixels(const ScatterAxis& axis, double from, double to) : axis_(axis), from_(from), to_(to) {}
 
   [[nodiscard]] double operator()(double value) const {
     const double share = (at(value) - at(axis_.low)) / (at(axis_.high) - at(axis_.low));
@@ -47,29 +47,29 @@ std::vector<double> ticks_of(const ScatterAxis& axis) {
   return ticks;
 }
 
-std::string x_axis(const ScatterAxis& axis, const Scale& to_x) {
+std::string x_axis(const ScatterAxis& axis, const ToPixels& to_x) {
   std::string svg;
   for (const double tick : ticks_of(axis)) {
     const double x = to_x(tick);
-    svg += element("line", {{"x1", x, 1}, {"y1", kTop}, {"x2", x, 1}, {"y2", kBottom}, {"stroke", "#ddd"}});
-    svg += text({{"x", x, 1}, {"y", kBottom + 18}, {"text-anchor", "middle"}}, fmt::format("{:g}", tick)) + "\n";
+    svg += element("line", {{"x1", x, 1}, {"y1", kSquareTop}, {"x2", x, 1}, {"y2", kSquareBottom}, {"stroke", "#ddd"}});
+    svg += text({{"x", x, 1}, {"y", kSquareBottom + 18}, {"text-anchor", "middle"}}, fmt::format("{:g}", tick)) + "\n";
   }
   return svg;
 }
 
-std::string y_axis(const ScatterAxis& axis, const Scale& to_y) {
+std::string y_axis(const ScatterAxis& axis, const ToPixels& to_y) {
   std::string svg;
   for (const double tick : ticks_of(axis)) {
     const double y = to_y(tick);
-    svg += element("line", {{"x1", kLeft}, {"y1", y, 1}, {"x2", kRight}, {"y2", y, 1}, {"stroke", "#ddd"}});
-    svg += text({{"x", kLeft - 6}, {"y", y + 4, 1}, {"text-anchor", "end"}}, fmt::format("{:g}", tick)) + "\n";
+    svg += element("line", {{"x1", kSquareLeft}, {"y1", y, 1}, {"x2", kSquareRight}, {"y2", y, 1}, {"stroke", "#ddd"}});
+    svg += text({{"x", kSquareLeft - 6}, {"y", y + 4, 1}, {"text-anchor", "end"}}, fmt::format("{:g}", tick)) + "\n";
   }
   return svg;
 }
 
 std::string titles(const std::string& x, const std::string& y) {
-  const std::string upwards = fmt::format("translate(18 {}) rotate(-90)", kTop + kSide / 2);
-  return text({{"x", kLeft + kSide / 2}, {"y", kBottom + 38}, {"text-anchor", "middle"}}, x) + "\n" +
+  const std::string upwards = fmt::format("translate(18 {}) rotate(-90)", kSquareTop + kSide / 2);
+  return text({{"x", kSquareLeft + kSide / 2}, {"y", kSquareBottom + 38}, {"text-anchor", "middle"}}, x) + "\n" +
          text({{"transform", upwards}, {"text-anchor", "middle"}}, y) + "\n";
 }
 
@@ -89,7 +89,7 @@ std::string mark(std::size_t series, double x, double y, std::string_view hint =
 }
 
 std::string start(const std::string& title) {
-  const double width = kRight + kLegend, height = kBottom + 50;
+  const double width = kSquareRight + kNames, height = kSquareBottom + 50;
   return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
                         {"width", width},
                         {"height", height},
@@ -97,10 +97,13 @@ std::string start(const std::string& title) {
                         {"font-family", "sans-serif"},
                         {"font-size", "12"}}) +
          "\n" + element("rect", {{"width", width}, {"height", height}, {"fill", "white"}}) + "\n" +
-         text({{"x", kLeft}, {"y", "24"}, {"font-size", "15"}}, title) + "\n" +
-         element(
-             "rect",
-             {{"x", kLeft}, {"y", kTop}, {"width", kSide}, {"height", kSide}, {"fill", "none"}, {"stroke", "#444"}}) +
+         text({{"x", kSquareLeft}, {"y", "24"}, {"font-size", "15"}}, title) + "\n" +
+         element("rect", {{"x", kSquareLeft},
+                          {"y", kSquareTop},
+                          {"width", kSide},
+                          {"height", kSide},
+                          {"fill", "none"},
+                          {"stroke", "#444"}}) +
          "\n";
 }
 
@@ -109,7 +112,7 @@ std::string start(const std::string& title) {
 std::string scatter_svg(const std::string& title, const ScatterAxis& x, const ScatterAxis& y,
                         const std::vector<Series>& series, const std::vector<Guide>& guides) {
   expects(series.size() <= 3 * kPalette.size(), "a plot has at most 24 series");
-  const Scale to_x(x, kLeft, kRight), to_y(y, kBottom, kTop);
+  const ToPixels to_x(x, kSquareLeft, kSquareRight), to_y(y, kSquareBottom, kSquareTop);
   std::string svg = start(title) + x_axis(x, to_x) + y_axis(y, to_y) + titles(x.title, y.title);
 
   for (const auto& [from, to] : guides)
@@ -125,8 +128,8 @@ std::string scatter_svg(const std::string& title, const ScatterAxis& x, const Sc
       const auto& [px, py] = series[s].points[p];
       svg += mark(s, to_x(px), to_y(py), series[s].labels.empty() ? "" : series[s].labels[p]);
     }
-    const double row = kTop + 14 + 20 * static_cast<double>(s);
-    svg += mark(s, kRight + 18, row) + text({{"x", kRight + 30}, {"y", row + 4}}, series[s].name) + "\n";
+    const double row = kSquareTop + 14 + 20 * static_cast<double>(s);
+    svg += mark(s, kSquareRight + 18, row) + text({{"x", kSquareRight + 30}, {"y", row + 4}}, series[s].name) + "\n";
   }
   return svg + "</svg>\n";
 }
