@@ -7,6 +7,10 @@
 #include <map>
 #include <string_view>
 
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/transformer.h"
+
 namespace foretoken::model {
 namespace {
 
@@ -59,7 +63,7 @@ CollectiveCount collectives(const OpList& ops, CollectiveKind kind) {
   CollectiveCount count;
   for (const LayerOp& op : ops)
     if (const auto* collective = std::get_if<LayerCollective>(&op.work);
-        collective != nullptr && collective->kind == kind && collective->group == CommGroup::kTensor) {
+        collective != nullptr && collective->kind == kind && collective->axis == Axis::kTensor) {
       ++(op.beside_next ? count.beside : count.blocking);
       count.payload += collective->payload.value();
     }
@@ -281,6 +285,19 @@ TEST(LayerOps, ParallelResidualReducesOnce) {
   Transformer model = gpt();
   model.parallel_residual = true;
   EXPECT_EQ(collectives(layer_forward(model, cut(4, false)), CollectiveKind::kAllReduce).blocking, 1);
+}
+
+TEST(LayerBackward, ThePartForTheWeightMultipliesAsMuchAsTheLinearsOfTheForwardPass) {
+  for (const bool sequence_parallel : {false, true}) {
+    double for_weight = 0, linears = 0;
+    for (const LayerOp& op : layer_backward(gpt(), cut(2, sequence_parallel)))
+      if (const auto* gemm = std::get_if<GemmShape>(&op.work); gemm != nullptr && op.part == BackwardPart::kWeight)
+        for_weight += gemm->flop().value();
+    for (const LayerOp& op : layer_forward(gpt(), cut(2, sequence_parallel)))
+      if (const auto* gemm = std::get_if<GemmShape>(&op.work); gemm != nullptr && op.role == OpRole::kLinear)
+        linears += gemm->flop().value();
+    EXPECT_EQ(for_weight, linears);
+  }
 }
 
 }  // namespace

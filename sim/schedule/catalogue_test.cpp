@@ -43,10 +43,6 @@ const ReasonCase kReasons[] = {
      "interleaved-1f1b",
      {4, 8, 2, -1},
      "interleaved-1f1b: expected a micro-batch group of at least 0, found -1; try 0 (the pipeline stages)"},
-    {"two extra forwards",
-     "interleaved-1f1b",
-     {4, 8, 2, 4, 2},
-     "interleaved-1f1b: expected 0 or 1 extra warm-up forwards, found 2; try 0"},
     {"chunks without interleaving",
      "1f1b",
      {4, 8, 2},
@@ -57,11 +53,6 @@ const ReasonCase kReasons[] = {
      {4, 8, 1, 4},
      "gpipe-fifo: expected no micro-batch group (only interleaved schedules have one), found 4; try without it, or "
      "the schedule interleaved-1f1b"},
-    {"an extra forward without interleaving",
-     "1f1b",
-     {4, 8, 1, 0, 1},
-     "1f1b: expected no extra warm-up forward (only interleaved schedules have one), found 1; try 0, or the schedule "
-     "interleaved-1f1b"},
     {"interleaving of one chunk",
      "interleaved-1f1b",
      {4, 8, 1},
@@ -128,7 +119,6 @@ const LegalCase kLegal[] = {
     {"as many micro-batches as stages", "interleaved-1f1b", {4, 4, 2}},
     {"a rest of exactly the stages", "interleaved-1f1b", {4, 14, 2, 5}},
     {"a group of all micro-batches", "interleaved-1f1b", {4, 9, 2, 9}},
-    {"an extra forward", "interleaved-1f1b", {4, 8, 2, 4, 1}},
 };
 
 TEST(Catalogue, HasNothingAgainstLegalShapes) {

@@ -33,7 +33,7 @@ struct Reading {
   std::vector<std::string> complaints;
 };
 
-Reading read(const std::string& text) {
+Reading read_cable(const std::string& text) {
   Findings findings;
   const nlohmann::json value = nlohmann::json::parse(text);
   const Source source{.file = "c.json"};
@@ -49,7 +49,7 @@ TEST(Fields, WrittenInTheOrderOfTheTable) {
 
 TEST(Fields, ReadAsTheyWereWritten) {
   const Cable written{.name = "DAC", .rate = gigabytes_per_second(25), .loss = 0.125};
-  const Reading reading = read(Fields::written_fields(written, cable_fields).dump());
+  const Reading reading = read_cable(Fields::written_fields(written, cable_fields).dump());
   EXPECT_THAT(reading.complaints, IsEmpty());
   EXPECT_EQ(reading.cable.name, "DAC");
   EXPECT_EQ(reading.cable.rate, written.rate);
@@ -58,11 +58,11 @@ TEST(Fields, ReadAsTheyWereWritten) {
 }
 
 TEST(Fields, UnknownKeysFirstThenValuesThenRules) {
-  EXPECT_THAT(read(R"({"name": "x", "gb_per_s": -1, "lane": 2})").complaints,
+  EXPECT_THAT(read_cable(R"({"name": "x", "gb_per_s": -1, "lane": 2})").complaints,
               ElementsAre(HasSubstr("/lane: unknown key"), HasSubstr("/gb_per_s: expected")));
-  EXPECT_THAT(read(R"({"name": "x", "gb_per_s": 1, "lanes": 2, "loss": 0.5})").complaints,
+  EXPECT_THAT(read_cable(R"({"name": "x", "gb_per_s": 1, "lanes": 2, "loss": 0.5})").complaints,
               ElementsAre(HasSubstr("/loss: expected no loss of several lanes")));
-  EXPECT_THAT(read(R"({"gb_per_s": 1})").complaints, ElementsAre(HasSubstr("/name: missing")));
+  EXPECT_THAT(read_cable(R"({"gb_per_s": 1})").complaints, ElementsAre(HasSubstr("/name: missing")));
 }
 
 }  // namespace

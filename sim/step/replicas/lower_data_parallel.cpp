@@ -9,11 +9,11 @@
 #include "sim/step/replicas/lower_data_parallel.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "sim/cost/costs.h"
 #include "sim/job/parts.h"
-#include "sim/net/cables.h"
+#include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/lower_sharded.h"
 #include "sim/step/replicas/replicas.h"
@@ -27,7 +27,12 @@ using des::TaskId;
 class StepEnd {
  public:
   StepEnd(Workload& workload, const job::Job& job)
-      : workload_(workload), job_(job), parts_(job), stages_(job.parallelism.pipeline), group_(replica_group(job)) {}
+      : workload_(workload),
+        job_(job),
+        parts_(job),
+        stages_(job.parallelism.pipeline),
+        group_(replica_group(job)),
+        parameters_(job) {}
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
@@ -37,38 +42,18 @@ class StepEnd {
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there.
-  template <class Group>
-  [[nodiscard]] Duration all_reduce(double bytes, std::span<const job::Job* const> parts, net::RankRow row,
-                                    const Group& group) const {
-    Duration slowest;
-    for (const job::Job* part : parts) {
-      const NodeLinks links = net::collective_links(part->cluster, part->degrees(), row);
-      const CollectiveShape shape{CollectiveKind::kAllReduce, Bytes(bytes), group(*part)};
-      slowest = std::max(slowest, duration_of(cost::collective_time(shape, links, part->profile)));
-    }
-    return slowest;
-  }
-  // A task on the data-parallel stream of a stage.
-  TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, Bytes payload,
-                        const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
+  // A task on the data-parallel stream of the row's stage.
+  TaskId on_data_stream(Communication row, int chunk, const std::vector<TaskId>& after) {
+    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).comm(Axis::kData), time_of(row, job_));
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage),
-                          .chunk = static_cast<std::uint16_t>(chunk),
-                          .kind = kind,
-                          .payload = payload});
+    note(task, std::move(row), chunk);
     return task;
   }
   TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    const job::Job& part = parts_.of(stage);
-    return on_data_stream(stage, chunk, step::reduce_gradients(part, parameters), TaskMeaning::kGradReduce,
-                          reduced_bytes(part, parameters), after);
+    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
   }
   TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    const job::Job& part = parts_.of(stage);
-    return on_data_stream(stage, chunk, gather_parameters(part, parameters), TaskMeaning::kParamGather,
-                          gathered_bytes(part, parameters), after);
+    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
   }
   TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
@@ -79,6 +64,9 @@ class StepEnd {
     return workload_.stages[static_cast<std::size_t>(stage)];
   }
 
+  [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
+    return parameters_.of_blocks(stage, chunk);
+  }
   /// Parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
@@ -88,15 +76,23 @@ class StepEnd {
   void norm_and_optimizer();
 
  private:
+  void note(TaskId task, Communication row, int chunk) {
+    const auto stage = static_cast<std::uint16_t>(row.from.value);
+    workload_.note(task, {.stage = stage,
+                          .chunk = static_cast<std::uint16_t>(chunk),
+                          .kind = TaskMeaning::kCommunication,
+                          .communication = workload_.add(std::move(row))});
+  }
   void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
-  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && stages_ > 1; }
+  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && job::head_has_own_table(job_); }
 
   Workload& workload_;
   const job::Job& job_;
   job::Parts parts_;
   int stages_;
   GroupShape group_;
+  LocalParameters parameters_;
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
@@ -107,11 +103,11 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
   for (int chunk = job_.parallelism.virtual_pipeline - 1; chunk >= 0; --chunk) {
     const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
     if (stage > 0 || chunk > 0) {
-      const double parameters = local_chunk_parameters(job_, stage, chunk);
+      const double parameters = parameters_.of_chunk(id_of<Stage>(stage), id_of<Chunk>(chunk));
       reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
       continue;
     }
-    std::vector<double> parameters = block_parameters(job_, stage, chunk);
+    std::vector<double> parameters = parameters_.of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
     std::reverse(parameters.begin(), parameters.end());
     double filled = 0;
     for (std::size_t b = 0; b < parameters.size(); ++b) {
@@ -135,7 +131,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     } else if (job_.overlap.grad_reduce) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
-      const double parameters = local_stage_parameters(job_, stage);
+      const double parameters = parameters_.of_stage(id_of<Stage>(stage));
       before_norm_.push_back({reduce(stage, 0, parameters, ends.finished[at])});
     }
   }
@@ -147,26 +143,19 @@ void StepEnd::reduce_norm_gradients() {
   for (int stage = 0; stage < stages_; ++stage) {
     int layers = 0;
     for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
-    const double elements =
-        layers * 2.0 * (job_.model.norm == model::Norm::kLayerNorm ? 2 : 1) * static_cast<double>(job_.model.hidden);
-    const Bytes payload(elements * gradient_element_bytes(job_));
-    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce, payload);
+    Communication row = norm_reduction(parts_.of(stage), id_of<Stage>(stage), layers);
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, payload, before)};
+    before = {on_data_stream(std::move(row), 0, before)};
   }
 }
 
 void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int last = stages_ - 1;
-  const double bytes = local_token_table(job_) * gradient_element_bytes(job_);
-  const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
-  const std::vector<const job::Job*> ends{&parts_.of(0), &parts_.of(last)};
-  const bool mixed = ends.front() != ends.back();
-  const TaskId task =
-      workload_.graph.add_rendezvous(members, all_reduce(bytes, ends, net::tied_row(job_.degrees()),
-                                                         [&](const job::Job& part) { return tied_pair(part, mixed); }));
-  workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie, .payload = Bytes(bytes)});
+  Communication row = tied_embedding_reduction(job_, parts_);
+  const std::vector<des::StreamId> members{streams(0).comm(Axis::kData), streams(last).comm(Axis::kData)};
+  const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
+  note(task, std::move(row), 0);
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
@@ -175,49 +164,30 @@ void StepEnd::tie_embedding() {
 }
 
 void StepEnd::norm_and_optimizer() {
-  const std::vector<const job::Job*> parts = parts_.all();
-  GroupShape world{.ranks = job_.gpus, .nodes = 0, .ranks_per_node = 1, .groups_per_node = 1};
-  for (const job::Job* part : parts)
-    world.nodes += (part->gpus + part->cluster.links.gpus - 1) / part->cluster.links.gpus;
-  const auto world_seen_by = [&](const job::Job& part) {
-    GroupShape seen = world;
-    seen.ranks_per_node = std::min(part.cluster.links.gpus, part.gpus);
-    return seen;
-  };
   std::vector<des::StreamId> members;
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
-  const TaskId norm =
-      workload_.graph.add_rendezvous(members, all_reduce(4, parts, net::world_row(job_.degrees()), world_seen_by));
-  workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
+  Communication row = gradient_norm(job_, parts_);
+  const TaskId norm = workload_.graph.add_rendezvous(members, time_of(row, job_));
+  note(norm, std::move(row), 0);
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {
-    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, stage)}, job_.profile_of(stage));
+    const double parameters = parameters_.of_stage(id_of<Stage>(stage));
+    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, parameters)}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (job_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, local_stage_parameters(job_, stage), {optimizer});
+    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, parameters, {optimizer});
   }
 }
 
 }  // namespace
 
-GroupShape tied_pair(const job::Job& job, bool mixed) {
-  const int domain = job.cluster.links.gpus;
-  const net::Degrees degrees = job.degrees();
-  const bool crosses = mixed || job.gpus > domain;
-  return {.ranks = 2,
-          .nodes = crosses ? 2 : 1,
-          .ranks_per_node = crosses ? 1 : 2,
-          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
-}
-
 // Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
 // read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
 // share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/models/step.md).
 // Sharded gradients are zeroed, scaled and measured on the share alone.
-Bytes optimizer_traffic(const job::Job& job, int stage) {
-  const double parameters = local_stage_parameters(job, stage);
+Bytes optimizer_traffic(const job::Job& job, double parameters) {
   const int zero = job.optimizer.zero_stage;
   const double ranks = replica_group(job).ranks;
   // fp8 products read copies, written once a step from 16-bit weights: two bytes in, the copy and its transpose out.
@@ -235,7 +205,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job) {
     auto& chunks = gates.emplace_back();
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) {
       auto& blocks = chunks.emplace_back();
-      const std::vector<double> parameters = block_parameters(job, stage, chunk);
+      const std::vector<double> parameters = step.block_parameters(id_of<Stage>(stage), id_of<Chunk>(chunk));
       const bool buckets = stage == 0 && chunk == 0;
       double filled = 0;
       std::size_t from = 0;

@@ -1,5 +1,5 @@
 // Stored activations against Table 2 and Fig. 1 of arXiv:2205.05198 and against the vectors of six models.
-#include "sim/model/activations.h"
+#include "sim/model/counts/saved_bytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Tests of process_groups: the shapes of well-known jobs, and all small jobs against enumeration.
-#include "sim/net/process_groups.h"
+// The groups of Megatron's default order: the shapes of well-known jobs, and all small jobs against enumeration.
+#include "sim/net/rank_groups.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,18 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/net/rank_grid.h"
+
 namespace foretoken::net {
+
+/// Degrees of the dense axes.
+struct Degrees {
+  int tensor = 1, context = 1, data = 1, pipeline = 1;
+  [[nodiscard]] RankGrid grid() const {
+    return RankGrid(PerAxis<int>(
+        1, {{Axis::kTensor, tensor}, {Axis::kContext, context}, {Axis::kData, data}, {Axis::kPipeline, pipeline}}));
+  }
+};
 
 /// Names the values in a failure; found by the test library.
 void PrintTo(const Degrees& d, std::ostream* out) {
@@ -24,11 +35,11 @@ enum class Kind { kTensor, kContext, kGradient };
 GroupShape shape(Kind kind, Degrees degrees, int domain) {
   switch (kind) {
     case Kind::kTensor:
-      return tensor_group(degrees, domain);
+      return degrees.grid().shape(Axis::kTensor, domain);
     case Kind::kContext:
-      return context_group(degrees, domain);
+      return degrees.grid().shape(Axis::kContext, domain);
     case Kind::kGradient:
-      return gradient_group(degrees, domain);
+      return degrees.grid().shape(kReplicaAxes, domain);
   }
   return {};
 }
@@ -83,7 +94,7 @@ const ShapeCase kCases[] = {
     {"one rank reduces nothing and uses no NIC", Kind::kGradient, {.tensor = 16}, 8, {1, 1, 1, 1}},
 };
 
-TEST(ProcessGroups, WellKnownJobs) {
+TEST(RankGroups, WellKnownJobs) {
   for (const ShapeCase& c : kCases) {
     SCOPED_TRACE(c.name);
     const GroupShape found = shape(c.kind, c.degrees, c.domain);
@@ -144,7 +155,7 @@ void for_all_small_jobs(Visit visit) {
           for (const int domain : kDomains) visit(Degrees{.tensor = t, .context = c, .data = d, .pipeline = p}, domain);
 }
 
-TEST(ProcessGroups, AllSmallJobsAsCounted) {
+TEST(RankGroups, AllSmallJobsAsCounted) {
   for_all_small_jobs([](Degrees degrees, int domain) {
     for (const Kind kind : {Kind::kTensor, Kind::kContext, Kind::kGradient}) {
       ASSERT_EQ(shape(kind, degrees, domain), counted(kind, degrees, domain))
@@ -174,35 +185,36 @@ Crossings count_crossings(Degrees degrees, int domain) {
   return result;
 }
 
-TEST(ProcessGroups, PipelineHopsOfAllSmallJobsAsCounted) {
+TEST(RankGroups, PipelineHopsOfAllSmallJobsAsCounted) {
   for_all_small_jobs([](Degrees degrees, int domain) {
     const Crossings counted = count_crossings(degrees, domain);
     const std::string where = testing::PrintToString(degrees) + " on nodes of " + std::to_string(domain);
-    for (int stage = 0; stage < degrees.pipeline; ++stage)
-      ASSERT_EQ(pipeline_hop_crosses_nodes(degrees, domain, stage), counted.stages.contains(stage)) << where;
-    const int senders = pipeline_senders_per_node(degrees, domain);
+    const RankGrid grid = degrees.grid();
+    for (const Stage stage : ids<Stage>(degrees.pipeline))
+      ASSERT_EQ(grid.hop_crosses_nodes(stage, domain), counted.stages.contains(stage.number())) << where;
+    const int senders = grid.senders_per_node(domain);
     ASSERT_GE(senders, counted.most_on_a_node) << where;
-    const bool whole_nodes = degrees.gpus() % domain == 0 && degrees.gpus() >= 2 * domain;
+    const bool whole_nodes = grid.gpus() % domain == 0 && grid.gpus() >= 2 * domain;
     if (whole_nodes && degrees.pipeline > 1) {
       ASSERT_EQ(senders, counted.most_on_a_node) << where;
     }
   });
 }
 
-TEST(ProcessGroups, PipelineOfTheTrillionParameterRun) {
-  const Degrees degrees{.tensor = 8, .data = 6, .pipeline = 64};
-  EXPECT_EQ(degrees.gpus(), 3072);
-  for (int stage = 0; stage < 64; ++stage) EXPECT_TRUE(pipeline_hop_crosses_nodes(degrees, 8, stage));
-  EXPECT_EQ(pipeline_senders_per_node(degrees, 8), 8);
+TEST(RankGroups, PipelineOfTheTrillionParameterRun) {
+  const RankGrid grid = Degrees{.tensor = 8, .data = 6, .pipeline = 64}.grid();
+  EXPECT_EQ(grid.gpus(), 3072);
+  for (const Stage stage : ids<Stage>(64)) EXPECT_TRUE(grid.hop_crosses_nodes(stage, 8));
+  EXPECT_EQ(grid.senders_per_node(8), 8);
 }
 
-TEST(ProcessGroups, TwoStagesInANodeCrossOnlyAtItsEnd) {
-  const Degrees degrees{.tensor = 4, .pipeline = 4};
-  EXPECT_FALSE(pipeline_hop_crosses_nodes(degrees, 8, 0));
-  EXPECT_TRUE(pipeline_hop_crosses_nodes(degrees, 8, 1));
-  EXPECT_FALSE(pipeline_hop_crosses_nodes(degrees, 8, 2));
-  EXPECT_TRUE(pipeline_hop_crosses_nodes(degrees, 8, 3)) << "the last stage sends to the first when interleaved";
-  EXPECT_EQ(pipeline_senders_per_node(degrees, 8), 4);
+TEST(RankGroups, TwoStagesInANodeCrossOnlyAtItsEnd) {
+  const RankGrid grid = Degrees{.tensor = 4, .pipeline = 4}.grid();
+  EXPECT_FALSE(grid.hop_crosses_nodes(Stage{0}, 8));
+  EXPECT_TRUE(grid.hop_crosses_nodes(Stage{1}, 8));
+  EXPECT_FALSE(grid.hop_crosses_nodes(Stage{2}, 8));
+  EXPECT_TRUE(grid.hop_crosses_nodes(Stage{3}, 8)) << "the last stage sends to the first when interleaved";
+  EXPECT_EQ(grid.senders_per_node(8), 4);
 }
 
 }  // namespace
