@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/draw/gantt_svg.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
 #include "sim/schedule/catalogue.h"
@@ -196,8 +197,8 @@ int show(const Options& options) {
   const Shown shown = build(options);
   if (!options.svg.empty()) {
     OutputFile file(options.svg);
-    file.write(report::gantt_svg({report::gantt_of(
-        shown.replay.workload, shown.replay.run, fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
+    file.write(draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
+                                                 fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
     file.commit();
   }
   print(options.json    ? json_of(options, shown)
