@@ -88,14 +88,14 @@ Shown build(const Options& options) {
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
-  ReplayTimes times{
+  study::ReplayTimes times{
       .passes = {{schedule::OpKind::kForward, durations("--forward", options.forward_ms, options.shape.chunks)},
                  {schedule::OpKind::kBackward, durations("--backward", options.backward_ms, options.shape.chunks)}},
       .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
       .blocking = options.blocking};
   check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
-  shown.replay = replay(shown.program, times);
+  shown.replay = study::replay(shown.program, times);
   if (!shown.replay.run.stuck.empty())
     throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
   return shown;
