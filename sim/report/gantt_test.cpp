@@ -8,6 +8,7 @@
 
 #include "sim/report/example_gantt.h"
 #include "sim/report/gantt_bins.h"
+#include "sim/report/test_count.h"
 
 namespace foretoken::report {
 namespace {

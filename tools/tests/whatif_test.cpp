@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-TEST(study::WhatIf, EveryRowIsWhatSimulateSays) {
+TEST(WhatIf, EveryRowIsWhatSimulateSays) {
   const Ran ran =
       run_foretoken({"whatif", "gpt-22b-8-a100-sp", "--vary", "cluster.node.nvlink.gb_per_s_per_gpu=150,300", "--vary",
                      "batch.micro=2,4", "--json"});
@@ -33,7 +33,7 @@ TEST(study::WhatIf, EveryRowIsWhatSimulateSays) {
   }
 }
 
-TEST(study::WhatIf, AnotherClusterBringsItsOwnCosts) {
+TEST(WhatIf, AnotherClusterBringsItsOwnCosts) {
   const std::string scenario =
       R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","profile":"a100-sxm4-80gb","gpus":8,)"
       R"("batch":{"micro":1,"global":16,"sequence_length":4096}})";
@@ -44,7 +44,7 @@ TEST(study::WhatIf, AnotherClusterBringsItsOwnCosts) {
   EXPECT_EQ(json::parse(ran.out)["rows"][0]["result"]["step_time_s"], json::parse(own.out)["step_time_s"]);
 }
 
-TEST(study::WhatIf, ThreadsDoNotChangeTheAnswer) {
+TEST(WhatIf, ThreadsDoNotChangeTheAnswer) {
   const std::vector<std::string> words{"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2,4", "--tornado"};
   std::vector<std::string> threaded = words;
   threaded.insert(threaded.end(), {"--threads", "4"});
@@ -54,7 +54,7 @@ TEST(study::WhatIf, ThreadsDoNotChangeTheAnswer) {
   EXPECT_THAT(one.out, HasSubstr("GPU arithmetic rate"));
 }
 
-TEST(study::WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
+TEST(WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
   const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537"});
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("  batch.global: expected a multiple of "));
@@ -62,7 +62,7 @@ TEST(study::WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
   EXPECT_THAT(deep.out, HasSubstr("  cluster.node.nics.gb_per_s: expected a number "));
 }
 
-TEST(study::WhatIf, WhereAllAreImpossibleEachHasItsOwnLines) {
+TEST(WhatIf, WhereAllAreImpossibleEachHasItsOwnLines) {
   const Ran one = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1537,1539"});
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.out, testing::IsEmpty());
@@ -77,7 +77,7 @@ TEST(study::WhatIf, WhereAllAreImpossibleEachHasItsOwnLines) {
   EXPECT_THAT(two.err, HasSubstr("batch.global = 1538, batch.micro = x: batch.micro: expected a whole number"));
 }
 
-TEST(study::WhatIf, WhereAllAreImpossibleEveryReasonIsTold) {
+TEST(WhatIf, WhereAllAreImpossibleEveryReasonIsTold) {
   const Ran alike = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "parallelism.tensor=7"});
   EXPECT_THAT(alike.err, testing::MatchesRegex("[^:\n]*.json: gpus: expected a multiple of [^\n]+\n"
                                                "([^:\n]*.json: parallelism.tensor: expected a divisor of [^\n]+\n)+"
@@ -90,7 +90,7 @@ TEST(study::WhatIf, WhereAllAreImpossibleEveryReasonIsTold) {
   EXPECT_THAT(many.err, testing::EndsWith("gpt3-175b-1024-a100.json: and 1 more\n"));
 }
 
-TEST(study::WhatIf, CsvHasAsManyFieldsInEveryLine) {
+TEST(WhatIf, CsvHasAsManyFieldsInEveryLine) {
   const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537", "--csv"});
   EXPECT_EQ(ran.status, 0) << ran.err;
   const std::string head = ran.out.substr(0, ran.out.find('\n'));
