@@ -14,8 +14,8 @@
 #include "sim/base/text.h"
 #include "sim/report/text/layout.h"
 #include "tools/commands.h"
-#include "tools/options.h"
-#include "tools/output.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
 
 namespace foretoken::tools {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/job/make.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"
-#include "sim/study/simulate.h"
 #include "validate/case_set.h"
 
 namespace foretoken::validate {
@@ -82,7 +82,7 @@ TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
     if (!row.measured.step_time) continue;
     const job::Job scenario = io::read_scenario_text(row.scenario, row.id).job;
     const double tokens = static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
-    const double predicted = study::predict(scenario).step_time.value() / tokens;
+    const double predicted = study::predict(scenario).metrics.step_time.value() / tokens;
     const double measured = row.measured.step_time->value() / tokens;
     Best& best = models[{scenario.model.name, scenario.gpus}];
     ++best.rows;

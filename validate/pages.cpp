@@ -100,10 +100,10 @@ std::map<std::string, std::string> as_pages(const Validation& validation) {
       "![Error of the step time by GPU count](validation/errors.svg)\n\n";
   for (const SetResult& result : validation.sets) page += section_of(result);
   while (page.ends_with("\n\n")) page.pop_back();
-  return {{"validation.md", page},
-          {"validation/errors.svg", errors_plot(validation, false)},
-          {"validation/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
-          {"validation/steps.svg", steps_plot(validation, false)}};
+  return {{"docs/validation.md", page},
+          {"docs/validation/errors.svg", errors_plot(validation, false)},
+          {"validate/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
+          {"docs/validation/steps.svg", steps_plot(validation, false)}};
 }
 
 }  // namespace foretoken::validate

@@ -10,7 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::fit {
 namespace {
@@ -30,7 +30,7 @@ MeasuredStep step(int hidden, int micro) {
   job::Job truth = made.scenario;
   truth.runtime.gemm_factor = kGemm;
   truth.runtime.gradient_accumulation_bytes = kAccumulation;
-  made.seconds = study::predict(truth).step_time.value();
+  made.seconds = study::predict(truth).metrics.step_time.value();
   return made;
 }
 

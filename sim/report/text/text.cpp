@@ -127,9 +127,9 @@ std::string delay_words(const Delay& delay, Seconds step) {
 }
 
 std::string delays_text(const Metrics& m, const Paint& paint) {
-  if (m.delays.empty()) return "";
+  if (!m.delays || m.delays->empty()) return "";
   std::string text = title_text("What the step waits for", "each mended in turn, and the step simulated anew", paint);
-  for (const Delay& delay : m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
+  for (const Delay& delay : *m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
   return text;
 }
 

@@ -9,9 +9,10 @@
 #include "sim/fast/bounds.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/job/make.h"
+#include "sim/study/predict/measure.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/space.h"
 #include "sim/study/search/test_questions.h"
-#include "sim/study/simulate.h"
 
 namespace foretoken::search {
 namespace {
@@ -30,7 +31,7 @@ void expect_the_same(const Job& job, fast::Replayer& replayer) {
   EXPECT_EQ(replayed.ps, run.makespan.ps);
   EXPECT_LE(bound.ps, run.makespan.ps);
   const report::Metrics metrics =
-      report::measure(job, step, observe::observe_stages(step, run), observe::memory_timelines(job, step, run));
+      study::measure(job, step, observe::observe_stages(step, run), observe::memory_timelines(job, step, run));
   EXPECT_EQ(peak.value(), metrics.memory.peak.value());
   EXPECT_EQ(fit, metrics.memory.fits);
 }
@@ -89,8 +90,8 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
       const Job& job = *made;
       const std::string written = question.text_of(job);
       SCOPED_TRACE(written);
-      const study::Simulation simulation = study::simulate(io::read_scenario_text(written, "written"));
-      EXPECT_EQ(replayer.step_time(job, replayer.passes(job), scratch).ps, simulation.observations.makespan.ps);
+      const study::Prediction prediction = study::predict(io::read_scenario_text(written, "written"));
+      EXPECT_EQ(replayer.step_time(job, replayer.passes(job), scratch).ps, prediction.observations.makespan.ps);
       ++compared;
     }
     EXPECT_GE(compared, 5);

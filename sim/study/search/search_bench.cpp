@@ -5,8 +5,8 @@
 
 #include "sim/base/keep_memory.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"
-#include "sim/study/simulate.h"
 
 namespace foretoken::search {
 namespace {

@@ -38,11 +38,9 @@ class Search {
         hooks_(hooks),
         ranking_(space, options.objective, options.top, options.axes),
         estimates_(space.candidates().size()),
+        groups_(space.groups()),
         workers_(std::max<std::size_t>(options.threads, 1), Worker{job::Maker(space.question().asked()), {}}) {
-    for (std::size_t group = options.shard; group < space.groups().size(); group += options.shards) {
-      groups_.push_back(space.groups()[group]);
-      progress_.total += groups_.back().end - groups_.back().begin;
-    }
+    progress_.total = space.candidates().size();
   }
 
   SearchResult run() {
@@ -188,7 +186,7 @@ class Search {
   fast::Replayer replayer_;
   std::vector<Outcome> estimates_;  // by candidate
   std::vector<Outcome> open_;       // fit, to be replayed or ruled out; most promising first
-  std::vector<Space::Group> groups_;
+  std::span<const Space::Group> groups_;
   std::vector<Worker> workers_;
   std::mutex mutex_;
   Progress progress_;
