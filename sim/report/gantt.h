@@ -11,7 +11,19 @@
 
 namespace foretoken::report {
 
-enum class Activity : std::uint8_t { kForward, kBackward, kStepEnd, kMessage, kDataParallel };
+enum class Activity : std::uint8_t {
+  kForward,
+  kBackward,
+  kStepEnd,
+  kMessage,
+  kDataParallel,
+  kBackwardInput,
+  kBackwardWeight,
+  kRecompute,
+};
+[[nodiscard]] constexpr bool is_pass(Activity activity) {
+  return activity != Activity::kStepEnd && activity != Activity::kMessage && activity != Activity::kDataParallel;
+}
 
 /// Something a stage does from `begin` to `end`.
 struct GanttBar {

@@ -24,6 +24,7 @@ constexpr const char* kGanttStyle =
     "text{font:12px system-ui,sans-serif;fill:#222}.t{font-weight:600;font-size:14px}\n"
     ".n{font-size:9px;text-anchor:middle}.g{stroke:#888;stroke-opacity:.5;stroke-width:.5}.bg{fill:#fff}\n"
     ".forward{fill:#0072B2}.backward{fill:#E69F00}.step{fill:#009E73}.message{fill:#CC79A7}.data{fill:#56B4E9}\n"
+    ".backward-input{fill:#D55E00}.backward-weight{fill:#F0E442}.recompute{fill:#999}\n"
     ".p{stroke:#fff;stroke-width:.5}.hatch{stroke:#bbb;stroke-width:1}.idle{fill:#f4f4f4}\n"
     "@media (prefers-color-scheme:dark){text{fill:#ddd}.bg{fill:#16181c}.idle{fill:#24272d}.hatch{stroke:#4a4f58}"
     ".p{stroke:#16181c}}\n"
@@ -38,6 +39,12 @@ const char* class_of(Activity activity) {
       return "forward";
     case Activity::kBackward:
       return "backward";
+    case Activity::kBackwardInput:
+      return "backward-input";
+    case Activity::kBackwardWeight:
+      return "backward-weight";
+    case Activity::kRecompute:
+      return "recompute";
     case Activity::kStepEnd:
       return "step";
     case Activity::kMessage:
@@ -151,14 +158,13 @@ class GanttDrawing {
 
   void pass(const GanttBar& bar, int chunks, double height) {
     const double x = x_of(bar.begin), width = x_of(bar.end) - x;
-    const bool is_pass = bar.activity == Activity::kForward || bar.activity == Activity::kBackward;
-    const double opacity = is_pass && chunks > 1 ? 1 - 0.5 * bar.chunk / (chunks - 1) : 1;
+    const double opacity = is_pass(bar.activity) && chunks > 1 ? 1 - 0.5 * bar.chunk / (chunks - 1) : 1;
     put("<rect class=\"{}{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"", class_of(bar.activity),
         width > 3 ? " p" : "", x, y_, width, height);
     if (opacity < 1) put(" fill-opacity=\"{:.2f}\"", opacity);
     put("/>\n");
     const std::string number = fmt::format("{}", bar.microbatch);
-    if (!is_pass || height < 10 || width < 3 + 5.5 * static_cast<double>(number.size())) return;
+    if (!is_pass(bar.activity) || height < 10 || width < 3 + 5.5 * static_cast<double>(number.size())) return;
     const bool white = bar.activity == Activity::kForward && opacity > 0.7;
     put("<text class=\"n\" style=\"fill:{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", white ? "#fff" : "#111",
         x + width / 2, y_ + height / 2 + 3.2, number);
