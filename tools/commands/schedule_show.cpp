@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/draw/gantt_svg.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
 #include "sim/schedule/catalogue.h"
@@ -87,14 +88,14 @@ Shown build(const Options& options) {
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
-  ReplayTimes times{
+  study::ReplayTimes times{
       .passes = {{schedule::OpKind::kForward, durations("--forward", options.forward_ms, options.shape.chunks)},
                  {schedule::OpKind::kBackward, durations("--backward", options.backward_ms, options.shape.chunks)}},
       .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
       .blocking = options.blocking};
   check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
-  shown.replay = replay(shown.program, times);
+  shown.replay = study::replay(shown.program, times);
   if (!shown.replay.run.stuck.empty())
     throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
   return shown;
@@ -196,8 +197,8 @@ int show(const Options& options) {
   const Shown shown = build(options);
   if (!options.svg.empty()) {
     OutputFile file(options.svg);
-    file.write(report::gantt_svg({report::gantt_of(
-        shown.replay.workload, shown.replay.run, fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
+    file.write(draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
+                                                 fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
     file.commit();
   }
   print(options.json    ? json_of(options, shown)
