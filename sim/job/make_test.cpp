@@ -68,7 +68,7 @@ TEST(Make, TakesAScheduleThatNoCatalogueHolds) {
 
 TEST(Make, TheKindsOfLayersMakeUpTheModel) {
   Question question = small_question();
-  question.model.stack = {{.block = {}, .count = 3}};
+  question.model.stack = std::vector<model::LayerRun>{{.block = {}, .count = 3}};
   EXPECT_EQ(complaints(question),
             std::vector<std::string>{"q: /model: expected kinds of layers for 4 layers, found 3"});
   question.model.stack->push_back({.block = {}, .count = 1});
