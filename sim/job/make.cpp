@@ -60,6 +60,7 @@ void settle_choices(Draft& draft) {
   const bool fits = sound.parallelism && sound.gpus && degrees_fit(draft);
   if (sound.cluster && sound.gpus) check_nodes(draft);
   if (sound.cluster && fits && !stages_stand_on_one_kind(draft)) return;
+  if (sound.model) check_stack(draft);
   if (sound.model && sound.parallelism) check_shards(draft);
   const bool split = sound.model && sound.parallelism && layers_split(draft);
   if (sound.parallelism && sound.batch) check_sequence(draft);

@@ -51,6 +51,30 @@ TEST(Make, ComplainsOfEveryRuleAtItsKey) {
                 "chunks; try embedding_and_head_as_layers true, pipeline 1, 2, 4 or layers_per_stage"}));
 }
 
+TEST(Make, TakesAScheduleThatNoCatalogueHolds) {
+  Question question = small_question();
+  schedule::Schedule own = schedule::schedule_named("gpipe");
+  own.name = "my own";
+  question.choices.schedule = own;
+  const Job job = make(question).job;
+  EXPECT_EQ(job.schedule.name, "my own");
+  EXPECT_EQ(make(question_of(job)).job.schedule.name, "my own");
+  question.choices.parallelism.virtual_pipeline = 2;
+  EXPECT_EQ(
+      complaints(question),
+      std::vector<std::string>{"q: /schedule: \"my own\" does not interleave, but parallelism.virtual_pipeline is "
+                               "2; try \"interleaved-1f1b\""});
+}
+
+TEST(Make, TheKindsOfLayersMakeUpTheModel) {
+  Question question = small_question();
+  question.model.stack = std::vector<model::LayerRun>{{.block = {}, .count = 3}};
+  EXPECT_EQ(complaints(question),
+            std::vector<std::string>{"q: /model: expected kinds of layers for 4 layers, found 3"});
+  question.model.stack->push_back({.block = {}, .count = 1});
+  EXPECT_TRUE(complaints(question).empty());
+}
+
 TEST(Make, AnUnsoundPartIsNotJudged) {
   Question question = small_question();
   question.choices.parallelism.tensor = 3;

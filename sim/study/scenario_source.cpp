@@ -1,12 +1,16 @@
 // A scenario read again with other overrides.
 #include "sim/study/scenario_source.h"
 
+#include <vector>
+
 #include "sim/io/scenario/read_scenario.h"
 
 namespace foretoken::study {
 
-job::Made ScenarioSource::read(std::span<const std::string> sets) const {
-  return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
+job::Made ScenarioSource::read(std::span<const std::string> sets, const job::Patch& patch) const {
+  std::vector<std::string> all(sets.begin(), sets.end());
+  for (const job::Edit& edit : patch) all.push_back(job::as_set(edit));
+  return text_ ? io::read_scenario_text(*text_, file_, all) : io::read_scenario_file(file_, all);
 }
 
 std::string ScenarioSource::merged(std::span<const std::string> sets) const {

@@ -8,6 +8,7 @@
 
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/made.h"
+#include "sim/job/patch.h"
 
 namespace foretoken::study {
 
@@ -20,7 +21,8 @@ class ScenarioSource {
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
   /// What complaints call it.
   [[nodiscard]] const std::string& name() const { return file_; }
-  [[nodiscard]] job::Made read(std::span<const std::string> sets) const;
+  /// With the overrides `sets`, and then with the edits of `patch`, which change choices only.
+  [[nodiscard]] job::Made read(std::span<const std::string> sets, const job::Patch& patch = {}) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
   /// With keys left open, to be searched.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/job/layout.h"
 #include "sim/job/rules/rules.h"
@@ -58,6 +59,16 @@ std::string layers_that_work(const Job& job) {
 }
 
 }  // namespace
+
+void check_stack(Draft& draft) {
+  const model::Transformer& model = draft.job.model;
+  if (!model.stack) return;
+  std::int64_t layers = 0;
+  for (const model::LayerRun& run : *model.stack) layers += run.count;
+  if (layers != model.layers)
+    draft.complain("/model",
+                   fmt::format("expected kinds of layers for {}, found {}", with_noun(model.layers, "layer"), layers));
+}
 
 bool layers_split(Draft& draft) {
   const Parallelism& degrees = draft.job.parallelism;

@@ -43,6 +43,8 @@ void check_sharding(Draft& draft);
 
 // Layers (layers.cpp).
 
+/// The kinds of layers of a model that names them are as many as its layers.
+void check_stack(Draft& draft);
 [[nodiscard]] bool layers_split(Draft& draft);
 /// Precondition: the layers split.
 void check_recomputed_layers(Draft& draft);

@@ -1,25 +1,25 @@
 // The same job with other pipeline schedules.
 #include "sim/study/otherwise/schedules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "sim/schedule/catalogue.h"
 #include "sim/study/predict/predict.h"
 
 namespace foretoken::study {
 namespace {
 
+using job::Key;
+
 TriedSchedule try_schedule(const ScenarioSource& source, std::span<const std::string> sets, ScheduleChoice choice,
                            const trust::Evidence& evidence) {
   TriedSchedule tried{.choice = std::move(choice), .metrics = {}, .chart = {}, .impossible = {}};
-  std::vector<std::string> changed(sets.begin(), sets.end());
-  changed.push_back(fmt::format("schedule=\"{}\"", tried.choice.schedule));
-  changed.push_back(fmt::format("parallelism.virtual_pipeline={}", tried.choice.chunks));
-  if (tried.choice.chunks == 1) changed.emplace_back("batch.microbatch_group=null");
+  job::Patch patch = {{Key::kSchedule, *schedule::find_schedule(tried.choice.schedule)},
+                      {Key::kVirtualPipeline, std::int64_t{tried.choice.chunks}}};
+  if (tried.choice.chunks == 1) patch.push_back({Key::kMicrobatchGroup, {}});
   try {
-    Prediction prediction = predict(source.read(changed), {.advice = true, .interval = IntervalQuestion{evidence}});
+    Prediction prediction = predict(source.read(sets, patch), {.advice = true, .interval = IntervalQuestion{evidence}});
     tried.metrics = std::move(prediction.metrics);
     tried.chart = report::gantt_of(prediction.step.workload, prediction.run, tried.choice.label);
   } catch (const ConfigError& error) {

@@ -16,13 +16,7 @@ namespace foretoken::study {
 namespace {
 
 using job::Job;
-using Sets = std::vector<std::string>;
-
-Sets with(std::span<const std::string> sets, const Sets& more) {
-  Sets all(sets.begin(), sets.end());
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
+using job::Key;
 
 // Of a schedule the message speaks by itself.
 std::string first_reason(const std::vector<Complaint>& complaints) {
@@ -34,10 +28,10 @@ Variant empty_variant(std::string label, int gpus) {
   return {.label = std::move(label), .is_base = false, .metrics = {}, .why_not = {}, .gpus = gpus, .chart = {}};
 }
 
-// One decision and the overrides that change it.
+// One decision and the edits that change it.
 struct Decision {
   std::string label;
-  Sets sets;
+  job::Patch patch;
 };
 
 // Twice and half of a number.
@@ -47,43 +41,46 @@ void doubled_and_halved(std::int64_t value, Add add) {
   if (value % 2 == 0) add(value / 2);
 }
 
+void add_degrees(const job::Parallelism& p, std::vector<Decision>& decisions) {
+  const auto add = [&](const char* name, Key key, int value) {
+    doubled_and_halved(value, [&](std::int64_t other) {
+      decisions.push_back({fmt::format("{} {}", name, other), {{key, other}, {Key::kData, {}}}});
+    });
+  };
+  add("tensor", Key::kTensor, p.tensor);
+  add("pipeline", Key::kPipeline, p.pipeline);
+  if (p.pipeline == 1) return;
+  doubled_and_halved(p.virtual_pipeline, [&](std::int64_t other) {
+    decisions.push_back({fmt::format("virtual pipeline {}", other),
+                         {{Key::kVirtualPipeline, other}, {Key::kSchedule, {}}, {Key::kMicrobatchGroup, {}}}});
+  });
+}
+
+void add_recomputes(const job::Recompute& own, std::vector<Decision>& decisions) {
+  using enum model::RecomputeGranularity;
+  for (const auto granularity : {kNone, kSelective, kFull})
+    if (own.granularity != granularity)
+      decisions.push_back({fmt::format("recompute {}", model::name_of(granularity)), {{Key::kRecompute, granularity}}});
+}
+
 std::vector<Decision> decisions_of(const Job& base) {
   std::vector<Decision> decisions;
   const job::Parallelism& p = base.parallelism;
-  const auto degree = [&](const char* name, const char* key, int value) {
-    doubled_and_halved(value, [&](std::int64_t other) {
-      decisions.push_back(
-          {fmt::format("{} {}", name, other), {fmt::format("parallelism.{}={}", key, other), "parallelism.data=null"}});
-    });
-  };
-  degree("tensor", "tensor", p.tensor);
-  degree("pipeline", "pipeline", p.pipeline);
-  if (p.pipeline > 1)
-    doubled_and_halved(p.virtual_pipeline, [&](std::int64_t other) {
-      decisions.push_back(
-          {fmt::format("virtual pipeline {}", other),
-           {fmt::format("parallelism.virtual_pipeline={}", other),
-            fmt::format("schedule=\"{}\"", other > 1 ? "interleaved-1f1b" : "1f1b"), "batch.microbatch_group=null"}});
-    });
+  add_degrees(p, decisions);
   doubled_and_halved(base.batch.micro, [&](std::int64_t other) {
-    decisions.push_back({fmt::format("micro-batch {}", other), {fmt::format("batch.micro={}", other)}});
+    decisions.push_back({fmt::format("micro-batch {}", other), {{Key::kMicroBatch, other}}});
   });
-  using model::RecomputeGranularity;
-  for (const auto& [word, granularity] :
-       {std::pair("none", RecomputeGranularity::kNone), std::pair("selective", RecomputeGranularity::kSelective),
-        std::pair("full", RecomputeGranularity::kFull)})
-    if (base.recompute.granularity != granularity)
-      decisions.push_back({fmt::format("recompute {}", word), {fmt::format("recompute=\"{}\"", word)}});
+  add_recomputes(base.recompute, decisions);
   const bool shards = base.optimizer.zero_stage >= 1;
   decisions.push_back({shards ? "optimizer not sharded (ZeRO 0)" : "optimizer sharded (ZeRO 1)",
-                       {fmt::format("optimizer.zero_stage={}", shards ? 0 : 1)}});
+                       {{Key::kZeroStage, std::int64_t{shards ? 0 : 1}}}});
   if (p.tensor > 1)
     decisions.push_back({p.sequence_parallel ? "no sequence parallelism" : "sequence parallelism",
-                         {fmt::format("parallelism.sequence_parallel={}", !p.sequence_parallel)}});
+                         {{Key::kSequenceParallel, !p.sequence_parallel}}});
   if (p.data > 1)
     decisions.push_back(
         {base.overlap.grad_reduce ? "gradients reduced at the end" : "gradients reduced beside the passes",
-         {fmt::format("overlap.grad_reduce={}", !base.overlap.grad_reduce)}});
+         {{Key::kGradReduce, !base.overlap.grad_reduce}}});
   return decisions;
 }
 
@@ -114,7 +111,7 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      job::Made made = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      job::Made made = source.read(sets, {{Key::kGpus, std::int64_t{gpus}}, {Key::kData, {}}});
       variant.metrics = predict(std::move(made), {.interval = IntervalQuestion{evidence}}).metrics;
     } catch (const ConfigError& error) {
       variant.why_not = first_reason(error.complaints());
@@ -136,7 +133,7 @@ std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<con
   variants.front().metrics = base.metrics;
   for (const Decision& decision : decisions_of(base.job)) {
     try {
-      Prediction prediction = predict(source.read(with(sets, decision.sets)));
+      Prediction prediction = predict(source.read(sets, decision.patch));
       Variant variant = empty_variant(decision.label, prediction.job.gpus);
       variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));
