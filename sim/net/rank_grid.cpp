@@ -36,13 +36,15 @@ RankGrid::RankGrid(const PerAxis<int>& degrees, const RankOrder& order) {
 
 RankGroups RankGrid::groups(AxisSet axes) const {
   expects(kDenseAxes.contains(axes) || kExpertAxes.contains(axes), "the axes of a group are of one grid");
-  std::array<RankRow, kAxes> rows;
+  std::array<RankRow, kAxes> rows{};
   std::size_t used = 0;
-  for (const auto& [axis, name] : kAxisNames)
-    if (axes.contains(axis) && degree(axis) > 1) rows[used++] = rows_[axis];
-  const std::span<RankRow> stated = std::span(rows).first(used);
-  std::sort(stated.begin(), stated.end(), [](const RankRow& a, const RankRow& b) { return a.stride < b.stride; });
-  return {stated, gpus()};
+  for (const auto& [axis, name] : kAxisNames) {
+    if (!axes.contains(axis) || degree(axis) == 1) continue;
+    std::size_t at = used++;  // rows stand from the shortest stride to the longest
+    for (; at > 0 && rows[at - 1].stride > rows_[axis].stride; --at) rows[at] = rows[at - 1];
+    rows[at] = rows_[axis];
+  }
+  return {std::span<const RankRow>(rows).first(used), gpus()};
 }
 
 // The pipeline's row cuts ranks into blocks; a stage has `stride` consecutive ranks of each.

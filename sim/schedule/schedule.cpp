@@ -47,9 +47,8 @@ Placement placement_of(const Schedule& schedule, PipelineShape shape) {
 }
 
 std::vector<OpKind> pass_kinds(const Schedule& schedule) {
-  std::vector<OpKind> kinds{OpKind::kForward, OpKind::kBackward};
-  if (schedule.splits_backward) kinds.insert(kinds.end(), {OpKind::kBackwardInput, OpKind::kBackwardWeight});
-  return kinds;
+  if (!schedule.splits_backward) return {OpKind::kForward, OpKind::kBackward};
+  return {OpKind::kForward, OpKind::kBackward, OpKind::kBackwardInput, OpKind::kBackwardWeight};
 }
 
 std::optional<std::string> why_not(const Schedule& schedule, PipelineShape shape) {

@@ -41,7 +41,7 @@ struct Site {
 
 /// One operation that several ranks carry out together.
 struct Communication {
-  std::string_view name;  ///< "reduce gradients"
+  std::string_view name{};  ///< "reduce gradients"
   Purpose purpose = Purpose::kPass;
   std::optional<CollectiveKind> collective{};  ///< absent: a message from one rank to another
   AxisSet axes{};                              ///< the axes in which the ranks of a group differ

@@ -20,7 +20,7 @@ constexpr Range kSpread{.low = 0, .high = 1e3};
 constexpr Range kPartOfRate{.low = 0, .high = 4, .above_low = true};  // a part of a rate; trees may beat the line rate
 constexpr WholeRange kRanks{.low = 1, .high = 1'000'000};
 
-constexpr std::initializer_list<Node::Choice<CollectiveKind>> kKinds{
+const std::initializer_list<Node::Choice<CollectiveKind>> kKinds{
     {"all_reduce", CollectiveKind::kAllReduce},         {"all_gather", CollectiveKind::kAllGather},
     {"reduce_scatter", CollectiveKind::kReduceScatter}, {"all_to_all", CollectiveKind::kAllToAll},
     {"broadcast", CollectiveKind::kBroadcast},          {"reduce", CollectiveKind::kReduce}};

@@ -18,8 +18,8 @@ struct TimedOp {
   std::string_view name;
   model::OpRole role = model::OpRole::kElementwise;
   std::optional<Axis> axis{};  ///< of the ranks that it exchanges something with; none: a kernel
-  des::Duration duration;
-  des::Duration host;
+  des::Duration duration{};
+  des::Duration host{};
   bool beside_next = false;                        ///< runs beside the next kernel; the kernel after that waits for it
   std::optional<CommunicationId> communication{};  ///< its row in LayerBlocks; absent when it computes
   bool matrix = false;                             ///< a matrix product
