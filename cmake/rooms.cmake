@@ -1,10 +1,11 @@
 # One target per room: foretoken_room(NAME [rooms and libraries it may use]).
 # In a room's folder and the folders in it, *_test.cpp become NAME_test (ctest), *_bench.cpp become NAME_bench, *_fuzz.cpp
-# fuzz targets, everything else the library foretoken_NAME. A folder with a CMakeLists.txt is a room of its own.
+# fuzz targets, everything else the library foretoken_NAME. A folder with a CMakeLists.txt is a room of its own. Tests and
+# benchmarks are left out where their libraries are missing (cmake/test_libraries.cmake).
 #
 # The presets that build everything, release and sanitize, compile sixteen sources of a target as one (CMAKE_UNITY_BUILD):
 # parsing headers takes most of a build (docs/architecture.md, "Building").
-include(GoogleTest)
+include(cmake/test_libraries.cmake)
 
 add_library(foretoken_flags INTERFACE)
 target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -38,9 +39,9 @@ function(foretoken_room NAME)
     add_library(foretoken_${NAME} INTERFACE)
     set(SELF "")
   endif()
-  if(TESTS)
+  if(TESTS AND FORETOKEN_TESTS_BUILT)
     add_executable(${NAME}_test ${TESTS})
-    target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} foretoken_test_libraries)
     target_compile_definitions(${NAME}_test PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_compile_options(${NAME}_test PRIVATE ${FORETOKEN_TEST_OPTIONS})
     set(LABEL "")
@@ -49,7 +50,7 @@ function(foretoken_room NAME)
     endif()
     gtest_discover_tests(${NAME}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${NAME}." ${LABEL})
   endif()
-  if(BENCHES AND FORETOKEN_BENCHMARKS)
+  if(BENCHES AND FORETOKEN_BENCHMARKS_BUILT)
     add_executable(${NAME}_bench ${BENCHES})
     target_link_libraries(${NAME}_bench PRIVATE foretoken_flags ${SELF} ${ARGN} benchmark::benchmark_main)
     target_compile_definitions(${NAME}_bench PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -1,4 +1,4 @@
-// How names become files, and what is said about a name that does not.
+// Finds the file of a name, and words the complaint about a name without a file.
 #include "sim/io/json/data_path.h"
 
 #include <fmt/format.h>
@@ -12,12 +12,25 @@
 namespace foretoken::io {
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The data folder installed with this program, found from where the program stands: the installation may be moved.
+std::optional<fs::path> installed_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return std::nullopt;
+  const fs::path folder = (program.parent_path() / FORETOKEN_DATA_FROM_PROGRAM).lexically_normal();
+  if (!fs::is_directory(folder, error)) return std::nullopt;
+  return folder;
+}
+
+}  // namespace
+
 std::vector<fs::path> data_roots() {
   std::vector<fs::path> roots;
   if (const char* own = std::getenv("FORETOKEN_DATA"); own != nullptr && *own != '\0') roots.emplace_back(own);
   roots.emplace_back(".");
-  roots.emplace_back(FORETOKEN_SOURCE_DIR);
-  roots.emplace_back(FORETOKEN_INSTALL_DIR);
+  roots.push_back(installed_folder().value_or(FORETOKEN_SOURCE_DIR));
   return roots;
 }
 

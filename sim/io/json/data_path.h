@@ -22,7 +22,8 @@ inline constexpr DataKind kRuntimes{"runtime", "calibration/runtimes"};
 inline constexpr DataKind kMeasuredCollectives{"set of measured collectives", "calibration/collectives"};
 inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 
-/// $FORETOKEN_DATA (if set), the current folder, the source folder and the installed folder compiled in, in this order.
+/// $FORETOKEN_DATA (if set), the current folder and the shipped data, in this order. The shipped data of an installed
+/// program is PREFIX/share/foretoken. A program that is not installed uses the source tree it was built from.
 [[nodiscard]] std::vector<std::filesystem::path> data_roots();
 
 /// What is wrong with $FORETOKEN_DATA, if anything: a folder that is not there must not be passed over in silence.
