@@ -1,4 +1,4 @@
-// What happens when a contract is broken.
+// Ends the program when a contract is broken.
 #include "sim/base/check.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// How complaints are worded.
+// The wording of complaints.
 #include "sim/base/error.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Thresholds of the GNU allocator; other C libraries keep their own ways.
+// Sets the thresholds of the GNU allocator; other C libraries are left as they are.
 #include "sim/base/keep_memory.h"
 
 #ifdef __linux__

@@ -1,11 +1,10 @@
-// How the allocator treats what a program frees.
+// Asks the allocator to hold on to freed memory.
 #pragma once
 
 namespace foretoken {
 
-/// Keeps freed memory for the next use. Task graphs of megabytes come and go; memory that goes back to the system each
-/// time is cleared anew, and threads wait for each other meanwhile. Does nothing without the GNU C library. For main(),
-/// before any work.
+/// Holds freed memory for the next use. Task graphs of megabytes come and go. The system clears memory that it gets
+/// back, and threads wait for that. Does nothing without the GNU C library. Call it in main(), before any work.
 void keep_freed_memory();
 
 }  // namespace foretoken

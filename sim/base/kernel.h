@@ -1,4 +1,4 @@
-// The shapes of GPU work: what a kernel or a collective is asked to do, without saying how long it takes.
+// The shapes of GPU work: the sizes of a kernel or a collective, but no times.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace foretoken {
 
 enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8 };
 
-/// As files and reports spell them.
+/// Precisions and their names in files and reports.
 inline constexpr std::array kPrecisionNames{
     std::pair{Precision::kFp32, std::string_view("fp32")}, std::pair{Precision::kFp16, std::string_view("fp16")},
     std::pair{Precision::kBf16, std::string_view("bf16")}, std::pair{Precision::kFp8, std::string_view("fp8")}};
@@ -45,7 +45,7 @@ constexpr double bytes_per_element(Precision precision) {
   return 0;
 }
 
-/// Which product of a linear layer a GEMM is. cuBLAS layouts: forward TN, input gradient NN, weight gradient NT.
+/// The three products of a linear layer. cuBLAS layouts: forward TN, input gradient NN, weight gradient NT.
 enum class GemmPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
 /// Y[m x n] = X[m x k] W[k x n], `batch` times; 2 m n k batch FLOP.
@@ -67,8 +67,7 @@ struct GemmShape {
 enum class FlashKernel : std::uint8_t { kFastest, kFlash2, kFlash1, kTriton };
 
 /// Fused attention (FlashAttention) of one GPU: `heads` query heads and `kv_heads` key/value heads after sharding.
-/// `share` is the part of the q_length x kv_length square this GPU computes beyond causal halving (1 without context
-/// parallelism; with it, q_length is the local sequence and kv_length the whole one).
+/// Where ranks share a sequence, q_length is the local part and kv_length the whole.
 struct AttentionShape {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, q_length = 1, kv_length = 1, head_dim = 128;
   bool causal = true;
@@ -76,7 +75,7 @@ struct AttentionShape {
   Precision precision = Precision::kBf16;
   FlashKernel kernel = FlashKernel::kFastest;
 
-  /// Operations the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores); half when causal.
+  /// Operations that the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores). Causal: half.
   /// Source: flash-attention benchmarks' convention, arXiv:2307.08691 section 4.1.
   [[nodiscard]] constexpr Flop flop() const {
     const double forward = 4.0 * static_cast<double>(batch) * static_cast<double>(heads) *

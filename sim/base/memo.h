@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-/// Value by key; whoever asks first computes it, others wait for that. References stay valid until clear().
+/// Value by key. The first thread to ask computes it; others wait. References stay valid until clear().
 template <class Key, class Value>
 class Memo {
  public:
@@ -21,7 +21,7 @@ class Memo {
     std::call_once(slot->once, [&] { slot->value.emplace(make()); });
     return *slot->value;
   }
-  /// Forgets everything; nobody may hold a reference or be asking.
+  /// Drops all values. Precondition: no thread holds a reference or asks for one.
   void clear() { slots_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// Nouns by their count.
+// Counted nouns: 1 GPU, 2 GPUs.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace foretoken {
 
-/// GPU for one, GPUs for others; `many` where it is not `one` and an s.
+/// "GPU" for 1, "GPUs" for any other count. Give `many` where the plural is not `one` plus s.
 [[nodiscard]] inline std::string noun(double count, std::string_view one, std::string_view many = {}) {
   if (count == 1) return std::string(one);
   return many.empty() ? std::string(one) + 's' : std::string(many);
 }
 
-/// 1 GPU, 1536 GPUs: in complaints and names, with the digits that users type. All other text for people takes
-/// report::counted, which sets thousands apart.
+/// "1536 GPUs", for complaints and names: the digits are as users type them. Other text uses report::counted, which
+/// writes "1,536 GPUs".
 [[nodiscard]] inline std::string with_noun(std::int64_t count, std::string_view one, std::string_view many = {}) {
   return std::to_string(count) + ' ' + noun(static_cast<double>(count), one, many);
 }

@@ -1,4 +1,4 @@
-// Where the ranks of a group sit, and the links between them: all that a cost model may know of a cluster.
+// The ranks of a group on their nodes, and the links between them: all that a cost model may know of a cluster.
 #pragma once
 
 #include "sim/base/units.h"

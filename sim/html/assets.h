@@ -1,4 +1,4 @@
-// The page, its style and its scripts, as they stand in this folder; embedded at build time.
+// The page, its style and its scripts: the files of page/, embedded at build time.
 #pragma once
 
 #include <string_view>

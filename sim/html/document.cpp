@@ -33,7 +33,7 @@ constexpr Section kSections[] = {{"verdict", "Verdict", verdict},
                                  {"assumptions", "Assumptions and sources", assumptions},
                                  {"reproduce", "How to reproduce", reproduce}};
 
-// `page` with every {{name}} replaced; what is put in is not looked at again.
+// `page` with every {{name}} replaced. Replacements are not searched for further names.
 std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
   std::string out;
   for (std::size_t open = page.find("{{"); open != page.npos; open = page.find("{{")) {

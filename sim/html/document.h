@@ -1,4 +1,4 @@
-// A report as one HTML file that needs nothing else: no network, no script to be read.
+// A report as one HTML file that stands alone: it needs no network.
 #pragma once
 
 #include <string>

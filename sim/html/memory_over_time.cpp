@@ -97,7 +97,7 @@ std::string drawing(const std::vector<Area>& areas, const Axes& axes, std::strin
   return svg.take();
 }
 
-// Bins as points, each good until the next.
+// Bins as points; each value holds until the next point.
 Json data_of(const std::vector<Area>& areas, const Axes& axes, std::string_view title) {
   Json data{{"title", title},
             {"aspect", kAreasWidth / kAreasHeight},

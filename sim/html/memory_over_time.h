@@ -8,7 +8,7 @@
 
 namespace foretoken::html {
 
-/// What one GPU of `stage` holds from the step's start to its end, thinned to what a drawing can show, as a figure.
+/// A figure of the live bytes on one GPU of `stage` over the step, thinned to as many points as a drawing can show.
 [[nodiscard]] std::string memory_over_time(const ReportData& data, std::size_t stage);
 
 }  // namespace foretoken::html

@@ -15,7 +15,7 @@
 
 namespace foretoken::html {
 
-/// Another configuration of the same job, or why it cannot be.
+/// Another configuration of the same job, or the reason why it is impossible.
 struct Variant {
   std::string label;
   bool is_base = false;  ///< the scenario as it is

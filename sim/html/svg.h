@@ -1,4 +1,4 @@
-// Drawings for the page: they take their colours and their type from report.css, so they follow light, dark and print.
+// Drawings for the page. Colours and type come from report.css, so drawings follow light, dark and print.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Contention between jobs.
 //
-// A link is looked at whenever a flow over it changes its rate: what was true of it since the last time is added up
-// then, before the change.
+// A link is looked at whenever a flow over it changes its rate. The time since the last look is added up first, with
+// the state from before the change.
 #include "sim/observe/contention.h"
 
 #include <algorithm>

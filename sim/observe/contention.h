@@ -1,4 +1,4 @@
-// Links that several jobs fill together: how long, and whose traffic it was.
+// Links that several jobs fill together: for how long, and with whose flows.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace foretoken::observe {
 /// Watches a run of several jobs in one graph.
 class Contention : public des::Observer {
  public:
-  /// `job_of_task`: by task of the graph. What comes after `until` does not count. Both must outlive the run.
+  /// `job_of_task`: by task of the graph. Time after `until` does not count. Both must outlive the run.
   Contention(const des::TaskGraph& graph, std::span<const int> job_of_task, des::Instant until);
 
   void on_rate(des::TaskId flow, BytesPerSecond rate, des::Instant at) override;
@@ -26,7 +26,7 @@ class Contention : public des::Observer {
     des::Duration time;  ///< full, with flows of at least two jobs
     std::set<int> jobs;  ///< whose flows they were
   };
-  /// The longest first, on a tie the lowest link.
+  /// Sorted by time, longest first; on a tie the lowest link first.
   [[nodiscard]] std::vector<Contended> contended() const;
 
  private:

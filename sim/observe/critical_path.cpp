@@ -1,4 +1,4 @@
-// Walks back from the task that ends last. Which task held another up is found in one pass over all edges.
+// Walks back from the task that ends last. One pass over all edges finds the task that each task waited for longest.
 #include "sim/observe/critical_path.h"
 
 #include <algorithm>

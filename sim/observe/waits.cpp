@@ -18,7 +18,8 @@ const des::Flow& flow_of(des::TaskId task, const UnfoldedStep& unfolded) {
                            [](const des::Flow& each, des::TaskId value) { return each.task < value; });
 }
 
-/// The slow links that a flow passes, by place among the scenario's; each once, though it may pass both its ends.
+/// The slow links that a flow passes, by place in `imperfections.slow_links`. Each counts once, also where the flow
+/// passes both its ends.
 std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded) {
   std::set<int> parts;
   for (const des::LinkId link : flow.route)
@@ -27,8 +28,7 @@ std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded)
   return parts;
 }
 
-/// Of the ranks that move a flow the one beside the slow link with the least capacity on its way; the first where none
-/// stands beside one.
+/// The rank beside the slowest slow link on the way of a flow, among the ranks that move it. Without one: the first.
 int rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const std::vector<int>& members) {
   int rank = members.front();
   BytesPerSecond least(std::numeric_limits<double>::infinity());

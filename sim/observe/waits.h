@@ -1,4 +1,4 @@
-// What slow hardware does to a run of every GPU: how long the critical path runs through it, and on which ranks.
+// Slow hardware in a run of every GPU: the time that the critical path spends on it, and the ranks that hold it.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace foretoken::observe {
 struct Waits {
   std::map<int, des::Duration> by_gpu;   ///< of passes and optimizers, by the slowest GPU of those that carry them out
   std::map<int, des::Duration> by_link;  ///< of flows that move, by place among the scenario's slow links
-  /// Both by stage rank: the one that holds the slow GPU, and of a flow, among those of the replica that moves it, the
-  /// one beside the slow link, or else the first; what all replicas do together is in none.
+  /// Both of the above by stage rank. A pass counts for the rank with the slow GPU. A flow counts for the rank of its
+  /// replica beside the slow link, or else for the first. Collectives over all replicas count for no rank.
   std::map<int, des::Duration> by_stage_rank;
 };
 
@@ -22,8 +22,8 @@ struct Waits {
 [[nodiscard]] Waits waits_of(const ranks::UnfoldedStep& unfolded, const job::Imperfections& imperfections,
                              const des::RunResult& run);
 
-/// The stage rank to look at: of the replica whose slow hardware holds the critical path longest, the rank that does so
-/// longest; the one whose work ends last where nothing slow is waited for. The lowest on a tie.
+/// The stage rank to show: first the replica that holds the critical path longest, then the rank of it that does so.
+/// The rank whose work ends last, where the path waits for nothing slow. The lowest on a tie.
 [[nodiscard]] int rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded, const des::RunResult& run);
 
 }  // namespace foretoken::observe

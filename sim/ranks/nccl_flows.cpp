@@ -19,14 +19,14 @@ int size_of(const net::Members& members) {
   return static_cast<int>(size);
 }
 
-// What each rank of a ring sends. Source: nccl-tests, doc/PERFORMANCE.md.
+// The bytes that each rank of a ring sends. Source: nccl-tests, doc/PERFORMANCE.md.
 Bytes ring_volume(CollectiveKind kind, Bytes payload, int ranks) {
   const double share = (ranks - 1.0) / ranks;
   if (kind == CollectiveKind::kAllReduce) return 2 * share * payload;
   return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ? payload : share * payload;
 }
 
-// Rounds in which a rank sends what it holds: its own share is copied beside one of them.
+// Rounds of sends of a rank. Its own share is copied beside one of them.
 double rounds_of(CollectiveKind kind, int ranks) {
   return kind == CollectiveKind::kAllReduce ? 2.0 * (ranks - 1) : ranks - 1.0;
 }
@@ -78,7 +78,7 @@ std::vector<Pipeline> NcclLowering::pipelines(NcclAlgorithm algorithm, const Vol
   return pipelines_of(algorithm, volume, {members, near, wire_.multicast});
 }
 
-// NCCL reduces to one rank as it broadcasts from one, the other way round.
+// NCCL reduces to one rank by the routes of a broadcast, reversed.
 cost::NcclOption NcclLowering::choice(CollectiveKind kind, Bytes payload, const net::Members& members) const {
   const CollectiveKind chosen = kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : kind;
   return cost::nccl_choice(payload, chosen, size_of(members), static_cast<int>(members.size()), platform_of(members),

@@ -18,7 +18,7 @@ struct NcclFlows {
   std::vector<Leg> legs;
 };
 
-/// NCCL on one cluster: what its version, its settings and the architecture say.
+/// NCCL on one cluster: its version, its settings and the architecture.
 struct Nccl {
   cost::NcclArchitecture architecture = cost::NcclArchitecture::kAmpere;
   cost::NcclTuning tuning;
@@ -27,12 +27,12 @@ struct Nccl {
   std::optional<cost::NcclFitted> fitted{};  ///< in the place of the architecture's: to leave tables out
 };
 
-/// Turns what communicators do into flows over the links of `wires`, whose shares must be `shares_of` the architecture.
+/// Turns collectives into flows over the links of `wires`, whose shares must be `shares_of` the architecture.
 class NcclLowering {
  public:
   NcclLowering(Nccl nccl, const NodeLinks& links, Wires& wires, des::TaskGraph& graph);
 
-  /// What Wires are to be built with.
+  /// The shares to build Wires with.
   [[nodiscard]] static LinkShares shares_of(cost::NcclArchitecture architecture, const cost::NcclTuning& tuning);
 
   /// A collective over `gpus` (ascending); `payload` as in CollectiveShape.
@@ -41,7 +41,7 @@ class NcclLowering {
   /// Precondition: two GPUs or more, as many on every node.
   [[nodiscard]] NcclFlows collective(CollectiveKind kind, Bytes payload, std::span<const int> gpus);
 
-  /// What NCCL chooses for it. Precondition: the same; no all-to-all.
+  /// NCCL's choice of algorithm and protocol. Precondition: as above, and no all-to-all.
   [[nodiscard]] cost::NcclOption choice(CollectiveKind kind, Bytes payload, const net::Members& members) const;
   /// The pipelines of an algorithm there.
   [[nodiscard]] std::vector<Pipeline> pipelines(cost::NcclAlgorithm algorithm, const Volume& volume,

@@ -26,7 +26,7 @@ std::vector<Pipeline> trees(Bytes payload, const Communicator& c) {
   return all;
 }
 
-// What one head does inside every node: it reduces its share out of all GPUs, and multicasts it back to them.
+// One head inside every node: it reduces its share out of all GPUs, and multicasts it back to them.
 std::vector<SwitchHop> hops_of_head(CollectiveKind kind, int head, const net::Members& members) {
   const bool reduces = kind != CollectiveKind::kAllGather, multicasts = kind != CollectiveKind::kReduceScatter;
   std::vector<SwitchHop> hops;

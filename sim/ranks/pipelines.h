@@ -1,4 +1,4 @@
-// NCCL's algorithms as pipelines: what every channel of a collective carries, and over which hops.
+// NCCL's algorithms as pipelines: the bytes and the hops of every channel of a collective.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct Pipeline {
   Bytes bytes;
 };
 
-/// Who takes part in a collective, and what it finds there.
+/// The members of a collective, and the links near them.
 struct Communicator {
   net::Members members;
   int nics_near = 1;     ///< NICs near each GPU
@@ -34,7 +34,7 @@ struct Communicator {
 /// Channels: one for each of the NICs near as many members as the smallest node has; a single one inside a node.
 [[nodiscard]] int channels_of(const Communicator& communicator);
 
-/// What a collective moves: the bytes that each rank of a ring sends, and the payload as in CollectiveShape.
+/// The bytes of a collective: those that each rank of a ring sends, and the payload as in CollectiveShape.
 struct Volume {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes sent, payload;

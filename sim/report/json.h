@@ -13,7 +13,7 @@ namespace foretoken::report {
 /// metrics give the same bytes. Precondition: every number is finite.
 [[nodiscard]] std::string to_json(const Metrics& metrics);
 
-/// The array `delays` of `simulate --json` and `explain --json`: what a step of length `step` waits for.
+/// The array `delays` of `simulate --json` and `explain --json`: slow hardware that a step of length `step` waits for.
 [[nodiscard]] nlohmann::ordered_json delays_json(const std::vector<Delay>& delays, Seconds step);
 
 }  // namespace foretoken::report

@@ -1,4 +1,4 @@
-// Which flags say what a scenario says.
+// Maps a job to the flags of Megatron-LM.
 #include "sim/report/megatron.h"
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ namespace foretoken::report {
 /// 2026). Data, tokenizer, learning rate and checkpoints are the user's.
 [[nodiscard]] std::vector<std::string> megatron_command(const job::Job& job);
 
-/// What that command line cannot say of the scenario; empty when it says everything.
+/// Parts of the job that the command line cannot state; empty when it states everything.
 [[nodiscard]] std::vector<std::string> megatron_remarks(const job::Job& job);
 
 }  // namespace foretoken::report

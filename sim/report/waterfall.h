@@ -1,4 +1,4 @@
-// From the ideal step to the predicted one: what each shortcoming of a real run adds.
+// From the ideal step to the predicted one: the time that each shortcoming of a real run adds.
 #pragma once
 
 #include <string>
@@ -27,13 +27,13 @@ struct Waterfall {
   des::Duration step;                ///< predicted: ideal and all steps, added
 };
 
-/// The timeline of the busiest stage, its computing told apart. Kernels count with the mean over stages of what they
-/// take; what the busiest stage computes beyond the mean is a step of its own. Communication, bubble and the rest are
-/// what observe::StageSplit says: what nothing hides.
+/// The timeline of the busiest stage, with its computing split. Kernels count with their mean over stages. The time
+/// that the busiest stage computes beyond the mean is a step of its own. Communication, bubble and the rest come from
+/// observe::StageSplit: only time that nothing hides.
 [[nodiscard]] Waterfall waterfall_of(const job::Job& job, const step::LoweredStep& step,
                                      const observe::Observations& seen);
 
-/// The same with a last step: what stragglers add to the fall of the run without them, to reach the predicted `step`.
+/// The waterfall of the run without stragglers, and a last step: the time that stragglers add to reach `step`.
 [[nodiscard]] Waterfall with_stragglers(Waterfall without, des::Duration step);
 
 /// A line and a bar for the ideal and for every step that is not zero.

@@ -1,4 +1,4 @@
-// What the prediction rests on, each constant with its source.
+// The assumptions of the prediction, each constant with its source.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +18,7 @@ std::pair<std::string, std::string> place_and_rest(const std::string& line) {
   return {line.substr(0, colon), line.substr(colon + 2)};
 }
 
-// How well a statement is founded, where it says so.
+// The evidence of a statement (fitted, scaled, assumed), where the statement names it.
 std::string badge(const std::string& text) {
   constexpr std::array kWords{"not fitted", "fitted", "assumed", "scaled", "datasheet", "measured", "counted"};
   for (const char* word : kWords)

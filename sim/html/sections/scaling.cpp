@@ -18,7 +18,7 @@ std::string hint(const Variant& variant, const std::string& value) {
   return fmt::format("{}: {}", report::counted(variant.gpus, "GPU"), value);
 }
 
-// What a value does when the step takes longer.
+// The direction in which a value moves when the step takes longer.
 enum class WithTime { kGrows, kShrinks };
 
 std::optional<std::pair<double, double>> band_of(const Metrics& m, double value, WithTime with) {

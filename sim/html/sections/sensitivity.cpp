@@ -1,4 +1,4 @@
-// The tornado: what each property of the hardware is worth.
+// The tornado: the worth of each property of the hardware.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How well the nearest measured runs were predicted.
+// The nearest measured runs beside their predictions.
 #include <fmt/format.h>
 
 #include "sim/html/markup.h"

@@ -65,7 +65,7 @@ std::string run_tiles(const Metrics& m) {
   return html;
 }
 
-// How far the nearest measured runs were missed: the reader's error bar.
+// The errors on the nearest measured runs: the reader's error bar.
 std::string trust_tile(const ReportData& data) {
   if (data.near_runs.empty()) return tile("Nearest measured runs", "none", "no published run resembles this one");
   double sum = 0;

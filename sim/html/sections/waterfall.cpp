@@ -1,4 +1,4 @@
-// From the ideal step to the predicted one: what each shortcoming of a real run adds.
+// From the ideal step to the predicted one: the time that each shortcoming of a real run adds.
 #include "sim/report/waterfall.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ std::vector<TimePart> parts_of(const report::Waterfall& fall, const report::Metr
   return parts;
 }
 
-// How far to the right any part reaches: before a part that saves time the sum is longer than the step.
+// The right end of the widest part. Before a part that saves time the sum is longer than the step.
 double reach(const std::vector<TimePart>& parts) {
   double sum = 0, most = 0;
   for (const TimePart& part : parts) most = std::max(most, sum += part.time.value());

@@ -85,7 +85,7 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
 
 constexpr int kDeepestPcie = 8;  // switches below switches
 
-/// What stands in the tree already, by number.
+/// GPUs and NICs that the tree holds already, by number.
 struct Plugged {
   std::vector<bool> gpus, nics;
 };

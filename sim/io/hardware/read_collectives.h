@@ -12,7 +12,7 @@ namespace foretoken::io {
 [[nodiscard]] cost::AcrossNodesLaw read_across_nodes(const Node& node);
 [[nodiscard]] cost::PointToPointLaw read_messages(const Node& node);
 
-/// What was measured on one system; any part may be absent.
+/// The measurements of one system; any part may be absent.
 [[nodiscard]] cost::MeasuredCollectives read_measured_collectives(const Node& node);
 
 }  // namespace foretoken::io

@@ -25,7 +25,7 @@ namespace {
 using job::Job;
 using job::StageGroup;
 
-// Of all GPUs, if every kind has a price.
+// The mean price over all GPUs, if every kind of node has one.
 std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
   double sum = 0, gpus = 0;
   for (const StageGroup& group : groups) {
@@ -36,7 +36,7 @@ std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
   return sum / gpus;
 }
 
-// What stages on nodes of their own kind need: GPUs that fill nodes, and NICs to the other groups.
+// Stages on nodes of their own kind need GPUs that fill nodes, and NICs to the other groups.
 void check_group(const Node& object, const StageGroup& group) {
   check_gpus_fill_nodes(object, group.cluster, group.stages);
   if (group.cluster.links.nics == 0)
@@ -67,14 +67,14 @@ void read_groups(const Node& node, Job& scenario) {
   if (!scenario.cluster.price_per_gpu_hour) scenario.cluster.price_per_gpu_hour = mean_price(scenario.groups);
 }
 
-// Whether a curve was lent by another GPU of the same architecture: tables of the architecture are behind it.
+// True for a curve that comes from another GPU of the same architecture.
 bool lent_by_kin(const Node& node, const cost::Evidence& evidence, const std::string& architecture) {
   if (evidence.provenance != cost::Provenance::kScaled || !find_data_file(kGpus, evidence.scaled_from)) return false;
   const auto lender = open_named(node.child("gpu"), kGpus, evidence.scaled_from);
   return lender && read_gpu(lender->root(node.findings())).architecture == architecture;
 }
 
-// What NCCL is there; none where nothing is known of what it reaches: without a switch, and on Volta's.
+// NCCL on this cluster; none where its rates are unknown: on nodes without a switch, and on Volta's switch.
 std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster) {
   const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
   if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return {};
@@ -105,7 +105,7 @@ void stand_in_for_unseen(const Node& node, const std::string& architecture, cost
   if (std::ranges::find(assumptions, words) == assumptions.end()) assumptions.push_back(std::move(words));
 }
 
-// What was measured on the cluster's own system, if the cluster names it: its curves replace the profile's. Whether
+// Curves measured on the cluster's own system replace the profile's, if the cluster names that system. Returns true if
 // they did.
 bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
                    std::vector<std::string>& assumptions) {
@@ -131,7 +131,7 @@ void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }
 
-// The profile of a GPU, if there is one.
+// The profile of a GPU, if it has one.
 std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
   if (!find_data_file(kProfiles, gpu)) return std::nullopt;
   return open_named(root.child("profile"), kProfiles, gpu);

@@ -7,9 +7,9 @@
 
 namespace foretoken::io {
 
-/// The constants of the newest known release (2.28) that is no newer than `version` ("2.28.9"; empty: the newest);
-/// patches of a release share their constants. Throws
-/// ConfigError when the file is missing or wrong, or `version` is older than all known ones or no version.
+/// The constants of the newest known release (2.28) that is no newer than `version` ("2.28.9"; empty: the newest).
+/// Patches of a release share their constants. Throws ConfigError when the file is missing or wrong, or when `version`
+/// is no version or older than every known release.
 [[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version);
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// What a profile file may say: one law per part, each with the evidence that it rests on.
+// Reads a profile file: one law per part, each with its evidence.
 #include "sim/io/hardware/read_profile.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a machine says of its own links: `nvidia-smi topo -m`, or the topology file that NCCL dumps.
+// The links of a machine as it reports them: `nvidia-smi topo -m`, or the topology file that NCCL dumps.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct MachineNic {
   std::optional<BytesPerSecond> rate;  ///< where the source tells
 };
 
-/// One node as found. NVLink is a number of links: their rate is the GPU's datasheet's business.
+/// One node as found. NVLink is a number of links; the GPU's datasheet has their rate.
 struct Machine {
   std::string source;  ///< "nvidia-smi topo -m", "NCCL topology dump"
   int gpus = 0;
@@ -27,14 +27,14 @@ struct Machine {
   std::vector<net::PcieTree> sockets;
   std::optional<BytesPerSecond> pcie;  ///< the narrowest slot of a GPU, where the source tells
   std::optional<int> sm;               ///< compute capability times 10, where the source tells
-  std::vector<std::string> notes;      ///< what was seen and left out
+  std::vector<std::string> notes;      ///< devices that were found and left out
 };
 
 /// The matrix of `nvidia-smi topo -m`, with or without its legend and its escape sequences. `links_of_gpu` is how many
 /// NVLinks one GPU has, if known: more links in a row than that are links to a switch (every pair then shows all of a
 /// GPU's links). PIX, PXB, PHB or NODE, and SYS become one switch, switches below a switch, one socket and two sockets;
-/// GPUs of which only NVLink is told stand in one socket when their NUMA affinity is the same. Nothing, and a complaint
-/// with the line, when it is no such matrix.
+/// GPUs with nothing but NVLink stand in one socket when their NUMA affinity is the same. Nothing, and a complaint with
+/// the line, when the text is no such matrix.
 [[nodiscard]] std::optional<Machine> read_topology_matrix(std::string_view text, const std::string& file,
                                                           std::optional<int> links_of_gpu, Findings& findings);
 

@@ -164,7 +164,7 @@ class ClusterWriter {
       complain("does not tell the network above the nodes; name a cluster with one like it: --fabric CLUSTER");
   }
 
-  /// Empty when nothing of it is left.
+  /// Empty when no NIC of it remains.
   [[nodiscard]] Json json_of(const net::PcieTree& tree) const {
     Json json = Json::object();
     if (!tree.gpus.empty()) json["gpus"] = tree.gpus;
@@ -185,7 +185,7 @@ class ClusterWriter {
   std::vector<MachineNic> nics_;
 };
 
-/// What fits stands on one line.
+/// Values that fit stand on one line.
 void write(const Json& value, int indent, std::string& out) {
   constexpr std::size_t kLine = 100;
   const std::string flat = value.dump();

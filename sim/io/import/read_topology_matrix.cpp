@@ -1,6 +1,6 @@
 // `nvidia-smi topo -m`: a matrix of how every two of a node's GPUs and NICs are connected.
 //
-// The matrix tells distances; the tree of switches behind them is found by joining what is near: all devices within one
+// The matrix holds distances. The tree of switches behind them comes from joining near devices: all devices within one
 // switch of each other form a switch, and so on up to the socket. Between two GPUs with NVLink the matrix hides PCIe.
 #include <fmt/format.h>
 
@@ -238,7 +238,7 @@ std::vector<std::size_t> groups_within(const std::vector<Row>& rows, Distance re
   return first;
 }
 
-/// The rows as a tree: `levels[k]` says which devices stand together at level k, the socket being the last.
+/// The rows as a tree: `levels[k]` groups the devices of level k; the socket is the last level.
 class TreeOfMatrix {
  public:
   explicit TreeOfMatrix(const std::vector<Row>& rows) : rows_(rows) {

@@ -113,7 +113,7 @@ class DumpReader {
     return name == "gpu" || name == "net";
   }
 
-  /// Sockets join all that hangs on them, and nothing else.
+  /// A socket joins the devices below it and no others.
   void refuse_what_hangs_nowhere(const pugi::xml_node& system) {
     const pugi::xml_node lost = system.find_node([&](const pugi::xml_node& element) {
       return is_device(element) && !placed_.contains(element.internal_object());
@@ -126,7 +126,7 @@ class DumpReader {
                     gpu ? "GPU" : "NIC", in_quotes(lost.attribute(gpu ? "dev" : "name").as_string())));
   }
 
-  /// What hangs below an element. Devices carry their place in gpus_ and nics_ until they are numbered.
+  /// The devices below an element. They carry their place in gpus_ and nics_ until they are numbered.
   net::PcieTree tree_of(const pugi::xml_node& element, int depth) {
     net::PcieTree tree;
     if (depth == kDeepest) {

@@ -1,4 +1,4 @@
-// Finds the file of a name, and words the complaint about a name without a file.
+// Finds the file of a name, and words the complaint where there is none.
 #include "sim/io/json/data_path.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Where data files are found by name: the user's data folders first, then those we ship.
+// Data files by name: the user's folders come first, then the shipped ones.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace foretoken::io {
 
-/// A kind of data file: what complaints call it and the folder its files stand in.
+/// A kind of data file: its noun in complaints, and the folder of its files.
 struct DataKind {
   std::string_view word;
   std::string_view folder;
@@ -26,7 +26,7 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// program is PREFIX/share/foretoken. A program that is not installed uses the source tree it was built from.
 [[nodiscard]] std::vector<std::filesystem::path> data_roots();
 
-/// What is wrong with $FORETOKEN_DATA, if anything: a folder that is not there must not be passed over in silence.
+/// The complaint about $FORETOKEN_DATA, if it names a folder that does not exist.
 [[nodiscard]] std::optional<std::string> wrong_data_folder();
 
 /// Names of all files of a kind over all roots, sorted, each once.
@@ -35,10 +35,10 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// NAME.json of a kind in the first root that has it.
 [[nodiscard]] std::optional<std::filesystem::path> find_data_file(const DataKind& kind, std::string_view name);
 
-/// Whether a reference is a path (ends in .json or holds a slash) rather than a name.
+/// True for a path ("a/b", "x.json"), false for a name ("gpt3-175b").
 [[nodiscard]] bool is_path(std::string_view reference);
 
-/// "unknown model "gpt"; did you mean "gpt2"?", or the list of what there is.
+/// 'unknown model "gpt"; did you mean "gpt2"?', or else the list of all names.
 [[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// How documents are read from files and texts, and how a "base" is merged beneath an object.
+// Reads documents from files and texts, and merges a "base" beneath an object.
 //
 // Merging crosses folders: a relative path inside a base must still start at the base's folder afterwards. So the paths
 // of a base are made absolute before the merge. A chain of bases ends, because no file may appear in it twice.
@@ -24,7 +24,7 @@ using Chain = std::vector<fs::path>;
 
 std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain);
 
-/// What is wrong with the file behind a reference, seen from where the reference stands.
+/// The complaint about the file behind a reference, at the place of the reference.
 std::optional<std::string> why_unreadable(const fs::path& path) {
   const std::string shown = in_quotes(path.string());
   if (path.string().find('\0') != std::string::npos) return fmt::format("{} is no file name", shown);
@@ -62,7 +62,7 @@ std::optional<Document> open_text(const Node& reference, const DataKind& kind, c
   return std::nullopt;
 }
 
-/// A changed model or cluster must not go by the name of the original in what the user reads.
+/// Marks the name of a changed model or cluster, so that no answer shows it as the original.
 void name_modified(const nlohmann::json& base, nlohmann::json& changes) {
   if (!base.is_object() || !changes.is_object() || changes.contains("name")) return;
   const auto name = base.find("name");

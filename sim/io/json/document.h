@@ -19,15 +19,15 @@ struct Document {
   std::string pointer;  ///< where it stands in `source.file`: empty for a whole file
   std::string name;     ///< NAME of NAME.json; empty for an object without a file
 
-  /// The document as an object to be read; anything else is a complaint.
+  /// The document as an object. Complains about any other value.
   [[nodiscard]] Node root(Findings& findings) const { return Node(value, source, findings, pointer).as_object(); }
 };
 
-/// Parses `text`; `file` is what complaints call it, relative paths start at the current folder.
+/// Parses `text`. Complaints call it `file`. Relative paths start at the current folder.
 [[nodiscard]] std::optional<Document> document_from_text(std::string_view text, const std::string& file,
                                                          Findings& findings);
 
-/// Reads and parses a file; relative paths inside it start at its folder.
+/// Reads and parses a file. Relative paths inside it start at its folder.
 [[nodiscard]] std::optional<Document> document_from_file(const std::filesystem::path& path, Findings& findings);
 
 /// The document that `reference` stands for: NAME of a data file, a path relative to the file it stands in, or an
@@ -35,7 +35,7 @@ struct Document {
 /// removes a key). Nothing, and a complaint at the reference, when there is none.
 [[nodiscard]] std::optional<Document> open_reference(const Node& reference, const DataKind& kind);
 
-/// The same for a name that nobody wrote (a default); `asker` is where complaints point.
+/// The document of a default name. Complaints point at `asker`.
 [[nodiscard]] std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name);
 
 /// `document` with its bases merged in; nothing, and complaints, when one cannot be read.
@@ -45,7 +45,7 @@ struct Document {
 /// the value may be merged into one from another folder.
 void anchor_references(nlohmann::json& value, const std::filesystem::path& folder);
 
-/// Whether a member of this name refers to a data file.
+/// True for members that refer to a data file: model, cluster, gpu, ...
 [[nodiscard]] bool is_reference_key(std::string_view key);
 
 }  // namespace foretoken::io

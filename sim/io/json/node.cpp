@@ -1,4 +1,4 @@
-// How JSON values are checked, and how complaints about them are worded.
+// Checks JSON values and words the complaints about them.
 #include "sim/io/json/node.h"
 
 #include <fmt/format.h>

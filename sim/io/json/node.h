@@ -16,7 +16,7 @@
 
 namespace foretoken::io {
 
-/// What reading found, shared by all nodes of one question; the top-level reader throws once, with everything.
+/// Complaints and notes of one reading, shared by all its nodes. The top-level reader throws once, with all of them.
 struct Findings {
   std::vector<Complaint> complaints;
   std::vector<std::string> defaulted;  ///< JSON pointers of absent keys that took their default
@@ -24,7 +24,7 @@ struct Findings {
   void throw_if_wrong() const;  ///< ConfigError with every complaint, if there is one
 };
 
-/// Where a JSON value comes from.
+/// The origin of a JSON value.
 struct Source {
   std::string file;                   ///< as shown to the user
   std::filesystem::path folder = {};  ///< relative paths inside it start here
@@ -51,13 +51,13 @@ struct WholeRange {
 ///   node.number("x")              required: complains when absent or wrong, then returns a harmless value of the range
 ///   node.number_or("x", 3)        optional: absent or null takes 3, and the pointer is noted as defaulted
 ///   node.find_number("x")         optional without a default
-/// What is read from a missing or mistyped object is silent: one mistake makes one complaint.
+/// Reading from a missing or mistyped object is silent, so that one mistake makes one complaint.
 /// A node is a view: the JSON value, the source and the findings must outlive it.
 class Node {
  public:
   Node(const nlohmann::json& value, const Source& source, Findings& findings, std::string pointer = {});
 
-  /// Every key not in `known` is a complaint with the name that was probably meant.
+  /// Complains about every key outside `known`, with the nearest known name.
   void allow_only(std::initializer_list<std::string_view> known) const;
   void allow_only(std::span<const std::string> known) const;
   [[nodiscard]] bool has(std::string_view key) const;   ///< present and not null
@@ -104,7 +104,7 @@ class Node {
     return takes_default(key) ? fallback : child(key).as_one_of(choices);
   }
 
-  /// The member itself, of any kind; what is asked of an absent one complains that it is missing.
+  /// The member itself, of any kind. Reading an absent one complains that it is missing.
   [[nodiscard]] Node child(std::string_view key) const;
 
   // The value itself.

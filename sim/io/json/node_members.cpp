@@ -10,7 +10,7 @@ constexpr WholeRange kPositiveInt{.low = 1, .high = std::numeric_limits<int>::ma
 
 }  // namespace
 
-/// Absent and null both mean "not said"; the default is noted where the user should see it.
+/// Absent and null both mean "not stated". The default is noted where the user should see it.
 bool Node::takes_default(std::string_view key) const {
   if (has(key)) return false;
   if (!muted_ && source_->notes_defaults) findings_->defaulted.push_back(child(key).pointer());

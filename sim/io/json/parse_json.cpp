@@ -28,7 +28,7 @@ std::string place(std::string_view text, std::size_t offset) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.'; }
 
-/// What stands at `offset`: the whole word, the string that ends there, or one character.
+/// The text at `offset`: a whole word, the string that ends there, or one character.
 std::string_view token_at(std::string_view text, std::size_t offset) {
   std::size_t first = offset, last = offset + 1;
   if (is_word(text[offset])) {
@@ -44,7 +44,7 @@ std::string_view token_at(std::string_view text, std::size_t offset) {
   return text.substr(first, last - first);
 }
 
-/// What is wrong where the parser stopped after reading `position` bytes.
+/// The mistake at which the parser stopped, after reading `position` bytes.
 std::string syntax_complaint(std::string_view text, std::size_t position, const json::exception& error) {
   constexpr int kNumberOverflow = 406;  // id of nlohmann's out_of_range for 1e400
   const std::size_t at = std::min(position == 0 ? 0 : position - 1, text.size());

@@ -1,4 +1,4 @@
-// How an override finds, or makes, the member that it sets.
+// Finds, or makes, the member that an override sets.
 #include "sim/io/json/set_value.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@ namespace foretoken::io {
 
 /// Sets one member of `target`. `assignment` is KEY.KEY...=VALUE; VALUE is JSON, or else a string. Objects on the way
 /// are made; a name on the way (model, cluster, ...) becomes {"base": NAME}, so that model.num_hidden_layers=48 changes
-/// one number of a named model. Relative paths in VALUE start at the current folder. What cannot be set is a complaint.
+/// one number of a named model. Relative paths in VALUE start at the current folder. Complains where it cannot be set.
 void apply_set(nlohmann::json& target, std::string_view assignment, Findings& findings);
 
 }  // namespace foretoken::io

@@ -28,7 +28,7 @@ std::string complaints_of(std::string_view text, Read read) {
   return lines_of(findings.complaints);
 }
 
-/// What `act` throws as ConfigError, one line for each complaint; empty when it throws nothing.
+/// The complaints that `act` throws as ConfigError, one a line; empty when it throws nothing.
 template <class Act>
 std::string thrown_by(Act act) {
   try {

@@ -1,4 +1,4 @@
-// How user text is made safe to print, and how near two words are.
+// Makes user text safe to print, and finds the nearest of several words.
 #include "sim/io/json/text.h"
 
 #include <fmt/format.h>

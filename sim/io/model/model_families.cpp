@@ -181,7 +181,7 @@ void read_mpt(const Node& node, Transformer& model) {
   if (model.positions == Positions::kLearned) model.max_positions = positions;
 }
 
-/// What llama, mistral, qwen2 and nemotron share: rotary positions, grouped queries, no biases unless switched on.
+/// llama, mistral, qwen2 and nemotron share this: rotary positions, grouped queries, no biases unless switched on.
 void read_llama_sizes(const Node& node, Transformer& model) {
   read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
   model.ffn_hidden = node.whole("intermediate_size", kWidth);

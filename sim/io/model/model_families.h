@@ -9,7 +9,7 @@
 
 namespace foretoken::io {
 
-/// How configs of one `model_type` are read.
+/// The reader of configs of one `model_type`.
 struct ModelFamily {
   std::string_view type;
   std::span<const std::string_view> keys;          ///< keys that bear on the answer

@@ -1,4 +1,4 @@
-// Which keys of a config.json may be ignored, and which must never be.
+// Keys of a config.json that may be ignored, and keys that must never be.
 //
 // Sources: transformers, src/transformers/configuration_utils.py (PretrainedConfig and its generation settings) and
 // models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,nemotron}/configuration_*.py.

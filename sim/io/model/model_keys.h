@@ -1,4 +1,4 @@
-// Keys of Hugging Face configs that do not bear on shapes, and those that would change the answer.
+// Keys of Hugging Face configs: those without effect on shapes, and those that would change the answer.
 #pragma once
 
 #include <span>

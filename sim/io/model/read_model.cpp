@@ -1,4 +1,4 @@
-// Reading a model: which family, which keys, and the rules that every transformer obeys.
+// Reads a model: finds its family, checks its keys and the rules that every transformer obeys.
 #include "sim/io/model/read_model.h"
 
 #include <fmt/format.h>

@@ -88,7 +88,7 @@ std::vector<std::size_t> stacked_columns(const std::vector<double>& parts, doubl
 
 namespace {
 
-// Whether a line may not break between the two: a number and its unit.
+// True where a line may not break between the two: a number and its unit.
 bool belong_together(std::string_view number, std::string_view unit) {
   static constexpr std::string_view kUnits[] = {"%",    "s",    "ms",    "us",      "ns",      "bytes",   "kB",
                                                 "MB",   "GB",   "TB",    "KiB",     "MiB",     "GiB",     "TiB",

@@ -13,7 +13,7 @@ inline constexpr std::size_t kPageColumns = 100;
 /// Colours that a terminal shows; the palette keeps forward and backward apart for the colour-blind.
 enum class Ink : std::uint8_t { kBold, kDim, kBlue, kOrange, kGreen, kRed, kCyan, kMagenta };
 
-/// Paints text, or leaves it alone.
+/// Paints text, or returns it as it is.
 class Paint {
  public:
   explicit Paint(bool colour) : colour_(colour) {}

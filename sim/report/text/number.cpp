@@ -1,4 +1,4 @@
-// How many digits a number gets and which unit suits it.
+// The digits of a number and the unit that suits it.
 #include "sim/report/text/number.h"
 
 #include <fmt/format.h>

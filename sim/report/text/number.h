@@ -17,7 +17,7 @@ namespace foretoken::report {
 /// `value` rounded to a whole number, thousands set apart: 1,536.
 [[nodiscard]] std::string whole(double value);
 
-/// 1 GPU, 1,536 GPUs; `many` where it is not `one` and an s.
+/// "1,536 GPUs". Give `many` where the plural is not `one` plus s.
 [[nodiscard]] std::string counted(double count, std::string_view one, std::string_view many = {});
 
 /// 300 billion, 1.5 trillion, 12,500.

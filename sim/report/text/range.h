@@ -1,4 +1,4 @@
-// Intervals as people read them, and of whatever grows with the step time.
+// Intervals as people read them: of the step time, and of values that grow or fall with it.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ struct Range {
   double low = 0, high = 0;
 };
 
-/// The interval of a value in proportion to the step time, as days and cost are; none where the step has none.
+/// The interval of a value in proportion to the step time, such as days or cost; none where the step has none.
 [[nodiscard]] std::optional<Range> range_of(const Metrics& metrics, double value);
 
-/// The interval of a value in proportion to one over the step time, as tokens a second are.
+/// The interval of a value in inverse proportion to the step time, such as tokens a second.
 [[nodiscard]] std::optional<Range> range_of_rate(const Metrics& metrics, double value);
 
 /// An amount with three digits: 1.51 million.

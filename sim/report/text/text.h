@@ -24,9 +24,9 @@ namespace foretoken::report {
 [[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
 /// "GPU 37 (node 4) is 10 % slower: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %), 13.5 s without it"
 [[nodiscard]] std::string delay_words(const Delay& delay, Seconds step);
-/// All that the step waits for; empty when there is none.
+/// Everything slow that the step waits for; empty when there is nothing slow.
 [[nodiscard]] std::string delays_text(const Metrics& metrics, const Paint& paint);
-/// What the reader must know of the scenario; empty when there is nothing.
+/// Warnings about the job; empty when there are none.
 [[nodiscard]] std::string warnings_text(const std::vector<std::string>& warnings, const Paint& paint);
 [[nodiscard]] std::string memory_text(const Memory& memory, const Paint& paint);
 

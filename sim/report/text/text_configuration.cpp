@@ -12,7 +12,7 @@
 namespace foretoken::report {
 namespace {
 
-// Writes values with a star behind those that nobody stated.
+// Writes values, with a star behind each default.
 class Resolved {
  public:
   explicit Resolved(const job::Job& job) : job_(job) {}
