@@ -1,11 +1,11 @@
 // Collectives inside passes are counted block by block; messages and the collectives of the step's end task by task.
 #include "sim/observe/communication.h"
 
+#include <map>
+#include <optional>
+
 #include "sim/job/parts.h"
 #include "sim/net/cables.h"
-#include "sim/step/memory/parameters.h"
-#include "sim/step/replicas/lower_sharded.h"
-#include "sim/step/replicas/replicas.h"
 
 namespace foretoken::observe {
 namespace {
@@ -44,50 +44,34 @@ void add_messages(GroupTraffic& traffic, int stage, const step::LoweredStep& ste
   }
 }
 
-// What one micro-batch, or one step, reduces and gathers of a stage's parameters.
-struct ReplicaSizes {
-  Bytes reduced, gathered;
-};
-
-// Each parameter once: gradients out, parameters in. Where gradients are sharded they are reduced in every micro-batch,
-// and where parameters are sharded they are gathered in every micro-batch as often as they are dropped.
-ReplicaSizes replica_sizes(const job::Job& job, int stage) {
-  const double parameters = step::local_stage_parameters(job, stage);
-  const Bytes gradients(parameters * step::gradient_element_bytes(job));
-  if (!job.optimizer.shards_gradients()) return {gradients, Bytes(parameters * job.recipe.weight_bytes)};
-  const double batches = job.microbatches(), gathered = step::gathered_parameters(job);
-  return {batches * gradients, Bytes((gathered > 0 ? batches * gathered : parameters) * job.recipe.weight_bytes)};
-}
-
-// Operations of one kind that `stage` takes part in; `payload` is their size, if there is any.
-Traffic replica_traffic(std::string_view what, TaskMeaning kind, int stage, Bytes payload,
-                        const step::LoweredStep& step, const des::RunResult& run) {
-  const int last = static_cast<int>(step.workload.stages.size()) - 1;
-  Traffic traffic{.what = what};
-  for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
-    const Meaning& meaning = step.workload.meaning[task];
-    if (meaning.kind != kind) continue;
-    const bool takes_part = kind == TaskMeaning::kEmbeddingTie ? stage == 0 || stage == last : meaning.stage == stage;
-    if (!takes_part) continue;
-    ++traffic.operations;
-    traffic.time += span_of(task, run);
+std::string_view words_of(const step::Communication& row) {
+  switch (row.purpose) {
+    case step::Purpose::kGradients:
+      return row.collective == CollectiveKind::kReduceScatter ? "gradients: reduce-scatter" : "gradients: all-reduce";
+    case step::Purpose::kParameters:
+      return "parameters: all-gather";
+    case step::Purpose::kTiedEmbedding:
+      return "gradient of the tied embedding: all-reduce of first and last stage";
+    default:
+      return row.name;
   }
-  if (traffic.operations > 0) traffic.payload = payload;
-  return traffic;
 }
 
-void add_replicas(GroupTraffic& traffic, int stage, const job::Job& job, const step::LoweredStep& step,
-                  const des::RunResult& run) {
-  const ReplicaSizes sizes = replica_sizes(job, stage);
-  const Bytes table(step::local_token_table(job) * step::gradient_element_bytes(job));
-  const bool scatters = job.optimizer.zero_stage >= 1;
-  for (const Traffic& part :
-       {replica_traffic(scatters ? "gradients: reduce-scatter" : "gradients: all-reduce", TaskMeaning::kGradReduce,
-                        stage, sizes.reduced, step, run),
-        replica_traffic("parameters: all-gather", TaskMeaning::kParamGather, stage, sizes.gathered, step, run),
-        replica_traffic("gradient of the tied embedding: all-reduce of first and last stage",
-                        TaskMeaning::kEmbeddingTie, stage, table, step, run)}) {
-    if (part.operations == 0) continue;
+// Gradients, parameters and the tied embedding: what counts as data-parallel communication, in the order of purposes.
+void add_replicas(GroupTraffic& traffic, int stage, const step::Workload& workload, const des::RunResult& run) {
+  std::map<step::Purpose, Traffic> parts;
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const std::optional<step::CommunicationId> id = workload.meaning[task].communication;
+    if (!id) continue;
+    const step::Communication& row = workload.communications[*id];
+    if (row.counts_for != Axis::kData || !row.involves(id_of<Stage>(stage))) continue;
+    Traffic& part = parts[row.purpose];
+    part.what = words_of(row);
+    ++part.operations;
+    part.payload += row.payload;
+    part.time += span_of(task, run);
+  }
+  for (const auto& [purpose, part] : parts) {
     traffic.parts.push_back(part);
     traffic.operations += part.operations;
     traffic.payload += part.payload;
@@ -138,7 +122,7 @@ std::vector<GroupTraffic> communication(const job::Job& job, const step::Lowered
     all.push_back(start("data-parallel", job.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
                         net::gradient_group(degrees, domain), collective_links(net::gradient_row(degrees)),
                         split.data_comm));
-    add_replicas(all.back(), stage, job, step, run);
+    add_replicas(all.back(), stage, step.workload, run);
   }
   return all;
 }

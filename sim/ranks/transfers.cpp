@@ -9,8 +9,8 @@
 #include "sim/cost/collectives/network_share.h"
 #include "sim/cost/costs.h"
 #include "sim/net/cables.h"
+#include "sim/step/duration.h"
 #include "sim/step/lower.h"
-#include "sim/step/replicas/lower_data_parallel.h"
 
 namespace foretoken::ranks {
 namespace {
@@ -42,8 +42,9 @@ Transfers::Kind::Kind(const job::Job& costs, const net::Cluster& cluster, Side w
   if (measured) nccl.emplace(Nccl{measured->architecture, measured->tuning, {}}, part.cluster.links, wires, graph);
 }
 
-Transfers::Transfers(const job::Job& job, des::TaskGraph& graph)
+Transfers::Transfers(const job::Job& job, const step::Workload& workload, des::TaskGraph& graph)
     : job_(job),
+      workload_(workload),
       costs_(step::with_full_bisection(job)),
       parts_(costs_),
       ranks_a_stage_(job.gpus / job.parallelism.pipeline) {
@@ -81,7 +82,9 @@ int Transfers::gpu_of(const Kind& here, int rank_of_job) const {
 }
 
 // A group that its placement tears from one node sends over the network what it would have sent inside.
-Alone Transfers::alone(const GroupShape& group, const NodeLinks& links) {
+Alone Transfers::alone(const step::Site& site) {
+  const GroupShape& group = site.group;
+  const NodeLinks& links = site.links;
   if (group.nodes > 1) return {cost::network_share(links, group.ranks_per_node, group.groups_per_node), true};
   return {links.nvlink_per_gpu.value() > 0 ? links.nvlink_per_gpu : links.pcie_per_gpu, false};
 }
@@ -98,23 +101,25 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
     case step::TaskMeaning::kNormReduce:
       found_.push_back({{}, &in_groups(meaning, /*context=*/false, duration, members)});
       break;
+    case step::TaskMeaning::kSendForward:
+    case step::TaskMeaning::kSendBackward: {
+      const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), duration.ps, false};
+      auto found = kept_.find(key);
+      if (found == kept_.end()) found = kept_.emplace(key, message(meaning, duration, members.front())).first;
+      found_.push_back({found->second.latency, &found->second.legs});
+      break;
+    }
     case step::TaskMeaning::kGradReduce:
     case step::TaskMeaning::kParamGather:
       if (members.size() == 1) break;
       [[fallthrough]];
-    case step::TaskMeaning::kSendForward:
-    case step::TaskMeaning::kSendBackward:
     case step::TaskMeaning::kEmbeddingTie: {
-      const bool message =
-          meaning.kind == step::TaskMeaning::kSendForward || meaning.kind == step::TaskMeaning::kSendBackward;
-      const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(),
-                    duration.ps,  meaning.payload.value(),         false};
-      auto found = kept_.find(key);
-      if (found == kept_.end())
-        found = kept_
-                    .emplace(key, message ? this->message(meaning, duration, members.front())
-                                          : this->collective(meaning, duration, members))
-                    .first;
+      const RowKey key{*meaning.communication, members.front(), duration.ps};
+      auto found = rows_.find(key);
+      if (found == rows_.end()) {
+        const step::Communication& row = workload_.communications[*meaning.communication];
+        found = rows_.emplace(key, collective(row, duration, members)).first;
+      }
       found_.push_back({found->second.latency, &found->second.legs});
       break;
     }
@@ -149,14 +154,11 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
 
 const std::vector<Leg>& Transfers::in_groups(const step::Meaning& meaning, bool context, des::Duration moving,
                                              std::span<const int> members) {
-  const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, 0, context};
+  const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, context};
   const auto found = kept_.find(key);
   if (found != kept_.end()) return found->second.legs;
   Kind& here = kind_of(meaning.stage);
-  const net::Degrees degrees = here.part.degrees();
-  const NodeLinks links =
-      net::collective_links(here.part.cluster, degrees, context ? net::context_row(degrees) : net::tensor_row(degrees));
-  const GroupShape shape = context ? net::context_group(degrees, links.gpus) : net::tensor_group(degrees, links.gpus);
+  const step::Site site = step::site_of(here.part, {meaning.stage}, context ? Axis::kContext : Axis::kTensor);
   // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
   // round for context groups.
   const int tensor = job_.parallelism.tensor, block = tensor * job_.parallelism.context;
@@ -167,7 +169,7 @@ const std::vector<Leg>& Transfers::in_groups(const step::Meaning& meaning, bool 
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : here.wires.pipelined_ring(gpus, des::to_seconds(moving), alone(shape, links)))
+    for (Leg& leg : here.wires.pipelined_ring(gpus, des::to_seconds(moving), alone(site)))
       kept.legs.push_back(std::move(leg));
   }
   return kept_.emplace(key, std::move(kept)).first->second.legs;
@@ -213,45 +215,29 @@ std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds trans
   return legs;
 }
 
-Transfers::Kept Transfers::collective(const step::Meaning& meaning, des::Duration duration,
+Transfers::Kept Transfers::collective(const step::Communication& row, des::Duration duration,
                                       std::span<const int> members) {
-  const bool tie = meaning.kind == step::TaskMeaning::kEmbeddingTie;
-  if (tie && kinds_.size() > 1) return tie_across(duration, members.front());
-  Kind& here = kind_of(meaning.stage);
-  const job::Job& part = here.part;
-  const net::Degrees degrees = part.degrees();
-  const NodeLinks links =
-      net::collective_links(part.cluster, degrees, tie ? net::tied_row(degrees) : net::gradient_row(degrees));
-  const GroupShape group = tie ? step::tied_pair(part) : net::gradient_group(degrees, links.gpus);
-  const CollectiveKind kind = meaning.kind == step::TaskMeaning::kParamGather ? CollectiveKind::kAllGather
-                              : !tie && job_.optimizer.zero_stage >= 1        ? CollectiveKind::kReduceScatter
-                                                                              : CollectiveKind::kAllReduce;
-  const double factor = !tie && group.nodes > 1 ? job_.runtime.data_comm_factor : 1.0;
+  if (!row.other_sites.empty()) return pair_across(row, duration, members.front());
   const Seconds whole = des::to_seconds(duration);
-  const Seconds latency = std::min(whole, factor * cost::collective_time({kind, Bytes(0), group}, links, part.profile));
+  const Seconds latency = std::min(whole, step::latency_of(row, costs_));
   std::vector<int> ranks;
   for (const int member : members) {
-    ranks.push_back(meaning.stage * ranks_a_stage_ + member);
-    if (tie) ranks.push_back((job_.parallelism.pipeline - 1) * ranks_a_stage_ + member);
+    ranks.push_back(row.from.number() * ranks_a_stage_ + member);
+    if (row.to != row.from) ranks.push_back(row.to.number() * ranks_a_stage_ + member);
   }
   std::sort(ranks.begin(), ranks.end());
   return {step::duration_of(latency),
-          as_nccl(here, kind, meaning.payload, ranks, whole - latency, alone(group, links))};
+          as_nccl(kind_of(row.from.number()), *row.collective, row.payload, ranks, whole - latency, alone(row.site))};
 }
 
 // A ring of two: each sends the other as much.
-Transfers::Kept Transfers::tie_across(des::Duration duration, int rank) {
-  Seconds latency(0);
-  const auto end = [&](Kind& kind, int stage) {
-    const GroupShape pair = step::tied_pair(kind.part, /*mixed=*/true);
-    const NodeLinks& links = kind.part.cluster.links;
-    latency = std::max(latency,
-                       cost::collective_time({CollectiveKind::kAllReduce, Bytes(0), pair}, links, kind.part.profile));
-    return End{kind, gpu_of(kind, stage * ranks_a_stage_ + rank), alone(pair, links).rate};
+Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Duration duration, int rank) {
+  const auto end = [&](const step::Site& site) {
+    Kind& kind = kind_of(site.stage.number());
+    return End{kind, gpu_of(kind, site.stage.number() * ranks_a_stage_ + rank), alone(site).rate};
   };
-  const End first = end(kinds_.front(), 0), last = end(kinds_.back(), job_.parallelism.pipeline - 1);
-  const Seconds whole = des::to_seconds(duration);
-  latency = std::min(latency, whole);
+  const End first = end(row.site), last = end(row.other_sites.front());
+  const Seconds whole = des::to_seconds(duration), latency = std::min(whole, step::latency_of(row, costs_));
   Kept kept{step::duration_of(latency), across(first, last, whole - latency)};
   for (Leg& leg : across(last, first, whole - latency)) kept.legs.push_back(std::move(leg));
   return kept;

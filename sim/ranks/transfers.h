@@ -23,7 +23,8 @@ struct Transfer {
 
 class Transfers {
  public:
-  Transfers(const job::Job& job, des::TaskGraph& graph);
+  /// `workload` is the folded step, lowered for flows. Everything must outlive this.
+  Transfers(const job::Job& job, const step::Workload& workload, des::TaskGraph& graph);
 
   /// What the task `meaning` moves, one transfer after another, when stage ranks `members` carry it out; nothing for
   /// tasks that move no bytes. As one cost it lasts `duration`, `stretched` with its slowest member. Valid until the
@@ -58,8 +59,10 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
-  // Kind, stage, first member, duration, payload, context.
-  using Key = std::tuple<step::TaskMeaning, int, int, std::int64_t, double, bool>;
+  // Kind, stage, first member, duration, context.
+  using Key = std::tuple<step::TaskMeaning, int, int, std::int64_t, bool>;
+  // Row, first member, duration.
+  using RowKey = std::tuple<step::CommunicationId, int, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                const step::Passes& passes, std::span<const int> members);
   /// Flows of the tensor-parallel groups among `members`, or of the context-parallel ones.
@@ -67,24 +70,26 @@ class Transfers {
                                                   std::span<const int> members);
   [[nodiscard]] Kept message(const step::Meaning& meaning, des::Duration duration, int rank);
   [[nodiscard]] Kept message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration);
-  [[nodiscard]] Kept collective(const step::Meaning& meaning, des::Duration duration, std::span<const int> members);
-  /// The tied embedding of a first and a last stage on nodes of different kinds.
-  [[nodiscard]] Kept tie_across(des::Duration duration, int rank);
+  [[nodiscard]] Kept collective(const step::Communication& row, des::Duration duration, std::span<const int> members);
+  /// A collective of a pair of ranks on nodes of different kinds.
+  [[nodiscard]] Kept pair_across(const step::Communication& row, des::Duration duration, int rank);
   /// By the algorithm that NCCL chooses, over the GPUs of `ranks` (of the job, ascending) on nodes of this kind.
   [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
                                          Seconds transfer, Alone alone);
-  [[nodiscard]] static Alone alone(const GroupShape& group, const NodeLinks& links);
+  [[nodiscard]] static Alone alone(const step::Site& site);
   [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
   [[nodiscard]] Kind& kind_of(int stage);
   /// As Wires number it: from the first on nodes of its kind.
   [[nodiscard]] int gpu_of(const Kind& here, int rank_of_job) const;
 
   const job::Job& job_;
+  const step::Workload& workload_;
   job::Job costs_;  // of full bisection
   job::Parts parts_;
   std::deque<Kind> kinds_;  // in order of stages
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;
+  std::map<RowKey, Kept> rows_;
   std::vector<Transfer> found_;
 };
 

@@ -85,7 +85,7 @@ class Unfolder {
     unfolded_.ranks = ranks_;
     const auto [tasks, dependencies] = spread_tasks();
     if (traffic == Traffic::kFlows) {
-      flows_.emplace(job, unfolded_.graph);
+      flows_.emplace(job, step.workload, unfolded_.graph);
       count_flows();
     }
     unfolded_.graph.reserve(tasks, dependencies);
@@ -123,12 +123,15 @@ class Unfolder {
 
   // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
   void count_flows() {
-    std::map<std::tuple<step::TaskMeaning, int, int, const step::TimedOp*, std::int64_t, double>, std::size_t> place;
+    std::map<std::tuple<step::TaskMeaning, int, int, const step::TimedOp*, std::int64_t,
+                        std::optional<step::CommunicationId>>,
+             std::size_t>
+        place;
     std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
       const step::Meaning& m = meaning_[task];
       const auto [at, is_new] = place.try_emplace(
-          {m.kind, m.stage, m.chunk, m.op, folded_.duration({task}).ps, m.payload.value()}, kinds.size());
+          {m.kind, m.stage, m.chunk, m.op, folded_.duration({task}).ps, m.communication}, kinds.size());
       if (is_new) kinds.push_back({{task}, 0});
       ++kinds[at->second].second;
     }

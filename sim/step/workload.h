@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "sim/base/units.h"
 #include "sim/des/task_graph.h"
+#include "sim/step/communication.h"
 #include "sim/step/passes/passes.h"
 
 namespace foretoken::step {
@@ -33,8 +35,8 @@ struct Meaning {
   std::uint16_t chunk = 0;
   std::uint32_t microbatch = 0;
   TaskMeaning kind = TaskMeaning::kForward;
-  const TimedOp* op = nullptr;  ///< kernel fidelity only: the op
-  Bytes payload{};              ///< of collectives among replicas and of the tied embedding, as in CollectiveShape
+  const TimedOp* op = nullptr;                     ///< kernel fidelity only: the op
+  std::optional<CommunicationId> communication{};  ///< of tasks that move something between GPUs
 };
 
 /// Streams of one stage's GPU (rank 0 of its tensor group).
@@ -54,11 +56,13 @@ struct PassTasks {
 struct Workload {
   des::TaskGraph graph;
   std::vector<Meaning> meaning;  ///< by task
+  Communications communications;
   std::vector<StageStreams> stages;
   std::vector<std::vector<PassTasks>> passes;  ///< per stage, in the order in which they run
 
   /// Notes a task's meaning; tasks are noted in the order of their numbers.
   void note(des::TaskId task, const Meaning& what);
+  CommunicationId add(Communication row);
 };
 
 }  // namespace foretoken::step

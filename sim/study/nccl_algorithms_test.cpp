@@ -26,9 +26,9 @@ constexpr HowToRun kFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
 
 std::int64_t flows_ps(const job::Job& scenario) { return simulate(scenario, kFlows).run.makespan.ps; }
 
-step::Meaning reduction_of(const Simulation& simulation) {
-  for (const step::Meaning& meaning : simulation.step.workload.meaning)
-    if (meaning.kind == step::TaskMeaning::kGradReduce) return meaning;
+Bytes reduced_bytes(const Simulation& simulation) {
+  for (const step::Communication& row : simulation.step.workload.communications)
+    if (row.purpose == step::Purpose::kGradients) return row.payload;
   return {};
 }
 
@@ -38,7 +38,7 @@ NcclAlgorithm choice_of(const Simulation& simulation, CollectiveKind kind) {
   const cost::NcclSystem& nccl = scenario.profile.nccl.value();
   const cost::NcclPlatform platform = cost::nccl_platform(nccl.architecture, scenario.cluster.links, true, group.nodes,
                                                           group.ranks_per_node, nccl.tuning);
-  return cost::nccl_choice(reduction_of(simulation).payload, kind, group.ranks, group.nodes, platform, nccl.tuning)
+  return cost::nccl_choice(reduced_bytes(simulation), kind, group.ranks, group.nodes, platform, nccl.tuning)
       .option.algorithm;
 }
 

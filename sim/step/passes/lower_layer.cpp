@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/net/cables.h"
 
@@ -140,15 +139,6 @@ Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes p
   const NodeLinks links = net::collective_links(job.cluster, degrees, net::tensor_row(degrees));
   return job.runtime.tensor_comm_overhead +
          job.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, job.profile);
-}
-
-des::Duration duration_of(Seconds time) {
-  constexpr double kLongest = 10 * 86400.0;
-  if (!(time.value() <= kLongest))
-    throw ConfigError({{"", "",
-                        "one operation would last more than ten days; expected batch, sequence, model and "
-                        "bandwidths of a real job"}});
-  return des::to_duration(time);
 }
 
 LayerBlocks time_blocks(const job::Job& job) {

@@ -7,6 +7,7 @@
 #include "sim/des/time.h"
 #include "sim/job/job.h"
 #include "sim/model/layer_ops.h"
+#include "sim/step/duration.h"
 
 namespace foretoken::step {
 
@@ -35,10 +36,6 @@ struct LayerBlocks {
   TimedOps embedding_forward, embedding_backward;
   TimedOps head_forward, head_backward;
 };
-
-/// des::to_duration for what a question may ask: an operation of more than ten days is the user's mistake
-/// (ConfigError), not ours.
-[[nodiscard]] des::Duration duration_of(Seconds time);
 
 /// Times all blocks of `job`. Recomputed ops include their collectives, which nothing hides.
 [[nodiscard]] LayerBlocks time_blocks(const job::Job& job);

@@ -164,6 +164,11 @@ void Workload::note(TaskId task, const Meaning& what) {
   meaning.push_back(what);
 }
 
+CommunicationId Workload::add(Communication row) {
+  communications.push_back(std::move(row));
+  return {communications.end_id().value - 1};
+}
+
 std::unique_ptr<PassEmitter> fixed_passes(const PassDurations& durations) {
   return std::make_unique<OneTaskEmitter<FixedTimes>>(FixedTimes{durations});
 }

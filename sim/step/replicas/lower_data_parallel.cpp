@@ -9,11 +9,11 @@
 #include "sim/step/replicas/lower_data_parallel.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "sim/cost/costs.h"
 #include "sim/job/parts.h"
-#include "sim/net/cables.h"
+#include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/lower_sharded.h"
 #include "sim/step/replicas/replicas.h"
@@ -37,38 +37,20 @@ class StepEnd {
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  // Between nodes of several kinds a collective is as slow as on the slowest: group(part) gives its shape there.
-  template <class Group>
-  [[nodiscard]] Duration all_reduce(double bytes, std::span<const job::Job* const> parts, net::RankRow row,
-                                    const Group& group) const {
-    Duration slowest;
-    for (const job::Job* part : parts) {
-      const NodeLinks links = net::collective_links(part->cluster, part->degrees(), row);
-      const CollectiveShape shape{CollectiveKind::kAllReduce, Bytes(bytes), group(*part)};
-      slowest = std::max(slowest, duration_of(cost::collective_time(shape, links, part->profile)));
-    }
-    return slowest;
-  }
-  // A task on the data-parallel stream of a stage.
-  TaskId on_data_stream(int stage, int chunk, Duration duration, TaskMeaning kind, Bytes payload,
-                        const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(stage).data_comm, duration);
+  // A task on the data-parallel stream of the row's stage.
+  TaskId on_data_stream(Communication row, int chunk, TaskMeaning kind, const std::vector<TaskId>& after) {
+    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).data_comm, time_of(row, job_));
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage),
-                          .chunk = static_cast<std::uint16_t>(chunk),
-                          .kind = kind,
-                          .payload = payload});
+    note(task, std::move(row), chunk, kind);
     return task;
   }
   TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    const job::Job& part = parts_.of(stage);
-    return on_data_stream(stage, chunk, step::reduce_gradients(part, parameters), TaskMeaning::kGradReduce,
-                          reduced_bytes(part, parameters), after);
+    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk,
+                          TaskMeaning::kGradReduce, after);
   }
   TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    const job::Job& part = parts_.of(stage);
-    return on_data_stream(stage, chunk, gather_parameters(part, parameters), TaskMeaning::kParamGather,
-                          gathered_bytes(part, parameters), after);
+    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk,
+                          TaskMeaning::kParamGather, after);
   }
   TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
@@ -88,6 +70,13 @@ class StepEnd {
   void norm_and_optimizer();
 
  private:
+  void note(TaskId task, Communication row, int chunk, TaskMeaning kind) {
+    const auto stage = static_cast<std::uint16_t>(row.from.value);
+    workload_.note(task, {.stage = stage,
+                          .chunk = static_cast<std::uint16_t>(chunk),
+                          .kind = kind,
+                          .communication = workload_.add(std::move(row))});
+  }
   void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
   [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && stages_ > 1; }
@@ -147,26 +136,19 @@ void StepEnd::reduce_norm_gradients() {
   for (int stage = 0; stage < stages_; ++stage) {
     int layers = 0;
     for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
-    const double elements =
-        layers * 2.0 * (job_.model.norm == model::Norm::kLayerNorm ? 2 : 1) * static_cast<double>(job_.model.hidden);
-    const Bytes payload(elements * gradient_element_bytes(job_));
-    const Seconds time = tensor_collective_time(parts_.of(stage), CollectiveKind::kAllReduce, payload);
+    Communication row = norm_reduction(parts_.of(stage), id_of<Stage>(stage), layers);
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(stage, 0, duration_of(time), TaskMeaning::kNormReduce, payload, before)};
+    before = {on_data_stream(std::move(row), 0, TaskMeaning::kNormReduce, before)};
   }
 }
 
 void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int last = stages_ - 1;
-  const double bytes = local_token_table(job_) * gradient_element_bytes(job_);
+  Communication row = tied_embedding_reduction(job_, parts_);
   const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
-  const std::vector<const job::Job*> ends{&parts_.of(0), &parts_.of(last)};
-  const bool mixed = ends.front() != ends.back();
-  const TaskId task =
-      workload_.graph.add_rendezvous(members, all_reduce(bytes, ends, net::tied_row(job_.degrees()),
-                                                         [&](const job::Job& part) { return tied_pair(part, mixed); }));
-  workload_.note(task, {.stage = 0, .kind = TaskMeaning::kEmbeddingTie, .payload = Bytes(bytes)});
+  const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
+  note(task, std::move(row), 0, TaskMeaning::kEmbeddingTie);
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
@@ -175,20 +157,11 @@ void StepEnd::tie_embedding() {
 }
 
 void StepEnd::norm_and_optimizer() {
-  const std::vector<const job::Job*> parts = parts_.all();
-  GroupShape world{.ranks = job_.gpus, .nodes = 0, .ranks_per_node = 1, .groups_per_node = 1};
-  for (const job::Job* part : parts)
-    world.nodes += (part->gpus + part->cluster.links.gpus - 1) / part->cluster.links.gpus;
-  const auto world_seen_by = [&](const job::Job& part) {
-    GroupShape seen = world;
-    seen.ranks_per_node = std::min(part.cluster.links.gpus, part.gpus);
-    return seen;
-  };
   std::vector<des::StreamId> members;
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
-  const TaskId norm =
-      workload_.graph.add_rendezvous(members, all_reduce(4, parts, net::world_row(job_.degrees()), world_seen_by));
-  workload_.note(norm, {.stage = 0, .kind = TaskMeaning::kGradNorm});
+  Communication row = gradient_norm(job_, parts_);
+  const TaskId norm = workload_.graph.add_rendezvous(members, time_of(row, job_));
+  note(norm, std::move(row), 0, TaskMeaning::kGradNorm);
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {
@@ -201,16 +174,6 @@ void StepEnd::norm_and_optimizer() {
 }
 
 }  // namespace
-
-GroupShape tied_pair(const job::Job& job, bool mixed) {
-  const int domain = job.cluster.links.gpus;
-  const net::Degrees degrees = job.degrees();
-  const bool crosses = mixed || job.gpus > domain;
-  return {.ranks = 2,
-          .nodes = crosses ? 2 : 1,
-          .ranks_per_node = crosses ? 1 : 2,
-          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
-}
 
 // Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
 // read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's

@@ -15,9 +15,6 @@ namespace foretoken::step {
 /// all-gather, in the order of Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const job::Job& job, const PipelineEnds& ends);
 
-/// First and last stage's ranks that share a tied embedding, in pairs; `mixed`: on nodes of different kinds.
-[[nodiscard]] GroupShape tied_pair(const job::Job& job, bool mixed = false);
-
 /// Memory traffic of the optimizer step of one stage's GPU.
 [[nodiscard]] Bytes optimizer_traffic(const job::Job& job, int stage);
 

@@ -17,9 +17,13 @@
 #include "sim/step/replicas/lower_sharded.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "sim/base/check.h"
+#include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/replicas.h"
 
@@ -87,10 +91,25 @@ class ShardedReplay {
   };
   static constexpr int kRootTensors = 1;
   [[nodiscard]] Unit unit(std::size_t layer) const { return {layers_[layer], 2 + job_.model.mlp_matrices()}; }
-  [[nodiscard]] Duration per_tensor(int tensors) const {
+  [[nodiscard]] Duration for_tensors(int tensors) const {
     const int ranks = replica_group(job_).ranks;
     if (ranks == 1 || !plan_.gathers_forward) return {};
     return duration_of(static_cast<double>(tensors) * static_cast<double>(ranks) * job_.runtime.collective_per_rank);
+  }
+
+  // A row of the workload's table and its time; every unit of that size has it.
+  struct Moved {
+    CommunicationId row;
+    Duration time;
+  };
+  Moved moved(Purpose purpose, Unit one) {
+    const auto [at, is_new] = moved_.try_emplace({purpose, one.parameters, one.tensors});
+    if (!is_new) return at->second;
+    Communication row = purpose == Purpose::kGradients ? gradient_reduction(job_, Stage{}, one.parameters)
+                                                       : parameter_gather(job_, Stage{}, one.parameters);
+    row.for_tensors = for_tensors(one.tensors);
+    const Duration time = time_of(row, job_);
+    return at->second = {workload_.add(std::move(row)), time};
   }
 
   // A task of this pass that starts after a block of it has ended.
@@ -106,18 +125,19 @@ class ShardedReplay {
     if (last_issue_) gates_[0].push_back(*last_issue_);
   }
 
-  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind, Bytes payload = {}) {
+  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind,
+             std::optional<CommunicationId> communication = {}) {
     const TaskId task = workload_.graph.add_occupy(stream, duration);
-    workload_.note(task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .payload = payload});
+    workload_.note(
+        task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .communication = communication});
     return task;
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
-    const Duration duration = gather_parameters(job_, one.parameters) + per_tensor(one.tensors);
-    const TaskId task =
-        add(streams().data_comm, duration, TaskMeaning::kParamGather, gathered_bytes(job_, one.parameters));
+    const Moved gathered = moved(Purpose::kParameters, one);
+    const TaskId task = add(streams().data_comm, gathered.time, TaskMeaning::kParamGather, gathered.row);
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -152,9 +172,8 @@ class ShardedReplay {
   }
   void flush(std::size_t block) {
     if (filled_.parameters == 0) return;
-    const Duration duration = reduce_gradients(job_, filled_.parameters) + per_tensor(filled_.tensors);
-    const TaskId task =
-        add(streams().data_comm, duration, TaskMeaning::kGradReduce, reduced_bytes(job_, filled_.parameters));
+    const Moved reduced = moved(Purpose::kGradients, filled_);
+    const TaskId task = add(streams().data_comm, reduced.time, TaskMeaning::kGradReduce, reduced.row);
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;
@@ -187,6 +206,8 @@ class ShardedReplay {
   double root_ = 0;             // parameters of embedding, final norm and head
   Duration host_forward_, host_backward_;
 
+  std::map<std::tuple<Purpose, double, int>, Moved> moved_;
+
   schedule::StageOp op_{};
   std::vector<std::vector<TaskId>> gates_;  // of this pass
   std::vector<AfterBlock> after_;           // of this pass
@@ -204,12 +225,6 @@ ShardingPlan sharding_plan(const job::Job& job) {
           .gathers_backward = parameters,
           .gathers_in_flight = job.overlap.param_gather ? 2 : 1,
           .waits_for_reduction = !job.overlap.grad_reduce};
-}
-
-double gathered_parameters(const job::Job& job) {
-  const ShardingPlan plan = sharding_plan(job);
-  const double layers = job.layers_in(0, 0) * local_layer_parameters(job);
-  return (plan.gathers_forward ? local_stage_parameters(job, 0) : 0) + (plan.gathers_backward ? layers : 0);
 }
 
 PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedule::Program& program,

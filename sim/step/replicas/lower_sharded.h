@@ -18,9 +18,6 @@ struct ShardingPlan {
 /// The plan of a scenario with zero_stage 2 or 3.
 [[nodiscard]] ShardingPlan sharding_plan(const job::Job& job);
 
-/// Parameters that a GPU gathers in one micro-batch, each time that it does.
-[[nodiscard]] double gathered_parameters(const job::Job& job);
-
 /// Appends every pass of a scenario with zero_stage 2 or 3 (one stage, one chunk), its gathers and reduce-scatters.
 /// `finished` of the result holds the last pass and the last reduce-scatter.
 PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedule::Program& program,

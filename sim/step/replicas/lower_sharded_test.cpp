@@ -35,6 +35,14 @@ des::Duration time_of(const job::Job& s, Fidelity fidelity = Fidelity::kStage) {
   return run.makespan - des::Instant{};
 }
 
+std::int64_t gather_ps(const job::Job& s, double parameters) {
+  return step::time_of(parameter_gather(s, Stage{}, parameters), s).ps;
+}
+
+std::int64_t reduction_ps(const job::Job& s, double parameters) {
+  return step::time_of(gradient_reduction(s, Stage{}, parameters), s).ps;
+}
+
 struct ExactTally {
   int count = 0;
   std::int64_t ps = 0;
@@ -57,8 +65,8 @@ TEST(Sharded, FullShardGathersLayersTwiceAndTheRootOnceAMicroBatchAndReducesEach
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
   EXPECT_EQ(seen.at(TaskMeaning::kParamGather).count, kMicrobatches * (2 * kLayers + 1));
   EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).count, kMicrobatches * (kLayers + 1));
-  const std::int64_t gathers = 2 * kLayers * gather_parameters(s, layer).ps + gather_parameters(s, root).ps;
-  const std::int64_t reductions = kLayers * reduce_gradients(s, layer).ps + reduce_gradients(s, root).ps;
+  const std::int64_t gathers = 2 * kLayers * gather_ps(s, layer) + gather_ps(s, root);
+  const std::int64_t reductions = kLayers * reduction_ps(s, layer) + reduction_ps(s, root);
   EXPECT_EQ(seen.at(TaskMeaning::kParamGather).ps, kMicrobatches * gathers);
   EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).ps, kMicrobatches * reductions);
 }
@@ -70,7 +78,7 @@ TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
   s.runtime.fully_sharded = false;
   const auto seen = tally(s);
   EXPECT_EQ(seen.at(TaskMeaning::kParamGather).count, 1);
-  EXPECT_EQ(seen.at(TaskMeaning::kParamGather).ps, gather_parameters(s, local_stage_parameters(s, 0)).ps);
+  EXPECT_EQ(seen.at(TaskMeaning::kParamGather).ps, gather_ps(s, local_stage_parameters(s, 0)));
   // Buckets of 40 million parameters: a layer has 50 million, the root 109 million.
   EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).count, kMicrobatches * (kLayers + 1));
 }
@@ -88,8 +96,8 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
   compute += seen.at(TaskMeaning::kGradNorm).ps + seen.at(TaskMeaning::kOptimizer).ps;
   // The root is gathered before anything computes and reduced after everything. The first layer is gathered beside the
   // embedding alone and its gradients are reduced beside that of the embedding, which are short.
-  const std::int64_t root_time = gather_parameters(s, root).ps + reduce_gradients(s, root).ps;
-  const std::int64_t layer_time = gather_parameters(s, layer).ps + reduce_gradients(s, layer).ps;
+  const std::int64_t root_time = gather_ps(s, root) + reduction_ps(s, root);
+  const std::int64_t layer_time = gather_ps(s, layer) + reduction_ps(s, layer);
   const std::int64_t most = kMicrobatches * (root_time + layer_time);
   const std::int64_t total = time_of(s).ps;
   EXPECT_GE(total, compute + root_time);

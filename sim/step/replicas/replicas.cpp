@@ -1,48 +1,151 @@
-// What data-parallel replicas exchange.
+// What the ranks of a job exchange around the passes.
+//
+// Between nodes of several kinds a collective is as slow as on the slowest: it has a site on each kind.
 #include "sim/step/replicas/replicas.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
-#include "sim/cost/costs.h"
-#include "sim/cost/kernels/smooth_law.h"
 #include "sim/net/cables.h"
-#include "sim/step/passes/lower_layer.h"
+#include "sim/step/memory/parameters.h"
 
 namespace foretoken::step {
+namespace {
+
+constexpr AxisSet kReplicas{Axis::kContext, Axis::kData};
+
+// A collective of one stage's replicas.
+Communication over_replicas(const job::Job& part, Stage stage, Communication row) {
+  row.axes = kReplicas;
+  row.counts_for = Axis::kData;
+  row.from = row.to = stage;
+  row.site = site_of(part, stage, kReplicas);
+  const GroupShape& group = row.site.group;
+  if (group.nodes == 1) return row;
+  row.factor = part.runtime.data_comm_factor;
+  if (group.ranks_per_node > 1) row.nics = part.runtime.data_comm_nics;
+  return row;
+}
+
+// First and last stage's ranks that share a tied embedding, in pairs; `mixed`: on nodes of different kinds.
+GroupShape tied_pair(const job::Job& part, bool mixed) {
+  const int domain = part.cluster.links.gpus;
+  const net::Degrees degrees = part.degrees();
+  const bool crosses = mixed || part.gpus > domain;
+  return {.ranks = 2,
+          .nodes = crosses ? 2 : 1,
+          .ranks_per_node = crosses ? 1 : 2,
+          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
+}
+
+// Stands on the nodes of each kind, which find `group` and links between ranks spaced like `row`.
+template <class Group>
+void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, net::RankRow row,
+               const Group& group) {
+  for (const Stage stage : stages) {
+    const job::Job& part = parts.of(stage.number());
+    Site site{stage, group(part), net::collective_links(part.cluster, part.degrees(), row)};
+    if (stage == stages.front()) {
+      to.site = site;
+    } else {
+      to.other_sites.push_back(site);
+    }
+  }
+}
+
+// The first stage on nodes of each kind.
+std::vector<Stage> first_stages(const job::Parts& parts) {
+  std::vector<Stage> stages;
+  int stage = 0;
+  for (const job::Job* part : parts.all()) {
+    stages.push_back(id_of<Stage>(stage));
+    stage += part->parallelism.pipeline;
+  }
+  return stages;
+}
+
+int nodes_of(const job::Job& part) {
+  const int domain = part.cluster.links.gpus;
+  return (part.gpus + domain - 1) / domain;
+}
+
+}  // namespace
 
 GroupShape replica_group(const job::Job& job) { return net::gradient_group(job.degrees(), job.cluster.links.gpus); }
-
-des::Duration replica_collective(const job::Job& job, CollectiveKind kind, double bytes) {
-  const GroupShape group = replica_group(job);
-  const CollectiveShape shape{kind, Bytes(bytes), group};
-  const job::Runtime& runtime = job.runtime;
-  const NodeLinks links = net::collective_links(job.cluster, job.degrees(), net::gradient_row(job.degrees()));
-  Seconds time = cost::collective_time(shape, links, job.profile);
-  if (group.nodes == 1) return duration_of(time);
-  if (runtime.data_comm_nics && group.ranks_per_node > 1) {
-    const BytesPerSecond used = *runtime.data_comm_nics * job.cluster.links.nic;
-    time = std::max(time, static_cast<double>(group.groups_per_node) * cost::ring_bytes(shape) / used);
-  }
-  return duration_of(runtime.data_comm_factor * time);
-}
-
-Bytes gathered_bytes(const job::Job& job, double parameters) { return Bytes(parameters * job.recipe.weight_bytes); }
-
-Bytes reduced_bytes(const job::Job& job, double parameters) { return Bytes(parameters * gradient_element_bytes(job)); }
-
-des::Duration gather_parameters(const job::Job& job, double parameters) {
-  return replica_collective(job, CollectiveKind::kAllGather, gathered_bytes(job, parameters).value());
-}
-
-des::Duration reduce_gradients(const job::Job& job, double parameters) {
-  const bool shared = job.optimizer.zero_stage >= 1;
-  return replica_collective(job, shared ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                            reduced_bytes(job, parameters).value());
-}
 
 double gradient_element_bytes(const job::Job& job) {
   if (job.runtime.fully_sharded) return job.recipe.gradient_bytes;
   return job.precision == Precision::kFp16 ? job.runtime.fp16_gradient_bytes : job.runtime.bf16_gradient_bytes;
+}
+
+Communication gradient_reduction(const job::Job& part, Stage stage, double parameters) {
+  const bool shared = part.optimizer.zero_stage >= 1;
+  return over_replicas(part, stage,
+                       {.name = "reduce gradients",
+                        .purpose = Purpose::kGradients,
+                        .collective = shared ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                        .payload = Bytes(parameters * gradient_element_bytes(part))});
+}
+
+Communication parameter_gather(const job::Job& part, Stage stage, double parameters) {
+  return over_replicas(part, stage,
+                       {.name = "gather parameters",
+                        .purpose = Purpose::kParameters,
+                        .collective = CollectiveKind::kAllGather,
+                        .payload = Bytes(parameters * part.recipe.weight_bytes)});
+}
+
+Communication norm_reduction(const job::Job& part, Stage stage, int layers) {
+  const double elements =
+      layers * 2.0 * (part.model.norm == model::Norm::kLayerNorm ? 2 : 1) * static_cast<double>(part.model.hidden);
+  return {.name = "reduce gradients",
+          .purpose = Purpose::kNormGradients,
+          .collective = CollectiveKind::kAllReduce,
+          .axes = Axis::kTensor,
+          .counts_for = Axis::kTensor,
+          .payload = Bytes(elements * gradient_element_bytes(part)),
+          .from = stage,
+          .to = stage,
+          .site = site_of(part, stage, Axis::kTensor),
+          .overhead = part.runtime.tensor_comm_overhead,
+          .factor = part.runtime.tensor_comm_factor};
+}
+
+Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts) {
+  const Stage first{}, last = id_of<Stage>(job.parallelism.pipeline - 1);
+  Communication row{.name = "reduce tied embedding",
+                    .purpose = Purpose::kTiedEmbedding,
+                    .collective = CollectiveKind::kAllReduce,
+                    .axes = Axis::kPipeline,
+                    .counts_for = Axis::kData,
+                    .payload = Bytes(local_token_table(job) * gradient_element_bytes(job)),
+                    .from = first,
+                    .to = last};
+  const bool mixed = &parts.of(first.number()) != &parts.of(last.number());
+  std::vector<Stage> stages{first};
+  if (mixed) stages.push_back(last);
+  add_sites(row, parts, stages, net::tied_row(job.degrees()),
+            [&](const job::Job& part) { return tied_pair(part, mixed); });
+  return row;
+}
+
+Communication gradient_norm(const job::Job& job, const job::Parts& parts) {
+  Communication row{.name = "gradient norm",
+                    .purpose = Purpose::kGradientNorm,
+                    .collective = CollectiveKind::kAllReduce,
+                    .axes = {Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline},
+                    .payload = Bytes(4),
+                    .all_stages = true};
+  int nodes = 0;
+  for (const job::Job* part : parts.all()) nodes += nodes_of(*part);
+  add_sites(row, parts, first_stages(parts), net::world_row(job.degrees()), [&](const job::Job& part) {
+    return GroupShape{.ranks = job.gpus,
+                      .nodes = nodes,
+                      .ranks_per_node = std::min(part.cluster.links.gpus, part.gpus),
+                      .groups_per_node = 1};
+  });
+  return row;
 }
 
 }  // namespace foretoken::step

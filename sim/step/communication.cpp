@@ -1,0 +1,61 @@
+// The cost of what moves.
+#include "sim/step/communication.h"
+
+#include <algorithm>
+
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+#include "sim/cost/kernels/smooth_law.h"
+#include "sim/net/cables.h"
+#include "sim/step/duration.h"
+
+namespace foretoken::step {
+namespace {
+
+Seconds moving_time(const Communication& row, const Site& site, Bytes payload, const cost::Profile& profile) {
+  if (!row.collective) {
+    const PointToPointShape message{
+        .payload = payload, .crosses_nodes = site.group.nodes > 1, .senders_per_node = site.group.groups_per_node};
+    return cost::point_to_point_time(message, site.links, profile);
+  }
+
+  const CollectiveShape shape{*row.collective, payload, site.group};
+  const Seconds time = cost::collective_time(shape, site.links, profile);
+  if (!row.nics) return time;
+  const BytesPerSecond used = *row.nics * site.links.nic;
+  return std::max(time, static_cast<double>(site.group.groups_per_node) * cost::ring_bytes(shape) / used);
+}
+
+Seconds time_at(const Communication& row, const Site& site, Bytes payload, const job::Job& job) {
+  return row.overhead + row.factor * moving_time(row, site, payload, job.profile_of(site.stage.number()));
+}
+
+Seconds slowest(const Communication& row, Bytes payload, const job::Job& job) {
+  Seconds time = time_at(row, row.site, payload, job);
+  for (const Site& site : row.other_sites) time = std::max(time, time_at(row, site, payload, job));
+  return time;
+}
+
+}  // namespace
+
+Site site_of(const job::Job& part, Stage stage, AxisSet axes) {
+  const net::Degrees degrees = part.degrees();
+  const int domain = part.cluster.links.gpus;
+  if (axes == Axis::kTensor)
+    return {stage, net::tensor_group(degrees, domain),
+            net::collective_links(part.cluster, degrees, net::tensor_row(degrees))};
+  if (axes == Axis::kContext)
+    return {stage, net::context_group(degrees, domain),
+            net::collective_links(part.cluster, degrees, net::context_row(degrees))};
+  expects(axes == AxisSet{Axis::kContext, Axis::kData}, "ranks that communicate form a group of one kind");
+  return {stage, net::gradient_group(degrees, domain),
+          net::collective_links(part.cluster, degrees, net::gradient_row(degrees))};
+}
+
+des::Duration time_of(const Communication& row, const job::Job& job) {
+  return duration_of(slowest(row, row.payload, job)) + row.for_tensors;
+}
+
+Seconds latency_of(const Communication& row, const job::Job& job) { return slowest(row, Bytes(0), job); }
+
+}  // namespace foretoken::step

@@ -1,0 +1,74 @@
+// What moves between GPUs in a step: every collective and every message, described once.
+//
+// The lowering writes a row for each different operation and gives its id to the tasks that carry it out. Costs, flows,
+// byte tables, time splits, names and traces read the row; nothing rebuilds it from the job.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/axis.h"
+#include "sim/base/ids.h"
+#include "sim/base/kernel.h"
+#include "sim/base/table.h"
+#include "sim/des/time.h"
+#include "sim/job/job.h"
+
+namespace foretoken::step {
+
+/// A row of the table of communications.
+using CommunicationId = Id<struct CommunicationTag>;
+
+/// Why ranks communicate.
+enum class Purpose : std::uint8_t {
+  kPass,                 ///< inside a pass: activations, keys and values, and their gradients
+  kActivations,          ///< a message to the stage of the next layers
+  kActivationGradients,  ///< a message to the stage of the layers before
+  kNormGradients,        ///< norm weights are whole on every tensor rank, each of which met a part of the tokens
+  kGradients,            ///< reduced over the replicas
+  kParameters,           ///< gathered from the replicas
+  kTiedEmbedding,        ///< the gradient of a token table that the first and the last stage hold
+  kGradientNorm,         ///< gradient norm and overflow check over all ranks
+};
+
+/// A group of ranks as it lies on the nodes of one stage.
+struct Site {
+  Stage stage;  ///< of the job; its nodes and its profile count
+  GroupShape group;
+  NodeLinks links;  ///< as the group finds them in a node
+};
+
+/// One operation that several ranks carry out together.
+struct Communication {
+  std::string_view name;  ///< "reduce gradients"
+  Purpose purpose = Purpose::kPass;
+  std::optional<CollectiveKind> collective{};  ///< absent: a message from one rank to another
+  AxisSet axes{};                              ///< the axes in which the ranks of a group differ
+  std::optional<Axis> counts_for{};            ///< the axis whose share of the step's time it is; absent: of none
+  Bytes payload{};                             ///< of a collective as in CollectiveShape
+  Stage from{}, to{};                          ///< sender and receiver; the two stages that exchange; or the one
+  bool all_stages = false;                     ///< every stage takes part, not only these two
+  Site site{};
+  std::vector<Site> other_sites{};  ///< where the group spans nodes of several kinds; the slowest site counts
+  Seconds overhead{};               ///< before its bytes move
+  double factor = 1;                ///< of the runtime, on the cost of moving them
+  std::optional<double> nics{};     ///< NICs of a node that all such groups fill at most
+  des::Duration for_tensors{};      ///< added by a runtime that moves a unit tensor by tensor
+
+  [[nodiscard]] bool involves(Stage stage) const { return all_stages || stage == from || stage == to; }
+};
+
+using Communications = Table<CommunicationId, Communication>;
+
+/// The ranks that differ in `axes` on the nodes of `stage`. `part`: the job as it is on nodes of that kind.
+/// Precondition: `axes` is the tensor axis, the context axis, both of context and data, or the pipeline axis.
+[[nodiscard]] Site site_of(const job::Job& part, Stage stage, AxisSet axes);
+
+/// The time of a communication that is alone on its links, on the profiles of `job`.
+[[nodiscard]] des::Duration time_of(const Communication& row, const job::Job& job);
+
+/// The time that passes before its bytes move: what is left of time_of() when there are none.
+[[nodiscard]] Seconds latency_of(const Communication& row, const job::Job& job);
+
+}  // namespace foretoken::step
