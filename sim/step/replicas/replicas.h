@@ -10,8 +10,8 @@ namespace foretoken::step {
 [[nodiscard]] GroupShape replica_group(const job::Job& job);
 
 /// Time of one collective over the replicas; `bytes` as in CollectiveShape. Across nodes the runtime's factor counts,
-/// and its NICs bound the rate of groups with several GPUs a node (docs/models/step.md): replicas share the fabric with
-/// one another, and measured steps show more than nccl-tests alone.
+/// and its NICs bound the rate of groups with several GPUs a node (docs/modeller/step.md): replicas share the fabric
+/// with one another, and measured steps show more than nccl-tests alone.
 [[nodiscard]] des::Duration replica_collective(const job::Job& job, CollectiveKind kind, double bytes);
 
 /// Bytes of so many parameters, as in CollectiveShape: of their weights gathered, of their gradients reduced.
