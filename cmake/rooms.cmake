@@ -4,7 +4,7 @@
 # benchmarks are left out where their libraries are missing (cmake/test_libraries.cmake).
 #
 # The presets that build everything, release and sanitize, compile sixteen sources of a target as one (CMAKE_UNITY_BUILD):
-# parsing headers takes most of a build (docs/architecture.md, "Building").
+# parsing headers takes most of a build (docs/contributor/architecture.md, "Building").
 include(cmake/test_libraries.cmake)
 
 add_library(foretoken_flags INTERFACE)

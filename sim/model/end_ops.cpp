@@ -2,7 +2,7 @@
 //
 // The vocabulary is padded to a multiple of 128 x t and split over tensor ranks; a rank looks up all T tokens in its
 // part and the partial results are summed. Loss: vocab-parallel cross entropy of Megatron, 24 bytes a logit forward and
-// 10 backward unfused, 10 and 6 fused (reads and writes of logits of 2 and 4 bytes; docs/models/layer.md).
+// 10 backward unfused, 10 and 6 fused (reads and writes of logits of 2 and 4 bytes; docs/modeller/layer.md).
 #include "sim/model/layer_ops.h"
 #include "sim/model/op_list.h"
 

@@ -4,7 +4,7 @@
 // group, R = T/t of them each rank in sequence-parallel regions (R = T without sequence parallelism). Memory-bound
 // kernels are counted by the bytes that they read and write once, 16-bit activations; a dropout mask is one byte an
 // element. Byte counts per kernel: arXiv:2205.05198 section 4 for what is stored, the kernels' reads and writes on top
-// (docs/models/layer.md has the table). A backward collective runs beside the GEMM that follows it: the input
+// (docs/modeller/layer.md has the table). A backward collective runs beside the GEMM that follows it: the input
 // re-gather beside the input gradient, the reduction of the input gradient beside the weight gradient.
 #include "sim/model/layer_ops.h"
 
