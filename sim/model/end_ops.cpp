@@ -79,7 +79,7 @@ OpList head_backward(const Transformer& model, const LayerContext& context) {
   const bool beside = context.overlap_backward_collectives;
   ops.memory("cross entropy gradient", OpRole::kLoss, (context.fusions.cross_entropy ? 6 : 10) * ends.logits);
   if (context.sequence_parallel)
-    ops.collective("gather head input again", CollectiveKind::kAllGather, ends.boundary, beside);
+    ops.collective("gather head input again", CollectiveKind::kAllGather, ends.boundary, beside, BackwardPart::kWeight);
   ops.gemm("head input gradient", OpRole::kHead,
            {.m = ends.T, .n = ends.h, .k = ends.vocabulary, .pass = GemmPass::kInputGradient, .precision = precision});
   const CollectiveKind kind = context.sequence_parallel ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
@@ -94,7 +94,8 @@ OpList head_backward(const Transformer& model, const LayerContext& context) {
   if (!beside) ops.collective("reduce head gradient", kind, ends.boundary);
   if (!context.fused_accumulation)
     ops.memory("accumulate head gradient", OpRole::kAccumulate,
-               context.gradient_accumulation_bytes * static_cast<double>(ends.vocabulary) * ends.hidden);
+               context.gradient_accumulation_bytes * static_cast<double>(ends.vocabulary) * ends.hidden,
+               BackwardPart::kWeight);
   ops.memory("final norm gradient", OpRole::kHead, 8 * ends.region * ends.hidden);
   return ops.take();
 }

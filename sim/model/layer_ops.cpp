@@ -69,7 +69,7 @@ void quantise_output_gradient(OpWriter& ops, const Cut& cut) {
 
 void transpose_gathered(OpWriter& ops, const Cut& cut) {
   if (cut.fp8() && cut.context.fp8_recipe != Fp8Recipe::kMxfp8)
-    ops.memory("transpose", OpRole::kElementwise, 2 * cut.tokens * cut.hidden);
+    ops.memory("transpose", OpRole::kElementwise, 2 * cut.tokens * cut.hidden, BackwardPart::kWeight);
 }
 
 bool overlaps(const Cut& cut) {
@@ -115,7 +115,8 @@ void weight_gradient(OpWriter& ops, const Cut& cut, std::string_view name, std::
            userbuffers);
   if (!fused)
     ops.memory("accumulate gradient", OpRole::kAccumulate,
-               cut.context.gradient_accumulation_bytes * static_cast<double>(n) * static_cast<double>(k));
+               cut.context.gradient_accumulation_bytes * static_cast<double>(n) * static_cast<double>(k),
+               BackwardPart::kWeight);
 }
 
 // Backward of a column-parallel linear: its input gradient must be summed over tensor ranks, its input (with sequence
@@ -124,7 +125,7 @@ void column_backward(OpWriter& ops, const Cut& cut, std::string_view dgrad, std:
   const bool beside = cut.context.overlap_backward_collectives;
   quantise(ops, cut, static_cast<double>(n));
   if (cut.context.sequence_parallel) {
-    ops.collective("gather input again", CollectiveKind::kAllGather, cut.gathered(), beside);
+    ops.collective("gather input again", CollectiveKind::kAllGather, cut.gathered(), beside, BackwardPart::kWeight);
     input_gradient(ops, cut, dgrad, n, cut.h, bulk(cut));
     transpose_gathered(ops, cut);
     ops.collective("reduce-scatter input gradient", CollectiveKind::kReduceScatter, cut.boundary(), beside);

@@ -90,6 +90,10 @@ struct Userbuffers {
   int held_processors = 0;  ///< multiprocessors that the collective holds meanwhile
 };
 
+/// A backward pass has two parts, which a schedule may issue one long after the other. The part for the input passes
+/// gradients on to the layer before; recomputed ops belong to it. The part for the weight makes the weights' gradients.
+enum class BackwardPart : std::uint8_t { kInput, kWeight };
+
 /// One kernel or collective. Kernels run in list order; a collective marked `beside_next` starts when the ops before
 /// it have ended, runs beside the next kernel, and the kernel after that waits for both.
 struct LayerOp {
@@ -98,6 +102,7 @@ struct LayerOp {
   std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective, RingMessage> work;
   bool beside_next = false;
   Userbuffers userbuffers{};  ///< of a GEMM
+  BackwardPart part = BackwardPart::kInput;
 };
 
 using OpList = std::vector<LayerOp>;

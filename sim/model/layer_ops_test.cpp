@@ -283,5 +283,18 @@ TEST(LayerOps, ParallelResidualReducesOnce) {
   EXPECT_EQ(collectives(layer_forward(model, cut(4, false)), CollectiveKind::kAllReduce).blocking, 1);
 }
 
+TEST(LayerBackward, ThePartForTheWeightMultipliesAsMuchAsTheLinearsOfTheForwardPass) {
+  for (const bool sequence_parallel : {false, true}) {
+    double for_weight = 0, linears = 0;
+    for (const LayerOp& op : layer_backward(gpt(), cut(2, sequence_parallel)))
+      if (const auto* gemm = std::get_if<GemmShape>(&op.work); gemm != nullptr && op.part == BackwardPart::kWeight)
+        for_weight += gemm->flop().value();
+    for (const LayerOp& op : layer_forward(gpt(), cut(2, sequence_parallel)))
+      if (const auto* gemm = std::get_if<GemmShape>(&op.work); gemm != nullptr && op.role == OpRole::kLinear)
+        linears += gemm->flop().value();
+    EXPECT_EQ(for_weight, linears);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken::model

@@ -14,16 +14,19 @@ class OpWriter {
   explicit OpWriter(const LayerContext& context) : context_(context) {}
 
   void gemm(std::string_view name, OpRole role, GemmShape shape, Userbuffers userbuffers = {}) {
-    ops_.push_back({name, role, shape, false, userbuffers});
+    const bool for_weight = shape.pass == GemmPass::kWeightGradient;
+    ops_.push_back({name, role, shape, false, userbuffers, for_weight ? BackwardPart::kWeight : BackwardPart::kInput});
   }
-  void memory(std::string_view name, OpRole role, double bytes) {
-    if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}});
+  void memory(std::string_view name, OpRole role, double bytes, BackwardPart part = BackwardPart::kInput) {
+    if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}, false, {}, part});
   }
   void attention(std::string_view name, AttentionShape shape) { ops_.push_back({name, OpRole::kAttention, shape}); }
   /// A tensor-parallel collective; nothing when one rank holds the layer.
-  void collective(std::string_view name, CollectiveKind kind, double payload, bool beside_next = false) {
+  void collective(std::string_view name, CollectiveKind kind, double payload, bool beside_next = false,
+                  BackwardPart part = BackwardPart::kInput) {
     if (context_.tensor > 1)
-      ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kTensor}, beside_next});
+      ops_.push_back(
+          {name, OpRole::kComm, LayerCollective{kind, Bytes(payload), CommGroup::kTensor}, beside_next, {}, part});
   }
   /// A context-parallel collective that the next kernel waits for.
   void context_collective(std::string_view name, CollectiveKind kind, double payload) {

@@ -87,7 +87,8 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host) {
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
                       .payload = payload_of(op),
-                      .matrix = std::holds_alternative<GemmShape>(op.work)});
+                      .matrix = std::holds_alternative<GemmShape>(op.work),
+                      .part = op.part});
   return result;
 }
 
@@ -139,6 +140,18 @@ Seconds tensor_collective_time(const job::Job& job, CollectiveKind kind, Bytes p
   const NodeLinks links = net::collective_links(job.cluster, degrees, net::tensor_row(degrees));
   return job.runtime.tensor_comm_overhead +
          job.runtime.tensor_comm_factor * cost::collective_time({kind, payload, group}, links, job.profile);
+}
+
+TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
+  TimedOps ops;
+  for (auto op = backward.begin(); op != backward.end(); ++op) {
+    if (op->part != part) continue;
+    const auto kernel =
+        std::find_if(op + 1, backward.end(), [](const TimedOp& next) { return next.stream == OpStream::kCompute; });
+    ops.push_back(*op);
+    if (op->beside_next) ops.back().beside_next = kernel != backward.end() && kernel->part == part;
+  }
+  return ops;
 }
 
 LayerBlocks time_blocks(const job::Job& job) {

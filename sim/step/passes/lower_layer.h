@@ -25,8 +25,13 @@ struct TimedOp {
   Bytes payload{};           ///< of collectives, as in CollectiveShape, and of messages
   bool matrix = false;       ///< a matrix product
   bool recomputed = false;   ///< repeats work of the forward pass
+  model::BackwardPart part = model::BackwardPart::kInput;  ///< of a backward pass
 };
 using TimedOps = std::vector<TimedOp>;
+
+/// The ops of one part of a backward pass. A collective whose kernel beside it belongs to the other part holds up the
+/// next kernel.
+[[nodiscard]] TimedOps part_of(const TimedOps& backward, model::BackwardPart part);
 
 /// The timed op lists of a scenario; every pass of every chunk is made of these blocks.
 struct LayerBlocks {

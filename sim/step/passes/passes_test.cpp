@@ -80,6 +80,22 @@ TEST(Passes, BlocksEndWhereTheirLastOpEnds) {
   EXPECT_EQ(timing.block_ends[2], timing.total);
 }
 
+TimedOp for_weight(TimedOp op) {
+  op.part = model::BackwardPart::kWeight;
+  return op;
+}
+
+TEST(Passes, TheTwoPartsOfABackwardPassHoldEveryOpOnce) {
+  const TimedOps backward{for_weight(collective(3, true)), kernel(10), collective(5, true), for_weight(kernel(20)),
+                          kernel(7)};
+  const TimedOps input = part_of(backward, model::BackwardPart::kInput);
+  const TimedOps weight = part_of(backward, model::BackwardPart::kWeight);
+  EXPECT_EQ(time_pass({&backward}).total.ps, 37);
+  // Without the kernels beside them both collectives are waited for.
+  EXPECT_EQ(time_pass({&input}).total.ps, 10 + 5 + 7);
+  EXPECT_EQ(time_pass({&weight}).total.ps, 3 + 20);
+}
+
 TEST(Passes, AGateHoldsUpItsBlockOnly) {
   const TimedOps block{kernel(10)};
   des::TaskGraph graph;
