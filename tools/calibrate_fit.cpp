@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "calibration/fit/fit_profile.h"
-#include "calibration/fit/profile_json.h"
 #include "calibration/import/import.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/read_cluster.h"
-#include "sim/io/hardware/read_profile.h"
 #include "sim/io/json/text.h"
 #include "tools/calibrate_commands.h"
 #include "tools/describe.h"
@@ -107,7 +106,7 @@ int run(const Options& options) {
           fmt::format("expected samples enough for at least one part, found {}; docs/modeller/calibration.md says "
                       "what each part wants",
                       counts_of(samples))}});
-  file.write(fit::to_json_text(profile));
+  file.write(io::to_json_text(profile));
   file.finish();
   file.commit();
   std::string text = profile_page(profile, report::Paint(wants_colour(options.colour))) + '\n';

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "calibration/fit/diff_profiles.h"
-#include "sim/io/hardware/read_profile.h"
+#include "sim/io/hardware/profile.h"
 #include "tools/calibrate_commands.h"
 #include "tools/describe.h"
 #include "tools/options.h"

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/parse_number.h"
 #include "sim/io/json/text.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/report/gantt.h"
@@ -72,9 +72,9 @@ Candidate parse_candidate(const std::string& text) {
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }
   if (colon != text.npos) {
-    const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), candidate.chunks);
-    if (error != std::errc{} || end != text.data() + text.size() || candidate.chunks < 1)
-      throw ConfigError({wrong_candidate(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+    const auto chunks = parse_number<int>(std::string_view(text).substr(colon + 1), 1);
+    if (!chunks) throw ConfigError({wrong_candidate(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+    candidate.chunks = *chunks;
   }
   if (known->interleaves && candidate.chunks < 2)
     throw ConfigError({wrong_candidate(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});

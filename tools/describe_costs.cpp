@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "sim/cost/parts.h"
-#include "sim/io/hardware/read_profile.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"

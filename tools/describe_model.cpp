@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "sim/io/model/read_model.h"
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/model/transformer.h"
 #include "sim/report/text/number.h"
 #include "tools/describe.h"

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/report/text/number.h"
 #include "sim/study/simulate.h"
 #include "validate/case_set.h"

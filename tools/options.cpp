@@ -4,26 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <utility>
 
+#include "sim/base/parse_number.h"
 #include "sim/io/json/text.h"
 #include "sim/trust/evidence.h"
 
 namespace foretoken::tools {
-namespace {
-
-// The number that all of `text` states and that lies in the range.
-template <class Number>
-bool is_number_in(const std::string& text, Number low, Number high) {
-  Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end && value >= low && value <= high;  // false for NaN
-}
-
-}  // namespace
-
 void add_colour_option(CLI::App& command, std::string& choice) {
   choice = "auto";
   command.add_option("--color", choice, "Colours: auto (on a terminal, when NO_COLOR is not set), always or never")
@@ -52,7 +39,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
 
 CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
   return {[=](const std::string& text) {
-            return is_number_in(text, low, high)
+            return parse_number(text, low, high)
                        ? std::string()
                        : fmt::format("expected a whole number from {} to {}, found {}", low, high, io::in_quotes(text));
           },
@@ -61,7 +48,7 @@ CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
 
 CLI::Validator number_between(double low, double high) {
   return {[=](const std::string& text) {
-            return is_number_in(text, low, high)
+            return parse_number(text, low, high)
                        ? std::string()
                        : fmt::format("expected a number from {:g} to {:g}, found {}", low, high, io::in_quotes(text));
           },

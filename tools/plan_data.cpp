@@ -7,7 +7,7 @@
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/model/transformer.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/report/text/number.h"
 #include "sim/step/memory/memory.h"
 #include "sim/study/search/searcher.h"

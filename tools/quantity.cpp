@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 #include "sim/io/json/text.h"
 
 namespace foretoken::tools {
@@ -17,13 +16,10 @@ namespace {
 
 // The number in front, times what the letter stands for; 0 when the text is neither.
 double scaled(const std::string& text, std::initializer_list<std::pair<std::string_view, double>> letters) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || !std::isfinite(value) || value <= 0) return 0;
-  const std::string_view letter(rest, static_cast<std::size_t>(end - rest));
+  std::string_view letter = text;
+  const std::optional<double> value = take_number<double>(letter, 0);
   for (const auto& [name, factor] : letters)
-    if (name == letter) return value * factor;
+    if (value && name == letter) return *value * factor;
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 
 #ifdef FORETOKEN_MPI
 #include <mpi.h>
@@ -22,7 +23,7 @@ const char* launched_size() {
 
 int launched_ranks() {
   const char* size = launched_size();
-  return size == nullptr ? 1 : std::atoi(size);
+  return size == nullptr ? 1 : parse_number<int>(size).value_or(0);
 }
 
 }  // namespace

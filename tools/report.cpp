@@ -62,7 +62,7 @@ int run(const Options& options) {
   study::add_interval(base.metrics, base.job, evidence);
   html::ReportData data{.base = base,
                         .critical_path = observe::critical_path(base.step.workload, base.run),
-                        .communication = observe::communication(base.job, base.step, base.run, base.observations),
+                        .communication = observe::communication(base.step, base.run, base.observations),
                         .schedules = other_schedules(source, options.sets, base.job, evidence),
                         .scaling = other_sizes(source, options.sets, base.job, evidence),
                         .alternatives = other_decisions(source, options.sets, base),

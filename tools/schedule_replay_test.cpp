@@ -88,13 +88,12 @@ TEST(ScheduleReplay, GoldenSchedulesAreExact) {
     const schedule::Program program = build(name, {.stages = golden["p"].get<int>(),
                                                    .microbatches = golden["m"].get<int>(),
                                                    .chunks = chunks,
-                                                   .group = golden.value("group", 0),
-                                                   .extra_warmup = golden.value("extra_warm", 0)});
+                                                   .group = golden.value("group", 0)});
     expect_golden(golden, program, chunks, golden["metrics_equal"]);
     expect_golden(golden, program, chunks, golden["metrics_unequal"]);
     ++cases;
   }
-  EXPECT_EQ(cases, 23U);
+  EXPECT_EQ(cases, 22U);
 }
 
 TEST(ScheduleReplay, BlockingMessagesNeverHelp) {

@@ -11,6 +11,7 @@
 #include "sim/base/noun.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/text/number.h"
+#include "sim/report/text/time_parts.h"
 #include "sim/step/memory/memory.h"
 #include "sim/study/error_bar.h"
 #include "sim/study/search/parallel.h"
@@ -133,21 +134,13 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
   if (answer.ranked.size() < 2) return "";
   const report::Metrics &first = *answer.ranked[0].metrics, &second = *answer.ranked[1].metrics;
   const auto step = [](const report::Metrics& m) { return m.step_time.value(); };
-  const report::TimeSplit &a = first.time, &b = second.time;
   struct Part {
-    const char* words;
+    std::string_view words;
     double more;  // seconds
   };
-  std::vector<Part> parts = {
-      {"compute", (b.compute - a.compute).value()},
-      {"tensor-parallel communication", (b.tensor_parallel_comm - a.tensor_parallel_comm).value()},
-      {"context-parallel communication", (b.context_parallel_comm - a.context_parallel_comm).value()},
-      {"pipeline messages", (b.pipeline_comm - a.pipeline_comm).value()},
-      {"data-parallel communication", (b.data_parallel_comm - a.data_parallel_comm).value()},
-      {"optimizer", (b.optimizer - a.optimizer).value()},
-      {"pipeline bubble", (b.bubble - a.bubble).value()},
-      {"host", (b.host - a.host).value()},
-      {"other", (b.other - a.other).value()}};
+  std::vector<Part> parts;
+  for (const report::TimePart& part : report::kTimeParts)
+    parts.push_back({part.change, (part.of(second.time) - part.of(first.time)).value()});
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& x, const Part& y) { return std::abs(x.more) > std::abs(y.more); });
   std::string changes;

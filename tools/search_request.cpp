@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 #include "sim/io/json/text.h"
 #include "sim/schedule/catalogue.h"
 
@@ -36,13 +36,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 int gpu_count(const std::string& text, const std::string& whole) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > kMostGpus)
+  const std::optional<int> value = parse_number<int>(text, 1, kMostGpus);
+  if (!value)
     refuse("--gpus", whole,
            fmt::format("expected GPUs from 1 to {}: 512, or 512,1024, or 256:4096:x2 (doubling), or 256:1024:256",
                        kMostGpus));
-  return value;
+  return *value;
 }
 
 std::vector<int> gpu_range(const std::vector<std::string>& parts, const std::string& whole) {

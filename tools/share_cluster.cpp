@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include <tuple>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 #include "sim/io/json/text.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/text/layout.h"
@@ -36,26 +36,24 @@ std::vector<int> node_list(const std::string& text) {
     return wrong(fmt::format("--nodes: expected numbers and ranges like 0-3,8, found {}", io::in_quotes(text)));
   };
   std::vector<int> nodes;
-  const char* at = text.data();
-  const char* const end = at + text.size();
+  std::string_view rest = text;
   const auto number = [&] {
-    int value = 0;
-    const auto [after, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 0 || value >= kMostNodes) throw refused();
-    at = after;
-    return value;
+    const std::optional<int> value = take_number<int>(rest, 0, kMostNodes - 1);
+    if (!value) throw refused();
+    return *value;
+  };
+  const auto skip = [&](char mark) {
+    const bool found = rest.starts_with(mark);
+    if (found) rest.remove_prefix(1);
+    return found;
   };
   while (true) {
     const int first = number();
-    int last = first;
-    if (at != end && *at == '-') {
-      ++at;
-      last = number();
-    }
+    const int last = skip('-') ? number() : first;
     if (last < first) throw refused();
     for (int node = first; node <= last; ++node) nodes.push_back(node);
-    if (at == end) return nodes;
-    if (*at++ != ',') throw refused();
+    if (rest.empty()) return nodes;
+    if (!skip(',')) throw refused();
   }
 }
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "sim/base/parse_number.h"
 #include "sim/io/json/text.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/range.h"
@@ -19,14 +19,6 @@ using report::Ink;
 using report::Paint;
 using report::Table;
 
-std::optional<double> positive_number(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !(value > 0) || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 bool better(const WhatIfRow& a, const WhatIfRow& b) {
   if (a.metrics->memory.fits != b.metrics->memory.fits) return a.metrics->memory.fits;
   return a.metrics->step_time < b.metrics->step_time;
@@ -40,7 +32,7 @@ std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
     bool on_line = true;
     for (std::size_t i = 0; i < best.size(); ++i) on_line = on_line && (i == key || row.choice[i] == best[i]);
     if (!on_line) continue;
-    const std::optional<double> value = positive_number(whatif.keys[key].values[row.choice[key]]);
+    const std::optional<double> value = parse_positive(whatif.keys[key].values[row.choice[key]]);
     if (!value) return std::nullopt;
     if (row.metrics) trials.push_back({*value, row.metrics->step_time.value()});
   }

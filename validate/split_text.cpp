@@ -7,18 +7,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/report/text/time_parts.h"
+
 namespace foretoken::validate {
 
 std::vector<std::pair<std::string_view, Seconds>> split_parts(const report::TimeSplit& split) {
-  return {{"compute", split.compute},
-          {"tensor", split.tensor_parallel_comm},
-          {"context", split.context_parallel_comm},
-          {"pipeline", split.pipeline_comm},
-          {"data", split.data_parallel_comm},
-          {"optimizer", split.optimizer},
-          {"bubble", split.bubble},
-          {"host", split.host},
-          {"other", split.other}};
+  std::vector<std::pair<std::string_view, Seconds>> parts;
+  for (const report::TimePart& part : report::kTimeParts) parts.emplace_back(part.name, part.of(split));
+  return parts;
 }
 
 std::string split_text(const CaseResult& result) {

@@ -10,6 +10,7 @@
 
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/check_flows.h"
+#include "sim/io/hardware/collectives.h"
 
 namespace foretoken::fit {
 namespace {
@@ -48,7 +49,7 @@ int run(int argc, char** argv) {
   const auto tables = read_collective_tables(collectives);
   if (!out.empty())
     for (const auto& system : measured_systems(tables, fit_collectives(tables)))
-      write(std::filesystem::path(out) / (system.name + ".json"), to_json_text(system));
+      write(std::filesystem::path(out) / (system.name + ".json"), io::to_json_text(system));
   if (check) fmt::print("{}", to_markdown(check_tables(tables)));
   if (flows) fmt::print("{}", to_markdown(check_flows(tables)));
   if (flows_left_out) fmt::print("{}{}", fitted_numbers(tables), to_markdown(check_flows_left_out(tables)));

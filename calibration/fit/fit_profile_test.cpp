@@ -8,12 +8,12 @@
 #include <cmath>
 
 #include "calibration/fit/diff_profiles.h"
-#include "calibration/fit/profile_json.h"
 #include "calibration/fit/typical_work.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/example_profile.h"
 #include "sim/cost/parts.h"
+#include "sim/io/hardware/profile.h"
 
 namespace foretoken::fit {
 namespace {
@@ -166,7 +166,7 @@ TEST(FitProfile, OrderOfSamplesDoesNotMatter) {
   std::reverse(other.collectives.begin(), other.collectives.end());
   std::reverse(other.attention.begin(), other.attention.end());
   const FitRequest request{.gpu = "mine", .base = base};
-  EXPECT_EQ(to_json_text(fit_profile(samples, request)), to_json_text(fit_profile(other, request)));
+  EXPECT_EQ(io::to_json_text(fit_profile(samples, request)), io::to_json_text(fit_profile(other, request)));
 }
 
 TEST(FitProfile, ALongRunSaysHowMuchSlowerABusyGpuIs) {
@@ -231,8 +231,8 @@ TEST(Nearest, SameGpuThenArchitectureAndPeakThenTheShapeOfTheProducts) {
 TEST(FitProfile, SameSamplesGiveTheSameBytes) {
   const cost::Profile base = example_a100_profile();
   const FitRequest request{.gpu = "mine", .base = base};
-  const std::string text = to_json_text(fit_profile(samples_of(base), request));
-  EXPECT_EQ(to_json_text(fit_profile(samples_of(base), request)), text);
+  const std::string text = io::to_json_text(fit_profile(samples_of(base), request));
+  EXPECT_EQ(io::to_json_text(fit_profile(samples_of(base), request)), text);
 }
 
 TEST(FitProfile, PublishedTablesAreFittedNotMeasured) {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "calibration/fit/build_profiles.h"
-#include "calibration/fit/profile_json.h"
+#include "sim/io/hardware/profile.h"
 
 namespace foretoken::fit {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 void write_profile(const cost::Profile& profile, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / (profile.name + ".json");
   std::ofstream out(path);
-  out << to_json_text(profile);
+  out << io::to_json_text(profile);
   if (!out.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
   fmt::print("{}\n", path.string());
   for (const std::string& note : profile.notes) fmt::print("  {}\n", note);

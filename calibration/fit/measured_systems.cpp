@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "calibration/fit/collective_json.h"
 #include "calibration/fit/measured_machine.h"
 
 namespace foretoken::fit {
@@ -22,30 +21,7 @@ std::string sources(const std::vector<CollectiveTable>& tables) {
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-/// A law with one line for each curve: what changes in a curve is one line of a comparison.
-std::string lines_of(Json law) {
-  const Json curves = law.at("curves");
-  law.erase("curves");
-  std::string head = law.dump();
-  head.pop_back();
-  std::string text = head + ", \"curves\": [";
-  for (std::size_t i = 0; i < curves.size(); ++i) text += (i == 0 ? "\n  " : ",\n  ") + curves[i].dump();
-  return text + "\n ]}";
-}
-
 }  // namespace
-
-std::string to_json_text(const cost::MeasuredCollectives& measured) {
-  std::string text =
-      fmt::format("{{\n \"name\": {},\n \"architecture\": {},\n \"source\": {}", Json(measured.name).dump(),
-                  Json(measured.architecture).dump(), Json(measured.source).dump());
-  if (measured.nvlink) text += ",\n \"nvlink\": " + lines_of(json_of(*measured.nvlink));
-  if (measured.pcie) text += ",\n \"pcie\": " + lines_of(json_of(*measured.pcie));
-  if (measured.network) text += ",\n \"network\": " + lines_of(json_of(*measured.network));
-  if (measured.nvlink_message) text += ",\n \"nvlink_message\": " + json_of(*measured.nvlink_message).dump();
-  if (measured.network_message) text += ",\n \"network_message\": " + json_of(*measured.network_message).dump();
-  return text + "\n}\n";
-}
 
 std::string architecture_of(const std::string& gpu) {
   constexpr std::pair<const char*, const char*> kArchitectures[] = {

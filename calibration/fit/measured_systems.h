@@ -28,7 +28,4 @@ namespace foretoken::fit {
 /// Whether the table's ranks talk over PCIe inside a node.
 [[nodiscard]] bool over_pcie(const CollectiveTable& table);
 
-/// Stable text of calibration/collectives/NAME.json.
-[[nodiscard]] std::string to_json_text(const cost::MeasuredCollectives& measured);
-
 }  // namespace foretoken::fit

@@ -12,8 +12,8 @@
 #include "calibration/fit/check_collectives.h"
 #include "calibration/fit/fit_profile.h"
 #include "calibration/fit/test_sources.h"
-#include "sim/io/hardware/read_collectives.h"
-#include "sim/io/hardware/read_profile.h"
+#include "sim/io/hardware/collectives.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::fit {
@@ -93,7 +93,7 @@ TEST(MeasuredSystems, TheSameTablesGiveTheShippedFiles) {
   for (const cost::MeasuredCollectives& system : measured_systems(all, fit_collectives(all))) {
     std::ostringstream text;
     text << std::ifstream(file_of(system.name)).rdbuf();
-    EXPECT_EQ(text.str(), to_json_text(system)) << system.name;
+    EXPECT_EQ(text.str(), io::to_json_text(system)) << system.name;
     names.insert(system.name + ".json");
   }
   for (const auto& entry : std::filesystem::directory_iterator(kSource / "calibration/collectives"))

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sstream>
 #include <string_view>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::fit {
 namespace {
@@ -31,13 +31,6 @@ std::optional<T> named(std::string_view value, std::initializer_list<T> all) {
   return std::nullopt;
 }
 
-std::optional<int> number(std::string_view value) {
-  int result = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (error != std::errc() || end != value.data() + value.size() || result < 0) return std::nullopt;
-  return result;
-}
-
 // What is wrong with a setting; nothing: it is taken.
 std::string take(std::string_view name, std::string_view value, NcclEnvironment& found) {
   using enum cost::NcclAlgorithm;
@@ -50,7 +43,7 @@ std::string take(std::string_view name, std::string_view value, NcclEnvironment&
     found.settings.protocol = named(value, {kLl, kLl128, kSimple});
     return found.settings.protocol ? "" : "expected LL, LL128 or Simple";
   }
-  const std::optional<int> count = number(value);
+  const std::optional<int> count = parse_number<int>(value, 0);
   if (!count) return "expected a whole number";
   if (name == "NCCL_NVLS_ENABLE")
     found.settings.nvls = *count != 0;

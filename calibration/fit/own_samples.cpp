@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <set>
 #include <tuple>
 
 #include "calibration/fit/residuals.h"
+#include "sim/base/parse_number.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::fit {
@@ -87,11 +87,7 @@ std::optional<int> counted_multiprocessors(const measured::Samples& samples) {
   for (const measured::Provenance& origin : samples.origins)
     for (const auto& [key, text] : origin.facts)
       if (key == "multiprocessors") counts.insert(text);
-  int count = 0;
-  if (counts.size() != 1) return std::nullopt;
-  const std::string& text = *counts.begin();
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return error == std::errc() && end == text.data() + text.size() && count > 0 ? std::optional(count) : std::nullopt;
+  return counts.size() == 1 ? parse_number<int>(*counts.begin(), 1) : std::nullopt;
 }
 
 std::optional<double> sustained_factor(const measured::Samples& samples, Precision precision,

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+
+#include "sim/base/parse_number.h"
 
 namespace foretoken::fit {
 
@@ -48,10 +48,6 @@ cost::Evidence assumed(std::string source) {
   return {.provenance = cost::Provenance::kAssumed, .source = std::move(source)};
 }
 
-double rounded(double value, int digits) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
-  return std::strtod(text, nullptr);
-}
+double rounded(double value, int digits) { return round_to_digits(value, digits); }
 
 }  // namespace foretoken::fit

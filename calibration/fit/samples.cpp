@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "calibration/import/csv.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::fit {
 namespace {
@@ -56,11 +57,8 @@ class Csv {
     return fields_[found->second];
   }
   double number(const std::string& column) const {
-    try {
-      return std::stod(text(column));
-    } catch (const std::logic_error&) {
-      throw std::runtime_error(fmt::format("{}:{}: {} is not a number", path_.string(), number_ + 1, column));
-    }
+    if (const auto value = parse_number<double>(text(column))) return *value;
+    throw std::runtime_error(fmt::format("{}:{}: {} is not a number", path_.string(), number_ + 1, column));
   }
   std::int64_t integer(const std::string& column) const { return static_cast<std::int64_t>(number(column)); }
 
@@ -75,8 +73,11 @@ class Csv {
 /// The integer after "name=" in a shape text such as "batch=1, seq_len=4096".
 std::int64_t named(const std::string& shape, const std::string& name) {
   const auto at = shape.find(name + "=");
-  if (at == std::string::npos) throw std::runtime_error(fmt::format("no {} in \"{}\"", name, shape));
-  return std::stoll(shape.substr(at + name.size() + 1));
+  if (at != std::string::npos) {
+    std::string_view rest = std::string_view(shape).substr(at + name.size() + 1);
+    if (const auto value = take_number<std::int64_t>(rest)) return *value;
+  }
+  throw std::runtime_error(fmt::format("no {} in \"{}\"", name, shape));
 }
 
 OperatorSample gemm_operator(const Csv& csv) {
@@ -160,16 +161,26 @@ std::vector<OperatorSample> read_operator_table(const std::filesystem::path& pat
   return samples;
 }
 
+namespace {
+
+/// 128 of "causal_d128".
+int head_dim_of(std::string_view key) {
+  const std::size_t at = key.find("_d");
+  if (at != std::string_view::npos)
+    if (const auto value = parse_number<int>(key.substr(at + 2), 1)) return *value;
+  throw std::runtime_error(fmt::format("expected a key like causal_d128, found \"{}\"", key));
+}
+
+}  // namespace
+
 std::vector<AttentionSeries> read_attention_series(const std::filesystem::path& path) {
   const nlohmann::json json = parsed(path);
   std::vector<AttentionSeries> all;
   for (const auto& [name, group] : json.items()) {
     if (!group.is_object() || name == "fits") continue;
     for (const auto& [key, values] : group.items()) {
-      AttentionSeries series{.name = name,
-                             .half = half_of(name),
-                             .causal = key.starts_with("causal"),
-                             .head_dim = std::stoi(key.substr(key.find("_d") + 2))};
+      AttentionSeries series{
+          .name = name, .half = half_of(name), .causal = key.starts_with("causal"), .head_dim = head_dim_of(key)};
       series.sequences = json.at("seq").get<std::vector<double>>();
       for (const nlohmann::json& value : values) series.tflops.push_back(value.is_null() ? 0.0 : value.get<double>());
       all.push_back(std::move(series));

@@ -8,11 +8,10 @@
 #include <sstream>
 
 #include "calibration/fit/fit_attention.h"
-#include "calibration/fit/profile_json.h"
 #include "calibration/fit/test_sources.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/parts.h"
-#include "sim/io/hardware/read_profile.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::fit {
@@ -67,7 +66,7 @@ TEST(ShippedProfiles, WritingWhatWasReadGivesTheSameBytes) {
     std::ifstream in(path_of(name));
     std::stringstream text;
     text << in.rdbuf();
-    EXPECT_EQ(to_json_text(shipped(name)), text.str()) << name;
+    EXPECT_EQ(io::to_json_text(shipped(name)), text.str()) << name;
     EXPECT_LT(text.str().size(), 40000u) << name << ": a profile stays small enough to load in well under 1 ms";
   }
 }

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -16,6 +15,7 @@
 #include "calibration/import/csv.h"
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::measured {
 namespace {
@@ -87,11 +87,8 @@ class Table {
   }
   double number(const std::vector<std::string>& fields, const std::string& column) const {
     const std::string& field = text(fields, column);
-    double value = 0;
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value) || value <= 0)
-      throw std::invalid_argument(fmt::format("{}: expected a number above 0, found \"{}\"", column, field));
-    return value;
+    if (const auto value = parse_positive(field)) return *value;
+    throw std::invalid_argument(fmt::format("{}: expected a number above 0, found \"{}\"", column, field));
   }
   std::int64_t dimension(const std::vector<std::string>& fields, const std::string& column) const {
     const double value = number(fields, column);

@@ -4,21 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "sim/base/parse_number.h"
 
 namespace foretoken::measured {
 namespace {
 
 // Blanks that nccl-tests prints instead of a block it did not measure (32); two columns are never so far apart.
 constexpr std::size_t kBlankBlock = 30;
-
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 /// The value of one unit in the last place that `text` shows.
 double step_of(std::string_view text) {
@@ -30,7 +24,7 @@ double step_of(std::string_view text) {
   if (exponent_at != std::string_view::npos) {
     std::string_view shown = text.substr(exponent_at + 1);
     if (shown.starts_with("+")) shown.remove_prefix(1);
-    exponent = number(shown).value_or(0);
+    exponent = parse_number<double>(shown).value_or(0);
   }
   return std::pow(10.0, exponent - places);
 }
@@ -106,7 +100,7 @@ std::optional<NcclRow> NcclColumns::read(std::string_view line, std::string& pro
     problem = fmt::format("expected a row of {} columns as in the header, found {}", expected, words.size());
     return std::nullopt;
   }
-  const auto bytes = number(words[0]);
+  const auto bytes = parse_number<double>(words[0]);
   if (!bytes || !whole(words[0]) || *bytes < 0) {
     problem = fmt::format("size: expected a number of bytes, found \"{}\"", words[0]);
     return std::nullopt;
@@ -124,7 +118,7 @@ bool NcclColumns::read_result(const std::vector<std::string_view>& words, std::s
                               std::string& problem) const {
   for (std::size_t i = 0; i < block_.size(); ++i) {
     const std::string_view text = words[first + i];
-    const auto value = number(text);
+    const auto value = parse_number<double>(text);
     const bool counts_errors = block_[i].starts_with("#");
     if (!value && !(i > 2 && text == "N/A")) {
       problem = fmt::format("{}: expected a number, found \"{}\"", block_[i], text);
@@ -135,9 +129,9 @@ bool NcclColumns::read_result(const std::vector<std::string_view>& words, std::s
       return false;
     }
   }
-  row.results.push_back({.time_us = *number(words[first]),
-                         .algorithm_gb_per_s = *number(words[first + 1]),
-                         .bus_gb_per_s = *number(words[first + 2]),
+  row.results.push_back({.time_us = *parse_number<double>(words[first]),
+                         .algorithm_gb_per_s = *parse_number<double>(words[first + 1]),
+                         .bus_gb_per_s = *parse_number<double>(words[first + 2]),
                          .time_step_us = step_of(words[first]),
                          .rate_step_gb_per_s = std::max(step_of(words[first + 1]), step_of(words[first + 2]))});
   return true;

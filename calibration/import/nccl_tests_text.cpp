@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "calibration/import/nccl_columns.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::measured {
 namespace {
@@ -38,12 +38,6 @@ std::string_view without_launcher(std::string_view line) {
   return line;
 }
 
-std::optional<int> integer(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 /// The word after `label` in "Rank  0 Group  0 Pid 12 on host device  0 [0x07] NVIDIA A100".
 std::string_view after(const std::vector<std::string_view>& words, std::string_view label) {
   const auto found = std::find(words.begin(), words.end(), label);
@@ -52,12 +46,12 @@ std::string_view after(const std::vector<std::string_view>& words, std::string_v
 
 std::optional<NcclDevice> device_of(std::string_view line) {
   const std::vector<std::string_view> words = words_of(line);
-  const auto rank = integer(after(words, "Rank"));
+  const auto rank = parse_number<int>(after(words, "Rank"));
   const std::string_view host = after(words, "on");
   const std::size_t bracket = line.rfind("] ");
   if (!rank || host.empty() || bracket == std::string_view::npos) return std::nullopt;
   return NcclDevice{.rank = *rank,
-                    .group = integer(after(words, "Group")).value_or(0),
+                    .group = parse_number<int>(after(words, "Group")).value_or(0),
                     .host = std::string(host),
                     .gpu = std::string(trimmed(line.substr(bracket + 2)))};
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "calibration/import/read_fields.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::measured {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::array kPasses{std::pair{GemmPass::kForward, std::string_view("for
                              std::pair{GemmPass::kWeightGradient, std::string_view("weight_gradient")}};
 
 /// Six significant digits: finer than any clock here, and half the length on the line.
-double short_number(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+double short_number(double value) { return round_to_digits(value, 6); }
 
 Ordered whole(Bytes bytes) { return static_cast<std::int64_t>(std::llround(bytes.value())); }
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::measure {
 namespace {
@@ -30,11 +30,7 @@ constexpr std::array kLaunchers{
         "Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_STEPID"}}};
 
 int number(const Launcher& launcher, const char* variable, const std::optional<std::string>& text) {
-  int value = 0;
-  if (text) {
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error == std::errc() && end == text->data() + text->size() && value >= 0) return value;
-  }
+  if (const auto value = text ? parse_number<int>(*text, 0) : std::nullopt) return *value;
   throw ConfigError({{"environment", "",
                       fmt::format("{} set {} to \"{}\": expected a number from 0", launcher.name, variable,
                                   text.value_or("(nothing)"))}});

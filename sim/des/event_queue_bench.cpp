@@ -1,4 +1,4 @@
-// Event queues under the hold model: take the earliest event, schedule it again later, with a fixed number pending.
+// The event queue under the hold model: take the earliest event, schedule it again later, with a fixed number pending.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -6,25 +6,25 @@
 #include <vector>
 
 #include "sim/des/event_queue.h"
-#include "sim/des/ladder_queue_bench.h"
-#include "sim/des/queue_contenders_bench.h"
-#include "sim/des/radix_heaps_bench.h"
 
 namespace foretoken::des {
 namespace {
 
-/// The library's queue behind the contenders' one-event interface.
-class Chosen {
+/// Takes one event at a time out of the queue, which gives all events of an instant at once.
+class OneByOne {
  public:
-  void push(contenders::Event event) { queue_.push({event.at}, {event.task}); }
-  contenders::Event pop() {
+  void push(Instant at, TaskId task) { queue_.push(at, task); }
+
+  TaskId pop() {
     if (next_ == due_.size()) {
       due_.clear();
       next_ = 0;
       queue_.pop_instant(due_);
     }
-    return {queue_.now().ps, due_[next_++].value};
+    return due_[next_++];
   }
+
+  Instant now() const { return queue_.now(); }
 
  private:
   EventQueue queue_;
@@ -50,51 +50,31 @@ std::vector<std::int64_t> repeated_delays() {
   return delays;
 }
 
-template <class Queue>
 void hold(benchmark::State& state, const std::vector<std::int64_t>& delays) {
   const auto pending = static_cast<std::size_t>(state.range(0));
   const std::size_t mask = delays.size() - 1;
-  Queue queue;
+  OneByOne queue;
   std::size_t draw = 0;
-  for (std::size_t i = 0; i < pending; ++i) queue.push({delays[draw++ & mask], static_cast<std::uint32_t>(i)});
-  for (std::size_t i = 0; i < 4 * pending; ++i) {  // settle
-    const contenders::Event event = queue.pop();
-    queue.push({event.at + delays[draw++ & mask], event.task});
-  }
-  for (auto _ : state) {
-    const contenders::Event event = queue.pop();
-    queue.push({event.at + delays[draw++ & mask], event.task});
-  }
+  for (std::size_t i = 0; i < pending; ++i) queue.push({delays[draw++ & mask]}, {static_cast<std::uint32_t>(i)});
+
+  const auto pop_and_push = [&] {
+    const TaskId task = queue.pop();
+    queue.push({queue.now().ps + delays[draw++ & mask]}, task);
+  };
+  for (std::size_t i = 0; i < 4 * pending; ++i) pop_and_push();  // settle
+  for (auto _ : state) pop_and_push();
   state.SetItemsProcessed(state.iterations());
 }
 
-template <class Queue>
-void BM_Spread(benchmark::State& state) {
-  hold<Queue>(state, spread_delays());
-}
-template <class Queue>
-void BM_Repeated(benchmark::State& state) {
-  hold<Queue>(state, repeated_delays());
-}
+void BM_Spread(benchmark::State& state) { hold(state, spread_delays()); }
+void BM_Repeated(benchmark::State& state) { hold(state, repeated_delays()); }
 
 void sizes(benchmark::internal::Benchmark* bench) {
   for (const int pending : {64, 100, 1000, 10'000, 100'000}) bench->Arg(pending);
 }
 
-BENCHMARK(BM_Spread<contenders::BinaryHeap>)->Apply(sizes);
-BENCHMARK(BM_Spread<contenders::QuaternaryHeap>)->Apply(sizes);
-BENCHMARK(BM_Spread<contenders::LadderQueue>)->Apply(sizes);
-BENCHMARK(BM_Spread<contenders::BinaryRadixHeap>)->Apply(sizes);
-BENCHMARK(BM_Spread<contenders::DigitRadixHeap<3>>)->Apply(sizes);
-BENCHMARK(BM_Spread<contenders::DigitRadixHeap<6>>)->Apply(sizes);
-BENCHMARK(BM_Spread<Chosen>)->Apply(sizes);
-BENCHMARK(BM_Repeated<contenders::BinaryHeap>)->Apply(sizes);
-BENCHMARK(BM_Repeated<contenders::QuaternaryHeap>)->Apply(sizes);
-BENCHMARK(BM_Repeated<contenders::LadderQueue>)->Apply(sizes);
-BENCHMARK(BM_Repeated<contenders::BinaryRadixHeap>)->Apply(sizes);
-BENCHMARK(BM_Repeated<contenders::DigitRadixHeap<3>>)->Apply(sizes);
-BENCHMARK(BM_Repeated<contenders::DigitRadixHeap<6>>)->Apply(sizes);
-BENCHMARK(BM_Repeated<Chosen>)->Apply(sizes);
+BENCHMARK(BM_Spread)->Apply(sizes);
+BENCHMARK(BM_Repeated)->Apply(sizes);
 
 }  // namespace
 }  // namespace foretoken::des

@@ -13,12 +13,13 @@ namespace foretoken::search {
 
 using des::Duration;
 using des::Instant;
-using schedule::Phase;
+using schedule::OpKind;
 
 Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
   Bytes peak;
+  const step::JobMemory memory(job);
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    peak = std::max(peak, step::static_memory(job, stage).total() +
+    peak = std::max(peak, memory.held(id_of<Stage>(stage)).total() +
                               observe::peak_live_bytes(job, stage, program[static_cast<std::size_t>(stage)]));
   return peak;
 }
@@ -34,15 +35,16 @@ Duration least_step_time(const job::Job& job, const step::Passes& passes) {
   for (int stage = 0; stage < stages; ++stage) {
     Duration work;
     for (int chunk = 0; chunk < chunks; ++chunk)
-      work += passes.timing(stage, chunk, Phase::kForward).total + passes.timing(stage, chunk, Phase::kBackward).total;
+      work +=
+          passes.timing(stage, chunk, OpKind::kForward).total + passes.timing(stage, chunk, OpKind::kBackward).total;
     ends.finished.push_back(first + Duration{work.ps * microbatches});
-    first = first + passes.timing(stage, 0, Phase::kForward).total;
+    first = first + passes.timing(stage, 0, OpKind::kForward).total;
     if (stages > 1) first = first + messages.forward[static_cast<std::size_t>(stage)];
   }
   for (int stage = stages - 2; stage >= 0; --stage) {
     const auto at = static_cast<std::size_t>(stage);
     const Instant after =
-        ends.finished[at + 1] + messages.backward[at + 1] + passes.timing(stage, 0, Phase::kBackward).total;
+        ends.finished[at + 1] + messages.backward[at + 1] + passes.timing(stage, 0, OpKind::kBackward).total;
     ends.finished[at] = std::max(ends.finished[at], after);
   }
   if (job.overlap.grad_reduce) {
@@ -50,7 +52,7 @@ Duration least_step_time(const job::Job& job, const step::Passes& passes) {
     for (int stage = 0; stage < stages; ++stage) {
       auto& of_stage = ends.gradient_blocks.emplace_back();
       for (int chunk = 0; chunk < chunks; ++chunk)
-        of_stage.emplace_back(passes.timing(stage, chunk, Phase::kBackward).block_ends.size(), start);
+        of_stage.emplace_back(passes.timing(stage, chunk, OpKind::kBackward).block_ends.size(), start);
     }
     ends.gradient_blocks[0][0].back() = ends.finished[0];
   }

@@ -13,7 +13,7 @@ namespace {
 using des::Duration;
 using des::Instant;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 using schedule::StageOp;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
@@ -31,11 +31,11 @@ struct Slots {
   // Place of a pass in PlanTimes::passes.
   [[nodiscard]] std::size_t place(int stage, StageOp op) const {
     return 2 * (static_cast<std::size_t>(stage) * chunks + static_cast<std::size_t>(op.chunk)) +
-           (op.phase == Phase::kForward ? 0 : 1);
+           (op.kind == OpKind::kForward ? 0 : 1);
   }
   [[nodiscard]] std::size_t passes() const { return 2 * stages * chunks; }
-  [[nodiscard]] std::size_t message(int stage, Phase phase) const {
-    return static_cast<std::size_t>(stage) + (phase == Phase::kForward ? 0 : stages);
+  [[nodiscard]] std::size_t message(int stage, OpKind kind) const {
+    return static_cast<std::size_t>(stage) + (kind == OpKind::kForward ? 0 : stages);
   }
   [[nodiscard]] std::size_t pass(int stage, StageOp op) const { return 2 * stages + place(stage, op); }
   [[nodiscard]] std::size_t block(std::size_t at) const { return 2 * stages + passes() + at; }
@@ -69,9 +69,9 @@ class PlanTasks {
   TaskId gather(int stage, std::size_t at) { return append(slots_.gather(at), gathers_, stage); }
 
   TaskId message(int stage, StageOp op) {
-    const std::size_t slot = slots_.message(stage, op.phase);
+    const std::size_t slot = slots_.message(stage, op.kind);
     if (!in_order_) return add(slot, kNone);
-    return append(slot, op.phase == Phase::kForward ? forward_ : backward_, stage);
+    return append(slot, op.kind == OpKind::kForward ? forward_ : backward_, stage);
   }
 
   TaskId pass(int stage, StageOp op, const std::vector<TaskId>& after, std::optional<TaskId> previous,

@@ -22,7 +22,7 @@ struct PlanShape {
   int stages = 1, chunks = 1, microbatches = 1, group = 0;
   step::MessageStyle style = step::MessageStyle::kBlocking;
   bool gradient_blocks = false;  ///< the last backward pass of every chunk is cut into its blocks
-  /// Blocks of every pass, [stage][chunk][phase]; empty when no pass is cut.
+  /// Blocks of every pass, [stage][chunk][kind]; empty when no pass is cut.
   std::vector<int> blocks = {};
   /// Parameter gathers that hold up first forward passes: (stage, chunk, block) of each, in the order of their tasks.
   std::vector<std::array<int, 3>> gates = {};
@@ -32,7 +32,7 @@ struct PlanShape {
 
 /// How long the parts of one scenario's pipeline take.
 struct PlanTimes {
-  std::vector<des::Duration> passes = {};         ///< [stage][chunk][phase]
+  std::vector<des::Duration> passes = {};         ///< [stage][chunk][kind]
   std::vector<des::Duration> block_lengths = {};  ///< of all passes in turn; empty when no pass is cut
   step::MessageDurations messages = {};
   std::vector<des::Duration> gathers = {};  ///< in the order of PlanShape::gates

@@ -16,12 +16,12 @@ namespace {
 using des::Duration;
 using des::Instant;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 
 // A task that ends at a known time.
 TaskId known_end(step::Workload& workload, int stage, Instant at) {
   const TaskId task = workload.graph.add_delay(at - Instant{});
-  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kBackward});
+  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kPass});
   return task;
 }
 
@@ -29,7 +29,7 @@ template <class F>
 void for_each_pass(const job::Job& job, F&& f) {
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      for (const Phase phase : {Phase::kForward, Phase::kBackward}) f(stage, chunk, phase);
+      for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) f(stage, chunk, kind);
 }
 
 // Shape and times of a pipeline, as lower() would build it.
@@ -67,8 +67,8 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (job.overlap.param_gather) add_gathers(job, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
-  for_each_pass(job, [&](int stage, int chunk, Phase phase) {
-    const step::PassTiming& timing = passes.timing(stage, chunk, phase);
+  for_each_pass(job, [&](int stage, int chunk, OpKind kind) {
+    const step::PassTiming& timing = passes.timing(stage, chunk, kind);
     pipeline.times.passes.push_back(timing.total);
     if (!cut) return;
     pipeline.shape.blocks.push_back(static_cast<int>(timing.block_ends.size()));
@@ -120,14 +120,15 @@ Replayer::LayerKey Replayer::layer_key(const job::Job& job) {
     return GroupKey{group.ranks, group.nodes, group.ranks_per_node, group.groups_per_node};
   };
   const int domain = job.cluster.links.gpus;
+  const net::RankGrid grid = job.grid();
   return {job.parallelism.tensor,
           job.parallelism.context,
           job.batch.micro,
           job.parallelism.sequence_parallel,
           job.recompute.granularity,
           job.optimizer.shards_gradients(),
-          group_key(net::tensor_group(job.degrees(), domain)),
-          group_key(net::context_group(job.degrees(), domain))};
+          group_key(grid.shape(Axis::kTensor, domain)),
+          group_key(grid.shape(Axis::kContext, domain))};
 }
 
 step::Passes Replayer::passes(const job::Job& job) {

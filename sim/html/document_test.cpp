@@ -22,7 +22,7 @@ study::Simulation shipped(const std::string& name, const std::vector<std::string
 std::string page_of(const study::Simulation& base, const std::string& json = "{}") {
   return document({.base = base,
                    .critical_path = observe::critical_path(base.step.workload, base.run),
-                   .communication = observe::communication(base.job, base.step, base.run, base.observations),
+                   .communication = observe::communication(base.step, base.run, base.observations),
                    .schedules = {},
                    .scaling = {},
                    .alternatives = {},

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "sim/base/parse_number.h"
 #include "sim/html/markup.h"
 
 namespace foretoken::html {
@@ -25,6 +26,6 @@ nlohmann::ordered_json json_of(const AxisData& axis) {
           {"ticks", std::move(ticks)}};
 }
 
-double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+double rounded(double value) { return round_to_digits(value, 5); }
 
 }  // namespace foretoken::html

@@ -9,10 +9,10 @@
 #include "sim/job/imperfections.h"
 #include "sim/job/runtime.h"
 #include "sim/job/stragglers.h"
-#include "sim/model/activations.h"
+#include "sim/model/layer_context.h"
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
-#include "sim/net/process_groups.h"
+#include "sim/net/rank_grid.h"
 
 namespace foretoken::job {
 
@@ -101,8 +101,12 @@ struct Job {
   [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }
-  [[nodiscard]] net::Degrees degrees() const {
-    return {parallelism.tensor, parallelism.context, parallelism.data, parallelism.pipeline};
+  /// The grids of axes over this job's GPUs.
+  [[nodiscard]] net::RankGrid grid() const {
+    return net::RankGrid(PerAxis<int>(1, {{Axis::kTensor, parallelism.tensor},
+                                          {Axis::kContext, parallelism.context},
+                                          {Axis::kData, parallelism.data},
+                                          {Axis::kPipeline, parallelism.pipeline}}));
   }
   /// How one layer is cut and executed under this scenario.
   [[nodiscard]] model::LayerContext layer_context() const;
@@ -121,12 +125,8 @@ struct Job {
   [[nodiscard]] FlopPerSecond mean_peak() const;
   /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
   [[nodiscard]] std::string gpu_names() const;
-  /// Layers of chunk `chunk` of stage `stage`.
+  /// Layers of chunk `chunk` of stage `stage` (layout.h has what else stands there).
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
-
-/// Layers of every stage and chunk, [stage][chunk]; std::nullopt when they cannot be dealt out.
-[[nodiscard]] std::optional<std::vector<std::vector<int>>> deal_layers(std::int64_t layers,
-                                                                       const Parallelism& parallelism);
 
 }  // namespace foretoken::job

@@ -10,22 +10,23 @@
 //   all-to-all  ranks trade tokens for heads before the kernel and back behind it, each time with a copy on both sides.
 #include "sim/model/attention_ops.h"
 
+#include <algorithm>
 #include <array>
 
 namespace foretoken::model {
 namespace {
 
-GemmShape batched(const Cut& cut, std::int64_t m, std::int64_t n, std::int64_t k, GemmPass pass) {
+GemmShape batched(const CoreCut& cut, std::int64_t m, std::int64_t n, std::int64_t k, GemmPass pass) {
   return {.m = m, .n = n, .k = k, .batch = cut.batched_heads(), .pass = pass, .precision = cut.core_precision()};
 }
 
-AttentionShape flash_shape(const Cut& cut, bool backward) {
+AttentionShape flash_shape(const CoreCut& cut, bool backward) {
   return {.batch = cut.context.micro_batch,
-          .heads = cut.model.heads / cut.context.tensor,
-          .kv_heads = std::max<std::int64_t>(1, cut.model.kv_heads / cut.context.tensor),
+          .heads = cut.core.heads / cut.context.tensor,
+          .kv_heads = std::max<std::int64_t>(1, cut.core.kv_heads / cut.context.tensor),
           .q_length = cut.local_sequence(),
           .kv_length = cut.context.sequence,
-          .head_dim = cut.model.head_dim,
+          .head_dim = cut.core.head_dim,
           .causal = true,
           .backward = backward,
           .precision = cut.core_precision(),
@@ -45,7 +46,7 @@ constexpr std::array<ScoreKernel, 5> kSoftmaxBackward{{{"softmax gradient to fp3
                                                        {"scale gradient", 8},
                                                        {"score gradient to 16 bit", 6}}};
 
-void softmax(OpWriter& ops, const Cut& cut, const char* fused, double fused_bytes,
+void softmax(OpWriter& ops, const CoreCut& cut, const char* fused, double fused_bytes,
              const std::array<ScoreKernel, 5>& apart) {
   const double scores = cut.score_elements();
   if (cut.fused_softmax()) {
@@ -55,11 +56,11 @@ void softmax(OpWriter& ops, const Cut& cut, const char* fused, double fused_byte
   for (const auto& [name, bytes] : apart) ops.memory(name, OpRole::kAttention, bytes * scores);
 }
 
-double output_elements(const Cut& cut) { return cut.tokens * static_cast<double>(cut.ad); }
+double output_elements(const CoreCut& cut) { return cut.tokens * static_cast<double>(cut.output_width()); }
 
 // Step `step` of a ring. Of the two forms of a later step the one with fewer thread blocks counts: every rank waits for
 // the slowest.
-AttentionShape ring_step(const Cut& cut, int step, bool backward) {
+AttentionShape ring_step(const CoreCut& cut, int step, bool backward) {
   AttentionShape shape = flash_shape(cut, backward);
   shape.kv_length = shape.q_length;
   if (step == 0) return shape;
@@ -68,31 +69,32 @@ AttentionShape ring_step(const Cut& cut, int step, bool backward) {
   return shape;
 }
 
-void ring_forward(OpWriter& ops, const Cut& cut) {
+void ring_forward(OpWriter& ops, const CoreCut& cut) {
   const int steps = cut.context.context;
   for (int step = 0; step < steps; ++step) {
-    if (step + 1 < steps) ops.context_message("pass keys and values on", cut.key_value_bytes(), true);
+    if (step + 1 < steps) ops.ring_message(Axis::kContext, "pass keys and values on", cut.key_value_bytes(), true);
     ops.attention("flash attention", ring_step(cut, step, false));
   }
   // The first part is scaled (read, write), every later one added (two reads, one write).
   ops.memory("attention parts", OpRole::kAttention, (4 + 6.0 * (steps - 1)) * output_elements(cut));
 }
 
-void ring_backward(OpWriter& ops, const Cut& cut) {
+void ring_backward(OpWriter& ops, const CoreCut& cut) {
   const int steps = cut.context.context;
   for (int step = 0; step < steps; ++step) {
     // Keys and values go round again, and the gradients gathered so far go with them.
     if (step + 1 < steps)
-      ops.context_message("pass keys, values and gradients on", (step == 0 ? 1 : 2) * cut.key_value_bytes(), true);
+      ops.ring_message(Axis::kContext, "pass keys, values and gradients on",
+                       (step == 0 ? 1 : 2) * cut.key_value_bytes(), true);
     ops.attention("flash attention backward", ring_step(cut, step, true));
   }
-  ops.context_message("bring gradients home", cut.key_value_bytes(), false);
+  ops.ring_message(Axis::kContext, "bring gradients home", cut.key_value_bytes(), false);
   ops.memory("attention gradient parts", OpRole::kAttention,
              6.0 * (steps - 1) * (output_elements(cut) + cut.key_value_bytes() / kHalf));
 }
 
 // After trading tokens for heads a rank holds its heads' whole sequence.
-AttentionShape whole_sequence(const Cut& cut, bool backward) {
+AttentionShape whole_sequence(const CoreCut& cut, bool backward) {
   AttentionShape shape = flash_shape(cut, backward);
   shape.heads /= cut.context.context;
   shape.kv_heads = std::max<std::int64_t>(1, shape.kv_heads / cut.context.context);
@@ -102,11 +104,11 @@ AttentionShape whole_sequence(const Cut& cut, bool backward) {
 
 void trade(OpWriter& ops, const char* name, double bytes) {
   ops.memory("sort for all-to-all", OpRole::kAttention, 2 * bytes);
-  ops.context_collective(name, CollectiveKind::kAllToAll, bytes);
+  ops.collective_over(Axis::kContext, name, CollectiveKind::kAllToAll, bytes);
   ops.memory("sort after all-to-all", OpRole::kAttention, 2 * bytes);
 }
 
-void flash_forward(OpWriter& ops, const Cut& cut) {
+void flash_forward(OpWriter& ops, const CoreCut& cut) {
   const int ranks = cut.context.context;
   const double output = kHalf * output_elements(cut);
   if (ranks == 1) {
@@ -114,16 +116,17 @@ void flash_forward(OpWriter& ops, const Cut& cut) {
   } else if (cut.context.exchange == ContextExchange::kRing) {
     ring_forward(ops, cut);
   } else if (cut.context.exchange == ContextExchange::kAllGather) {
-    ops.context_collective("gather keys and values", CollectiveKind::kAllGather, cut.key_value_bytes() * ranks);
+    ops.collective_over(Axis::kContext, "gather keys and values", CollectiveKind::kAllGather,
+                        cut.key_value_bytes() * ranks);
     ops.attention("flash attention", flash_shape(cut, false));
   } else {
-    trade(ops, "tokens for heads", cut.qkv_bytes());
+    trade(ops, "tokens for heads", cut.operand_bytes());
     ops.attention("flash attention", whole_sequence(cut, false));
     trade(ops, "heads for tokens", output);
   }
 }
 
-void flash_backward(OpWriter& ops, const Cut& cut) {
+void flash_backward(OpWriter& ops, const CoreCut& cut) {
   const int ranks = cut.context.context;
   const double output = kHalf * output_elements(cut);
   if (ranks == 1) {
@@ -131,48 +134,57 @@ void flash_backward(OpWriter& ops, const Cut& cut) {
   } else if (cut.context.exchange == ContextExchange::kRing) {
     ring_backward(ops, cut);
   } else if (cut.context.exchange == ContextExchange::kAllGather) {
-    ops.context_collective("gather keys and values again", CollectiveKind::kAllGather, cut.key_value_bytes() * ranks);
+    ops.collective_over(Axis::kContext, "gather keys and values again", CollectiveKind::kAllGather,
+                        cut.key_value_bytes() * ranks);
     ops.attention("flash attention backward", flash_shape(cut, true));
-    ops.context_collective("scatter gradients", CollectiveKind::kReduceScatter, cut.key_value_bytes() * ranks);
+    ops.collective_over(Axis::kContext, "scatter gradients", CollectiveKind::kReduceScatter,
+                        cut.key_value_bytes() * ranks);
   } else {
     trade(ops, "output gradient: tokens for heads", output);
     ops.attention("flash attention backward", whole_sequence(cut, true));
-    trade(ops, "gradients: heads for tokens", cut.qkv_bytes());
+    trade(ops, "gradients: heads for tokens", cut.operand_bytes());
   }
 }
 
-}  // namespace
-
-void core_forward(OpWriter& ops, const Cut& cut) {
-  if (cut.context.attention == AttentionKind::kFlash) {
-    flash_forward(ops, cut);
-    return;
-  }
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.model.head_dim;
-  const double context_copy = 4 * cut.tokens * static_cast<double>(cut.ad);
-  if (cut.model.kv_heads < cut.model.heads)  // keys and values are repeated for every query head
+void unfused_forward(OpWriter& ops, const CoreCut& cut) {
+  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.core.head_dim;
+  const double context_copy = 4 * cut.tokens * static_cast<double>(cut.output_width());
+  if (cut.core.kv_heads < cut.core.heads)  // keys and values are repeated for every query head
     ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
   ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kForward));
   softmax(ops, cut, "softmax", 4, kSoftmaxForward);
-  if (cut.model.attention_dropout > 0) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
+  if (cut.core.dropout) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
   ops.gemm("values", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kForward));
   ops.memory("context copy", OpRole::kAttention, context_copy);
 }
 
-void core_backward(OpWriter& ops, const Cut& cut) {
-  if (cut.context.attention == AttentionKind::kFlash) {
-    flash_backward(ops, cut);
-    return;
-  }
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.model.head_dim;
-  ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.ad));
+void unfused_backward(OpWriter& ops, const CoreCut& cut) {
+  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.core.head_dim;
+  ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.output_width()));
   ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kInputGradient));
   ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
-  if (cut.model.attention_dropout > 0)
-    ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
+  if (cut.core.dropout) ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
   softmax(ops, cut, "softmax gradient", 6, kSoftmaxBackward);
   ops.gemm("query gradient", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kInputGradient));
   ops.gemm("key gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
+}
+
+}  // namespace
+
+void core_forward(OpWriter& ops, const Cut& whole, const AttentionCore& core) {
+  const CoreCut cut(whole, core);
+  if (cut.context.attention == AttentionKind::kFlash)
+    flash_forward(ops, cut);
+  else
+    unfused_forward(ops, cut);
+}
+
+void core_backward(OpWriter& ops, const Cut& whole, const AttentionCore& core) {
+  const CoreCut cut(whole, core);
+  if (cut.context.attention == AttentionKind::kFlash)
+    flash_backward(ops, cut);
+  else
+    unfused_backward(ops, cut);
 }
 
 }  // namespace foretoken::model

@@ -1,12 +1,45 @@
 // The attention core of a layer: fused or not, and exchanged over context-parallel ranks.
 #pragma once
 
-#include "sim/model/layer_cut.h"
-#include "sim/model/op_list.h"
+#include <algorithm>
+
+#include "sim/model/block.h"
+#include "sim/model/cut.h"
+#include "sim/model/op_writer.h"
 
 namespace foretoken::model {
 
-void core_forward(OpWriter& ops, const Cut& cut);
-void core_backward(OpWriter& ops, const Cut& cut);
+/// Sizes of the attention core on one rank.
+struct CoreCut : Cut {
+  const AttentionCore& core;
+
+  CoreCut(const Cut& cut, const AttentionCore& c) : Cut(cut), core(c) {}
+
+  [[nodiscard]] std::int64_t local_sequence() const { return context.sequence / context.context; }
+  [[nodiscard]] std::int64_t batched_heads() const { return context.micro_batch * (core.heads / context.tensor); }
+  [[nodiscard]] double score_elements() const {  // b a/t s s_kv
+    return static_cast<double>(batched_heads()) * static_cast<double>(local_sequence()) *
+           static_cast<double>(context.sequence);
+  }
+  // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
+  [[nodiscard]] bool fused_softmax() const { return batched_heads() % 4 == 0; }
+  // Attention products stay 16 bit, in fp16 where the training is.
+  [[nodiscard]] Precision core_precision() const {
+    return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
+  }
+  /// Width of queries, keys and values together, and of the output, on one rank: (a+2g)d/t and ad/t.
+  [[nodiscard]] std::int64_t operand_width() const {
+    return (core.heads + 2 * core.kv_heads) * core.head_dim / context.tensor;
+  }
+  [[nodiscard]] std::int64_t output_width() const { return core.heads * core.head_dim / context.tensor; }
+  [[nodiscard]] double operand_bytes() const { return kHalf * tokens * static_cast<double>(operand_width()); }
+  [[nodiscard]] double key_value_bytes() const {  // K and V of the local tokens
+    const double heads = static_cast<double>(std::max<std::int64_t>(1, core.kv_heads / context.tensor));
+    return 2 * kHalf * tokens * heads * static_cast<double>(core.head_dim);
+  }
+};
+
+void core_forward(OpWriter& ops, const Cut& cut, const AttentionCore& core);
+void core_backward(OpWriter& ops, const Cut& cut, const AttentionCore& core);
 
 }  // namespace foretoken::model

@@ -6,64 +6,19 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/axis.h"
 #include "sim/base/kernel.h"
-#include "sim/model/transformer.h"
+#include "sim/model/layer_context.h"
 
 namespace foretoken::model {
 
-enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
+struct Transformer;
 
-/// How context-parallel ranks come by the keys and values of the other ranks' tokens.
-enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
-/// "unfused", "flash" (the fastest kernel), "flash-2", "flash-1", "flash-triton".
-[[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
-
-/// How fp8 finds the scale of a tensor: from earlier steps, from the tensor itself (one pass more), block by block.
-enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
-
-/// What the software fuses; each flag that is off adds the separate kernels.
-struct Fusions {
-  bool cross_entropy = false;           ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
-  bool compiled_cross_entropy = false;  ///< the fused one is PyTorch's compiler's, whose kernels write out of place
-};
-
-/// How one layer is cut and executed.
-struct LayerContext {
-  std::int64_t sequence = 1;     ///< s
-  std::int64_t micro_batch = 1;  ///< b
-  int tensor = 1;                ///< t
-  int context = 1;               ///< c
-  bool sequence_parallel = false;
-  ContextExchange exchange = ContextExchange::kRing;
-  AttentionKind attention = AttentionKind::kFlash;
-  FlashKernel flash_kernel = FlashKernel::kFastest;
-  Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
-  Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
-  Fusions fusions;
-  bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it as it is
-  /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.
-  bool fused_accumulation = true;
-  /// Otherwise: bytes of traffic per weight and micro-batch of the kernel that adds a gradient to the main gradient.
-  double gradient_accumulation_bytes = 6;
-  /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
-  bool overlap_backward_collectives = true;
-  /// Transformer Engine's tensor-parallel overlap (userbuffers), with sequence parallelism only: gathers run beside the
-  /// GEMM that needs them, chunk by chunk, and three quarters of a reduce-scatter beside the GEMM that feeds it.
-  bool overlap_forward_collectives = false;
-
-  [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
-    return static_cast<double>(sequence) * static_cast<double>(micro_batch) / context;
-  }
-};
-
-/// Whose links a collective of a layer uses.
-enum class CommGroup : std::uint8_t { kTensor, kContext };
-
-/// A collective inside a layer. `payload` as in CollectiveShape.
+/// A collective inside a layer, over the ranks of one axis. `payload` as in CollectiveShape.
 struct LayerCollective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;
-  CommGroup group = CommGroup::kTensor;
+  Axis axis = Axis::kTensor;
 };
 
 enum class OpRole : std::uint8_t {
@@ -79,9 +34,10 @@ enum class OpRole : std::uint8_t {
   kComm
 };
 
-/// A message to the next rank of the context-parallel ring, while one comes from the rank before.
+/// A message to the next rank of a ring of the axis' ranks, while one comes from the rank before.
 struct RingMessage {
   Bytes payload;
+  Axis axis = Axis::kTensor;
 };
 
 /// How Transformer Engine's userbuffers run a GEMM with its collective.

@@ -7,6 +7,10 @@
 #include <map>
 #include <string_view>
 
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/transformer.h"
+
 namespace foretoken::model {
 namespace {
 
@@ -59,7 +63,7 @@ CollectiveCount collectives(const OpList& ops, CollectiveKind kind) {
   CollectiveCount count;
   for (const LayerOp& op : ops)
     if (const auto* collective = std::get_if<LayerCollective>(&op.work);
-        collective != nullptr && collective->kind == kind && collective->group == CommGroup::kTensor) {
+        collective != nullptr && collective->kind == kind && collective->axis == Axis::kTensor) {
       ++(op.beside_next ? count.beside : count.blocking);
       count.payload += collective->payload.value();
     }

@@ -1,10 +1,13 @@
-// A transformer's architecture: the numbers of its config, its parameters and its operations.
+// A transformer's architecture: the numbers of its config, and the kinds of its layers where they are not all dense.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/units.h"
+#include "sim/model/block.h"
 
 namespace foretoken::model {
 
@@ -12,7 +15,7 @@ enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm };
 enum class Activation : std::uint8_t { kGelu, kSwiGlu, kGeGlu, kSquaredRelu, kRelu };
 enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
 
-/// A dense decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
+/// A decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
 struct Transformer {
   std::string name = "";
   std::int64_t layers = 1;         ///< L
@@ -35,38 +38,13 @@ struct Transformer {
   double attention_dropout = 0.0;
   bool norm_bias = true;  ///< LayerNorm's bias; MPT has none, RMSNorm never has one
   std::string source = "";
+  /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one of these numbers.
+  std::optional<std::vector<LayerRun>> stack{};
 
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
   [[nodiscard]] int mlp_matrices() const { return gated() ? 3 : 2; }
 };
-
-/// Parameters of the matrix products of one layer: qkv, projection, MLP.
-[[nodiscard]] double layer_matmul_parameters(const Transformer& model);
-/// All parameters of one layer, with norms and biases.
-[[nodiscard]] double layer_parameters(const Transformer& model);
-/// Parameters of one norm: weight, and bias where the norm has one.
-[[nodiscard]] double norm_parameters(const Transformer& model);
-/// Parameters of one layer that every rank of a tensor-parallel group holds whole: norms, biases of proj and fc2.
-[[nodiscard]] double replicated_layer_parameters(const Transformer& model);
-/// Input embedding: token table, learned positions, BLOOM's norm.
-[[nodiscard]] double embedding_parameters(const Transformer& model);
-/// Final norm and, untied, the output head.
-[[nodiscard]] double head_parameters(const Transformer& model);
-/// All parameters.
-[[nodiscard]] double total_parameters(const Transformer& model);
-
-/// Operations of one training step over one sequence of length `sequence`, forward and backward (3 x forward), full
-/// s x s attention, configured vocabulary: "model_noncausal" of the model vectors.
-[[nodiscard]] Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence);
-/// The same with causal attention halved, as current Megatron logs count.
-[[nodiscard]] Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence);
-
-/// What recomputation repeats.
-enum class RecomputedWork : std::uint8_t { kNone, kAttentionCore, kWholeLayer };
-/// model_flop_per_sequence plus the operations recomputed in `recomputed_layers` layers, counted once each.
-[[nodiscard]] Flop hardware_flop_per_sequence(const Transformer& model, std::int64_t sequence, RecomputedWork work,
-                                              double recomputed_layers);
 
 /// Vocabulary padded to a multiple of 128 x tensor (Megatron-LM, megatron/training/vocab_utils.py), or without padding
 /// what tensor ranks share evenly.

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/model/testdata/vectors.h"
 
 namespace foretoken::model {
@@ -30,7 +32,7 @@ TEST(Transformer, ParametersAndOperationsAreExactForTheSixVectorModels) {
 
     const std::int64_t s = vector.at("config").at("s");
     const auto& flop = vector.at("flops_per_sequence");
-    const auto layers = static_cast<double>(model.layers);
+    const std::vector<LayerCount> layers{{.kind = 0, .count = static_cast<int>(model.layers)}};
     expect_integer(model_flop_per_sequence(model, s).value(), flop.at("model_noncausal"), name);
     expect_integer(causal_model_flop_per_sequence(model, s).value(), flop.at("model_causal_half"), name);
     expect_integer(hardware_flop_per_sequence(model, s, RecomputedWork::kAttentionCore, layers).value(),
@@ -48,7 +50,7 @@ TEST(Transformer, GptOperationsAreTheClosedFormsOfTheTwoPapers) {
   const double model = 72 * layers * s * h * h * (1 + s / (6 * h) + vocabulary / (12 * h * layers));
   const double recomputed = 96 * layers * s * h * h * (1 + s / (6 * h) + vocabulary / (16 * layers * h));
   EXPECT_NEAR(model_flop_per_sequence(gpt, 2048).value() / model, 1, 1e-14);
-  EXPECT_NEAR(hardware_flop_per_sequence(gpt, 2048, RecomputedWork::kWholeLayer, layers).value() / recomputed, 1,
+  EXPECT_NEAR(hardware_flop_per_sequence(gpt, 2048, RecomputedWork::kWholeLayer, {{0, 96}}).value() / recomputed, 1,
               1e-14);
 }
 

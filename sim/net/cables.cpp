@@ -76,48 +76,63 @@ class Cables {
   int most_;                                    // of one GPU
 };
 
-/// Whether groups lie on every node of a job as on the first.
-bool all_nodes_alike(RankRow row, int domain) {
-  const int block = row.stride * row.count;
-  return domain % block == 0 || (block % domain == 0 && domain % row.stride == 0);
+/// GPUs of the nodes to look at: those of the first where all are alike.
+int gpus_to_see(const RankGroups& groups, int domain) {
+  return groups.nodes_alike(domain) ? std::min(groups.gpus(), domain) : groups.gpus();
 }
 
-/// The ranks of each group on each node, nodes that are alike but once.
-std::vector<Gpus> groups_on_nodes(int gpus, int domain, RankRow row) {
-  std::vector<Gpus> groups;
-  const int block = row.stride * row.count, end = all_nodes_alike(row, domain) ? std::min(gpus, domain) : gpus;
+/// The ranks of each group on each node.
+std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
+  std::vector<Gpus> found;
+  const int end = gpus_to_see(groups, domain);
   for (int node = 0; node < end; node += domain) {
-    std::map<std::pair<int, int>, Gpus> here;
+    std::map<Rank, Gpus> here;
     for (int rank = node; rank < std::min(node + domain, end); ++rank)
-      here[{rank / block, rank % row.stride}].push_back(rank - node);
-    for (auto& [name, members] : here)
-      if (members.size() > 1) groups.push_back(std::move(members));
+      here[groups.first_of(id_of<Rank>(rank))].push_back(rank - node);
+    for (auto& [first, members] : here)
+      if (members.size() > 1) found.push_back(std::move(members));
   }
-  return groups;
+  return found;
 }
 
-/// The same for neighbours of a group.
-std::vector<Gpus> neighbours_on_nodes(int gpus, int domain, RankRow row) {
+/// Two GPUs of one node, or nothing.
+void add_pair(std::vector<Gpus>& pairs, Rank a, Rank b, int domain) {
+  if (a != b && a.number() / domain == b.number() / domain) pairs.push_back({a.number() % domain, b.number() % domain});
+}
+
+/// Neighbours in a group that are on one node.
+std::vector<Gpus> neighbours_on_nodes(const RankGroups& groups, int domain) {
   std::vector<Gpus> pairs;
-  const int block = row.stride * row.count, end = all_nodes_alike(row, domain) ? std::min(gpus, domain) : gpus;
-  for (int rank = 0; rank < end; ++rank) {
-    const int next = rank / block * block + (rank % block + row.stride) % block;
-    if (next != rank && next < gpus && next / domain == rank / domain) pairs.push_back({rank % domain, next % domain});
-  }
+  for (const Rank rank : ids<Rank>(gpus_to_see(groups, domain)))
+    add_pair(pairs, rank, groups.member(groups.first_of(rank), (groups.place_of(rank) + 1) % groups.size()), domain);
   return pairs;
 }
 
-template <class Groups>
-NodeLinks links_among(const Cluster& cluster, Degrees degrees, RankRow row, const Groups& groups_of) {
+/// A rank of the first stage and its partner on the last that are on one node.
+std::vector<Gpus> ends_on_nodes(const RankGrid& grid, int domain) {
+  std::vector<Gpus> pairs;
+  const Stage first{}, last = id_of<Stage>(grid.degree(Axis::kPipeline) - 1);
+  for (const StageRank rank : ids<StageRank>(grid.stage_ranks()))
+    add_pair(pairs, grid.rank_of(first, rank), grid.rank_of(last, rank), domain);
+  return pairs;
+}
+
+/// The least that any of these GPUs of a node have; `seen` lists them by the GPUs of a node.
+template <class Seen>
+NodeLinks links_among(const Cluster& cluster, const Seen& seen) {
   NodeLinks links = cluster.links;
-  if (row.count < 2 || row.stride >= links.gpus) return links;
   const std::vector<NvlinkCables> all = cables_of(cluster);
   if (all.empty()) return links;
   const Cables cables(all);
   double least = 1;
-  for (const Gpus& group : groups_of(degrees.gpus(), links.gpus, row)) least = std::min(least, cables.share_of(group));
+  for (const Gpus& gpus : seen(links.gpus)) least = std::min(least, cables.share_of(gpus));
   links.nvlink_per_gpu = least * links.nvlink_per_gpu;
   return links;
+}
+
+/// Whether no two ranks of a group are on one node.
+bool spread_out(const RankGroups& groups, int domain) {
+  return groups.size() == 1 || groups.rows().front().stride >= domain;
 }
 
 }  // namespace
@@ -145,17 +160,25 @@ int most_cables(const std::vector<NvlinkCables>& cables) {
   return most;
 }
 
-NodeLinks collective_links(const Cluster& cluster, Degrees degrees, RankRow row) {
-  return links_among(cluster, degrees, row, groups_on_nodes);
+NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups) {
+  if (spread_out(groups, cluster.links.gpus)) return cluster.links;
+  return links_among(cluster, [&](int domain) { return groups_on_nodes(groups, domain); });
 }
 
-bool lacks_cables(const Cluster& cluster, Degrees degrees, RankRow row) {
-  return cluster.links.nvlink_per_gpu.value() > 0 &&
-         collective_links(cluster, degrees, row).nvlink_per_gpu.value() == 0;
+NodeLinks message_links(const Cluster& cluster, const RankGroups& groups) {
+  if (spread_out(groups, cluster.links.gpus)) return cluster.links;
+  return links_among(cluster, [&](int domain) { return neighbours_on_nodes(groups, domain); });
 }
 
-NodeLinks message_links(const Cluster& cluster, Degrees degrees, RankRow row) {
-  return links_among(cluster, degrees, row, neighbours_on_nodes);
+NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid) {
+  const Rank on_first = grid.rank_of(Stage{}, StageRank{});
+  const Rank on_last = grid.rank_of(id_of<Stage>(grid.degree(Axis::kPipeline) - 1), StageRank{});
+  if (on_last.number() - on_first.number() >= cluster.links.gpus) return cluster.links;
+  return links_among(cluster, [&](int domain) { return ends_on_nodes(grid, domain); });
+}
+
+bool lacks_cables(const Cluster& cluster, const RankGroups& groups) {
+  return cluster.links.nvlink_per_gpu.value() > 0 && collective_links(cluster, groups).nvlink_per_gpu.value() == 0;
 }
 
 }  // namespace foretoken::net

@@ -4,21 +4,9 @@
 #include <vector>
 
 #include "sim/net/cluster.h"
-#include "sim/net/process_groups.h"
+#include "sim/net/rank_grid.h"
 
 namespace foretoken::net {
-
-/// How the ranks of the groups of one kind are spaced: `count` ranks, `stride` apart.
-struct RankRow {
-  int stride = 1, count = 1;
-};
-[[nodiscard]] constexpr RankRow tensor_row(Degrees d) { return {1, d.tensor}; }
-[[nodiscard]] constexpr RankRow context_row(Degrees d) { return {d.tensor, d.context}; }
-[[nodiscard]] constexpr RankRow gradient_row(Degrees d) { return {d.tensor, d.context * d.data}; }
-[[nodiscard]] constexpr RankRow pipeline_row(Degrees d) { return {d.gpus() / d.pipeline, d.pipeline}; }
-/// The ranks of the first stage with those of the last, which hold the same embedding.
-[[nodiscard]] constexpr RankRow tied_row(Degrees d) { return {d.gpus() / d.pipeline * (d.pipeline - 1), 2}; }
-[[nodiscard]] constexpr RankRow world_row(Degrees d) { return {1, d.gpus()}; }
 
 /// The cables of a host: those that the cluster states, or those of its kind of NVLink (bridged pairs; the hybrid cube
 /// mesh of DGX-1: NVIDIA, "NVIDIA DGX-1 With Tesla V100 System Architecture", WP-08437, figure 4). None where a switch
@@ -28,7 +16,7 @@ struct RankRow {
 /// Cables of the GPU that has most: it has the whole NVLink rate of the cluster. 0: there is none.
 [[nodiscard]] int most_cables(const std::vector<NvlinkCables>& cables);
 
-/// Links of a node as the collectives of a job's groups find them; `row` is how the ranks of a group are spaced.
+/// Links of a node as the collectives of a job's groups find them, ranks in order on the nodes.
 ///
 /// NVLink counts where the ranks of a group on one node can form a ring in which a cable joins every two neighbours,
 /// with the rate of the cables that a rank has to others of its group; the worst group decides. Otherwise its rate is
@@ -37,13 +25,16 @@ struct RankRow {
 /// carry, and takes slower paths when there is none); on a DGX-1 such rings use all six cables of a GPU.
 /// Holds for: groups whose cables split into rings of their own. Whether there is a ring is searched among up to 8
 /// GPUs; among more a rank must be joined to half of the others (Dirac's theorem: then there is one).
-[[nodiscard]] NodeLinks collective_links(const Cluster& cluster, Degrees degrees, RankRow row);
+[[nodiscard]] NodeLinks collective_links(const Cluster& cluster, const RankGroups& groups);
 
 /// The same for messages between neighbours of a group, the last and the first included: NVLink is the cables between
 /// the two, zero where any two on one node have none.
-[[nodiscard]] NodeLinks message_links(const Cluster& cluster, Degrees degrees, RankRow row);
+[[nodiscard]] NodeLinks message_links(const Cluster& cluster, const RankGroups& groups);
 
-/// Whether the cluster has NVLink, but not for all groups of ranks spaced like that: their collectives go over PCIe.
-[[nodiscard]] bool lacks_cables(const Cluster& cluster, Degrees degrees, RankRow row);
+/// The same for pairs of a rank of the first stage and its partner on the last, which hold the same embedding.
+[[nodiscard]] NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid);
+
+/// Whether the cluster has NVLink, but not for all of these groups: their collectives go over PCIe.
+[[nodiscard]] bool lacks_cables(const Cluster& cluster, const RankGroups& groups);
 
 }  // namespace foretoken::net

@@ -21,12 +21,20 @@ Cluster node(const char* fabric, int gpus, std::vector<NvlinkCables> cables = {}
   return c;
 }
 
-double tensor_rate(const Cluster& c, Degrees d) {
-  return collective_links(c, d, tensor_row(d)).nvlink_per_gpu.value() / 1e9;
+struct Job {
+  int tensor = 1, data = 1, pipeline = 1;
+  [[nodiscard]] RankGroups groups(AxisSet axes) const {
+    return RankGrid(PerAxis<int>(1, {{Axis::kTensor, tensor}, {Axis::kData, data}, {Axis::kPipeline, pipeline}}))
+        .groups(axes);
+  }
+};
+
+double tensor_rate(const Cluster& c, Job d) {
+  return collective_links(c, d.groups(Axis::kTensor)).nvlink_per_gpu.value() / 1e9;
 }
 
-double gradient_rate(const Cluster& c, Degrees d) {
-  return collective_links(c, d, gradient_row(d)).nvlink_per_gpu.value() / 1e9;
+double gradient_rate(const Cluster& c, Job d) {
+  return collective_links(c, d.groups(kReplicaAxes)).nvlink_per_gpu.value() / 1e9;
 }
 
 TEST(Cables, BridgedPairsHaveNvlinkAndNoLargerGroupHas) {
@@ -35,7 +43,7 @@ TEST(Cables, BridgedPairsHaveNvlinkAndNoLargerGroupHas) {
     EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 2, .data = 2}), 300);
     EXPECT_DOUBLE_EQ(gradient_rate(pairs, {.tensor = 2, .data = 2}), 0) << "GPUs 0 and 2";
     EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 4}), 0);
-    EXPECT_TRUE(lacks_cables(pairs, {.tensor = 4}, {1, 4}));
+    EXPECT_TRUE(lacks_cables(pairs, Job{.tensor = 4}.groups(Axis::kTensor)));
     EXPECT_DOUBLE_EQ(tensor_rate(pairs, {.tensor = 4, .data = 8}), 0) << "on several nodes";
   }
   const Cluster crossed = node("bridge", 4, {{0, 2, 12}, {1, 3, 12}});
@@ -47,8 +55,8 @@ TEST(Cables, AMeshOfFourGivesAPairAThirdOfItsCables) {  // as in a Perlmutter no
   const Cluster mesh = node("mesh", 4, {{0, 1, 4}, {0, 2, 4}, {0, 3, 4}, {1, 2, 4}, {1, 3, 4}, {2, 3, 4}});
   EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 4}), 300);
   EXPECT_DOUBLE_EQ(tensor_rate(mesh, {.tensor = 2, .data = 2}), 100);
-  const Degrees stages{.pipeline = 4};
-  EXPECT_DOUBLE_EQ(message_links(mesh, stages, pipeline_row(stages)).nvlink_per_gpu.value(), 100e9);
+  const Job stages{.pipeline = 4};
+  EXPECT_DOUBLE_EQ(message_links(mesh, stages.groups(Axis::kPipeline)).nvlink_per_gpu.value(), 100e9);
 }
 
 TEST(Cables, ACubeMeshHasRingsOfEightAndOfItsQuads) {
@@ -74,7 +82,7 @@ TEST(Cables, ManyGpusNeedHalfOfThePeers) {
 TEST(Cables, ASwitchJoinsEveryGroupAndLoneRanksNeedNone) {
   EXPECT_DOUBLE_EQ(tensor_rate(node("nvswitch", 8), {.tensor = 8}), 300);
   EXPECT_DOUBLE_EQ(gradient_rate(node("bridge", 4), {.tensor = 4, .data = 8}), 300) << "one rank a node";
-  EXPECT_FALSE(lacks_cables(node("none", 8), {.tensor = 3, .data = 3}, {1, 3}));
+  EXPECT_FALSE(lacks_cables(node("none", 8), Job{.tensor = 3, .data = 3}.groups(Axis::kTensor)));
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "sim/base/check.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::net {
 namespace {
@@ -24,9 +24,8 @@ struct Place {
 const Graph& graph_of(const Fabric& fabric, int node) { return node < 0 ? fabric.switches() : fabric.node().graph; }
 
 int number_at(std::string_view text, std::size_t at) {
-  int number = -1;
-  std::from_chars(text.data() + at, text.data() + text.size(), number);
-  return number;
+  text.remove_prefix(at);
+  return take_number<int>(text).value_or(-1);
 }
 
 // The device that name_of calls so.

@@ -1,128 +1,115 @@
-// Collectives inside passes are counted block by block; messages and the collectives of the step's end task by task.
+// Adds up, from the rows of what moves, every operation that one stage takes part in.
 #include "sim/observe/communication.h"
 
 #include <map>
 #include <optional>
 
-#include "sim/job/parts.h"
-#include "sim/net/cables.h"
-
 namespace foretoken::observe {
 namespace {
 
-using step::Meaning;
-using step::OpStream;
-using step::TaskMeaning;
+using step::Communication;
+using step::Purpose;
 
-void add_passes(GroupTraffic& traffic, OpStream stream, int stage, const step::LoweredStep& step) {
-  for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
-    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.phase))
-      for (const step::TimedOp& op : *block) {
-        if (op.stream != stream) continue;
-        ++traffic.operations;
-        traffic.payload += op.payload;
-        traffic.time += des::to_seconds(op.duration);
-      }
-}
+// An axis and the name of its groups, in the order of the table.
+struct GroupWords {
+  Axis axis;
+  std::string_view group;
+};
+constexpr GroupWords kGroups[] = {{Axis::kTensor, "tensor-parallel"},
+                                  {Axis::kContext, "context-parallel"},
+                                  {Axis::kPipeline, "pipeline"},
+                                  {Axis::kData, "data-parallel"}};
 
-Seconds span_of(std::size_t task, const des::RunResult& run) {
-  return des::to_seconds(run.end[task] - run.start[task]);
-}
-
-// Messages that `stage` sends and receives.
-void add_messages(GroupTraffic& traffic, int stage, const step::LoweredStep& step, const des::RunResult& run) {
-  const int stages = static_cast<int>(step.workload.stages.size());
-  for (std::size_t task = 0; task < step.workload.meaning.size(); ++task) {
-    const Meaning& meaning = step.workload.meaning[task];
-    const bool forward = meaning.kind == TaskMeaning::kSendForward;
-    if (!forward && meaning.kind != TaskMeaning::kSendBackward) continue;
-    const int receiver = (meaning.stage + (forward ? 1 : stages - 1)) % stages;
-    if (meaning.stage != stage && receiver != stage) continue;
-    ++traffic.operations;
-    traffic.payload += step.message;
-    traffic.time += span_of(task, run);
-  }
-}
-
-std::string_view words_of(const step::Communication& row) {
+std::string_view words_of(const Communication& row) {
+  const bool scatters = row.collective == CollectiveKind::kReduceScatter;
   switch (row.purpose) {
-    case step::Purpose::kGradients:
-      return row.collective == CollectiveKind::kReduceScatter ? "gradients: reduce-scatter" : "gradients: all-reduce";
-    case step::Purpose::kParameters:
+    case Purpose::kPass:
+      return row.axes == Axis::kTensor ? "activations and their gradients inside layers"
+                                       : "keys, values and their gradients";
+    case Purpose::kActivations:
+    case Purpose::kActivationGradients:
+      return "activations and gradients between stages";
+    case Purpose::kGradients:
+      return scatters ? "gradients: reduce-scatter" : "gradients: all-reduce";
+    case Purpose::kParameters:
       return "parameters: all-gather";
-    case step::Purpose::kTiedEmbedding:
+    case Purpose::kTiedEmbedding:
       return "gradient of the tied embedding: all-reduce of first and last stage";
-    default:
+    case Purpose::kNormGradients:
+    case Purpose::kGradientNorm:
       return row.name;
   }
+  return row.name;
 }
 
-// Gradients, parameters and the tied embedding: what counts as data-parallel communication, in the order of purposes.
-void add_replicas(GroupTraffic& traffic, int stage, const step::Workload& workload, const des::RunResult& run) {
-  std::map<step::Purpose, Traffic> parts;
-  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
-    const std::optional<step::CommunicationId> id = workload.meaning[task].communication;
-    if (!id) continue;
-    const step::Communication& row = workload.communications[*id];
-    if (row.counts_for != Axis::kData || !row.involves(id_of<Stage>(stage))) continue;
-    Traffic& part = parts[row.purpose];
+// Adds operations of one kind, each once.
+class Sums {
+ public:
+  Sums(Axis axis, Stage stage) : axis_(axis), stage_(stage) {}
+
+  void add(const Communication& row, Seconds time) {
+    // The gradients of norms belong to no layer's traffic: a GPU's tensor group counts what passes exchange.
+    if (row.counts_for != axis_ || row.purpose == Purpose::kNormGradients) return;
+    if (!first_ || (first_->from != stage_ && row.from == stage_)) first_ = row;
+    Traffic& part = parts_[is_message(row.purpose) ? Purpose::kActivations : row.purpose];
     part.what = words_of(row);
     ++part.operations;
     part.payload += row.payload;
-    part.time += span_of(task, run);
+    part.time += time;
   }
-  for (const auto& [purpose, part] : parts) {
-    traffic.parts.push_back(part);
-    traffic.operations += part.operations;
-    traffic.payload += part.payload;
-    traffic.time += part.time;
+
+  // Whether a row shows how groups over the axis lie; a pair that ties embeddings is none.
+  [[nodiscard]] bool has_group() const { return first_ && first_->purpose != Purpose::kTiedEmbedding; }
+
+  [[nodiscard]] GroupTraffic total(std::string_view group, Seconds exposed) const {
+    GroupTraffic all{{.what = words_of(*first_)}, group, first_->site.group, first_->site.links, exposed, {}};
+    if (axis_ == Axis::kData)
+      all.what = first_->collective == CollectiveKind::kAllReduce ? "gradients" : "gradients and parameters";
+    for (const auto& [purpose, part] : parts_) {
+      if (axis_ == Axis::kData) all.parts.push_back(part);
+      all.operations += part.operations;
+      all.payload += part.payload;
+      all.time += part.time;
+    }
+    return all;
+  }
+
+ private:
+  Axis axis_;
+  Stage stage_;
+  std::optional<Communication> first_;  // that the stage sends, if it sends any
+  std::map<Purpose, Traffic> parts_;
+};
+
+// Collectives inside passes, block by block: at stage fidelity they are no tasks of their own.
+void add_passes(Sums& sums, int stage, const step::LoweredStep& step) {
+  const step::Communications& rows = step.passes->communications(stage);
+  for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
+    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.kind))
+      for (const step::TimedOp& op : *block)
+        if (op.communication) sums.add(rows[*op.communication], des::to_seconds(op.duration));
+}
+
+// Messages and the collectives outside passes, task by task.
+void add_tasks(Sums& sums, int stage, const step::Workload& workload, const des::RunResult& run) {
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const step::Meaning& meaning = workload.meaning[task];
+    if (meaning.kind != step::TaskMeaning::kCommunication) continue;
+    const Communication& row = *workload.communication_of(meaning);
+    if (row.involves(id_of<Stage>(stage))) sums.add(row, des::to_seconds(run.end[task] - run.start[task]));
   }
 }
 
 }  // namespace
 
-std::vector<GroupTraffic> communication(const job::Job& job, const step::LoweredStep& step, const des::RunResult& run,
+std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
                                         const Observations& seen) {
-  const int stage = seen.busiest_stage;
-  const job::Parts parts(job);
-  const net::Degrees degrees = parts.of(stage).degrees();  // on the stage's own nodes
-  const net::Cluster& cluster = parts.of(stage).cluster;
-  const int domain = cluster.links.gpus, pipeline = job.parallelism.pipeline;
-  const StageSplit& split = seen.busiest;
-  const auto collective_links = [&](net::RankRow row) { return net::collective_links(cluster, degrees, row); };
   std::vector<GroupTraffic> all;
-  const auto start = [&](std::string_view group, std::string_view what, const GroupShape& shape, const NodeLinks& links,
-                         des::Duration exposed) {
-    return GroupTraffic{{.what = what}, group, shape, links, des::to_seconds(exposed), {}};
-  };
-  if (degrees.tensor > 1) {
-    all.push_back(start("tensor-parallel", "activations and their gradients inside layers",
-                        net::tensor_group(degrees, domain), collective_links(net::tensor_row(degrees)),
-                        split.tensor_comm));
-    add_passes(all.back(), OpStream::kTensorComm, stage, step);
-  }
-  if (degrees.context > 1) {
-    all.push_back(start("context-parallel", "keys, values and their gradients", net::context_group(degrees, domain),
-                        collective_links(net::context_row(degrees)), split.context_comm));
-    add_passes(all.back(), OpStream::kContextComm, stage, step);
-  }
-  if (pipeline > 1) {
-    const int next = (stage + 1) % pipeline;
-    const bool crosses =
-        &parts.of(next) != &parts.of(stage) || net::pipeline_hop_crosses_nodes(degrees, domain, parts.local(stage));
-    all.push_back(start("pipeline", "activations and gradients between stages",
-                        {.ranks = pipeline,
-                         .nodes = crosses ? pipeline : 1,
-                         .ranks_per_node = crosses ? 1 : pipeline,
-                         .groups_per_node = net::pipeline_senders_per_node(degrees, domain)},
-                        net::message_links(cluster, degrees, net::pipeline_row(degrees)), split.pipeline_comm));
-    add_messages(all.back(), stage, step, run);
-  }
-  if (degrees.data * degrees.context > 1) {
-    all.push_back(start("data-parallel", job.optimizer.zero_stage >= 1 ? "gradients and parameters" : "gradients",
-                        net::gradient_group(degrees, domain), collective_links(net::gradient_row(degrees)),
-                        split.data_comm));
-    add_replicas(all.back(), stage, step.workload, run);
+  for (const auto& [axis, group] : kGroups) {
+    Sums sums(axis, id_of<Stage>(seen.busiest_stage));
+    add_passes(sums, seen.busiest_stage, step);
+    add_tasks(sums, seen.busiest_stage, step.workload, run);
+    if (sums.has_group()) all.push_back(sums.total(group, des::to_seconds(seen.busiest.comm[axis])));
   }
   return all;
 }

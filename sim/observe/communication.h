@@ -34,7 +34,7 @@ struct GroupTraffic : Traffic {  ///< all of its operations
 };
 
 /// Groups with more than one rank, in the order tensor, context, pipeline, data.
-[[nodiscard]] std::vector<GroupTraffic> communication(const job::Job& job, const step::LoweredStep& step,
-                                                      const des::RunResult& run, const Observations& seen);
+[[nodiscard]] std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
+                                                      const Observations& seen);
 
 }  // namespace foretoken::observe

@@ -30,7 +30,7 @@ Job job(int zero_stage, bool fully_sharded) {
 std::vector<GroupTraffic> traffic_of(const Job& s) {
   const step::LoweredStep step = step::lower(s, step::Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
-  return communication(s, step, run, observe_stages(step, run));
+  return communication(step, run, observe_stages(step, run));
 }
 
 struct ReplicaCase {

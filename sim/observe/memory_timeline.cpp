@@ -8,15 +8,16 @@
 namespace foretoken::observe {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 // Live bytes of one stage while its passes run one after the other; tells `see` of every change.
 template <class See>
 class StageWalk {
  public:
   StageWalk(const job::Job& job, int stage, See see) : see_(std::move(see)) {
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      memory_.push_back(step::pass_memory(job, stage, chunk));
+    const step::JobMemory memory(job);
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+      memory_.push_back(memory.of_pass(id_of<Stage>(stage), chunk));
   }
 
   void forward(int chunk, des::Instant start) {
@@ -62,7 +63,7 @@ std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::Low
     });
     for (const step::PassTasks& pass : step.workload.passes[stage]) {
       const des::Instant start = run.start[pass.first.value], end = run.end[pass.last.value];
-      if (pass.op.phase == Phase::kForward)
+      if (pass.op.kind == OpKind::kForward)
         walk.forward(pass.op.chunk, start);
       else
         walk.backward(pass.op.chunk, start, end);
@@ -76,7 +77,7 @@ Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgr
   StageWalk walk(job, stage,
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
   for (const schedule::StageOp& op : passes) {
-    if (op.phase == Phase::kForward)
+    if (op.kind == OpKind::kForward)
       walk.forward(op.chunk, {});
     else
       walk.backward(op.chunk, {}, {});

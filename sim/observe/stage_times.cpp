@@ -1,6 +1,6 @@
 // What each pipeline stage did during a run.
 //
-// Inside a pass time is split as its own timing says (compute, then tensor, then context communication, then host).
+// Inside a pass time is split as its own timing says (compute, then communication in the order of axes, then host).
 // Outside passes an instant belongs to what separates two passes (host), then to the optimizer and other work of the
 // stage, then to its data-parallel communication, then to a pipeline message that it sends or receives; what is left is
 // waiting for another stage.
@@ -14,7 +14,7 @@ namespace foretoken::observe {
 namespace {
 
 using des::Duration;
-using schedule::Phase;
+using schedule::OpKind;
 using step::Meaning;
 using step::TaskMeaning;
 
@@ -27,8 +27,7 @@ Duration stretch_of(const step::PassTasks& pass, const step::Workload& workload,
   Duration sum;
   if (stretch.empty()) return sum;
   for (std::uint32_t task = pass.first.value; task <= pass.last.value; ++task) {
-    const TaskMeaning kind = workload.meaning[task].kind;
-    if (kind == TaskMeaning::kForward || kind == TaskMeaning::kBackward) sum += stretch[task];
+    if (workload.meaning[task].kind == TaskMeaning::kPass) sum += stretch[task];
   }
   return sum;
 }
@@ -40,35 +39,54 @@ StageActivity activity_of(int stage, const step::LoweredStep& step, const des::R
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     // Its work: a pass may last longer, waiting for parameters.
-    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.phase).total;
+    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.kind).total;
     activity.busy += stretch_of(pass, step.workload, stretch);
-    if (pass.op.phase == Phase::kForward && !seen_forward) {
+    if (pass.op.kind == OpKind::kForward && !seen_forward) {
       activity.first_forward_start = {span.begin};
       seen_forward = true;
     }
-    if (pass.op.phase == Phase::kBackward) activity.last_backward_end = {span.end};
+    if (pass.op.kind == OpKind::kBackward) activity.last_backward_end = {span.end};
   }
   return activity;
 }
 
-// The stage that receives a message, which also counts it as communication.
-int receiver_of(const Meaning& meaning, int stages) {
-  return (meaning.stage + (meaning.kind == TaskMeaning::kSendForward ? 1 : stages - 1)) % stages;
+// The time of a stage outside the work of its passes, by what it belongs to.
+struct Outside {
+  std::vector<Interval> between, optimizer, other, work;
+  PerAxis<std::vector<Interval>> moving;
+};
+
+Outside outside_passes(int stage, const step::Workload& workload, const des::RunResult& run) {
+  Outside outside;
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const Meaning& meaning = workload.meaning[task];
+    const Interval span{run.start[task].ps, run.end[task].ps};
+    if (meaning.kind == TaskMeaning::kCommunication) {
+      const step::Communication& row = *workload.communication_of(meaning);
+      if (row.involves(id_of<Stage>(stage)))
+        (row.counts_for ? outside.moving[*row.counts_for] : outside.other).push_back(span);
+      continue;
+    }
+    if (meaning.stage != stage) continue;
+    if (meaning.kind == TaskMeaning::kPass) outside.work.push_back(span);
+    if (meaning.kind == TaskMeaning::kPassOverhead) outside.between.push_back(span);
+    if (meaning.kind == TaskMeaning::kOptimizer) outside.optimizer.push_back(span);
+    if (meaning.kind == TaskMeaning::kStepOverhead) outside.other.push_back(span);
+  }
+  return outside;
 }
 
 StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResult& run,
                     std::span<const Duration> stretch) {
   const auto& workload = step.workload;
-  const int stages = static_cast<int>(workload.stages.size());
   StageSplit split;
   Coverage coverage;
   std::vector<Interval> passes;
   Duration inside, stretched;
   for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
-    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.phase);
+    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.kind);
     split.compute += timing.compute;
-    split.tensor_comm += timing.tensor_comm;
-    split.context_comm += timing.context_comm;
+    for (const auto& [axis, name] : kAxisNames) split.comm[axis] += timing.comm[axis];
     split.host += timing.host;
     inside += timing.total;
     stretched += stretch_of(pass, workload, stretch);
@@ -80,57 +98,20 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
   split.compute += stretched;
   const std::int64_t waited = longer - stretched.ps;
 
-  std::vector<Interval> between, optimizer, other, tensor, data, messages, work;
-  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
-    const Meaning& meaning = workload.meaning[task];
-    const Interval span{run.start[task].ps, run.end[task].ps};
-    switch (meaning.kind) {
-      case TaskMeaning::kSendForward:
-      case TaskMeaning::kSendBackward:
-        if (meaning.stage == stage || receiver_of(meaning, stages) == stage) messages.push_back(span);
-        break;
-      case TaskMeaning::kGradReduce:
-      case TaskMeaning::kParamGather:
-        if (meaning.stage == stage) data.push_back(span);
-        break;
-      case TaskMeaning::kNormReduce:
-        if (meaning.stage == stage) tensor.push_back(span);
-        break;
-      case TaskMeaning::kEmbeddingTie:
-        if (stage == 0 || stage == stages - 1) data.push_back(span);
-        break;
-      case TaskMeaning::kOptimizer:
-        if (meaning.stage == stage) optimizer.push_back(span);
-        break;
-      case TaskMeaning::kGradNorm:
-        other.push_back(span);
-        break;
-      case TaskMeaning::kStepOverhead:
-        if (meaning.stage == stage) other.push_back(span);
-        break;
-      case TaskMeaning::kPassOverhead:
-        if (meaning.stage == stage) between.push_back(span);
-        break;
-      case TaskMeaning::kForward:
-      case TaskMeaning::kBackward:
-        if (meaning.stage == stage && waited > 0) work.push_back(span);
-        break;
-      case TaskMeaning::kHostIssue:
-        break;
-    }
-  }
+  Outside outside = outside_passes(stage, workload, run);
+  std::vector<Interval>& data = outside.moving[Axis::kData];
   Coverage beside;
-  (void)beside.add(std::move(work));
+  if (waited > 0) (void)beside.add(std::move(outside.work));
   const std::int64_t exposed = beside.add(data);
-  split.host.ps += coverage.add(std::move(between));
-  split.optimizer.ps = coverage.add(std::move(optimizer));
-  split.other.ps = coverage.add(std::move(other));
-  split.tensor_comm.ps += coverage.add(std::move(tensor));
-  const std::int64_t outside = coverage.add(std::move(data));
-  const std::int64_t for_data = std::clamp<std::int64_t>(exposed - outside, 0, waited);
-  split.data_comm.ps = outside + for_data;
+  split.host.ps += coverage.add(std::move(outside.between));
+  split.optimizer.ps = coverage.add(std::move(outside.optimizer));
+  split.other.ps = coverage.add(std::move(outside.other));
+  split.comm[Axis::kTensor].ps += coverage.add(std::move(outside.moving[Axis::kTensor]));
+  const std::int64_t outside_work = coverage.add(std::move(data));
+  const std::int64_t for_data = std::clamp<std::int64_t>(exposed - outside_work, 0, waited);
+  split.comm[Axis::kData].ps = outside_work + for_data;
   split.host.ps += waited - for_data;
-  split.pipeline_comm.ps = coverage.add(std::move(messages));
+  split.comm[Axis::kPipeline].ps = coverage.add(std::move(outside.moving[Axis::kPipeline]));
   split.bubble.ps = run.makespan.ps - coverage.covered();
   return split;
 }

@@ -12,14 +12,17 @@ namespace foretoken::observe {
 /// One stage's passes.
 struct StageActivity {
   des::Instant first_forward_start, last_backward_end;
-  des::Duration busy;  ///< kernels, tensor- and context-parallel communication and the host inside passes
+  des::Duration busy;  ///< kernels, communication and the host inside passes
 };
 
-/// Where a stage's time went, every instant once: compute before communication before waiting. The parts add up to the
-/// makespan.
-struct StageSplit {
-  des::Duration compute, tensor_comm, context_comm, pipeline_comm, data_comm, optimizer, bubble, host, other;
+/// Where time goes, every instant once: compute before communication before waiting. The parts add up to the whole.
+template <class Time>
+struct TimeSplit {
+  Time compute{};
+  PerAxis<Time> comm;  ///< communication over each axis
+  Time optimizer{}, bubble{}, host{}, other{};
 };
+using StageSplit = TimeSplit<des::Duration>;
 
 /// A step, watched.
 struct Observations {

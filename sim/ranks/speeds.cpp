@@ -9,26 +9,19 @@ namespace {
 
 // The part of a task that its GPU computes; the rest is communication or the host.
 double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
-  switch (meaning.kind) {
-    case step::TaskMeaning::kForward:
-    case step::TaskMeaning::kBackward: {
-      if (meaning.op != nullptr) return meaning.op->stream == step::OpStream::kCompute ? 1 : 0;
-      const auto phase =
-          meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
-      const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
-      return timing.total.ps == 0 ? 0 : static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
-    }
-    case step::TaskMeaning::kOptimizer:
-      return 1;
-    default:
-      return 0;
-  }
+  if (meaning.kind == step::TaskMeaning::kOptimizer) return 1;
+  if (meaning.kind != step::TaskMeaning::kPass) return 0;
+  if (meaning.op != nullptr) return meaning.communication ? 0 : 1;
+  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, meaning.pass);
+  return timing.total.ps == 0 ? 0 : static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
 }
 
-// A number for each pass of a GPU, and for the end of its step.
+// A number for each pass of a GPU, and for the end of its step. Seeds of stragglers keep their delays by it.
 std::uint64_t number_of(const step::Meaning& meaning) {
+  constexpr std::uint64_t kStepEnd = 11;
+  const bool is_pass = meaning.kind == step::TaskMeaning::kPass;
   return (std::uint64_t{meaning.microbatch} << 24U) + (std::uint64_t{meaning.chunk} << 8U) +
-         static_cast<std::uint64_t>(meaning.kind);
+         (is_pass ? static_cast<std::uint64_t>(meaning.pass) : kStepEnd);
 }
 
 }  // namespace

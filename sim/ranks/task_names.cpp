@@ -5,52 +5,21 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "sim/base/check.h"
 
 namespace foretoken::ranks {
 namespace {
 
 constexpr std::size_t kMostRanks = 8;  // more are counted, not listed
 
-std::string_view work_of(step::TaskMeaning kind) {
-  switch (kind) {
-    case step::TaskMeaning::kForward:
-      return "forward pass";
-    case step::TaskMeaning::kBackward:
-      return "backward pass";
-    case step::TaskMeaning::kHostIssue:
-      return "host";
-    case step::TaskMeaning::kPassOverhead:
-      return "pause between passes";
-    case step::TaskMeaning::kSendForward:
-      return "activations sent on";
-    case step::TaskMeaning::kSendBackward:
-      return "gradients sent back";
-    case step::TaskMeaning::kGradReduce:
-      return "gradient reduction";
-    case step::TaskMeaning::kNormReduce:
-      return "reduction of norm gradients";
-    case step::TaskMeaning::kParamGather:
-      return "parameter gathering";
-    case step::TaskMeaning::kEmbeddingTie:
-      return "reduction of the tied embedding";
-    case step::TaskMeaning::kGradNorm:
-      return "gradient norm";
-    case step::TaskMeaning::kOptimizer:
-      return "optimizer";
-    case step::TaskMeaning::kStepOverhead:
-      return "overhead of the step";
-  }
-  contract_broken("every meaning has a name", __FILE__, __LINE__);
-}
-
-std::string task_text(const step::Meaning& meaning) {
-  const bool of_microbatch = meaning.kind <= step::TaskMeaning::kSendBackward;
-  std::string text(work_of(meaning.kind));
-  if (of_microbatch) text += fmt::format(" of micro-batch {}, chunk {}", meaning.microbatch, meaning.chunk);
+// The name of a task, and the micro-batch that it is for.
+std::string task_text(const step::Meaning& meaning, const step::Workload& workload) {
+  const step::Communication* row = workload.communication_of(meaning);
+  const bool of_step = meaning.kind == step::TaskMeaning::kOptimizer ||
+                       meaning.kind == step::TaskMeaning::kStepOverhead ||
+                       (meaning.kind == step::TaskMeaning::kCommunication && !is_message(row->purpose));
+  std::string text(step::name_of(meaning, workload));
+  if (!of_step) text += fmt::format(" of micro-batch {}, chunk {}", meaning.microbatch, meaning.chunk);
   return text;
 }
 
@@ -68,7 +37,7 @@ std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const
   const step::Meaning& meaning = step.workload.meaning[origin.folded.value];
   std::vector<int> ranks = unfolded.members_of(origin);
   for (int& rank : ranks) rank += meaning.stage * unfolded.ranks.count();
-  return fmt::format("{} on {}", task_text(meaning), ranks_text(ranks));
+  return fmt::format("{} on {}", task_text(meaning, step.workload), ranks_text(ranks));
 }
 
 }  // namespace
@@ -76,7 +45,7 @@ std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const
 des::Names names_of(const step::LoweredStep& step) {
   return {[&step](des::TaskId task) {
             const step::Meaning& meaning = step.workload.meaning[task.value];
-            return fmt::format("{} on stage {}", task_text(meaning), meaning.stage);
+            return fmt::format("{} on stage {}", task_text(meaning, step.workload), meaning.stage);
           },
           [](des::StreamId stream) { return fmt::format("stream {}", stream.value); }};
 }

@@ -24,10 +24,12 @@ struct Job {
     step = step::lower(scenario, step::Fidelity::kStage);
     unfolded = unfold(step, scenario, Traffic::kFlows);
   }
-  /// The first task of a kind on a stage.
-  [[nodiscard]] des::TaskId folded(step::TaskMeaning kind, int stage) const {
-    for (std::uint32_t task = 0; task < step.workload.meaning.size(); ++task)
-      if (step.workload.meaning[task].kind == kind && step.workload.meaning[task].stage == stage) return {task};
+  /// The first task of that name on a stage.
+  [[nodiscard]] des::TaskId folded(std::string_view name, int stage) const {
+    for (std::uint32_t task = 0; task < step.workload.meaning.size(); ++task) {
+      const step::Meaning& meaning = step.workload.meaning[task];
+      if (step::name_of(meaning, step.workload) == name && meaning.stage == stage) return {task};
+    }
     ADD_FAILURE() << "no such task";
     return {};
   }
@@ -43,30 +45,28 @@ TEST(TaskNames, AStepWithoutACircleIsNoDeadlock) { EXPECT_EQ(Job().deadlock(), "
 
 TEST(TaskNames, ACircleNamesItsTasksAndRanks) {
   Job job;
-  const des::TaskId pass = job.folded(step::TaskMeaning::kForward, 1),
-                    end = job.folded(step::TaskMeaning::kOptimizer, 1);
+  const des::TaskId pass = job.folded("forward", 1), end = job.folded("optimizer", 1);
   // Rank 7 is stage rank 3: of the second replica.
   job.unfolded.graph.add_dependency(job.unfolded.instance(end, 3).end, job.unfolded.instance(pass, 3).begin);
   const std::string text = job.deadlock();
   EXPECT_THAT(text, HasSubstr("in a circle: "));
-  EXPECT_THAT(text, HasSubstr("forward pass of micro-batch 0, chunk 0 on ranks 6, 7"));
+  EXPECT_THAT(text, HasSubstr("forward of micro-batch 0, chunk 0 on ranks 6, 7"));
   EXPECT_THAT(text, HasSubstr("optimizer on rank 7"));
 }
 
 TEST(TaskNames, ACollectiveThatOneMemberNeverReachesIsNamedWithAllOfThem) {
   Job job;
-  const des::TaskId reduction = job.folded(step::TaskMeaning::kGradReduce, 0),
-                    end = job.folded(step::TaskMeaning::kOptimizer, 0);
+  const des::TaskId reduction = job.folded("reduce gradients", 0), end = job.folded("optimizer", 0);
   // Rank 1 reduces with rank 3; it comes only after an optimizer that waits for the reduction.
   job.unfolded.graph.add_dependency(job.unfolded.instance(end, 1).end, job.unfolded.instance(reduction, 1).begin);
   const std::string text = job.deadlock();
-  EXPECT_THAT(text, HasSubstr("gradient reduction on ranks 1, 3"));
+  EXPECT_THAT(text, HasSubstr("reduce gradients on ranks 1, 3"));
   EXPECT_THAT(text, HasSubstr("optimizer on rank 1"));
 }
 
 TEST(TaskNames, OfAFoldedStepByStage) {
   const Job job;
-  EXPECT_EQ(names_of(job.step).task(job.folded(step::TaskMeaning::kOptimizer, 1)), "optimizer on stage 1");
+  EXPECT_EQ(names_of(job.step).task(job.folded("optimizer", 1)), "optimizer on stage 1");
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "sim/base/check.h"
 #include "sim/cost/collectives/network_share.h"
-#include "sim/cost/costs.h"
-#include "sim/net/cables.h"
 #include "sim/step/duration.h"
 #include "sim/step/lower.h"
 
@@ -20,16 +19,9 @@ bool even(const net::Members& members) {
   return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
 }
 
-// What passes before a message's first byte arrives.
-Seconds latency_of(const step::Message& message, const job::Job& part) {
-  PointToPointShape nothing = message.shape;
-  nothing.payload = Bytes(0);
-  return cost::point_to_point_time(nothing, message.links, part.profile);
-}
-
-// What it moves at while all senders of its node send.
-BytesPerSecond share_of(const step::Message& message) {
-  return cost::network_share(message.links, 1, message.shape.senders_per_node);
+// The rate of one rank's messages while all senders of its node send.
+BytesPerSecond sending_rate(const step::Site& site) {
+  return cost::network_share(site.links, 1, site.group.groups_per_node);
 }
 
 }  // namespace
@@ -93,112 +85,105 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
                                                   des::Duration stretched, const step::Passes& passes,
                                                   std::span<const int> members) {
   found_.clear();
-  switch (meaning.kind) {
-    case step::TaskMeaning::kForward:
-    case step::TaskMeaning::kBackward:
-      of_pass(meaning, duration, stretched, passes, members);
-      break;
-    case step::TaskMeaning::kNormReduce:
-      found_.push_back({{}, &in_groups(meaning, /*context=*/false, duration, members)});
-      break;
-    case step::TaskMeaning::kSendForward:
-    case step::TaskMeaning::kSendBackward: {
-      const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), duration.ps, false};
-      auto found = kept_.find(key);
-      if (found == kept_.end()) found = kept_.emplace(key, message(meaning, duration, members.front())).first;
-      found_.push_back({found->second.latency, &found->second.legs});
-      break;
-    }
-    case step::TaskMeaning::kGradReduce:
-    case step::TaskMeaning::kParamGather:
-      if (members.size() == 1) break;
-      [[fallthrough]];
-    case step::TaskMeaning::kEmbeddingTie: {
-      const RowKey key{*meaning.communication, members.front(), duration.ps};
-      auto found = rows_.find(key);
-      if (found == rows_.end()) {
-        const step::Communication& row = workload_.communications[*meaning.communication];
-        found = rows_.emplace(key, collective(row, duration, members)).first;
-      }
-      found_.push_back({found->second.latency, &found->second.legs});
-      break;
-    }
-    default:
-      break;
+  if (meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr) {
+    of_pass(meaning, duration, stretched, passes, members);
+  } else if (meaning.communication) {
+    const Kept& kept = of_row(*meaning.communication, meaning.stage, duration, members);
+    if (!kept.legs.empty()) found_.push_back({kept.latency, &kept.legs});
   }
   return found_;
 }
 
-// A kernel is one collective. A pass computes first, and then does all its exposed communication at once: what it adds
-// to the pass, and for how long in all it shares links with others, is the same.
+const Transfers::Kept& Transfers::of_row(step::CommunicationId id, int stage, des::Duration moving,
+                                         std::span<const int> members) {
+  const Key key{id, stage, members.front(), moving.ps};
+  auto found = kept_.find(key);
+  if (found == kept_.end())
+    found = kept_.emplace(key, laid_out(workload_.communications[id], stage, moving, members)).first;
+  return found->second;
+}
+
+Transfers::Kept Transfers::laid_out(const step::Communication& row, int stage, des::Duration moving,
+                                    std::span<const int> members) {
+  switch (row.purpose) {
+    case step::Purpose::kPass:
+    case step::Purpose::kNormGradients:
+      return members.size() > 1 ? in_groups(row, stage, moving, members) : Kept{};
+    case step::Purpose::kActivations:
+    case step::Purpose::kActivationGradients:
+      return message(row, moving, members.front());
+    case step::Purpose::kGradients:
+    case step::Purpose::kParameters:
+      return members.size() > 1 ? collective(row, moving, members) : Kept{};
+    case step::Purpose::kTiedEmbedding:
+      return collective(row, moving, members);
+    case step::Purpose::kGradientNorm:
+      return {};  // one number
+  }
+  contract_broken("every purpose moves in some way", __FILE__, __LINE__);
+}
+
+// A pass computes first, and then does all its exposed communication at once: the communication adds as much to the
+// pass, and shares links with others for as long in all.
 void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                         const step::Passes& passes, std::span<const int> members) {
-  if (meaning.op != nullptr) {
-    if (meaning.op->stream == step::OpStream::kCompute || members.size() == 1) return;
-    found_.push_back({{}, &in_groups(meaning, meaning.op->stream == step::OpStream::kContextComm, duration, members)});
-    return;
-  }
-  const auto phase =
-      meaning.kind == step::TaskMeaning::kForward ? schedule::Phase::kForward : schedule::Phase::kBackward;
-  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, phase);
+  const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, meaning.pass);
   const auto part = [&](des::Duration exposed) {
     return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
                                       static_cast<double>(std::max<std::int64_t>(1, timing.total.ps)))};
   };
-  const des::Duration tensor = part(timing.tensor_comm), context = part(timing.context_comm);
-  const des::Duration rest = std::max(des::Duration{}, stretched - tensor - context);  // parts may round up
-  if (tensor.ps > 0) found_.push_back({rest, &in_groups(meaning, /*context=*/false, tensor, members)});
-  if (context.ps > 0)
-    found_.push_back({tensor.ps > 0 ? des::Duration{} : rest, &in_groups(meaning, /*context=*/true, context, members)});
+  PerAxis<des::Duration> moving;
+  des::Duration before = stretched;
+  for (const auto& [axis, name] : kAxisNames) {
+    moving[axis] = part(timing.comm[axis]);
+    before = before - moving[axis];
+  }
+  before = std::max(des::Duration{}, before);  // parts may round up
+  for (const auto& [axis, name] : kAxisNames) {
+    if (moving[axis].ps == 0) continue;
+    const Kept& kept = of_row(workload_.pass_row(meaning.stage, axis), meaning.stage, moving[axis], members);
+    found_.push_back({before, &kept.legs});
+    before = {};
+  }
 }
 
-const std::vector<Leg>& Transfers::in_groups(const step::Meaning& meaning, bool context, des::Duration moving,
-                                             std::span<const int> members) {
-  const Key key{meaning.kind, static_cast<int>(meaning.stage), members.front(), moving.ps, context};
-  const auto found = kept_.find(key);
-  if (found != kept_.end()) return found->second.legs;
-  Kind& here = kind_of(meaning.stage);
-  const step::Site site = step::site_of(here.part, {meaning.stage}, context ? Axis::kContext : Axis::kTensor);
-  // A rank's place in its tensor group turns fastest; what is left of its number names the group, and the other way
-  // round for context groups.
-  const int tensor = job_.parallelism.tensor, block = tensor * job_.parallelism.context;
-  std::map<int, std::vector<int>> groups;
+Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, des::Duration moving,
+                                     std::span<const int> members) {
+  Kind& here = kind_of(stage);
+  const net::RankGroups ranks = here.part.grid().groups(row.axes);
+  std::map<Rank, std::vector<int>> groups;  // by lowest rank, as if the stage were the first
   for (const int member : members)
-    groups[context ? member / block * tensor + member % tensor : member / tensor].push_back(
-        gpu_of(here, meaning.stage * ranks_a_stage_ + member));
+    groups[ranks.first_of(id_of<Rank>(member))].push_back(gpu_of(here, stage * ranks_a_stage_ + member));
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : here.wires.pipelined_ring(gpus, des::to_seconds(moving), alone(site)))
+    for (Leg& leg : here.wires.pipelined_ring(gpus, des::to_seconds(moving), alone(row.site)))
       kept.legs.push_back(std::move(leg));
   }
-  return kept_.emplace(key, std::move(kept)).first->second.legs;
+  return kept;
 }
 
-Transfers::Kept Transfers::message(const step::Meaning& meaning, des::Duration duration, int rank) {
-  const int stages = job_.parallelism.pipeline, stage = meaning.stage;
-  const bool forward = meaning.kind == step::TaskMeaning::kSendForward;
-  const int to_stage = (stage + (forward ? 1 : stages - 1)) % stages;
-  Kind &here = kind_of(stage), &there = kind_of(to_stage);
-  const int from = gpu_of(here, stage * ranks_a_stage_ + rank), to = gpu_of(there, to_stage * ranks_a_stage_ + rank);
-  if (&here != &there) return message_across(here, there, from, to, duration);
-  step::Message message = step::message_from(here.part, parts_.local(forward ? stage : to_stage));
-  message.shape.crosses_nodes = here.wires.node_of(from) != here.wires.node_of(to);
-  const Seconds latency = latency_of(message, here.part);
-  const Seconds transfer = cost::point_to_point_time(message.shape, message.links, here.part.profile) - latency;
-  return {step::duration_of(message.fixed + latency), here.wires.message(from, to, transfer, share_of(message))};
+Transfers::Kept Transfers::message(const step::Communication& row, des::Duration duration, int rank) {
+  if (!row.other_sites.empty()) return message_across(row, duration, rank);
+  Kind& here = kind_of(row.from.number());
+  const int from = gpu_of(here, row.from.number() * ranks_a_stage_ + rank),
+            to = gpu_of(here, row.to.number() * ranks_a_stage_ + rank);
+  step::Communication bytes = row;  // of this rank, which may not cross nodes where another does
+  bytes.site.group.nodes = here.wires.node_of(from) != here.wires.node_of(to) ? 2 : 1;
+  bytes.overhead = Seconds(0);
+  const Seconds latency = step::latency_of(bytes, costs_), transfer = step::cost_of(bytes, costs_) - latency;
+  return {step::duration_of(row.overhead + latency), here.wires.message(from, to, transfer, sending_rate(row.site))};
 }
 
-Transfers::Kept Transfers::message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration) {
-  Seconds before(0);
-  const auto end = [&](Kind& kind, int gpu) {
-    const step::Message message = step::message_across(kind.part, to.part);
-    before = std::max(before, message.fixed + latency_of(message, kind.part));
-    return End{kind, gpu, share_of(message)};
-  };
-  const End sender = end(from, from_gpu), receiver = end(to, to_gpu);
-  const des::Duration latency = std::min(duration, step::duration_of(before));
-  return {latency, across(sender, receiver, des::to_seconds(duration - latency))};
+Transfers::Kept Transfers::message_across(const step::Communication& row, des::Duration duration, int rank) {
+  const des::Duration latency = std::min(duration, step::duration_of(step::latency_of(row, costs_)));
+  return {latency,
+          across(end_at(row.site, rank), end_at(row.other_sites.front(), rank), des::to_seconds(duration - latency))};
+}
+
+Transfers::End Transfers::end_at(const step::Site& site, int rank) {
+  Kind& kind = kind_of(site.stage.number());
+  return {kind, gpu_of(kind, site.stage.number() * ranks_a_stage_ + rank), sending_rate(site)};
 }
 
 // So many flows that every NIC near either GPU carries as many as the next, at the rate of the slower side.
@@ -232,11 +217,7 @@ Transfers::Kept Transfers::collective(const step::Communication& row, des::Durat
 
 // A ring of two: each sends the other as much.
 Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Duration duration, int rank) {
-  const auto end = [&](const step::Site& site) {
-    Kind& kind = kind_of(site.stage.number());
-    return End{kind, gpu_of(kind, site.stage.number() * ranks_a_stage_ + rank), alone(site).rate};
-  };
-  const End first = end(row.site), last = end(row.other_sites.front());
+  const End first = end_at(row.site, rank), last = end_at(row.other_sites.front(), rank);
   const Seconds whole = des::to_seconds(duration), latency = std::min(whole, step::latency_of(row, costs_));
   Kept kept{step::duration_of(latency), across(first, last, whole - latency)};
   for (Leg& leg : across(last, first, whole - latency)) kept.legs.push_back(std::move(leg));

@@ -59,20 +59,24 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
-  // Kind, stage, first member, duration, context.
-  using Key = std::tuple<step::TaskMeaning, int, int, std::int64_t, bool>;
-  // Row, first member, duration.
-  using RowKey = std::tuple<step::CommunicationId, int, std::int64_t>;
+  // Row, stage, first member, duration.
+  using Key = std::tuple<step::CommunicationId, int, int, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                const step::Passes& passes, std::span<const int> members);
-  /// Flows of the tensor-parallel groups among `members`, or of the context-parallel ones.
-  [[nodiscard]] const std::vector<Leg>& in_groups(const step::Meaning& meaning, bool context, des::Duration moving,
-                                                  std::span<const int> members);
-  [[nodiscard]] Kept message(const step::Meaning& meaning, des::Duration duration, int rank);
-  [[nodiscard]] Kept message_across(Kind& from, Kind& to, int from_gpu, int to_gpu, des::Duration duration);
+  /// How stage ranks `members` of `stage` move what a row says, in `moving` when alone.
+  [[nodiscard]] const Kept& of_row(step::CommunicationId id, int stage, des::Duration moving,
+                                   std::span<const int> members);
+  [[nodiscard]] Kept laid_out(const step::Communication& row, int stage, des::Duration moving,
+                              std::span<const int> members);
+  /// Flows of all tensor-parallel groups among `members`, or of the context-parallel ones.
+  [[nodiscard]] Kept in_groups(const step::Communication& row, int stage, des::Duration moving,
+                               std::span<const int> members);
+  [[nodiscard]] Kept message(const step::Communication& row, des::Duration duration, int rank);
+  [[nodiscard]] Kept message_across(const step::Communication& row, des::Duration duration, int rank);
   [[nodiscard]] Kept collective(const step::Communication& row, des::Duration duration, std::span<const int> members);
   /// A collective of a pair of ranks on nodes of different kinds.
   [[nodiscard]] Kept pair_across(const step::Communication& row, des::Duration duration, int rank);
+  [[nodiscard]] End end_at(const step::Site& site, int rank);
   /// By the algorithm that NCCL chooses, over the GPUs of `ranks` (of the job, ascending) on nodes of this kind.
   [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
                                          Seconds transfer, Alone alone);
@@ -89,7 +93,6 @@ class Transfers {
   std::deque<Kind> kinds_;  // in order of stages
   int ranks_a_stage_;
   std::map<Key, Kept> kept_;
-  std::map<RowKey, Kept> rows_;
   std::vector<Transfer> found_;
 };
 

@@ -108,7 +108,7 @@ class Unfolder {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const step::Meaning& meaning : meaning_) {
-      const Spread spread = spread_of(meaning);
+      const Spread spread = spread_of(meaning, step_.workload);
       unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), spread});
       tasks += static_cast<std::size_t>(spread.instances(ranks_));
     }
@@ -123,15 +123,14 @@ class Unfolder {
 
   // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
   void count_flows() {
-    std::map<std::tuple<step::TaskMeaning, int, int, const step::TimedOp*, std::int64_t,
-                        std::optional<step::CommunicationId>>,
-             std::size_t>
-        place;
+    using Sort = std::tuple<step::TaskMeaning, int, int, schedule::OpKind, const step::TimedOp*, std::int64_t,
+                            std::optional<step::CommunicationId>>;
+    std::map<Sort, std::size_t> place;
     std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
       const step::Meaning& m = meaning_[task];
       const auto [at, is_new] = place.try_emplace(
-          {m.kind, m.stage, m.chunk, m.op, folded_.duration({task}).ps, m.communication}, kinds.size());
+          {m.kind, m.stage, m.chunk, m.pass, m.op, folded_.duration({task}).ps, m.communication}, kinds.size());
       if (is_new) kinds.push_back({{task}, 0});
       ++kinds[at->second].second;
     }
@@ -264,33 +263,17 @@ std::vector<int> UnfoldedStep::members_of(const Origin& origin) const {
   return members;
 }
 
-Spread spread_of(const step::Meaning& meaning) {
-  constexpr Spread kEveryRank{true, true, true};
-  switch (meaning.kind) {
-    case step::TaskMeaning::kForward:
-    case step::TaskMeaning::kBackward:
-      if (meaning.op == nullptr) return {.data = true, .context = false, .tensor = false};
-      if (meaning.op->stream == step::OpStream::kTensorComm) return {.data = true, .context = true, .tensor = false};
-      if (meaning.op->stream == step::OpStream::kContextComm) return {.data = true, .context = false, .tensor = true};
-      return kEveryRank;
-    case step::TaskMeaning::kPassOverhead:
-      return {.data = true, .context = false, .tensor = false};
-    case step::TaskMeaning::kGradReduce:
-    case step::TaskMeaning::kParamGather:
-      return {.data = false, .context = false, .tensor = true};
-    case step::TaskMeaning::kNormReduce:
-      return {.data = true, .context = true, .tensor = false};
-    case step::TaskMeaning::kGradNorm:
-      return {.data = false, .context = false, .tensor = false};
-    case step::TaskMeaning::kHostIssue:
-    case step::TaskMeaning::kSendForward:
-    case step::TaskMeaning::kSendBackward:
-    case step::TaskMeaning::kEmbeddingTie:
-    case step::TaskMeaning::kOptimizer:
-    case step::TaskMeaning::kStepOverhead:
-      return kEveryRank;
+Spread spread_of(const step::Meaning& meaning, const step::Workload& workload) {
+  AxisSet joined;
+  if (const step::Communication* row = workload.communication_of(meaning)) {
+    joined = row->axes;
+  } else if ((meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr) ||
+             meaning.kind == step::TaskMeaning::kPassOverhead) {
+    joined = {Axis::kTensor, Axis::kContext};
   }
-  contract_broken("every meaning has a spread", __FILE__, __LINE__);
+  return {.data = !joined.contains(Axis::kData),
+          .context = !joined.contains(Axis::kContext),
+          .tensor = !joined.contains(Axis::kTensor)};
 }
 
 UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {

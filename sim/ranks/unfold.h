@@ -28,8 +28,8 @@ struct Spread {
   [[nodiscard]] int instance_of(int rank, const StageRanks& ranks) const;
 };
 
-/// The spread of a task, from its meaning.
-[[nodiscard]] Spread spread_of(const step::Meaning& meaning);
+/// The spread of a task: the ranks that its communication joins, or those of one pass, have it together.
+[[nodiscard]] Spread spread_of(const step::Meaning& meaning, const step::Workload& workload);
 
 /// One task of the folded step as it stands in the unfolded graph: its instances begin at `first` of UnfoldedStep's
 /// table.

@@ -38,8 +38,8 @@ inline Metrics example_metrics() {
   m.layer_forward = Seconds(0.004);
   m.layer_backward = Seconds(0.0105);
   m.time.compute = Seconds(6);
-  m.time.tensor_parallel_comm = Seconds(2);
-  m.time.data_parallel_comm = Seconds(0.5);
+  m.time.comm[Axis::kTensor] = Seconds(2);
+  m.time.comm[Axis::kData] = Seconds(0.5);
   m.time.bubble = Seconds(1.5);
   m.memory.per_stage = {example_stage(4, 12), example_stage(3, 11)};
   m.memory.peak = m.memory.per_stage[0].peak;

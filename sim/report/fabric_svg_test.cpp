@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/parse_number.h"
 #include "sim/cost/test_clusters.h"
 #include "sim/report/test_count.h"
 
@@ -37,18 +38,23 @@ TEST(FabricSvg, EveryGpuOfEveryNodeIsDrawn) {
   EXPECT_EQ(count(svg, ">GPU 7<"), 2u);
 }
 
+double number_at(std::string_view svg, std::size_t at) {
+  svg.remove_prefix(at);
+  return take_number<double>(svg).value();
+}
+
 // y where paths of a class begin.
 std::vector<double> begins(const std::string& svg, const std::string& of) {
   std::vector<double> at;
   for (std::size_t i = svg.find("class=\"" + of + "\" fill"); i != std::string::npos;
        i = svg.find("class=\"" + of + "\" fill", i + 1)) {
     const std::size_t m = svg.find("d=\"M", i);
-    at.push_back(std::stod(svg.substr(svg.find(' ', m) + 1)));
+    at.push_back(number_at(svg, svg.find(' ', m) + 1));
   }
   return at;
 }
 
-double height_of(const std::string& svg) { return std::stod(svg.substr(svg.find("height=\"") + 8)); }
+double height_of(const std::string& svg) { return number_at(svg, svg.find("height=\"") + 8); }
 
 TEST(FabricSvg, ArcsHaveRoomAboveRoutersAndBelowGpus) {
   net::Cluster cluster;

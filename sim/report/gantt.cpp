@@ -11,37 +11,24 @@ namespace {
 using step::Meaning;
 using step::TaskMeaning;
 
-// Whose communication row a task stands in; a tied embedding's all-reduce stands in the first and the last one.
-void add_task(Gantt& chart, const Meaning& meaning, des::Instant begin, des::Instant end) {
-  GanttRow& row = chart.rows[meaning.stage];
-  switch (meaning.kind) {
-    case TaskMeaning::kForward:
-    case TaskMeaning::kBackward:
-    case TaskMeaning::kHostIssue:
-    case TaskMeaning::kPassOverhead:
-      return;  // passes are drawn whole
-    case TaskMeaning::kSendForward:
-    case TaskMeaning::kSendBackward:
-      row.communication.push_back(
-          {begin, end, Activity::kMessage, static_cast<int>(meaning.microbatch), meaning.chunk});
-      return;
-    case TaskMeaning::kEmbeddingTie:
-      chart.rows.front().communication.push_back({begin, end, Activity::kDataParallel});
-      if (chart.rows.size() > 1) chart.rows.back().communication.push_back({begin, end, Activity::kDataParallel});
-      return;
-    case TaskMeaning::kGradReduce:
-    case TaskMeaning::kNormReduce:
-    case TaskMeaning::kParamGather:
-      row.communication.push_back({begin, end, Activity::kDataParallel});
-      return;
-    case TaskMeaning::kGradNorm:
-      for (GanttRow& each : chart.rows) each.communication.push_back({begin, end, Activity::kDataParallel});
-      return;
-    case TaskMeaning::kOptimizer:
-    case TaskMeaning::kStepOverhead:
-      row.work.push_back({begin, end, Activity::kStepEnd});
-      return;
+// Passes are drawn whole. What several stages move together stands in the row of each of them, a message in its
+// sender's.
+void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& workload, const des::RunResult& run,
+              std::size_t task) {
+  const des::Instant begin = run.start[task], end = run.end[task];
+  if (meaning.kind == TaskMeaning::kOptimizer || meaning.kind == TaskMeaning::kStepOverhead)
+    chart.rows[meaning.stage].work.push_back({begin, end, Activity::kStepEnd});
+  if (meaning.kind != TaskMeaning::kCommunication) return;
+
+  const step::Communication& row = *workload.communication_of(meaning);
+  if (is_message(row.purpose)) {
+    chart.rows[meaning.stage].communication.push_back(
+        {begin, end, Activity::kMessage, static_cast<int>(meaning.microbatch), meaning.chunk});
+    return;
   }
+  for (std::size_t stage = 0; stage < chart.rows.size(); ++stage)
+    if (row.involves({static_cast<std::uint32_t>(stage)}))
+      chart.rows[stage].communication.push_back({begin, end, Activity::kDataParallel});
 }
 
 bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.begin; }
@@ -54,14 +41,14 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     GanttRow& row = chart.rows.emplace_back();
     row.label = fmt::format("stage {}", stage);
     for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.phase == schedule::Phase::kForward;
+      const bool forward = pass.op.kind == schedule::OpKind::kForward;
       row.work.push_back({run.start[pass.first.value], run.end[pass.last.value],
                           forward ? Activity::kForward : Activity::kBackward, pass.op.microbatch, pass.op.chunk});
       chart.chunks = std::max(chart.chunks, pass.op.chunk + 1);
     }
   }
   for (std::size_t task = 0; task < workload.meaning.size(); ++task)
-    if (run.end[task] > run.start[task]) add_task(chart, workload.meaning[task], run.start[task], run.end[task]);
+    if (run.end[task] > run.start[task]) add_task(chart, workload.meaning[task], workload, run, task);
   for (GanttRow& row : chart.rows) {
     std::stable_sort(row.work.begin(), row.work.end(), starts_before);
     std::stable_sort(row.communication.begin(), row.communication.end(), starts_before);

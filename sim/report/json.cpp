@@ -7,6 +7,7 @@
 
 #include "sim/base/check.h"
 #include "sim/report/text/range.h"
+#include "sim/report/text/time_parts.h"
 
 namespace foretoken::report {
 namespace {
@@ -35,15 +36,9 @@ Json interval_of(const std::optional<trust::Interval>& interval) {
 }
 
 Json time_of(const TimeSplit& time) {
-  return {{"compute", finite(time.compute)},
-          {"tensor_parallel_comm", finite(time.tensor_parallel_comm)},
-          {"context_parallel_comm", finite(time.context_parallel_comm)},
-          {"pipeline_comm", finite(time.pipeline_comm)},
-          {"data_parallel_comm", finite(time.data_parallel_comm)},
-          {"optimizer", finite(time.optimizer)},
-          {"bubble", finite(time.bubble)},
-          {"host", finite(time.host)},
-          {"other", finite(time.other)}};
+  Json json;
+  for (const TimePart& part : kTimeParts) json[std::string(part.key)] = finite(part.of(time));
+  return json;
 }
 
 Json stage_of(const StageMemory& stage) {

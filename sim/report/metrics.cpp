@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/job/layout.h"
+#include "sim/model/counts/flop.h"
 #include "sim/step/memory/memory.h"
 
 namespace foretoken::report {
@@ -13,13 +15,15 @@ using job::Job;
 
 constexpr double kTera = 1e12;
 
-// Layers whose forward pass is repeated.
-double recomputed_layers(const Job& job) {
-  if (!job.recompute.block) return static_cast<double>(job.model.layers);
-  double layers = 0;
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      layers += std::min(job.recompute.layers, job.layers_in(stage, chunk));
+// Layers whose forward pass is repeated, of each kind.
+std::vector<model::LayerCount> recomputed_layers(const Job& job) {
+  if (!job.recompute.block) return model::layers_between(job.model, 0, job.model.layers);
+  std::vector<model::LayerCount> layers;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline)) {
+      const auto repeated = job::first_layers(job::contents_of(job, stage, chunk).layers, job.recompute.layers);
+      layers.insert(layers.end(), repeated.begin(), repeated.end());
+    }
   return layers;
 }
 
@@ -29,14 +33,13 @@ Flop hardware_flop(const Job& job) {
   using model::RecomputeGranularity;
   const std::int64_t s = job.batch.sequence_length;
   const job::Recompute& recompute = job.recompute;
+  const bool selective = recompute.granularity == RecomputeGranularity::kSelective;
   RecomputedWork work = RecomputedWork::kNone;
   if (recompute.granularity == RecomputeGranularity::kFull) work = RecomputedWork::kWholeLayer;
-  if (recompute.granularity == RecomputeGranularity::kSelective && recompute.modules.core_attention)
-    work = RecomputedWork::kAttentionCore;
+  if (selective && recompute.modules.core_attention) work = RecomputedWork::kAttentionCore;
   Flop flop = model::hardware_flop_per_sequence(job.model, s, work, recomputed_layers(job));
-  if (recompute.granularity == RecomputeGranularity::kSelective && recompute.modules.mlp)
-    flop += Flop(2.0 * static_cast<double>(s * job.model.mlp_matrices() * job.model.hidden * job.model.ffn_hidden *
-                                           job.model.layers));
+  if (selective && recompute.modules.mlp)
+    flop += model::module_flop_per_sequence(job.model, s, {.core_attention = false, .mlp = true});
   return flop;
 }
 
@@ -73,15 +76,14 @@ void measure_bubble(Metrics& metrics, const Job& job, const observe::Observation
 
 TimeSplit split_of(const observe::StageSplit& split) {
   using des::to_seconds;
-  return {.compute = to_seconds(split.compute),
-          .tensor_parallel_comm = to_seconds(split.tensor_comm),
-          .context_parallel_comm = to_seconds(split.context_comm),
-          .pipeline_comm = to_seconds(split.pipeline_comm),
-          .data_parallel_comm = to_seconds(split.data_comm),
-          .optimizer = to_seconds(split.optimizer),
-          .bubble = to_seconds(split.bubble),
-          .host = to_seconds(split.host),
-          .other = to_seconds(split.other)};
+  TimeSplit seconds{.compute = to_seconds(split.compute),
+                    .comm = {},
+                    .optimizer = to_seconds(split.optimizer),
+                    .bubble = to_seconds(split.bubble),
+                    .host = to_seconds(split.host),
+                    .other = to_seconds(split.other)};
+  for (const auto& [axis, name] : kAxisNames) seconds.comm[axis] = to_seconds(split.comm[axis]);
+  return seconds;
 }
 
 StageMemory stage_memory(const Job& job, int stage, const observe::StageTimeline& timeline) {

@@ -15,10 +15,7 @@
 namespace foretoken::report {
 
 /// Where the time of the busiest stage goes; the parts add up to the step.
-struct TimeSplit {
-  Seconds compute, tensor_parallel_comm, context_parallel_comm, pipeline_comm, data_parallel_comm, optimizer, bubble,
-      host, other;
-};
+using TimeSplit = observe::TimeSplit<Seconds>;
 
 /// The parts add up to `peak`, what torch.cuda.max_memory_allocated would report.
 struct StageMemory {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,51 +15,37 @@ namespace {
 
 using des::Instant;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 using step::Meaning;
 using step::TaskMeaning;
 
-constexpr const char* kThreadNames[kTraceThreads] = {
-    "compute", "tensor-parallel", "context-parallel", "data-parallel", "send forward", "send backward", "host"};
+// A thread of a process is a stream of its GPU. Their places are their numbers in the trace.
+struct Thread {
+  std::string name;
+  des::StreamId stream;
+};
+constexpr std::size_t kPasses = 0;  // the place of the compute thread
+
+std::vector<Thread> threads_of(const step::StageStreams& stage) {
+  std::vector<Thread> threads{{"compute", stage.pass.compute}};
+  for (const auto& [axis, name] : kAxisNames)
+    if (const auto stream = stage.pass.comm[axis]) threads.push_back({fmt::format("{}-parallel", name), *stream});
+  threads.push_back({"send forward", stage.send_forward});
+  threads.push_back({"send backward", stage.send_backward});
+  threads.push_back({"host", stage.pass.host});
+  return threads;
+}
 
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string_view name_of(TaskMeaning kind) {
-  switch (kind) {
-    case TaskMeaning::kForward:
-      return "forward";
-    case TaskMeaning::kBackward:
-      return "backward";
-    case TaskMeaning::kHostIssue:
-      return "launch";
-    case TaskMeaning::kPassOverhead:
-      return "between passes";
-    case TaskMeaning::kSendForward:
-      return "send activations";
-    case TaskMeaning::kSendBackward:
-      return "send gradients";
-    case TaskMeaning::kGradReduce:
-    case TaskMeaning::kNormReduce:
-      return "reduce gradients";
-    case TaskMeaning::kParamGather:
-      return "gather parameters";
-    case TaskMeaning::kEmbeddingTie:
-      return "reduce tied embedding";
-    case TaskMeaning::kGradNorm:
-      return "gradient norm";
-    case TaskMeaning::kOptimizer:
-      return "optimizer";
-    case TaskMeaning::kStepOverhead:
-      return "step overhead";
-  }
-  return "task";
+bool is_send(const Meaning& meaning, const step::Workload& workload) {
+  const step::Communication* row = workload.communication_of(meaning);
+  return row != nullptr && is_message(row->purpose);
 }
 
-bool is_send(TaskMeaning kind) { return kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward; }
-
-// Message tasks by what they carry: [sender][phase][chunk][microbatch].
+// Message tasks by what they carry: [sender][kind][chunk][microbatch].
 class MessageIndex {
  public:
   MessageIndex(const step::Workload& workload, int stages) {
@@ -72,20 +57,19 @@ class MessageIndex {
     tasks_.resize(static_cast<std::size_t>(stages) * 2 * chunks_ * microbatches_);
     for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
       const Meaning& m = workload.meaning[task];
-      if (is_send(m.kind))
-        tasks_[at(m.stage, m.kind == TaskMeaning::kSendForward ? Phase::kForward : Phase::kBackward, m.chunk,
-                  m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
+      if (is_send(m, workload))
+        tasks_[at(m.stage, m.pass, m.chunk, m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
     }
   }
   [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
   [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const {
-    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.phase, static_cast<std::size_t>(key.op.chunk),
+    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.kind, static_cast<std::size_t>(key.op.chunk),
                      static_cast<std::size_t>(key.op.microbatch))];
   }
 
  private:
-  [[nodiscard]] std::size_t at(std::size_t stage, Phase phase, std::size_t chunk, std::size_t microbatch) const {
-    return ((stage * 2 + (phase == Phase::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
+  [[nodiscard]] std::size_t at(std::size_t stage, OpKind kind, std::size_t chunk, std::size_t microbatch) const {
+    return ((stage * 2 + (kind == OpKind::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
   }
   std::size_t chunks_ = 1, microbatches_ = 1;
   std::vector<std::optional<TaskId>> tasks_;
@@ -93,21 +77,15 @@ class MessageIndex {
 
 // A stream's place in the trace.
 struct Track {
-  std::size_t stage = 0;
-  TraceThread thread = TraceThread::kCompute;
+  std::size_t stage = 0, thread = kPasses;
 };
 
 std::vector<Track> tracks_of(const step::Workload& workload) {
   std::vector<Track> tracks(workload.graph.streams());
   for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
-    const step::StageStreams& s = workload.stages[stage];
-    tracks[s.pass.compute.value] = {stage, TraceThread::kCompute};
-    tracks[s.pass.tensor_comm.value] = {stage, TraceThread::kTensorParallel};
-    tracks[s.pass.context_comm.value] = {stage, TraceThread::kContextParallel};
-    tracks[s.data_comm.value] = {stage, TraceThread::kDataParallel};
-    tracks[s.send_forward.value] = {stage, TraceThread::kSendForward};
-    tracks[s.send_backward.value] = {stage, TraceThread::kSendBackward};
-    tracks[s.pass.host.value] = {stage, TraceThread::kHost};
+    const std::vector<Thread> threads = threads_of(workload.stages[stage]);
+    for (std::size_t thread = 0; thread < threads.size(); ++thread)
+      tracks[threads[thread].stream.value] = {stage, thread};
   }
   return tracks;
 }
@@ -132,7 +110,7 @@ class EventWriter {
     next();
     const std::int64_t from = to_ns(begin), to = to_ns(end);
     put(R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})", name, category,
-        track.stage, static_cast<int>(track.thread), from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
+        track.stage, track.thread, from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
   }
   void flush() {
     sink_({buffer_.data(), buffer_.size()});
@@ -146,19 +124,20 @@ class EventWriter {
   bool first_ = true;
 };
 
-void write_names(EventWriter& out, const std::vector<int>& gpus,
-                 const std::vector<std::array<bool, kTraceThreads>>& used) {
-  for (std::size_t stage = 0; stage < used.size(); ++stage) {
+void write_names(EventWriter& out, const std::vector<int>& gpus, const step::Workload& workload,
+                 const std::vector<bool>& used) {
+  for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
     const std::string gpu = gpus.empty() ? "" : fmt::format(" (GPU {})", gpus[stage]);
     out.next();
     out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}{1}"}}}})", stage, gpu);
     out.next();
     out.put(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", stage);
-    for (std::size_t thread = 0; thread < kTraceThreads; ++thread) {
-      if (!used[stage][thread]) continue;
+    const std::vector<Thread> threads = threads_of(workload.stages[stage]);
+    for (std::size_t thread = 0; thread < threads.size(); ++thread) {
+      if (!used[threads[thread].stream.value]) continue;
       out.next();
       out.put(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", stage, thread,
-              kThreadNames[thread]);
+              threads[thread].name);
       out.next();
       out.put(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", stage, thread,
               thread);
@@ -171,12 +150,12 @@ void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex&
   const step::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
   for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
     for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.phase == Phase::kForward;
+      const bool forward = pass.op.kind == OpKind::kForward;
       const std::string name = messages.chunks() > 1
                                    ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
                                    : fmt::format("{}{}", forward ? 'F' : 'B', pass.op.microbatch);
-      out.slice(name, forward ? "forward" : "backward", {stage, TraceThread::kCompute},
-                input.run.start[pass.first.value], input.run.end[pass.last.value]);
+      out.slice(name, forward ? "forward" : "backward", {stage, kPasses}, input.run.start[pass.first.value],
+                input.run.end[pass.last.value]);
       if (where.receives(static_cast<int>(stage), pass.op))
         if (const auto message = messages.of(where.needed(static_cast<int>(stage), pass.op)))
           out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);
@@ -189,15 +168,16 @@ void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Tr
   const step::Workload& workload = input.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
-    const bool part_of_pass = meaning.kind == TaskMeaning::kForward || meaning.kind == TaskMeaning::kBackward;
+    const bool part_of_pass = meaning.kind == TaskMeaning::kPass, sends = is_send(meaning, workload);
     if (part_of_pass && meaning.op == nullptr) continue;
-    if (input.run.start[task] == input.run.end[task] && !is_send(meaning.kind)) continue;
+    if (input.run.start[task] == input.run.end[task] && !sends) continue;
     for (const des::StreamId member : workload.graph.members(TaskId{task})) {
-      const std::string_view name = meaning.op != nullptr ? meaning.op->name : name_of(meaning.kind);
-      out.slice(name, name_of(meaning.kind), tracks[member.value], input.run.start[task], input.run.end[task]);
-      if (is_send(meaning.kind)) {
+      const std::string_view category = step::name_of(meaning, workload);
+      out.slice(meaning.op != nullptr ? meaning.op->name : category, category, tracks[member.value],
+                input.run.start[task], input.run.end[task]);
+      if (sends) {
         out.put(R"(,"bind_id":"0x{:x}","flow_out":true,"args":{{"microbatch":{},"chunk":{},"bytes":{:.0f}}})", task + 1,
-                meaning.microbatch, meaning.chunk, input.step.message.value());
+                meaning.microbatch, meaning.chunk, workload.communication_of(meaning)->payload.value());
       } else if (part_of_pass) {
         out.put(R"(,"args":{{"microbatch":{},"chunk":{}}})", meaning.microbatch, meaning.chunk);
       }
@@ -224,14 +204,11 @@ void write_memory(EventWriter& out, const TraceInput& input) {
   }
 }
 
-std::vector<std::array<bool, kTraceThreads>> threads_used(const step::Workload& workload,
-                                                          const std::vector<Track>& tracks) {
-  std::vector<std::array<bool, kTraceThreads>> used(workload.stages.size());
+// By stream: whether any task is on it.
+std::vector<bool> streams_used(const step::Workload& workload) {
+  std::vector<bool> used(workload.graph.streams());
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
-    for (const des::StreamId member : workload.graph.members(TaskId{task})) {
-      const Track& track = tracks[member.value];
-      used[track.stage][static_cast<std::size_t>(track.thread)] = true;
-    }
+    for (const des::StreamId member : workload.graph.members(TaskId{task})) used[member.value] = true;
   return used;
 }
 
@@ -245,7 +222,7 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
           R"("step_time_s":{}}},"traceEvents":[)",
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
           input.metrics.step_time.value());
-  write_names(out, input.metrics.shown_gpus, threads_used(workload, tracks));
+  write_names(out, input.metrics.shown_gpus, workload, streams_used(workload));
   write_passes(out, input, MessageIndex(workload, static_cast<int>(workload.stages.size())));
   write_tasks(out, input, tracks);
   write_memory(out, input);

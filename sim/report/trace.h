@@ -32,16 +32,4 @@ using TextSink = std::function<void(std::string_view)>;
 /// so slices that touch do not overlap.
 void write_trace(const TraceInput& input, const TextSink& sink);
 
-/// Threads of a process.
-enum class TraceThread : std::uint8_t {
-  kCompute,
-  kTensorParallel,
-  kContextParallel,
-  kDataParallel,
-  kSendForward,
-  kSendBackward,
-  kHost
-};
-inline constexpr std::size_t kTraceThreads = 7;
-
 }  // namespace foretoken::report

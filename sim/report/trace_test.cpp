@@ -51,8 +51,8 @@ Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& s
               [&](std::string_view text) { result.text += text; });
   result.trace = json::parse(result.text);
   for (const step::Meaning& meaning : step.workload.meaning)
-    result.messages +=
-        meaning.kind == step::TaskMeaning::kSendForward || meaning.kind == step::TaskMeaning::kSendBackward ? 1 : 0;
+    if (const step::Communication* row = step.workload.communication_of(meaning))
+      result.messages += is_message(row->purpose) ? 1 : 0;
   for (const auto& passes : step.workload.passes) result.passes += passes.size();
   result.step_us = metrics.step_time.value() * 1e6;
   return result;

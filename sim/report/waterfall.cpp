@@ -6,22 +6,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/model/counts/flop.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
+#include "sim/report/text/time_parts.h"
+#include "sim/step/duration.h"
 
 namespace foretoken::report {
 namespace {
 
 using des::Duration;
 using job::Job;
-using schedule::Phase;
+using schedule::OpKind;
 
 // Computing of all stages together.
 struct Kernels {
   Duration matrix, attention, memory_bound, recomputed;
 
   void add(const step::TimedOp& op, std::int64_t times) {
-    if (op.stream != step::OpStream::kCompute) return;
+    if (op.axis) return;
     Duration& kind = op.recomputed                          ? recomputed
                      : op.role == model::OpRole::kAttention ? attention
                      : op.matrix                            ? matrix
@@ -34,8 +37,8 @@ Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      for (const Phase phase : {Phase::kForward, Phase::kBackward})
-        for (const step::TimedOps* block : step.passes->blocks(stage, chunk, phase))
+      for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
+        for (const step::TimedOps* block : step.passes->blocks(stage, chunk, kind))
           for (const step::TimedOp& op : *block) kernels.add(op, job.microbatches());
   return kernels;
 }
@@ -44,6 +47,19 @@ Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
 Duration at_peak(const Job& job, Flop per_sequence) {
   return step::duration_of(per_sequence * static_cast<double>(job.batch.global) / static_cast<double>(job.gpus) /
                            job.mean_peak());
+}
+
+// All but computing: what layers exchange, waiting for another stage, then what lies between passes and behind them.
+void add_parts(Waterfall& fall, const observe::StageSplit& split) {
+  const auto add = [&](const TimePart& part) {
+    fall.steps.push_back({part.key, std::string(part.words), part.of(split)});
+  };
+  const auto waits = [](const TimePart& part) { return part.kind == TimeKind::kBubble; };
+  for (const TimePart& part : kTimeParts) {
+    if (part.axis == Axis::kPipeline) add(*std::find_if(kTimeParts.begin(), kTimeParts.end(), waits));
+    if (part.kind != TimeKind::kCompute && !waits(part)) add(part);
+  }
+  fall.steps.back().words = "other, once a step";
 }
 
 }  // namespace
@@ -67,15 +83,8 @@ Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const obse
                 {"attention", "attention, against all scores at peak", mean(kernels.attention) - ideal_attention},
                 {"memory_bound", "memory-bound kernels", mean(kernels.memory_bound)},
                 {"recompute", "recomputation", mean(kernels.recomputed)},
-                {"uneven_stages", "busiest stage beyond the mean", split.compute - computing},
-                {"tensor_parallel_comm", "tensor-parallel communication", split.tensor_comm},
-                {"context_parallel_comm", "context-parallel communication", split.context_comm},
-                {"bubble", "bubble (waiting for another stage)", split.bubble},
-                {"pipeline_comm", "pipeline communication", split.pipeline_comm},
-                {"data_parallel_comm", "data-parallel communication", split.data_comm},
-                {"optimizer", "optimizer", split.optimizer},
-                {"host", "host (waiting for launches)", split.host},
-                {"other", "other, once a step", split.other}};
+                {"uneven_stages", "busiest stage beyond the mean", split.compute - computing}};
+  add_parts(fall, split);
   return fall;
 }
 

@@ -23,10 +23,10 @@ StageProgram warm_up_then_alternate(std::span<const StageOp> forwards, std::span
   return ops;
 }
 
-StageProgram passes_in_order(Phase phase, int microbatches) {
+StageProgram passes_in_order(OpKind kind, int microbatches) {
   StageProgram ops;
   ops.reserve(static_cast<std::size_t>(microbatches));
-  for (int microbatch = 0; microbatch < microbatches; ++microbatch) ops.push_back({phase, microbatch, 0});
+  for (int microbatch = 0; microbatch < microbatches; ++microbatch) ops.push_back({kind, microbatch, 0});
   return ops;
 }
 

@@ -13,7 +13,7 @@ namespace foretoken::schedule {
 [[nodiscard]] StageProgram warm_up_then_alternate(std::span<const StageOp> forwards, std::span<const StageOp> backwards,
                                                   int warmup);
 
-/// The pass `phase` of micro-batches 0 .. microbatches-1 of chunk 0, in order.
-[[nodiscard]] StageProgram passes_in_order(Phase phase, int microbatches);
+/// The pass `kind` of micro-batches 0 .. microbatches-1 of chunk 0, in order.
+[[nodiscard]] StageProgram passes_in_order(OpKind kind, int microbatches);
 
 }  // namespace foretoken::schedule

@@ -39,9 +39,6 @@ std::optional<std::string> counts_rule(PipelineShape shape) {
     return fmt::format("expected a micro-batch group of at least 0, found {}; try 0 (the pipeline stages)",
                        shape.group);
   }
-  if (shape.extra_warmup < 0 || shape.extra_warmup > 1) {
-    return fmt::format("expected 0 or 1 extra warm-up forwards, found {}; try 0", shape.extra_warmup);
-  }
   return std::nullopt;
 }
 
@@ -62,10 +59,6 @@ std::optional<std::string> interleaving_rule(const Schedule& schedule, PipelineS
         "expected no micro-batch group (only interleaved schedules have one), found {}; try without it, or the "
         "schedule interleaved-1f1b",
         shape.group);
-  }
-  if (shape.extra_warmup != 0) {
-    return "expected no extra warm-up forward (only interleaved schedules have one), found 1; try 0, or the schedule "
-           "interleaved-1f1b";
   }
   return std::nullopt;
 }

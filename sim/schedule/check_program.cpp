@@ -23,8 +23,8 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 /// One number for every op of a stage.
 std::size_t slot_of(StageOp op, PipelineShape shape) {
-  const int phase = op.phase == Phase::kForward ? 0 : 1;
-  return (index(phase) * index(shape.chunks) + index(op.chunk)) * index(shape.microbatches) + index(op.microbatch);
+  const int kind = op.kind == OpKind::kForward ? 0 : 1;
+  return (index(kind) * index(shape.chunks) + index(op.chunk)) * index(shape.microbatches) + index(op.microbatch);
 }
 
 std::size_t slots(PipelineShape shape) { return 2 * index(shape.chunks) * index(shape.microbatches); }
@@ -36,9 +36,9 @@ bool is_in_shape(StageOp op, PipelineShape shape) {
 /// Every op that a stage must run, once, forwards first.
 StageProgram required_ops(PipelineShape shape) {
   StageProgram ops;
-  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
+  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      for (int microbatch = 0; microbatch < shape.microbatches; ++microbatch) ops.push_back({phase, microbatch, chunk});
+      for (int microbatch = 0; microbatch < shape.microbatches; ++microbatch) ops.push_back({kind, microbatch, chunk});
     }
   }
   return ops;
@@ -71,8 +71,8 @@ void check_order(const Program& program, PipelineShape shape, std::vector<std::s
   for (int stage = 0; stage < shape.stages; ++stage) {
     std::vector<bool> seen(slots(shape), false);
     for (const StageOp op : program[index(stage)]) {
-      const StageOp forward{Phase::kForward, op.microbatch, op.chunk};
-      if (op.phase == Phase::kBackward && !seen[slot_of(forward, shape)]) {
+      const StageOp forward{OpKind::kForward, op.microbatch, op.chunk};
+      if (op.kind == OpKind::kBackward && !seen[slot_of(forward, shape)]) {
         problems.push_back(fmt::format("stage {}: {} comes before its forward {}", stage, to_text(op, shape.chunks),
                                        to_text(forward, shape.chunks)));
       }
@@ -84,10 +84,10 @@ void check_order(const Program& program, PipelineShape shape, std::vector<std::s
 /// The pass of a neighbour that feeds `at`; none for the forward of the first virtual stage and the backward of the
 /// last. Virtual stage k p + r is chunk k of stage r.
 std::optional<PlacedOp> feeder_of(PlacedOp at, PipelineShape shape) {
-  const int step = at.op.phase == Phase::kForward ? -1 : 1;
+  const int step = at.op.kind == OpKind::kForward ? -1 : 1;
   const int virtual_stage = at.op.chunk * shape.stages + at.stage + step;
   if (virtual_stage < 0 || virtual_stage >= shape.stages * shape.chunks) return std::nullopt;
-  return PlacedOp{virtual_stage % shape.stages, {at.op.phase, at.op.microbatch, virtual_stage / shape.stages}};
+  return PlacedOp{virtual_stage % shape.stages, {at.op.kind, at.op.microbatch, virtual_stage / shape.stages}};
 }
 
 /// Runs the lists in order without times, every stage as far as it gets.

@@ -113,9 +113,9 @@ bool has_a_sequence(const Program& program, PipelineShape shape) {
     if (x.microbatch != y.microbatch) return false;
     const int vx = x.chunk * shape.stages + static_cast<int>(a.stage);
     const int vy = y.chunk * shape.stages + static_cast<int>(b.stage);
-    if (x.phase == Phase::kForward && y.phase == Phase::kForward) return vx + 1 == vy;
-    if (x.phase == Phase::kBackward && y.phase == Phase::kBackward) return vx == vy + 1;
-    return x.phase == Phase::kForward && vx == vy;
+    if (x.kind == OpKind::kForward && y.kind == OpKind::kForward) return vx + 1 == vy;
+    if (x.kind == OpKind::kBackward && y.kind == OpKind::kBackward) return vx == vy + 1;
+    return x.kind == OpKind::kForward && vx == vy;
   };
   std::vector<Node> left;
   for (std::size_t stage = 0; stage < program.size(); ++stage) {

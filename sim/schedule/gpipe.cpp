@@ -11,7 +11,7 @@ namespace foretoken::schedule {
 namespace {
 
 Program all_forwards_then(const StageProgram& backwards, PipelineShape shape) {
-  const StageProgram forwards = passes_in_order(Phase::kForward, shape.microbatches);
+  const StageProgram forwards = passes_in_order(OpKind::kForward, shape.microbatches);
   return Program(static_cast<std::size_t>(shape.stages),
                  warm_up_then_alternate(forwards, backwards, shape.microbatches));
 }
@@ -25,14 +25,14 @@ void expects_legal(PipelineShape shape) {
 
 Program gpipe(PipelineShape shape) {
   expects_legal(shape);
-  StageProgram backwards = passes_in_order(Phase::kBackward, shape.microbatches);
+  StageProgram backwards = passes_in_order(OpKind::kBackward, shape.microbatches);
   std::reverse(backwards.begin(), backwards.end());
   return all_forwards_then(backwards, shape);
 }
 
 Program gpipe_fifo(PipelineShape shape) {
   expects_legal(shape);
-  return all_forwards_then(passes_in_order(Phase::kBackward, shape.microbatches), shape);
+  return all_forwards_then(passes_in_order(OpKind::kBackward, shape.microbatches), shape);
 }
 
 }  // namespace foretoken::schedule

@@ -29,16 +29,16 @@ namespace {
 
 int group_of(PipelineShape shape) { return shape.group == 0 ? shape.stages : shape.group; }
 
-/// All passes of one phase in the order of virtual micro-batches.
-StageProgram virtual_microbatches(Phase phase, PipelineShape shape) {
+/// All passes of one kind in the order of virtual micro-batches.
+StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
   const int group = group_of(shape);
   StageProgram ops;
   ops.reserve(static_cast<std::size_t>(shape.microbatches) * static_cast<std::size_t>(shape.chunks));
   for (int first = 0; first < shape.microbatches; first += group) {
     const int end = std::min(first + group, shape.microbatches);
     for (int round = 0; round < shape.chunks; ++round) {
-      const int chunk = phase == Phase::kForward ? round : shape.chunks - 1 - round;
-      for (int microbatch = first; microbatch < end; ++microbatch) ops.push_back({phase, microbatch, chunk});
+      const int chunk = kind == OpKind::kForward ? round : shape.chunks - 1 - round;
+      for (int microbatch = first; microbatch < end; ++microbatch) ops.push_back({kind, microbatch, chunk});
     }
   }
   return ops;
@@ -73,16 +73,14 @@ std::string microbatches_that_work(PipelineShape shape) {
 Program interleaved_1f1b(PipelineShape shape) {
   expects(shape.stages >= 1 && shape.microbatches >= 1 && shape.chunks >= 1,
           "a pipeline has at least one stage, one micro-batch and one chunk");
-  expects(shape.extra_warmup == 0 || shape.extra_warmup == 1, "the extra warm-up is at most one forward");
   expects(!interleaved_1f1b_group_rule(shape), "micro-batches fill groups from p to m, or leave at least p");
-  const StageProgram forwards = virtual_microbatches(Phase::kForward, shape);
-  const StageProgram backwards = virtual_microbatches(Phase::kBackward, shape);
+  const StageProgram forwards = virtual_microbatches(OpKind::kForward, shape);
+  const StageProgram backwards = virtual_microbatches(OpKind::kBackward, shape);
 
   Program program;
   program.reserve(static_cast<std::size_t>(shape.stages));
   for (int stage = 0; stage < shape.stages; ++stage) {
-    const int until_first_backward =
-        2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * group_of(shape) + shape.extra_warmup;
+    const int until_first_backward = 2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * group_of(shape);
     const int warmup = std::min(until_first_backward, shape.microbatches * shape.chunks);
     program.push_back(warm_up_then_alternate(forwards, backwards, warmup));
   }

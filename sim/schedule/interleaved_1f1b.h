@@ -9,7 +9,7 @@
 namespace foretoken::schedule {
 
 /// The op list of every stage, in issue order: warm up, one forward one backward, drain, over virtual micro-batches
-/// (one chunk's pass over one micro-batch). Stage r warms up with min(2(p-1-r) + (v-1)G + extra_warmup, m v) forwards.
+/// (one chunk's pass over one micro-batch). Stage r warms up with min(2(p-1-r) + (v-1)G, m v) forwards.
 /// Source: arXiv:2104.04473 section 2.2; Megatron-Core schedules.py, get_schedule_table and get_pp_rank_microbatches.
 /// Precondition: `interleaved_1f1b_group_rule` finds nothing. One chunk or one stage is legal here, though Megatron
 /// itself does not interleave then.

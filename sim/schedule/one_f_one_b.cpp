@@ -12,8 +12,8 @@ namespace foretoken::schedule {
 Program one_f_one_b(PipelineShape shape) {
   expects(shape.stages >= 1 && shape.microbatches >= 1, "a pipeline has at least one stage and one micro-batch");
   expects(shape.chunks == 1, "1F1B holds one chunk a stage; more chunks need the interleaved schedule");
-  const StageProgram forwards = passes_in_order(Phase::kForward, shape.microbatches);
-  const StageProgram backwards = passes_in_order(Phase::kBackward, shape.microbatches);
+  const StageProgram forwards = passes_in_order(OpKind::kForward, shape.microbatches);
+  const StageProgram backwards = passes_in_order(OpKind::kBackward, shape.microbatches);
 
   Program program;
   program.reserve(static_cast<std::size_t>(shape.stages));

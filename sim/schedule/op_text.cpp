@@ -3,40 +3,32 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
-#include <system_error>
+
+#include "sim/base/parse_number.h"
 
 namespace foretoken::schedule {
 namespace {
 
-/// A number of digits only, small enough for an int.
-std::optional<int> parse_index(std::string_view text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
+std::optional<int> parse_index(std::string_view text) { return parse_number<int>(text, 0); }
 
 }  // namespace
 
 std::string to_text(StageOp op, int chunks) {
-  const char letter = op.phase == Phase::kForward ? 'F' : 'B';
+  const char letter = op.kind == OpKind::kForward ? 'F' : 'B';
   if (chunks > 1 || op.chunk != 0) return fmt::format("{}{}.{}", letter, op.microbatch, op.chunk);
   return fmt::format("{}{}", letter, op.microbatch);
 }
 
 std::optional<StageOp> parse_op(std::string_view text) {
   if (text.empty() || (text.front() != 'F' && text.front() != 'B')) return std::nullopt;
-  const Phase phase = text.front() == 'F' ? Phase::kForward : Phase::kBackward;
+  const OpKind kind = text.front() == 'F' ? OpKind::kForward : OpKind::kBackward;
   const std::string_view numbers = text.substr(1);
   const std::size_t dot = numbers.find('.');
   const auto microbatch = parse_index(numbers.substr(0, dot));
   const auto chunk = dot == std::string_view::npos ? 0 : parse_index(numbers.substr(dot + 1));
   if (!microbatch || !chunk) return std::nullopt;
-  return StageOp{phase, *microbatch, *chunk};
+  return StageOp{kind, *microbatch, *chunk};
 }
 
 std::string to_text(const StageProgram& ops, int chunks) {

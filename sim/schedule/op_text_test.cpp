@@ -7,19 +7,19 @@ namespace foretoken::schedule {
 namespace {
 
 TEST(OpText, NamesPhaseMicrobatchAndChunk) {
-  EXPECT_EQ(to_text({Phase::kForward, 3, 0}, 1), "F3");
-  EXPECT_EQ(to_text({Phase::kForward, 3, 0}, 2), "F3.0");
-  EXPECT_EQ(to_text({Phase::kBackward, 0, 1}, 2), "B0.1");
-  EXPECT_EQ(to_text({Phase::kBackward, 0, 1}, 1), "B0.1") << "a chunk is never hidden";
-  EXPECT_EQ(to_text(StageProgram{{Phase::kForward, 0, 0}, {Phase::kBackward, 0, 0}}, 1), "F0 B0");
+  EXPECT_EQ(to_text({OpKind::kForward, 3, 0}, 1), "F3");
+  EXPECT_EQ(to_text({OpKind::kForward, 3, 0}, 2), "F3.0");
+  EXPECT_EQ(to_text({OpKind::kBackward, 0, 1}, 2), "B0.1");
+  EXPECT_EQ(to_text({OpKind::kBackward, 0, 1}, 1), "B0.1") << "a chunk is never hidden";
+  EXPECT_EQ(to_text(StageProgram{{OpKind::kForward, 0, 0}, {OpKind::kBackward, 0, 0}}, 1), "F0 B0");
   EXPECT_EQ(to_text(StageProgram{}, 1), "");
 }
 
 TEST(OpText, ReadsWhatItWrites) {
-  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
+  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
     for (const int microbatch : {0, 9, 10, 2147483647}) {
       for (int chunk = 0; chunk < 3; ++chunk) {
-        const StageOp op{phase, microbatch, chunk};
+        const StageOp op{kind, microbatch, chunk};
         EXPECT_EQ(parse_op(to_text(op, 3)), op);
         EXPECT_EQ(parse_op(to_text(op, 1)), op);
       }

@@ -12,7 +12,7 @@ int peak_in_flight(const Program& program, int stage) {
   expects(stage >= 0 && static_cast<std::size_t>(stage) < program.size(), "the stage is one of the program");
   int held = 0, peak = 0;
   for (const StageOp op : program[static_cast<std::size_t>(stage)]) {
-    held += op.phase == Phase::kForward ? 1 : -1;
+    held += op.kind == OpKind::kForward ? 1 : -1;
     peak = std::max(peak, held);
   }
   return peak;
@@ -31,7 +31,7 @@ std::vector<std::int64_t> sends_per_stage(const Program& program) {
   for (int stage = 0; stage < stages; ++stage) {
     for (const StageOp op : program[static_cast<std::size_t>(stage)]) {
       const int virtual_stage = op.chunk * stages + stage;
-      const bool is_end = op.phase == Phase::kForward ? virtual_stage == virtual_stages - 1 : virtual_stage == 0;
+      const bool is_end = op.kind == OpKind::kForward ? virtual_stage == virtual_stages - 1 : virtual_stage == 0;
       if (!is_end) ++sends[static_cast<std::size_t>(stage)];
     }
   }

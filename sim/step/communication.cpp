@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "sim/base/check.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/kernels/smooth_law.h"
 #include "sim/net/cables.h"
@@ -39,22 +38,24 @@ Seconds slowest(const Communication& row, Bytes payload, const job::Job& job) {
 }  // namespace
 
 Site site_of(const job::Job& part, Stage stage, AxisSet axes) {
-  const net::Degrees degrees = part.degrees();
-  const int domain = part.cluster.links.gpus;
-  if (axes == Axis::kTensor)
-    return {stage, net::tensor_group(degrees, domain),
-            net::collective_links(part.cluster, degrees, net::tensor_row(degrees))};
-  if (axes == Axis::kContext)
-    return {stage, net::context_group(degrees, domain),
-            net::collective_links(part.cluster, degrees, net::context_row(degrees))};
-  expects(axes == AxisSet{Axis::kContext, Axis::kData}, "ranks that communicate form a group of one kind");
-  return {stage, net::gradient_group(degrees, domain),
-          net::collective_links(part.cluster, degrees, net::gradient_row(degrees))};
+  const net::RankGroups ranks = part.grid().groups(axes);
+  return {stage, ranks.shape(part.cluster.links.gpus), net::collective_links(part.cluster, ranks)};
+}
+
+Communication bare_message(Stage from, Stage to, Purpose purpose) {
+  return {.name = purpose == Purpose::kActivations ? "send activations" : "send gradients",
+          .purpose = purpose,
+          .axes = Axis::kPipeline,
+          .counts_for = Axis::kPipeline,
+          .from = from,
+          .to = to};
 }
 
 des::Duration time_of(const Communication& row, const job::Job& job) {
-  return duration_of(slowest(row, row.payload, job)) + row.for_tensors;
+  return duration_of(cost_of(row, job)) + row.for_tensors;
 }
+
+Seconds cost_of(const Communication& row, const job::Job& job) { return slowest(row, row.payload, job); }
 
 Seconds latency_of(const Communication& row, const job::Job& job) { return slowest(row, Bytes(0), job); }
 

@@ -61,14 +61,24 @@ struct Communication {
 
 using Communications = Table<CommunicationId, Communication>;
 
+/// Whether it is a message between pipeline stages.
+[[nodiscard]] constexpr bool is_message(Purpose purpose) {
+  return purpose == Purpose::kActivations || purpose == Purpose::kActivationGradients;
+}
+
 /// The ranks that differ in `axes` on the nodes of `stage`. `part`: the job as it is on nodes of that kind.
-/// Precondition: `axes` is the tensor axis, the context axis, both of context and data, or the pipeline axis.
 [[nodiscard]] Site site_of(const job::Job& part, Stage stage, AxisSet axes);
+
+/// A message of which only sender and receiver are known.
+[[nodiscard]] Communication bare_message(Stage from, Stage to, Purpose purpose);
 
 /// The time of a communication that is alone on its links, on the profiles of `job`.
 [[nodiscard]] des::Duration time_of(const Communication& row, const job::Job& job);
 
-/// The time that passes before its bytes move: what is left of time_of() when there are none.
+/// The same in model time, without `for_tensors`.
+[[nodiscard]] Seconds cost_of(const Communication& row, const job::Job& job);
+
+/// The time that passes before its bytes move: cost_of() a row without any.
 [[nodiscard]] Seconds latency_of(const Communication& row, const job::Job& job);
 
 }  // namespace foretoken::step

@@ -1,44 +1,18 @@
 // Scenario -> task graph: passes, messages, and the end of the step.
 #include "sim/step/lower.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
-#include "sim/cost/costs.h"
 #include "sim/job/parts.h"
-#include "sim/net/cables.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/step/duration.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
 
 namespace foretoken::step {
 namespace {
-
-// Bytes of the tensor between two stages, and how much of it one rank sends.
-struct Boundary {
-  Bytes whole, sent;
-  bool gathered = false;  ///< the receiving node gathers the pieces (scatter/gather optimisation, arXiv:2104.04473 4.1)
-};
-
-Boundary boundary_of(const job::Job& job) {
-  const model::LayerContext context = job.layer_context();
-  const Bytes whole(2 * context.tokens() * static_cast<double>(job.model.hidden));
-  const int t = job.parallelism.tensor;
-  if (t == 1) return {whole, whole, false};
-  if (job.parallelism.sequence_parallel) return {whole, whole / t, false};
-  if (job.runtime.scatter_gather) return {whole, whole / t, true};
-  return {whole, whole, false};
-}
-
-// What a message takes besides moving its bytes, on receivers of one kind.
-Seconds message_fixed(const job::Job& receiver) {
-  const Boundary boundary = boundary_of(receiver);
-  const Seconds gather =
-      boundary.gathered ? tensor_collective_time(receiver, CollectiveKind::kAllGather, boundary.whole) : Seconds(0);
-  return receiver.runtime.p2p_overhead + gather;
-}
 
 // The engine's clock ends after 106 days; a step that could come near is not a real one.
 void expect_a_real_length(const des::TaskGraph& graph) {
@@ -57,63 +31,31 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
   std::size_t kernels = 0;
   for (std::size_t stage = 0; stage < program.size(); ++stage)
     for (const schedule::StageOp& op : program[stage])
-      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.phase)) kernels += block->size();
+      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
 
-des::Duration hop_time(const Message& message, const job::Job& job) {
-  return duration_of(message.fixed + cost::point_to_point_time(message.shape, message.links, job.profile));
-}
-
-// Between nodes of two kinds a message is as slow as the slower side's NICs make it.
-des::Duration hop_between(const job::Job& sender, const job::Job& receiver) {
-  return std::max(hop_time(message_across(sender, receiver), sender),
-                  hop_time(message_across(receiver, receiver), receiver));
+// Every library of passes has a table of its own; a workload has them all.
+void add_pass_rows(Workload& workload, const job::Job& job, const Passes& passes) {
+  const job::Parts parts(job);
+  int stage = 0;
+  for (const job::Job* part : parts.all()) {
+    const Stage first = id_of<Stage>(stage);
+    const CommunicationId begin = workload.communications.end_id();
+    for (Communication row : passes.communications(stage)) {
+      row.from = row.to = row.site.stage = first;
+      workload.add(std::move(row));
+    }
+    stage += part->parallelism.pipeline;
+    workload.pass_rows.resize(static_cast<std::size_t>(stage), begin);
+  }
 }
 
 }  // namespace
 
-MessageDurations message_durations(const job::Job& job) {
-  MessageDurations durations;
-  const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
-  durations.forward.resize(stages);
-  durations.backward.resize(stages);
-  const job::Parts parts(job);
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    const std::size_t next = (stage + 1) % stages;
-    const job::Job &here = parts.of(static_cast<int>(stage)), &there = parts.of(static_cast<int>(next));
-    if (&here == &there) {
-      durations.forward[stage] = hop_time(message_from(here, parts.local(static_cast<int>(stage))), here);
-      durations.backward[next] = durations.forward[stage];  // the same hop, the other way
-    } else {
-      durations.forward[stage] = hop_between(here, there);
-      durations.backward[next] = hop_between(there, here);
-    }
-  }
-  return durations;
-}
-
 MessageStyle message_style(const job::Job& job) {
   return job.parallelism.virtual_pipeline > 1 && job.overlap.p2p ? MessageStyle::kOverlapped : MessageStyle::kBlocking;
-}
-
-Message message_from(const job::Job& job, int stage) {
-  const net::Degrees degrees = job.degrees();
-  const int domain = job.cluster.links.gpus;
-  return {.fixed = message_fixed(job),
-          .shape = {.payload = boundary_of(job).sent,
-                    .crosses_nodes = net::pipeline_hop_crosses_nodes(degrees, domain, stage),
-                    .senders_per_node = net::pipeline_senders_per_node(degrees, domain)},
-          .links = net::message_links(job.cluster, degrees, net::pipeline_row(degrees))};
-}
-
-Message message_across(const job::Job& side, const job::Job& receiver) {
-  return {.fixed = message_fixed(receiver),
-          .shape = {.payload = boundary_of(side).sent,
-                    .crosses_nodes = true,
-                    .senders_per_node = net::pipeline_senders_per_node(side.degrees(), side.cluster.links.gpus)},
-          .links = side.cluster.links};
 }
 
 // Without a pipeline nothing separates the passes.
@@ -134,14 +76,19 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   LoweredStep step;
   step.passes = std::make_unique<Passes>(job);
   step.program = program_of(job);
-  step.message = boundary_of(job).sent;
+  step.message = message_bytes(job);
   add_stage_streams(step.workload, job.parallelism.pipeline);
-  PipelineOptions options{.chunks = job.parallelism.virtual_pipeline,
-                          .style = message_style(job),
-                          .messages = message_durations(job),
-                          .gates = lower_parameter_gather(step.workload, job),
-                          .gradient_blocks = job.overlap.grad_reduce,
-                          .pass_overhead = pass_overhead(job)};
+  add_pass_rows(step.workload, job, *step.passes);
+  const job::Parts parts(job);
+  PipelineOptions options{
+      .chunks = job.parallelism.virtual_pipeline,
+      .style = message_style(job),
+      .messages = message_durations(job),
+      .message_row = [&](Stage from, Stage to,
+                         Purpose purpose) { return message_between(job, parts, from, to, purpose); },
+      .gates = lower_parameter_gather(step.workload, job),
+      .gradient_blocks = job.overlap.grad_reduce,
+      .pass_overhead = pass_overhead(job)};
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
   const std::unique_ptr<PassEmitter> emitter =
       fidelity == Fidelity::kStage ? stage_passes(*step.passes) : kernel_passes(*step.passes);

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "sim/job/job.h"
-#include "sim/step/pipeline/lower_pipeline.h"
+#include "sim/step/messages.h"
 #include "sim/step/workload.h"
 
 namespace foretoken::step {
@@ -31,24 +31,10 @@ struct LoweredStep {
 /// The same for transfers that become flows.
 [[nodiscard]] LoweredStep lower_for_flows(job::Job job, Fidelity fidelity);
 
-/// A pipeline message of one rank: what passes before its bytes move, and how its bytes move.
-struct Message {
-  Seconds fixed;  ///< host overhead of the runtime, and gathering the pieces at the receiver
-  PointToPointShape shape;
-  NodeLinks links;  ///< that the stages of a node have between them
-};
-
-/// The message from stage `stage` to the next one (wrapping around); the way back is the same.
-[[nodiscard]] Message message_from(const job::Job& job, int stage);
-
-/// A message between nodes of two kinds as one of them, `side`, carries it; the receiver gathers its pieces.
-[[nodiscard]] Message message_across(const job::Job& side, const job::Job& receiver);
-
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
-/// Times of the messages between stages, and how passes meet them.
-[[nodiscard]] MessageDurations message_durations(const job::Job& job);
+/// How passes meet the messages between stages.
 [[nodiscard]] MessageStyle message_style(const job::Job& job);
 
 /// How long a GPU stands still before every pass.

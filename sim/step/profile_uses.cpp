@@ -1,28 +1,69 @@
-// What the lowering asks of the cost models, in a few rules.
+// Reads from the rows of everything that moves which laws of a profile a job asks.
 #include "sim/step/profile_uses.h"
 
+#include <algorithm>
+
 #include "sim/job/parts.h"
-#include "sim/net/cables.h"
+#include "sim/step/messages.h"
+#include "sim/step/passes/pass_communication.h"
+#include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
+namespace {
+
+void add_messages(Communications& rows, const job::Job& job, const job::Parts& parts) {
+  for (int stage = 0; stage + 1 < job.parallelism.pipeline; ++stage) {
+    const Stage from = id_of<Stage>(stage), to = from.next();
+    rows.push_back(message_between(job, parts, from, to, Purpose::kActivations));
+    rows.push_back(message_between(job, parts, to, from, Purpose::kActivationGradients));
+  }
+}
+
+void add_collectives(Communications& rows, const job::Job& job, const job::Parts& parts) {
+  const bool replicas = replica_group(job).ranks > 1;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    const job::Job& part = parts.of(stage.number());
+    if (job.parallelism.sequence_parallel && job.parallelism.tensor > 1) rows.push_back(norm_reduction(part, stage, 1));
+    if (replicas) rows.push_back(gradient_reduction(part, stage, 1));
+    if (replicas && job.optimizer.zero_stage >= 1) rows.push_back(parameter_gather(part, stage, 1));
+  }
+  if (job.model.tied_embeddings && job.parallelism.pipeline > 1) rows.push_back(tied_embedding_reduction(job, parts));
+  if (job.gpus > 1) rows.push_back(gradient_norm(job, parts));
+}
+
+// The links that a row passes: those inside a node as its group finds them, and the network.
+void add_uses(const Communication& row, cost::Uses& uses) {
+  const GroupShape& group = row.site.group;
+  if (is_message(row.purpose)) {
+    uses.messages_across |= group.nodes > 1;
+    uses.messages_inside |= group.nodes == 1;
+    return;
+  }
+  uses.network |= group.nodes > 1;
+  if (group.ranks_per_node < 2) return;
+  (row.site.links.nvlink_per_gpu.value() > 0 ? uses.nvlink : uses.pcie) = true;
+}
+
+}  // namespace
+
+Communications communications_of(const job::Job& job) {
+  const job::Parts parts(job);
+  Communications rows = pass_communications(job);
+  add_messages(rows, job, parts);
+  add_collectives(rows, job, parts);
+  return rows;
+}
 
 cost::Uses uses_of(const job::Job& job) {
-  const NodeLinks& links = job.cluster.links;
-  const net::Degrees degrees = job.degrees();
-  const bool several = job.gpus > 1, nvlink = links.nvlink_per_gpu.value() > 0;
-  const auto lacks_cables = [&](net::RankRow row) { return net::lacks_cables(job.cluster, degrees, row); };
-  const bool pcie = !nvlink || lacks_cables(net::tensor_row(degrees)) || lacks_cables(net::context_row(degrees)) ||
-                    lacks_cables(net::gradient_row(degrees)) || lacks_cables(net::world_row(degrees));
-  const bool several_stages = degrees.pipeline > 1;
-  const int stage_ranks = degrees.tensor * degrees.context * degrees.data;  // side by side in the order of ranks
   cost::Uses uses{.precisions = {job.precision},
                   .fused_attention = job.attention == model::AttentionKind::kFlash,
                   .head_dim = static_cast<int>(job.model.head_dim),
-                  .nvlink = several && nvlink,
-                  .pcie = several && pcie,
-                  .network = job.gpus > links.gpus,
-                  .messages_inside = several_stages && stage_ranks < links.gpus,
-                  .messages_across = several_stages && job.gpus > links.gpus};
+                  .nvlink = false,
+                  .pcie = false,
+                  .network = false,
+                  .messages_inside = false,
+                  .messages_across = false};
+  for (const Communication& row : communications_of(job)) add_uses(row, uses);
   if (job.precision == Precision::kFp8) uses.precisions.push_back(Precision::kBf16);  // the head's products
   return uses;
 }

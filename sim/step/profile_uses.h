@@ -6,8 +6,13 @@
 
 #include "sim/cost/parts.h"
 #include "sim/job/job.h"
+#include "sim/step/communication.h"
 
 namespace foretoken::step {
+
+/// All that a job moves, a row for each different operation; gradients and parameters stand for any number of them.
+/// Precondition: it has no groups.
+[[nodiscard]] Communications communications_of(const job::Job& job);
 
 /// Precondition, here and below: model, cluster and parallelism of the scenario are complete; it has no groups.
 [[nodiscard]] cost::Uses uses_of(const job::Job& job);

@@ -1,4 +1,4 @@
-// A lowered scenario: the task graph and, beside it, what each task means.
+// A lowered job: the task graph, what each task means, and what moves between GPUs.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,12 @@
 
 namespace foretoken::step {
 
+/// What a task is.
 enum class TaskMeaning : std::uint8_t {
-  kForward,       ///< a forward pass, or its kernels
-  kBackward,      ///< a backward pass, or its kernels
-  kHostIssue,     ///< the host issuing a kernel
-  kPassOverhead,  ///< the GPU standing still between two passes
-  kSendForward,   ///< activations to the next virtual stage
-  kSendBackward,  ///< gradients to the previous virtual stage
-  kGradReduce,    ///< data-parallel all-reduce or reduce-scatter of gradients
-  kNormReduce,    ///< tensor-parallel all-reduce of norm gradients (sequence parallelism)
-  kParamGather,   ///< data-parallel all-gather of parameters
-  kEmbeddingTie,  ///< all-reduce of the tied embedding's gradient between first and last stage
-  kGradNorm,      ///< gradient norm and overflow check over all ranks
+  kPass,           ///< a pass, or one of its kernels and collectives
+  kHostIssue,      ///< the host issuing a kernel
+  kPassOverhead,   ///< the GPU standing still between two passes
+  kCommunication,  ///< a message, or a collective outside the passes
   kOptimizer,
   kStepOverhead,
 };
@@ -34,16 +28,17 @@ struct Meaning {
   std::uint16_t stage = 0;
   std::uint16_t chunk = 0;
   std::uint32_t microbatch = 0;
-  TaskMeaning kind = TaskMeaning::kForward;
-  const TimedOp* op = nullptr;                     ///< kernel fidelity only: the op
-  std::optional<CommunicationId> communication{};  ///< of tasks that move something between GPUs
+  TaskMeaning kind = TaskMeaning::kPass;
+  schedule::OpKind pass = schedule::OpKind::kForward;  ///< of passes, their parts and their messages
+  const TimedOp* op = nullptr;                         ///< kernel fidelity only: the op
+  std::optional<CommunicationId> communication{};      ///< of a task that moves something between GPUs
 };
 
 /// Streams of one stage's GPU (rank 0 of its tensor group).
 struct StageStreams {
-  PassStreams pass;
-  des::StreamId data_comm;
+  PassStreams pass;                           ///< those for collectives among replicas included
   des::StreamId send_forward, send_backward;  ///< links to the next and the previous stage
+  [[nodiscard]] des::StreamId comm(Axis axis) const { return pass.comm[axis].value(); }
 };
 
 /// A pass as it stands in the graph: its first task and its last one on the compute stream.
@@ -57,12 +52,23 @@ struct Workload {
   des::TaskGraph graph;
   std::vector<Meaning> meaning;  ///< by task
   Communications communications;
+  std::vector<CommunicationId> pass_rows;  ///< by stage: rows of its passes begin here, LayerBlocks' first one first
   std::vector<StageStreams> stages;
   std::vector<std::vector<PassTasks>> passes;  ///< per stage, in the order in which they run
 
   /// Notes a task's meaning; tasks are noted in the order of their numbers.
   void note(des::TaskId task, const Meaning& what);
   CommunicationId add(Communication row);
+
+  /// The row of a task; absent when it moves nothing.
+  [[nodiscard]] const Communication* communication_of(const Meaning& task) const {
+    return task.communication ? &communications[*task.communication] : nullptr;
+  }
+  /// A collective of the passes of `stage` over the ranks of `axis`. Precondition: there is one.
+  [[nodiscard]] CommunicationId pass_row(int stage, Axis axis) const;
 };
+
+/// A few words for a task: "forward", "reduce gradients", "optimizer". Collectives inside a pass are part of the pass.
+[[nodiscard]] std::string_view name_of(const Meaning& meaning, const Workload& workload);
 
 }  // namespace foretoken::step

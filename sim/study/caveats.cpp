@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "sim/job/parts.h"
-#include "sim/net/process_groups.h"
 
 namespace foretoken::study {
 
@@ -82,8 +81,8 @@ Inside inside_layers(const Job& job) {
     const auto is_here = [&](const auto& nic) { return nic.node >= first_node && nic.node <= last_node; };
     if (!job.groups.empty() && std::none_of(what.slow_nics.begin(), what.slow_nics.end(), is_here)) continue;
     const int domain = part->cluster.links.gpus;
-    inside.tensor |= uses(net::tensor_group(part->degrees(), domain));
-    inside.context |= uses(net::context_group(part->degrees(), domain));
+    inside.tensor |= uses(part->grid().shape(Axis::kTensor, domain));
+    inside.context |= uses(part->grid().shape(Axis::kContext, domain));
   }
   return inside;
 }

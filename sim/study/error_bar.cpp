@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "sim/model/counts/parameters.h"
 #include "sim/trust/interval.h"
 
 namespace foretoken::study {

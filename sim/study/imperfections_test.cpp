@@ -14,7 +14,7 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 job::Job job(const std::string& more) {
   return io::read_scenario_text(
@@ -37,10 +37,9 @@ double compute_share(const step::PassTiming& timing) {
 
 // What moves the bytes of a message, without latencies.
 double transfer_ps(const job::Job& scenario) {
-  PointToPointShape shape = step::message_from(scenario, 0).shape;
-  const Seconds all = cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile);
-  shape.payload = Bytes(0);
-  return 1e12 * (all - cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile)).value();
+  const step::Communication message =
+      step::message_between(scenario, job::Parts(scenario), Stage{0}, Stage{1}, step::Purpose::kActivations);
+  return 1e12 * (step::cost_of(message, scenario) - step::latency_of(message, scenario)).value();
 }
 
 TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
@@ -49,8 +48,8 @@ TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
   const Simulation even = simulate(job(text));
   const Simulation uneven =  // GPU 1 is stage 0 of the second replica
       simulate(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
-  const auto& forward = even.step.passes->timing(0, 0, Phase::kForward);
-  const auto& backward = even.step.passes->timing(0, 0, Phase::kBackward);
+  const auto& forward = even.step.passes->timing(0, 0, OpKind::kForward);
+  const auto& backward = even.step.passes->timing(0, 0, OpKind::kBackward);
   std::int64_t optimizer = 0;
   const auto& workload = even.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
@@ -81,8 +80,8 @@ TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
   EXPECT_EQ(other.on_critical_path->value(), 0);
   // The passes of its four micro-batches and its optimizer.
   std::int64_t path = 0;
-  for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
-    const step::PassTiming& timing = even.step.passes->timing(0, 0, phase);
+  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
+    const step::PassTiming& timing = even.step.passes->timing(0, 0, kind);
     path += 4 * (timing.total.ps + stretched(timing.total, compute_share(timing), 1.5));
   }
   const auto& workload = even.step.workload;
@@ -318,22 +317,22 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
   const job::Job scenario = job(on("") + R"(, "gpus": 48, "parallelism": {"tensor": 16, "pipeline": 3},
       "batch": {"micro": 1, "global": 3, "sequence_length": 1024})");
   const Simulation simulation = simulate(scenario, HowToRun{.unfolded = true});
-  const GroupShape group = net::tensor_group(scenario.degrees(), 8);
+  const GroupShape group = scenario.grid().shape(Axis::kTensor, 8);
   ASSERT_EQ(group.nodes, 2);
   const double activations = 2.0 * 1024 * static_cast<double>(scenario.model.hidden);
   const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},
                                              scenario.cluster.links, scenario.profile);
   // 8 layers in the middle stage, two all-reduces each in the forward pass, none hidden.
-  const auto& timing = simulation.step.passes->timing(1, 0, Phase::kForward);
-  EXPECT_NEAR(static_cast<double>(timing.tensor_comm.ps), 16e12 * once.value() * scenario.runtime.tensor_comm_factor,
-              16);
+  const auto& timing = simulation.step.passes->timing(1, 0, OpKind::kForward);
+  EXPECT_NEAR(static_cast<double>(timing.comm[Axis::kTensor].ps),
+              16e12 * once.value() * scenario.runtime.tensor_comm_factor, 16);
 }
 
 // All that layers communicate in one micro-batch of stage 0.
 double tensor_comm_ps(const Simulation& simulation) {
   const auto& passes = *simulation.step.passes;
-  return static_cast<double>(passes.timing(0, 0, Phase::kForward).tensor_comm.ps +
-                             passes.timing(0, 0, Phase::kBackward).tensor_comm.ps);
+  return static_cast<double>(passes.timing(0, 0, OpKind::kForward).comm[Axis::kTensor].ps +
+                             passes.timing(0, 0, OpKind::kBackward).comm[Axis::kTensor].ps);
 }
 
 TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {

@@ -9,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/step/duration.h"
 #include "sim/study/error_bar.h"
 #include "sim/study/sensitivity.h"
 #include "sim/study/simulate.h"
@@ -17,7 +18,7 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 constexpr const char* kA100 = "\"dgx-a100-80gb-hdr\"";
 constexpr const char* kH100 = "\"dgx-h100-ndr\"";
@@ -40,8 +41,8 @@ job::Job job(const std::string& cluster, int first_layers, int microbatches, con
       "test");
 }
 
-std::int64_t pass(const Simulation& run, int stage, Phase phase) {
-  return run.step.passes->timing(stage, 0, phase).total.ps;
+std::int64_t pass(const Simulation& run, int stage, OpKind kind) {
+  return run.step.passes->timing(stage, 0, kind).total.ps;
 }
 
 // A message of one GPU to another node, at what this kind of node gives it.
@@ -52,7 +53,7 @@ std::int64_t message_ps(const job::Job& alike, Bytes payload) {
       .ps;
 }
 
-std::int64_t message_ps(const job::Job& alike) { return message_ps(alike, step::message_from(alike, 0).shape.payload); }
+std::int64_t message_ps(const job::Job& alike) { return message_ps(alike, step::message_bytes(alike)); }
 
 // The passes of each stage on one kind of GPU, and the message between the kinds.
 struct ByHand {
@@ -61,8 +62,8 @@ struct ByHand {
 
 ByHand by_hand(const char* first, const char* second, int first_layers) {
   const Simulation a = simulate(job(first, first_layers, 1)), b = simulate(job(second, first_layers, 1));
-  return {pass(a, 0, Phase::kForward), pass(a, 0, Phase::kBackward), pass(b, 1, Phase::kForward),
-          pass(b, 1, Phase::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
+  return {pass(a, 0, OpKind::kForward), pass(a, 0, OpKind::kBackward), pass(b, 1, OpKind::kForward),
+          pass(b, 1, OpKind::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
 }
 
 std::int64_t last_backward(const Simulation& run) { return run.observations.stages[0].last_backward_end.ps; }

@@ -34,7 +34,7 @@ Bytes reduced_bytes(const Simulation& simulation) {
 
 NcclAlgorithm choice_of(const Simulation& simulation, CollectiveKind kind) {
   const job::Job& scenario = simulation.job;
-  const GroupShape group = net::gradient_group(scenario.degrees(), scenario.cluster.links.gpus);
+  const GroupShape group = scenario.grid().shape(net::kReplicaAxes, scenario.cluster.links.gpus);
   const cost::NcclSystem& nccl = scenario.profile.nccl.value();
   const cost::NcclPlatform platform = cost::nccl_platform(nccl.architecture, scenario.cluster.links, true, group.nodes,
                                                           group.ranks_per_node, nccl.tuning);
@@ -46,13 +46,13 @@ NcclAlgorithm choice_of(const Simulation& simulation, CollectiveKind kind) {
 double moving_ps(const Simulation& simulation) {
   const job::Job& scenario = simulation.job;
   const auto& workload = simulation.step.workload;
-  const GroupShape group = net::gradient_group(scenario.degrees(), scenario.cluster.links.gpus);
+  const GroupShape group = scenario.grid().shape(net::kReplicaAxes, scenario.cluster.links.gpus);
   const CollectiveKind kind =
       scenario.optimizer.zero_stage > 0 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   const double latency =
       cost::collective_time({kind, Bytes(0), group}, scenario.cluster.links, scenario.profile).value();
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
-    if (workload.meaning[task].kind == step::TaskMeaning::kGradReduce)
+    if (name_of(workload.meaning[task], workload) == "reduce gradients")
       return static_cast<double>(workload.graph.duration({task}).ps) -
              1e12 * latency * scenario.runtime.data_comm_factor;
   return 0;

@@ -14,6 +14,7 @@
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
+#include "sim/base/parse_number.h"
 #include "sim/des/compose.h"
 #include "sim/des/engine.h"
 #include "sim/net/fabric.h"
@@ -37,8 +38,9 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
     const auto node_of = [&](int node) { return job.nodes[static_cast<std::size_t>(node)]; };
     const auto name_of = [&](const std::string& device) {  // "node 0 nic 3", "leaf 1"
       if (!device.starts_with("node ")) return device;
-      const std::size_t end = device.find(' ', 5);
-      return fmt::format("node {}{}", node_of(std::stoi(device.substr(5))), device.substr(end));
+      std::string_view rest = std::string_view(device).substr(5);
+      const std::optional<int> node = take_number<int>(rest, 0);
+      return node ? fmt::format("node {}{}", node_of(*node), rest) : device;
     };
     for (const job::SlowNic& nic : job.job.imperfections.slow_nics)
       all.slow_nics.push_back({node_of(nic.node), nic.nic, nic.rate_factor});

@@ -34,10 +34,9 @@ job::Job job(int microbatches = 1, const std::string& more = "") {
 double transfer_ps() {
   job::Job scenario = job();
   scenario.cluster.links.oversubscription = 1;
-  PointToPointShape shape = step::message_from(scenario, 0).shape;
-  const Seconds all = cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile);
-  shape.payload = Bytes(0);
-  return 1e12 * (all - cost::point_to_point_time(shape, scenario.cluster.links, scenario.profile)).value();
+  const step::Communication message =
+      step::message_between(scenario, job::Parts(scenario), Stage{0}, Stage{1}, step::Purpose::kActivations);
+  return 1e12 * (step::cost_of(message, scenario) - step::latency_of(message, scenario)).value();
 }
 
 std::int64_t ps(Seconds time) { return des::to_duration(time).ps; }

@@ -11,7 +11,7 @@
 namespace foretoken::study {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 struct Job {
   std::string parallelism = R"("pipeline": 4, "data": 4)";
@@ -45,7 +45,7 @@ TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
   const Simulation even = run({}, ""), uneven = run({}, kSlowGpu5);
   EXPECT_EQ(uneven.metrics.shown_gpus, (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
   EXPECT_EQ(uneven.observations.busiest_stage, 1);
-  const step::PassTiming& timing = even.step.passes->timing(1, 0, Phase::kForward);
+  const step::PassTiming& timing = even.step.passes->timing(1, 0, OpKind::kForward);
   EXPECT_NEAR(static_cast<double>(first_pass_ps(uneven, 1)),
               static_cast<double>(timing.total.ps) + 2 * static_cast<double>(timing.compute.ps), 1);
   for (const std::size_t stage : {0U, 2U, 3U}) {
@@ -55,7 +55,7 @@ TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
   // The critical path of what is shown runs through the slow stage more than through any other.
   std::vector<std::int64_t> time(4);
   for (const des::TaskId task : observe::critical_path(uneven.step.workload, uneven.run))
-    if (uneven.step.workload.meaning[task.value].kind <= step::TaskMeaning::kBackward)
+    if (uneven.step.workload.meaning[task.value].kind == step::TaskMeaning::kPass)
       time[uneven.step.workload.meaning[task.value].stage] +=
           (uneven.run.end[task.value] - uneven.run.start[task.value]).ps;
   EXPECT_EQ(std::max_element(time.begin(), time.end()) - time.begin(), 1);
@@ -87,8 +87,8 @@ TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
     std::int64_t time = 0;
     for (std::uint32_t task = 0; task < simulation.step.workload.meaning.size(); ++task) {
       const step::Meaning& meaning = simulation.step.workload.meaning[task];
-      if (meaning.kind == step::TaskMeaning::kForward && meaning.op != nullptr &&
-          meaning.op->stream == step::OpStream::kCompute)
+      if (meaning.kind == step::TaskMeaning::kPass && meaning.pass == OpKind::kForward && meaning.op != nullptr &&
+          !meaning.op->axis)
         time += (simulation.run.end[task] - simulation.run.start[task]).ps;
     }
     return time;

@@ -76,9 +76,7 @@ void add_kernels(const Simulation& run, int stage, std::vector<Piece>& pieces) {
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
     if (meaning.op == nullptr || meaning.stage != stage) continue;
-    const Doing doing = meaning.op->stream == step::OpStream::kCompute      ? kComputing
-                        : meaning.op->stream == step::OpStream::kTensorComm ? kTensor
-                                                                            : kContext;
+    const Doing doing = !meaning.op->axis ? kComputing : meaning.op->axis == Axis::kTensor ? kTensor : kContext;
     pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing});
   }
   for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)])
@@ -86,22 +84,22 @@ void add_kernels(const Simulation& run, int stage, std::vector<Piece>& pieces) {
 }
 
 void add_the_rest(const Simulation& run, int stage, std::vector<Piece>& pieces) {
+  using step::Purpose;
   using step::TaskMeaning;
   const auto& workload = run.step.workload;
-  const int stages = static_cast<int>(workload.stages.size());
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
     const bool own = meaning.stage == stage;
-    const int sent_to = (meaning.stage + (meaning.kind == TaskMeaning::kSendForward ? 1 : stages - 1)) % stages;
-    const bool message = meaning.kind == TaskMeaning::kSendForward || meaning.kind == TaskMeaning::kSendBackward;
-    const bool tie = meaning.kind == TaskMeaning::kEmbeddingTie && (stage == 0 || stage == stages - 1);
     const auto add = [&](Doing doing) { pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing}); };
     if (own && meaning.kind == TaskMeaning::kOptimizer) add(kOptimizer);
-    if (meaning.kind == TaskMeaning::kGradNorm || (own && meaning.kind == TaskMeaning::kStepOverhead)) add(kOther);
-    if (own && meaning.kind == TaskMeaning::kNormReduce) add(kNorm);
-    if (tie || (own && (meaning.kind == TaskMeaning::kGradReduce || meaning.kind == TaskMeaning::kParamGather)))
-      add(kData);
-    if (message && (own || sent_to == stage)) add(kMessage);
+    if (own && meaning.kind == TaskMeaning::kStepOverhead) add(kOther);
+    if (meaning.kind != TaskMeaning::kCommunication) continue;
+    const step::Communication& row = *workload.communication_of(meaning);
+    if (!row.involves(id_of<Stage>(stage))) continue;
+    add(row.purpose == Purpose::kGradientNorm    ? kOther
+        : row.purpose == Purpose::kNormGradients ? kNorm
+        : is_message(row.purpose)                ? kMessage
+                                                 : kData);
   }
 }
 
@@ -142,13 +140,13 @@ TEST(Simulate, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
     const std::vector<std::int64_t> found = swept(pieces, kernels.run.makespan.ps);
     const observe::StageSplit& split = seen.observations.busiest;
     EXPECT_EQ(split.compute.ps, found[kComputing]);
-    EXPECT_EQ(split.tensor_comm.ps, found[kTensor] + found[kNorm]);
-    EXPECT_EQ(split.context_comm.ps, found[kContext]);
+    EXPECT_EQ(split.comm[Axis::kTensor].ps, found[kTensor] + found[kNorm]);
+    EXPECT_EQ(split.comm[Axis::kContext].ps, found[kContext]);
     EXPECT_EQ(split.host.ps, found[kHost]);
     EXPECT_EQ(split.optimizer.ps, found[kOptimizer]);
     EXPECT_EQ(split.other.ps, found[kOther]);
-    EXPECT_EQ(split.data_comm.ps, found[kData]);
-    EXPECT_EQ(split.pipeline_comm.ps, found[kMessage]);
+    EXPECT_EQ(split.comm[Axis::kData].ps, found[kData]);
+    EXPECT_EQ(split.comm[Axis::kPipeline].ps, found[kMessage]);
     EXPECT_EQ(split.bubble.ps, found[kDoings]);
     ++compared;
   }

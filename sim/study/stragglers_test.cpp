@@ -14,7 +14,7 @@ namespace foretoken::study {
 namespace {
 
 using nlohmann::json;
-using schedule::Phase;
+using schedule::OpKind;
 
 job::Job straggling_job(const json& parallelism, int gpus, const json& stragglers) {
   const int data = parallelism.value("data", 1);
@@ -100,8 +100,8 @@ TEST(Stragglers, TheStepIsThatOfTheSlowestReplicaByHand) {
   const double worst = slowest(noisy.job.stragglers, 0, 8);
   // Four micro-batches of a replica, then what all reduce together, then everyone's optimizer.
   double seconds = 0;
-  for (const Phase phase : {Phase::kForward, Phase::kBackward})
-    seconds += 4 * des::to_seconds(alike.step.passes->timing(0, 0, phase).compute).value();
+  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
+    seconds += 4 * des::to_seconds(alike.step.passes->timing(0, 0, kind).compute).value();
   const auto& workload = alike.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
     if (workload.meaning[task].kind == step::TaskMeaning::kOptimizer)

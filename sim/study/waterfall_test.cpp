@@ -61,7 +61,7 @@ TEST(Waterfall, ItsKernelsAreThoseThatAreReplayed) {
     std::int64_t recomputed = 0, computing = 0;
     for (std::size_t task = 0; task < run.step.workload.meaning.size(); ++task) {
       const step::TimedOp* op = run.step.workload.meaning[task].op;
-      if (op == nullptr || op->stream != step::OpStream::kCompute) continue;
+      if (op == nullptr || op->axis) continue;
       const std::int64_t ps = run.run.end[task].ps - run.run.start[task].ps;
       computing += ps;
       if (op->recomputed) recomputed += ps;

@@ -13,10 +13,10 @@
 
 #include "calibration/import/import.h"
 #include "calibration/measure/datasheet.h"
+#include "calibration/measure/gpu/attention/fused_attention.h"
 #include "calibration/measure/gpu/benches.h"
 #include "calibration/measure/gpu/collectives.h"
 #include "calibration/measure/gpu/cuda_check.h"
-#include "calibration/measure/gpu/fused_attention.h"
 #include "calibration/measure/gpu/sensors.h"
 #include "calibration/measure/launcher.h"
 #include "calibration/measure/plan.h"

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "calibration/import/sample_json.h"
+#include "calibration/measure/gpu/attention/fused_attention.h"
 #include "calibration/measure/gpu/benches.h"
 #include "calibration/measure/gpu/cuda_check.h"
-#include "calibration/measure/gpu/fused_attention.h"
 #include "calibration/measure/plan.h"
 
 namespace foretoken::gpu {

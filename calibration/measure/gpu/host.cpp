@@ -5,7 +5,7 @@
 
 #include "calibration/measure/gpu/benches.h"
 #include "calibration/measure/gpu/cuda_check.h"
-#include "calibration/measure/gpu/kernels.h"
+#include "calibration/measure/gpu/kernels/kernels.h"
 
 namespace foretoken::gpu {
 namespace {

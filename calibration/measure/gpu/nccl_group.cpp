@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "calibration/measure/gpu/cuda_check.h"
-#include "calibration/measure/gpu/kernels.h"
+#include "calibration/measure/gpu/kernels/kernels.h"
 #include "sim/base/check.h"
 
 namespace foretoken::gpu {

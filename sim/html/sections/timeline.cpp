@@ -17,8 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using step::TaskMeaning;
 
-bool is_pass(TaskMeaning kind) { return kind == TaskMeaning::kForward || kind == TaskMeaning::kBackward; }
-
 // [row, lane, begin, end] of every step of the critical path that takes time; lane 0 is work, 1 communication.
 Json path_json(const ReportData& data, des::Duration unit) {
   Json path = Json::array();
@@ -27,8 +25,7 @@ Json path_json(const ReportData& data, des::Duration unit) {
     const std::int64_t begin = data.base.run.start[task.value].ps / unit.ps,
                        end = data.base.run.end[task.value].ps / unit.ps;
     if (begin == end) continue;
-    const bool works = is_pass(meaning.kind) || meaning.kind == TaskMeaning::kOptimizer ||
-                       meaning.kind == TaskMeaning::kStepOverhead || meaning.kind == TaskMeaning::kHostIssue;
+    const bool works = meaning.kind != TaskMeaning::kCommunication && meaning.kind != TaskMeaning::kPassOverhead;
     path.push_back({meaning.stage, works ? 0 : 1, begin, end});
   }
   return path;
@@ -59,20 +56,18 @@ std::string data_of(const ReportData& data, const report::Gantt& gantt) {
   return "<script type=\"application/json\" id=\"timeline-data\">" + script_json(json.dump()) + "</script>\n";
 }
 
+std::string_view words_of(const step::Meaning& meaning, const step::Workload& workload) {
+  if (meaning.kind == TaskMeaning::kPass) return "passes";
+  if (meaning.kind != TaskMeaning::kCommunication) return "optimizer and step end";
+  return is_message(workload.communication_of(meaning)->purpose) ? "messages" : "gradients and parameters";
+}
+
 std::string path_words(const ReportData& data) {
   std::map<std::string_view, Seconds> by_kind;
   Seconds all;
   for (const des::TaskId task : data.critical_path) {
-    const TaskMeaning kind = data.base.step.workload.meaning[task.value].kind;
-    const bool message = kind == TaskMeaning::kSendForward || kind == TaskMeaning::kSendBackward;
-    const bool replica = kind == TaskMeaning::kGradReduce || kind == TaskMeaning::kParamGather ||
-                         kind == TaskMeaning::kEmbeddingTie || kind == TaskMeaning::kNormReduce ||
-                         kind == TaskMeaning::kGradNorm;
     const Seconds time = des::to_seconds(data.base.run.end[task.value] - data.base.run.start[task.value]);
-    by_kind[is_pass(kind) ? "passes"
-            : message     ? "messages"
-            : replica     ? "gradients and parameters"
-                          : "optimizer and step end"] += time;
+    by_kind[words_of(data.base.step.workload.meaning[task.value], data.base.step.workload)] += time;
     all += time;
   }
   std::string words;

@@ -14,34 +14,26 @@
 #include "sim/html/svg.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
+#include "sim/report/text/time_parts.h"
 #include "sim/study/slow_hardware.h"
 
 namespace foretoken::html {
 namespace {
 
-struct TimePart {
-  std::string name;
-  std::string_view style;
+struct Bar {
+  std::string name, style;
   Seconds time;
 };
 
-std::string_view style_of(std::string_view key) {
-  constexpr std::pair<std::string_view, std::string_view> kStyles[] = {{"tensor_parallel_comm", "c-tensor"},
-                                                                       {"context_parallel_comm", "c-context"},
-                                                                       {"bubble", "c-bubble"},
-                                                                       {"pipeline_comm", "c-pipeline"},
-                                                                       {"data_parallel_comm", "c-data"},
-                                                                       {"optimizer", "c-step"},
-                                                                       {"host", "c-host"},
-                                                                       {"other", "c-other"}};
-  for (const auto& [name, style] : kStyles)
-    if (name == key) return style;
+std::string style_of(std::string_view key) {
+  for (const report::TimePart& part : report::kTimeParts)
+    if (part.key == key) return part.kind == report::TimeKind::kOptimizer ? "c-step" : fmt::format("c-{}", part.name);
   return "c-compute pale";  // what computing takes beyond the ideal
 }
 
-std::vector<TimePart> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
-  std::vector<TimePart> parts{{fmt::format("the model's operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)),
-                               "c-compute", des::to_seconds(fall.ideal)}};
+std::vector<Bar> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
+  std::vector<Bar> parts{{fmt::format("the model's operations at {} TFLOP/s", report::plain(m.mfu_peak_tflops)),
+                          "c-compute", des::to_seconds(fall.ideal)}};
   for (const report::WaterfallStep& each : fall.steps) {
     if (each.time != des::Duration{}) parts.push_back({each.words, style_of(each.key), des::to_seconds(each.time)});
   }
@@ -49,9 +41,9 @@ std::vector<TimePart> parts_of(const report::Waterfall& fall, const report::Metr
 }
 
 // The right end of the widest part. Before a part that saves time the sum is longer than the step.
-double reach(const std::vector<TimePart>& parts) {
+double reach(const std::vector<Bar>& parts) {
   double sum = 0, most = 0;
-  for (const TimePart& part : parts) most = std::max(most, sum += part.time.value());
+  for (const Bar& part : parts) most = std::max(most, sum += part.time.value());
   return most;
 }
 
@@ -73,11 +65,11 @@ std::string waterfall(const ReportData& data) {
   constexpr double kWidth = 1000, kLabel = 270, kRow = 28, kBar = 17, kNumbers = 150;
   const report::Metrics& m = data.base.metrics;
   const report::Waterfall fall = study::waterfall_of(data.base);
-  const std::vector<TimePart> parts = parts_of(fall, m);
+  const std::vector<Bar> parts = parts_of(fall, m);
   const double scale = (kWidth - kLabel - kNumbers) / reach(parts);
   Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "From the ideal step to the predicted one");
   double y = 4, before = 0;
-  for (const TimePart& part : parts) {
+  for (const Bar& part : parts) {
     const double after = before + part.time.value(), share = part.time / m.step_time;
     const std::string time = signed_time(part.time, &part == &parts.front());
     svg.text("", kLabel - 12, y + kBar - 4, "end", part.name);

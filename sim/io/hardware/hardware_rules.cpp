@@ -83,17 +83,17 @@ void warn_of_slow_placements(const Job& scenario, const Hardware& hardware, std:
 
 // Bridged pairs and meshes join some GPUs of a node and not others.
 void warn_of_missing_cables(const Job& scenario, const net::Cluster& cluster, std::vector<std::string>& warnings) {
-  const net::Degrees degrees = scenario.degrees();
-  const auto warn = [&](std::string_view name, net::RankRow row) {
-    if (!net::lacks_cables(cluster, degrees, row)) return;
+  if (scenario.parallelism.data == 0) return;  // the degrees do not make up the GPUs
+  const net::RankGrid grid = scenario.grid();
+  for (const auto& [axis, name] : kAxisNames) {
+    if (!net::kStageAxes.contains(axis)) continue;
+    const AxisSet axes = axis == Axis::kData ? net::kReplicaAxes : axis;  // gradients are reduced over both
+    if (!net::lacks_cables(cluster, grid.groups(axes))) continue;
     warnings.push_back(
         fmt::format("no ring of NVLink cables joins the GPUs of every {}-parallel group inside a node: "
                     "its collectives go over PCIe",
                     name));
-  };
-  warn("tensor", net::tensor_row(degrees));
-  warn("context", net::context_row(degrees));
-  warn("data", net::gradient_row(degrees));
+  }
 }
 
 }  // namespace

@@ -1,33 +1,29 @@
-// Times, rates and evidence.
+// Evidence: how a part of a profile came about, and how well it meets what was held out.
 #include "sim/io/hardware/profile_fields.h"
 
+#include "sim/io/json/fields.h"
+
 namespace foretoken::io {
-namespace {
 
-constexpr WholeRange kCount{.low = 0, .high = 1'000'000'000};
-
-}  // namespace
-
-Seconds us(const Node& node, std::string_view key) { return microseconds(node.number(key, kMicroseconds)); }
-BytesPerSecond gb(const Node& node, std::string_view key) { return gigabytes_per_second(node.number(key, kRate)); }
-
-cost::Evidence read_evidence(const Node& parent) {
-  const Node node = parent.object("evidence");
-  node.allow_only(
-      {"provenance", "scaled_from", "source", "samples", "held_out", "median_error", "p90_error", "worst_error"});
+void evidence_fields(Fields& f, cost::Evidence& e) {
   using enum cost::Provenance;
-  const auto provenance = node.one_of<cost::Provenance>(
-      "provenance", {{"measured", kMeasured}, {"fitted", kFitted}, {"scaled", kScaled}, {"assumed", kAssumed}});
-  if (node.has("scaled_from") != (provenance == kScaled))
-    node.complain("scaled_from", "expected the name of a GPU exactly when \"provenance\" is \"scaled\"");
-  return {.provenance = provenance,
-          .scaled_from = node.find_text("scaled_from").value_or(""),
-          .source = node.text("source"),
-          .samples = static_cast<int>(node.find_whole("samples", kCount).value_or(0)),
-          .held_out = static_cast<int>(node.find_whole("held_out", kCount).value_or(0)),
-          .median_error = node.find_number("median_error", kNonNegative).value_or(0),
-          .p90_error = node.find_number("p90_error", kNonNegative).value_or(0),
-          .worst_error = node.find_number("worst_error", kNonNegative).value_or(0)};
+  constexpr WholeRange kCount{.low = 0, .high = 1'000'000'000};
+  const bool checked = e.held_out > 0;
+
+  f.one_of<cost::Provenance>(
+      "provenance", e.provenance,
+      {{"measured", kMeasured}, {"fitted", kFitted}, {"scaled", kScaled}, {"assumed", kAssumed}});
+  f.check([&](const Node& node) {
+    if (node.has("scaled_from") != (e.provenance == kScaled))
+      node.complain("scaled_from", "expected the name of a GPU exactly when \"provenance\" is \"scaled\"");
+  });
+  f.text_where(e.provenance == kScaled, "scaled_from", e.scaled_from);
+  f.text("source", e.source);
+  f.whole_where(e.samples > 0, "samples", e.samples, kCount);
+  f.whole_where(checked, "held_out", e.held_out, kCount);
+  f.number_where(checked, "median_error", e.median_error, kNonNegative);
+  f.number_where(checked, "p90_error", e.p90_error, kNonNegative);
+  f.number_where(checked, "worst_error", e.worst_error, kNonNegative);
 }
 
 }  // namespace foretoken::io

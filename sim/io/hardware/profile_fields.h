@@ -1,13 +1,12 @@
 // Fields that profiles and runtimes have in several places, with the ranges that make sense.
 #pragma once
 
-#include <string_view>
-
-#include "sim/base/units.h"
 #include "sim/cost/evidence.h"
 #include "sim/io/json/node.h"
 
 namespace foretoken::io {
+
+class Fields;
 
 inline constexpr Range kMicroseconds{.low = 0, .high = 1e9};
 inline constexpr Range kFactor{.low = 0, .high = 100, .above_low = true};
@@ -16,11 +15,7 @@ inline constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 inline constexpr Range kLogRatio{.low = -30000, .high = 30000};  // ten-thousandths: factors up to e^3
 inline constexpr Range kOctaves{.low = 0, .high = 40};           // log2 of a dimension or of bytes
 
-/// A time in microseconds under `key`.
-[[nodiscard]] Seconds us(const Node& node, std::string_view key);
-/// A rate in GB/s under `key`.
-[[nodiscard]] BytesPerSecond gb(const Node& node, std::string_view key);
-/// The member "evidence" of `parent`.
-[[nodiscard]] cost::Evidence read_evidence(const Node& parent);
+/// The table of an "evidence" object.
+void evidence_fields(Fields& f, cost::Evidence& evidence);
 
 }  // namespace foretoken::io

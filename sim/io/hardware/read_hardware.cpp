@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "sim/cost/unseen.h"
+#include "sim/io/hardware/collectives.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/read_cluster.h"
-#include "sim/io/hardware/read_collectives.h"
 #include "sim/io/hardware/read_nccl.h"
-#include "sim/io/hardware/read_profile.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/text.h"
 #include "sim/io/scenario/scenario_rules.h"

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "sim/base/parse_number.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::io {
@@ -21,15 +20,14 @@ constexpr Range kTuningFactor{.low = 0, .high = 10};
 /// "2.28.9" as numbers; nothing when it is none.
 std::optional<std::array<int, 3>> parts_of(std::string_view version) {
   std::array<int, 3> parts{};
-  const char* at = version.data();
-  const char* const end = at + version.size();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto [next, error] = std::from_chars(at, end, parts[i]);
-    if (error != std::errc() || (i + 1 < parts.size() && (next == end || *next != '.'))) return std::nullopt;
-    at = next + 1;
-    if (i + 1 == parts.size() && next != end) return std::nullopt;
+    if (i > 0 && !version.starts_with('.')) return std::nullopt;
+    if (i > 0) version.remove_prefix(1);
+    const auto part = take_number<int>(version, 0);
+    if (!part) return std::nullopt;
+    parts[i] = *part;
   }
-  return parts;
+  return version.empty() ? std::optional(parts) : std::nullopt;
 }
 
 NcclTuning::ByProtocol by_protocol(const Node& node, std::string_view key) {

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <pugixml.hpp>
 #include <set>
 
+#include "sim/base/parse_number.h"
 #include "sim/io/import/machine.h"
 #include "sim/io/json/text.h"
 
@@ -46,7 +46,8 @@ std::string lower(std::string text) {
 
 /// A slot's rate: GT/s times lanes, less the line code (8b/10b to PCIe 2, 128b/130b from PCIe 3 on).
 std::optional<BytesPerSecond> slot_rate(const pugi::xml_node& pci) {
-  const double giga_transfers = std::strtod(pci.attribute("link_speed").as_string(), nullptr);
+  std::string_view speed = pci.attribute("link_speed").as_string();
+  const double giga_transfers = take_number<double>(speed).value_or(0);
   const int stated = pci.attribute("link_width").as_int();
   const int lanes = stated == 0 ? 16 : stated;  // as NCCL takes it (src/graph/topo.cc, ncclTopoAddPci)
   if (!(giga_transfers >= 2 && giga_transfers <= 1024) || lanes < 1 || lanes > 32) return std::nullopt;

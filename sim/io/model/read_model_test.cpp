@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/io/json/test_text.h"
+#include "sim/model/counts/parameters.h"
 
 namespace foretoken::io {
 namespace {

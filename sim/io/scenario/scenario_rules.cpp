@@ -11,6 +11,7 @@
 
 #include "sim/base/noun.h"
 #include "sim/io/json/text.h"
+#include "sim/job/layout.h"
 
 namespace foretoken::io {
 namespace {
@@ -219,9 +220,7 @@ void check_sharding(const Node& root, const Job& scenario) {
 }
 
 void check_recomputed_layers(const Node& root, const Job& scenario) {
-  int largest = 0;
-  const auto dealt = job::deal_layers(scenario.model.layers, scenario.parallelism);
-  for (const auto& stage : *dealt) largest = std::max(largest, *std::max_element(stage.begin(), stage.end()));
+  const int largest = job::deal_layers(scenario.model.layers, scenario.parallelism)->largest();
   if (scenario.recompute.layers > largest)
     root.child("recompute")
         .complain("layers", fmt::format("expected at most {}, the layers of the largest chunk, found "

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "sim/io/hardware/collectives.h"
+#include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/read_cluster.h"
-#include "sim/io/hardware/read_collectives.h"
-#include "sim/io/hardware/read_profile.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/test_text.h"
 #include "sim/io/model/read_model.h"

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 
 #include "sim/base/noun.h"
+#include "sim/base/parse_number.h"
 
 namespace foretoken::report {
 namespace {
@@ -38,8 +38,10 @@ std::string with_unit(double value, const Unit (&units)[N], int digits) {
 std::string significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
   const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);  // rounds first: 9.9996 has two digits before
-  const int exponent = std::atoi(rounded.c_str() + rounded.find('e') + 1);
-  return grouped(fmt::format("{:.{}f}", std::strtod(rounded.c_str(), nullptr), std::max(0, digits - 1 - exponent)));
+  std::string_view power = std::string_view(rounded).substr(rounded.find('e') + 1);
+  if (power.starts_with('+')) power.remove_prefix(1);
+  const int exponent = parse_number<int>(power).value_or(0);
+  return grouped(fmt::format("{:.{}f}", *parse_number<double>(rounded), std::max(0, digits - 1 - exponent)));
 }
 
 std::string plain(double value, int digits) {

@@ -7,6 +7,7 @@
 
 #include "sim/report/text/number.h"
 #include "sim/report/text/range.h"
+#include "sim/report/text/time_parts.h"
 
 namespace foretoken::report {
 namespace {
@@ -94,26 +95,19 @@ std::string headline_text(const job::Job& job, const Metrics& m, const Paint& pa
 
 std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& paint) {
   constexpr std::size_t kBar = 40;
-  const std::pair<const char*, Seconds> parts[] = {{"compute", m.time.compute},
-                                                   {"tensor-parallel communication", m.time.tensor_parallel_comm},
-                                                   {"context-parallel communication", m.time.context_parallel_comm},
-                                                   {"pipeline communication", m.time.pipeline_comm},
-                                                   {"data-parallel communication", m.time.data_parallel_comm},
-                                                   {"optimizer", m.time.optimizer},
-                                                   {"bubble (waiting for another stage)", m.time.bubble},
-                                                   {"host (waiting for launches)", m.time.host},
-                                                   {"other", m.time.other}};
   const std::string gpu =
       m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[static_cast<std::size_t>(busiest_stage)]);
   std::string text =
       title_text("Where the time goes",
                  fmt::format("stage {}{}, the busiest; every instant counted once", busiest_stage, gpu), paint);
   double largest = 0;
-  for (const auto& [name, time] : parts) largest = std::max(largest, time / m.step_time);
-  for (const auto& [name, time] : parts) {
+  for (const TimePart& part : kTimeParts) largest = std::max(largest, part.of(m.time) / m.step_time);
+  for (const TimePart& part : kTimeParts) {
+    const Seconds time = part.of(m.time);
     if (time.value() == 0) continue;
     const double share = time / m.step_time;
-    std::string line = "  " + pad_right(name, 34) + pad_left(time_text(time), 10) + pad_left(percent(share), 8) + "  ";
+    std::string line = "  " + pad_right(std::string(part.words), 34) + pad_left(time_text(time), 10) +
+                       pad_left(percent(share), 8) + "  ";
     line += paint(Ink::kBlue, bar(largest > 0 ? share / largest : 0, kBar));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';

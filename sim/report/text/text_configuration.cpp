@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/job/parts.h"
-#include "sim/model/transformer.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 

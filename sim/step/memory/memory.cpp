@@ -1,17 +1,18 @@
 // Bytes per stage from the parameter recipe, the recompute mode and the ends of the pipeline.
 //
-// The first chunk of the first stage also holds the embedding, the last chunk of the last stage final norm, head and
-// loss. A tied embedding lives on both when they are different GPUs (Megatron-LM, megatron/core/models/common/
-// language_module). Gradients and optimizer states are shared over data x context ranks.
+// The chunk with the embedding and the one with final norm, head and loss hold more (sim/job/layout.h). A tied
+// embedding lives on both when they are different GPUs (Megatron-LM, megatron/core/models/common/ language_module).
+// Gradients and optimizer states are shared over data x context ranks.
 #include "sim/step/memory/memory.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <utility>
 
 #include "sim/base/check.h"
-#include "sim/step/memory/parameters.h"
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/counts/matrices.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/counts/saved_bytes.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -32,30 +33,55 @@ constexpr double kSmallBuffers = 68e6;
 constexpr double kContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
 
-bool holds_embedding(int stage, int chunk) { return stage == 0 && chunk == 0; }
-
-bool holds_head(const job::Job& s, int stage, int chunk) {
-  return stage == s.parallelism.pipeline - 1 && chunk == s.parallelism.virtual_pipeline - 1;
+double workspace(const job::Job& job, Stage stage) {
+  const auto& architecture = job.cluster_of(stage.number()).gpu.architecture;
+  return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
 }
 
-int layers_of(const job::Job& s, int stage) {
-  int layers = 0;
-  for (int chunk = 0; chunk < s.parallelism.virtual_pipeline; ++chunk) layers += s.layers_in(stage, chunk);
-  return layers;
+/// Layers of all kinds together.
+double count_of(const std::vector<model::LayerCount>& layers) {
+  double count = 0;
+  for (const model::LayerCount& run : layers) count += run.count;
+  return count;
+}
+
+}  // namespace
+
+JobMemory::JobMemory(const job::Job& job) : job_(job), parameters_(job) {
+  using model::RecomputeGranularity;
+  const model::LayerContext context = job.layer_context();
+  const auto granularity = job.recompute.granularity;
+  const auto& modules = job.recompute.modules;
+  for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
+    kinds_.push_back({.matrix_shapes = model::matrix_shapes(run.ops, context),
+                      .matrices = model::matrix_parameters(run.ops),
+                      .largest_matrix = model::largest_matrix(run.ops, context),
+                      .saved = model::saved_bytes(run.ops, RecomputeGranularity::kNone).value(),
+                      .input = model::saved_bytes(run.ops, RecomputeGranularity::kFull).value(),
+                      .saved_as_asked = model::saved_bytes(run.ops, granularity, modules).value(),
+                      .working_as_asked = model::working_bytes(run.ops, granularity, modules).value(),
+                      .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value()});
+  const model::BlockOps head = model::head_block(job.model, context);
+  embedding_saved_ = model::saved_bytes(model::embedding_block(job.model, context), RecomputeGranularity::kNone);
+  head_saved_ = model::saved_bytes(head, RecomputeGranularity::kNone);
+  head_working_ = model::working_bytes(head, RecomputeGranularity::kNone);
+}
+
+template <class Value>
+double JobMemory::largest(const std::vector<model::LayerCount>& layers, const Value& value) const {
+  double most = 0;
+  for (const model::LayerCount& run : layers) most = std::max(most, value(run));
+  return most;
 }
 
 /// Transformer Engine keeps one 16-bit placeholder for each distinct shape of weight whose gradient its GEMM adds to
 /// the main gradient (module/base.py, get_dummy_wgrad).
-double gradient_placeholders(const job::Job& s) {
-  const bool fused = s.runtime.transformer_engine && s.runtime.fused_accumulation && s.optimizer.zero_stage < 2;
-  if (!fused) return 0;
-  const auto& m = s.model;
-  const std::int64_t t = s.parallelism.tensor;
-  const std::set<std::pair<std::int64_t, std::int64_t>> shapes = {
-      {(m.heads + 2 * m.kv_heads) * m.head_dim / t, m.hidden},
-      {m.hidden, m.heads * m.head_dim / t},
-      {(m.mlp_matrices() - 1) * m.ffn_hidden / t, m.hidden},
-      {m.hidden, m.ffn_hidden / t}};
+double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& layers) const {
+  const job::Runtime& runtime = job_.runtime;
+  if (!runtime.transformer_engine || !runtime.fused_accumulation || job_.optimizer.zero_stage >= 2) return 0;
+  std::set<std::pair<std::int64_t, std::int64_t>> shapes;
+  for (const model::LayerCount& run : layers)
+    shapes.insert(kind(run).matrix_shapes.begin(), kind(run).matrix_shapes.end());
   double elements = 0;
   for (const auto& [rows, columns] : shapes) elements += real(rows) * real(columns);
   return 2 * elements;
@@ -64,109 +90,98 @@ double gradient_placeholders(const job::Job& s) {
 /// Transformer Engine keeps an 8-bit copy and its transpose of every weight that fp8 products read, from the first
 /// micro-batch on (module/base.py, get_weight_workspace); of weights held in 8 bit the transpose only. MXFP8 copies
 /// hold both directions as well.
-double quantised_weights(const job::Job& s, int stage) {
-  if (s.precision != Precision::kFp8 || s.optimizer.zero_stage >= 3) return 0;
-  const double copies = s.recipe.weight_bytes > 1 ? 2 : 1;
-  return copies * layers_of(s, stage) * model::layer_matmul_parameters(s.model) / s.parallelism.tensor;
+double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers) const {
+  if (job_.precision != Precision::kFp8 || job_.optimizer.zero_stage >= 3) return 0;
+  const double copies = job_.recipe.weight_bytes > 1 ? 2 : 1;
+  double elements = 0;
+  for (const model::LayerCount& run : layers) elements += copies * run.count * kind(run).matrices;
+  return elements / job_.parallelism.tensor;
 }
 
-double workspace(const job::Job& s, int stage) {
-  const auto& architecture = s.cluster_of(stage).gpu.architecture;
-  return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
-}
-
-/// What recomputation stores and recomputes at once, of one chunk.
-struct Recomputed {
-  double stored = 0;     ///< bytes kept for the chunk's layers
-  double transient = 0;  ///< the most alive on top in a layer's backward pass
-};
-
-Recomputed layers_memory(const job::Job& s, double layers) {
-  using model::RecomputeGranularity;
-  const auto context = s.layer_context();
-  const auto stored = [&](RecomputeGranularity granularity) {
-    return model::layer_activation_bytes(s.model, context, granularity, s.recompute.modules).value();
-  };
-  const auto transient = [&](RecomputeGranularity granularity) {
-    return model::layer_backward_transient_bytes(s.model, context, granularity, s.recompute.modules).value();
-  };
-  const auto granularity = s.recompute.granularity;
-  if (layers == 0) return {};
-  if (granularity != RecomputeGranularity::kFull) return {layers * stored(granularity), transient(granularity)};
-
-  const double whole = stored(RecomputeGranularity::kNone), input = stored(RecomputeGranularity::kFull);
-  expects(s.recompute.layers >= 1, "recomputation groups at least one layer");
-  const double group = std::min<double>(s.recompute.layers, layers);
-  if (s.recompute.block) return {group * input + (layers - group) * whole, transient(RecomputeGranularity::kFull)};
-  const double groups = std::ceil(layers / group);
-  return {groups * input, transient(RecomputeGranularity::kFull) + (group - 1) * whole};
-}
-
-/// Bytes that sharding needs beyond the shards: what is gathered, and gradients that wait for their reduction.
-struct Working {
-  double weights = 0, gradients = 0;
-};
-
-/// Elements of the largest matrix of a layer on one tensor rank.
-double largest_matrix(const job::Job& s) {
-  const auto& m = s.model;
-  const std::int64_t rows = std::max((m.heads + 2 * m.kv_heads) * m.head_dim, (m.mlp_matrices() - 1) * m.ffn_hidden);
-  return real(rows) * real(m.hidden) / s.parallelism.tensor;
-}
-
-Working working_set(const job::Job& s, int stage) {
-  const auto& recipe = s.recipe;
-  const double parameters = local_stage_parameters(s, stage), layer = local_layer_parameters(s);
+JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::LayerCount>& layers) const {
+  const auto& recipe = job_.recipe;
+  const double parameters = parameters_.of_stage(stage);
+  const double layer = largest(layers, [&](const auto& run) { return parameters_.of_layer(run.kind); });
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
-  const int zero = s.optimizer.zero_stage;
+  const int zero = job_.optimizer.zero_stage;
   if (zero < 2) return {};
-  if (s.runtime.fully_sharded) {
+  if (job_.runtime.fully_sharded) {
     // Two layers are gathered beside the root, which stays (all of them with ZeRO-2). Gradients are 16 bit until their
     // unit is complete, and cast when they are reduced in 32 bit.
-    const double root = parameters - layer * layers_of(s, stage);
+    const double root = parameters - parameters_.of_layers(layers);
     const double gathered = zero == 3 ? std::min(root + 2 * layer, parameters) : parameters;
-    const double element = gradient_element_bytes(s);
+    const double element = gradient_element_bytes(job_);
     return {recipe.weight_bytes * gathered, 2 * root + (2 + (element > 2 ? element : 0)) * layer};
   }
   // DeepSpeed: gathered weights up to stage3_max_live_parameters, a billion, or a matrix if that is larger, but no more
   // than two layers; 16-bit gradients of one matrix. ZeRO-2: one bucket of gradients.
   constexpr double kMaxLive = 1e9;
-  const double matrix = largest_matrix(s);
-  if (zero == 2) return {0, gradient * std::min(gradient_bucket_parameters(replica_group(s).ranks), parameters)};
+  const double matrix = largest(layers, [&](const auto& run) { return kind(run).largest_matrix; });
+  if (zero == 2) return {0, gradient * std::min(gradient_bucket_parameters(replica_group(job_).ranks), parameters)};
   return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * matrix};
 }
 
-}  // namespace
-
-StaticMemory static_memory(const job::Job& job, int stage) {
-  const auto& recipe = job.recipe;
-  const int zero = job.optimizer.zero_stage;
-  const double ranks = static_cast<double>(job.parallelism.data) * job.parallelism.context;
-  const double parameters = local_stage_parameters(job, stage);
+StaticMemory JobMemory::held(Stage stage) const {
+  const auto& recipe = job_.recipe;
+  const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
+  const int zero = job_.optimizer.zero_stage;
+  const double ranks = static_cast<double>(job_.parallelism.data) * job_.parallelism.context;
+  const double parameters = parameters_.of_stage(stage);
   const auto share = [&](int from_stage) { return zero >= from_stage ? parameters / ranks : parameters; };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
 
-  const Working working = working_set(job, stage);
-  const double placeholders = layers_of(job, stage) > 0 ? gradient_placeholders(job) : 0;
-  const double resident = job.runtime.fully_sharded && zero >= 2 ? 0 : share(3);  // FSDP: the masters are the shards
-  return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(job, stage)),
+  const Working working = working_set(stage, layers);
+  const double resident = job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3);  // FSDP: the masters are the shards
+  return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
           .gradients = Bytes(gradient * share(2) + working.gradients),
           .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1)),
-          .other = Bytes(placeholders + workspace(job, stage) + kSmallBuffers)};
+          .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 
-PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
-  const auto context = job.layer_context();
-  const auto layers = layers_memory(job, job.layers_in(stage, chunk));
-  PassMemory pass{.stash = Bytes(layers.stored), .transient = Bytes(layers.transient)};
-  if (holds_embedding(stage, chunk)) pass.stash += model::embedding_activation_bytes(job.model, context);
-  if (holds_head(job, stage, chunk)) {
+// Full recomputation: of each group of layers the input is stored, and its other layers are built again at once. The
+// method block groups one layer each and leaves the layers behind the first few whole.
+PassMemory JobMemory::of_recomputed_layers(const std::vector<model::LayerCount>& layers) const {
+  expects(job_.recompute.layers >= 1, "recomputation groups at least one layer");
+  const double count = count_of(layers), group = std::min<double>(job_.recompute.layers, count);
+  const double input = largest(layers, [&](const auto& run) { return kind(run).input; });
+  const double working = largest(layers, [&](const auto& run) { return kind(run).working_when_recomputed; });
+  if (job_.recompute.block) {
+    double stored = group * input;
+    const auto repeated = job::first_layers(layers, job_.recompute.layers);
+    for (std::size_t run = 0; run < layers.size(); ++run) {
+      const int whole = layers[run].count - (run < repeated.size() ? repeated[run].count : 0);
+      stored += whole * kind(layers[run]).saved;
+    }
+    return {Bytes(stored), Bytes(working)};
+  }
+  const double whole = largest(layers, [&](const auto& run) { return kind(run).saved; });
+  return {Bytes(std::ceil(count / group) * input), Bytes(working + (group - 1) * whole)};
+}
+
+PassMemory JobMemory::of_layers(const std::vector<model::LayerCount>& layers) const {
+  if (count_of(layers) == 0) return {};
+  if (job_.recompute.granularity == model::RecomputeGranularity::kFull) return of_recomputed_layers(layers);
+  double stored = 0;
+  for (const model::LayerCount& run : layers) stored += run.count * kind(run).saved_as_asked;
+  return {Bytes(stored), Bytes(largest(layers, [&](const auto& run) { return kind(run).working_as_asked; }))};
+}
+
+PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
+  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  PassMemory pass = of_layers(contents.layers);
+  if (contents.embedding) pass.stash += embedding_saved_;
+  if (contents.head) {
     // Head and loss are gone before the layers' backward pass begins.
-    const Bytes head = model::head_activation_bytes(job.model, context);
-    pass.stash += head;
-    pass.transient = std::max(model::loss_transient_bytes(job.model, context), pass.transient - head);
+    pass.stash += head_saved_;
+    pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
   return pass;
+}
+
+StaticMemory static_memory(const job::Job& job, int stage) { return JobMemory(job).held(id_of<Stage>(stage)); }
+
+PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
+  return JobMemory(job).of_pass(id_of<Stage>(stage), id_of<Chunk>(chunk));
 }
 
 Bytes outside_allocator(const job::Job& job) { return Bytes(kContext + (job.gpus > 1 ? kNccl : 0)); }

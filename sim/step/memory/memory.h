@@ -5,7 +5,13 @@
 // backward pass. Its highest point is what torch.cuda.max_memory_allocated reports; the device holds more.
 #pragma once
 
-#include "sim/job/job.h"
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/job/layout.h"
+#include "sim/step/memory/parameters.h"
 
 namespace foretoken::step {
 
@@ -32,8 +38,47 @@ struct WholeModelMemory {
   Bytes microbatch_boundaries;  ///< the same for one micro-batch
 };
 
-[[nodiscard]] StaticMemory static_memory(const job::Job& job, int stage);
+/// Memory of a job's GPUs, its layers counted once. The job must outlive this.
+class JobMemory {
+ public:
+  explicit JobMemory(const job::Job& job);
 
+  [[nodiscard]] StaticMemory held(Stage stage) const;
+  [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
+
+ private:
+  /// Counts of one kind of layer on one tensor rank.
+  struct Kind {
+    std::set<std::pair<std::int64_t, std::int64_t>> matrix_shapes;
+    double matrices = 0;                              ///< elements of all matrices, before they are cut
+    double largest_matrix = 0;                        ///< elements
+    double saved = 0, input = 0, saved_as_asked = 0;  ///< bytes: without, with full, with the job's recomputation
+    double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes: with the job's, with full recomputation
+  };
+  /// Bytes that sharding needs beyond the shards: gathered weights, and gradients that wait for their reduction.
+  struct Working {
+    double weights = 0, gradients = 0;
+  };
+
+  [[nodiscard]] const Kind& kind(const model::LayerCount& layers) const {
+    return kinds_[static_cast<std::size_t>(layers.kind)];
+  }
+  template <class Value>
+  [[nodiscard]] double largest(const std::vector<model::LayerCount>& layers, const Value& value) const;
+  [[nodiscard]] double gradient_placeholders(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] double quantised_weights(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] Working working_set(Stage stage, const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] PassMemory of_layers(const std::vector<model::LayerCount>& layers) const;
+  [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
+
+  const job::Job& job_;
+  LocalParameters parameters_;
+  std::vector<Kind> kinds_;
+  Bytes embedding_saved_, head_saved_, head_working_;
+};
+
+/// The same for a single question.
+[[nodiscard]] StaticMemory static_memory(const job::Job& job, int stage);
 [[nodiscard]] PassMemory pass_memory(const job::Job& job, int stage, int chunk);
 
 /// What the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when this and the

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/model/counts/parameters.h"
 #include "sim/step/memory/parameters.h"
 
 namespace foretoken::step {

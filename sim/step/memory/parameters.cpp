@@ -1,59 +1,74 @@
-// Parameters that one GPU holds.
+// Parameters that one GPU holds, summed over the blocks of its chunks.
 #include "sim/step/memory/parameters.h"
 
 #include <algorithm>
 
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/counts/parameters.h"
+
 namespace foretoken::step {
 
-double local_layer_parameters(const job::Job& job) {
-  const double whole = model::replicated_layer_parameters(job.model);
-  return whole + (model::layer_parameters(job.model) - whole) / job.parallelism.tensor;
+LocalParameters::LocalParameters(const job::Job& job) : job_(job) {
+  const model::LayerContext context = job.layer_context();
+  for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
+    layers_.push_back(model::local_parameters(run.ops, context));
+  const model::BlockOps embedding = model::embedding_block(job.model, context);
+  const model::BlockOps head = model::head_block(job.model, context);
+  table_ = model::local_table(embedding, context);
+  embedding_ = model::local_parameters(embedding, context);
+  head_ = model::local_parameters(head, context);
+  if (job.model.tied_embeddings && job::head_has_own_table(job)) head_ += model::local_table(head, context);
 }
 
-double local_token_table(const job::Job& job) {
-  const double rows =
-      static_cast<double>(model::padded_vocabulary(job.model, job.parallelism.tensor, job.runtime.pads_vocabulary)) /
-      job.parallelism.tensor;
-  return rows * static_cast<double>(job.model.hidden);
-}
-
-double local_chunk_parameters(const job::Job& job, int stage, int chunk) {
-  const model::Transformer& model = job.model;
-  const job::Parallelism& parallel = job.parallelism;
-  const double configured_table = static_cast<double>(model.vocabulary * model.hidden);
-  double parameters = job.layers_in(stage, chunk) * local_layer_parameters(job);
-  const bool first = stage == 0 && chunk == 0;
-  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
-  if (first)  // the token table is split, positions and norm are whole
-    parameters += local_token_table(job) + (model::embedding_parameters(model) - configured_table);
-  if (last) {
-    parameters += model::head_parameters(model) - (model.tied_embeddings ? 0 : configured_table);
-    if (!model.tied_embeddings || parallel.pipeline > 1) parameters += local_token_table(job);
-  }
+double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) const {
+  double parameters = 0;
+  for (const model::LayerCount& run : layers) parameters += run.count * of_layer(run.kind);
   return parameters;
 }
 
-std::vector<double> block_parameters(const job::Job& job, int stage, int chunk) {
-  const job::Parallelism& parallel = job.parallelism;
-  const int layers = job.layers_in(stage, chunk);
-  const double layer = local_layer_parameters(job);
-  const double ends = local_chunk_parameters(job, stage, chunk) - layers * layer;
-  std::vector<double> blocks(static_cast<std::size_t>(layers), layer);
-  const bool first = stage == 0 && chunk == 0;
-  const bool last = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1;
-  const double table = first ? local_token_table(job) : 0;
-  if (last) blocks.push_back(first ? ends - table : ends);
-  if (first) blocks.insert(blocks.begin(), last ? table : ends);
+double LocalParameters::of_chunk(Stage stage, Chunk chunk) const {
+  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  double parameters = of_layers(contents.layers);
+  if (contents.embedding) parameters += embedding_;
+  if (contents.head) parameters += head_;
+  return parameters;
+}
+
+double LocalParameters::of_stage(Stage stage) const {
+  double parameters = 0;
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) parameters += of_chunk(stage, chunk);
+  return parameters;
+}
+
+// On a chunk that holds the whole model, positions and the embedding's norm count with the head.
+std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
+  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  const double ends = of_chunk(stage, chunk) - of_layers(contents.layers);
+  const bool both = contents.embedding && contents.head;
+  std::vector<double> blocks;
+  if (contents.embedding) blocks.push_back(both ? table_ : ends);
+  for (const model::LayerCount& run : contents.layers)
+    blocks.insert(blocks.end(), static_cast<std::size_t>(run.count), of_layer(run.kind));
+  if (contents.head) blocks.push_back(both ? ends - table_ : ends);
   return blocks;
 }
 
-double gradient_bucket_parameters(int ranks) { return std::max(40e6, 1e6 * ranks); }
+double local_layer_parameters(const job::Job& job) { return LocalParameters(job).of_layer(0); }
+
+double local_chunk_parameters(const job::Job& job, int stage, int chunk) {
+  return LocalParameters(job).of_chunk(id_of<Stage>(stage), id_of<Chunk>(chunk));
+}
 
 double local_stage_parameters(const job::Job& job, int stage) {
-  double parameters = 0;
-  for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-    parameters += local_chunk_parameters(job, stage, chunk);
-  return parameters;
+  return LocalParameters(job).of_stage(id_of<Stage>(stage));
 }
+
+std::vector<double> block_parameters(const job::Job& job, int stage, int chunk) {
+  return LocalParameters(job).of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
+}
+
+double local_token_table(const job::Job& job) { return LocalParameters(job).token_table(); }
+
+double gradient_bucket_parameters(int ranks) { return std::max(40e6, 1e6 * ranks); }
 
 }  // namespace foretoken::step

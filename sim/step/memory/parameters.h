@@ -3,29 +3,45 @@
 
 #include <vector>
 
-#include "sim/job/job.h"
+#include "sim/job/layout.h"
 
 namespace foretoken::step {
 
-/// Parameters of one layer on one tensor rank: matrices and the biases of column-parallel linears are split, norms and
-/// the biases of row-parallel linears are whole on every rank.
+/// Parameters on one tensor rank, counted once for a job, which must outlive this. Matrices and the biases of
+/// column-parallel linears are split, norms and the biases of row-parallel linears are whole on every rank. Tied
+/// embeddings with more than one stage stand on the first and the last. The vocabulary is padded.
+class LocalParameters {
+ public:
+  explicit LocalParameters(const job::Job& job);
+
+  /// One layer of a kind.
+  [[nodiscard]] double of_layer(int kind) const { return layers_[static_cast<std::size_t>(kind)]; }
+  /// All of these layers.
+  [[nodiscard]] double of_layers(const std::vector<model::LayerCount>& layers) const;
+  /// A chunk, with embedding and head where they stand.
+  [[nodiscard]] double of_chunk(Stage stage, Chunk chunk) const;
+  /// All chunks of a stage.
+  [[nodiscard]] double of_stage(Stage stage) const;
+  /// Each block of a chunk in forward order: embedding, layers, head.
+  [[nodiscard]] std::vector<double> of_blocks(Stage stage, Chunk chunk) const;
+  /// Rows of the token table on one tensor rank, times hidden: the tied weights that two stages share.
+  [[nodiscard]] double token_table() const { return table_; }
+
+ private:
+  const job::Job& job_;
+  std::vector<double> layers_;  // by kind
+  double table_ = 0, embedding_ = 0, head_ = 0;
+};
+
+/// The same for a single question.
 [[nodiscard]] double local_layer_parameters(const job::Job& job);
-
-/// Parameters of `chunk` of `stage` on one tensor rank, with embedding and head where they sit. Tied embeddings with
-/// more than one stage stand on the first and the last. The vocabulary is padded.
 [[nodiscard]] double local_chunk_parameters(const job::Job& job, int stage, int chunk);
-
-/// All chunks of `stage`.
 [[nodiscard]] double local_stage_parameters(const job::Job& job, int stage);
-
-/// The same for each block of a chunk in forward order: embedding, layers, head.
 [[nodiscard]] std::vector<double> block_parameters(const job::Job& job, int stage, int chunk);
+[[nodiscard]] double local_token_table(const job::Job& job);
 
 /// Parameters of one gradient bucket over `ranks` replicas: 40 million, or 1 million per rank if that is more
 /// (Megatron-LM@d98e8a6, megatron/core/distributed/distributed_data_parallel.py).
 [[nodiscard]] double gradient_bucket_parameters(int ranks);
-
-/// Rows of the token table on one tensor rank, times hidden: the tied weights that two stages share.
-[[nodiscard]] double local_token_table(const job::Job& job);
 
 }  // namespace foretoken::step

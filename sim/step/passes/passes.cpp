@@ -33,11 +33,11 @@ class OpEmitter {
       host_wait_.clear();
       tasks_.push_back({*issued, nullptr});
     }
-    const TaskId task = graph_.add_occupy(stream(op), op.duration);
+    const TaskId task = graph_.add_occupy(op.axis ? streams_.comm[*op.axis].value() : streams_.compute, op.duration);
     if (issued) graph_.add_dependency(*issued, task);
     tasks_.push_back({task, &op});
     depend(task, wait_);
-    if (op.stream == OpStream::kCompute) {
+    if (!op.axis) {
       wait_.swap(beside_);
       beside_.clear();
       last_compute_ = task;
@@ -65,17 +65,6 @@ class OpEmitter {
   [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
 
  private:
-  [[nodiscard]] des::StreamId stream(const TimedOp& op) const {
-    switch (op.stream) {
-      case OpStream::kCompute:
-        return streams_.compute;
-      case OpStream::kTensorComm:
-        return streams_.tensor_comm;
-      case OpStream::kContextComm:
-        return streams_.context_comm;
-    }
-    return streams_.compute;
-  }
   void depend(TaskId task, const std::vector<TaskId>& on) {
     for (const TaskId before : on) graph_.add_dependency(before, task);
   }
@@ -94,7 +83,7 @@ PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
   const auto append = [&](int count, const TimedOps& block) {
     result.insert(result.end(), static_cast<std::size_t>(count), &block);
   };
-  if (make.phase == schedule::Phase::kForward) {
+  if (make.kind == schedule::OpKind::kForward) {
     if (make.embedding) append(1, blocks.embedding_forward);
     append(make.layers, blocks.layer_forward);
     if (make.head) append(1, blocks.head_forward);
@@ -108,6 +97,13 @@ PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
 }
 
 }  // namespace
+
+PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) {
+  PassStreams streams{.compute = graph.add_stream(), .host = graph.add_stream(), .comm = {}};
+  for (const auto& [axis, name] : kAxisNames)
+    if (axes.contains(axis)) streams.comm[axis] = graph.add_stream();
+  return streams;
+}
 
 EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
                          const std::vector<TaskId>& after, const BlockHooks& hooks) {
@@ -123,37 +119,39 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 
 PassTiming time_pass(const PassBlocks& blocks) {
   des::TaskGraph graph;
-  const PassStreams streams{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
+  AxisSet axes;
+  for (const TimedOps* block : blocks)
+    for (const TimedOp& op : *block)
+      if (op.axis) axes = axes | *op.axis;
+  const PassStreams streams = add_pass_streams(graph, axes);
   std::vector<TaskId> ends;
   const EmittedPass pass = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
   const des::RunResult run = des::run(graph);
-  std::vector<Interval> compute, tensor, context;
+  std::vector<Interval> compute;
+  PerAxis<std::vector<Interval>> comm;
   for (const EmittedOp& emitted : pass.tasks) {
     if (emitted.op == nullptr) continue;
     const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
-    (emitted.op->stream == OpStream::kCompute      ? compute
-     : emitted.op->stream == OpStream::kTensorComm ? tensor
-                                                   : context)
-        .push_back(span);
+    (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(span);
   }
   PassTiming timing;
   timing.total = run.makespan - des::Instant{};
   Coverage coverage;
   timing.compute = {coverage.add(std::move(compute))};
-  timing.tensor_comm = {coverage.add(std::move(tensor))};
-  timing.context_comm = {coverage.add(std::move(context))};
-  timing.host = timing.total - timing.compute - timing.tensor_comm - timing.context_comm;
+  for (const auto& [axis, name] : kAxisNames)
+    if (!comm[axis].empty()) timing.comm[axis] = {coverage.add(std::move(comm[axis]))};
+  timing.host = timing.total - des::Duration{coverage.covered()};
   for (const TaskId end : ends) timing.block_ends.push_back(run.end[end.value] - des::Instant{});
   return timing;
 }
 
-PassMake make_of(const job::Job& job, int stage, int chunk, schedule::Phase phase) {
+PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind) {
   const job::Parallelism& parallel = job.parallelism;
-  PassMake make{.phase = phase,
+  PassMake make{.kind = kind,
                 .layers = job.layers_in(stage, chunk),
                 .embedding = stage == 0 && chunk == 0,
                 .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
-  if (phase == schedule::Phase::kBackward)
+  if (kind == schedule::OpKind::kBackward)
     make.recomputed = job.recompute.block ? std::min(job.recompute.layers, make.layers) : make.layers;
   return make;
 }
@@ -170,8 +168,8 @@ void Passes::add_entries(const job::Job& job) {
   entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < chunks_; ++chunk)
-      for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
-        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, phase)));
+      for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
+        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, kind)));
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
@@ -198,10 +196,10 @@ Seconds Passes::layer_backward(int stage) const {
       time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_backward_recompute}).total);
 }
 
-const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::Phase phase) const {
+const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {
   const std::size_t at =
       (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
-      (phase == schedule::Phase::kBackward ? 1 : 0);
+      (kind == schedule::OpKind::kBackward ? 1 : 0);
   return *entries_[at];
 }
 

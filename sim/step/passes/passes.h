@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/base/memo.h"
@@ -15,16 +16,24 @@ namespace foretoken::step {
 /// The blocks of one pass in order: embedding, layers, head; backward reversed.
 using PassBlocks = std::vector<const TimedOps*>;
 
-/// How long a pass takes and on what: every instant counts once, compute before communication before the host.
+/// How long a pass takes and on what: every instant counts once: compute, then communication in the
+/// order of axes, then the host.
 struct PassTiming {
-  des::Duration total, compute, tensor_comm, context_comm, host;
+  des::Duration total, compute;
+  PerAxis<des::Duration> comm;
+  des::Duration host;
   std::vector<des::Duration> block_ends;  ///< since the start of the pass, one per block
 };
 
-/// Streams of one simulated GPU that passes run on.
+/// Streams of one simulated GPU that passes run on: one for kernels, one for what it exchanges over each axis, one for
+/// its host.
 struct PassStreams {
-  des::StreamId compute, tensor_comm, context_comm, host;
+  des::StreamId compute, host;
+  PerAxis<std::optional<des::StreamId>> comm;
 };
+
+/// Streams for kernels, the host, and what is exchanged over `axes`.
+[[nodiscard]] PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes);
 
 /// A task that a pass consists of, and the op it stands for.
 struct EmittedOp {
@@ -52,13 +61,13 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 
 /// What tells the passes of one scenario apart.
 struct PassMake {
-  schedule::Phase phase = schedule::Phase::kForward;
+  schedule::OpKind kind = schedule::OpKind::kForward;
   int layers = 0, recomputed = 0;        ///< `recomputed` of the layers, in the backward pass
   bool embedding = false, head = false;  ///< the first and the last chunk of the model
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
-[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::Phase phase);
+[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind);
 
 /// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
 class PassLibrary {
@@ -83,11 +92,15 @@ class Passes {
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
-  [[nodiscard]] const PassBlocks& blocks(int stage, int chunk, schedule::Phase phase) const {
-    return entry(stage, chunk, phase).blocks;
+  [[nodiscard]] const PassBlocks& blocks(int stage, int chunk, schedule::OpKind kind) const {
+    return entry(stage, chunk, kind).blocks;
   }
-  [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::Phase phase) const {
-    return entry(stage, chunk, phase).timing;
+  [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
+    return entry(stage, chunk, kind).timing;
+  }
+  /// All that the passes of `stage` exchange; ops name rows of it.
+  [[nodiscard]] const Communications& communications(int stage) const {
+    return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
   }
   /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
   [[nodiscard]] Seconds layer_forward(int stage) const;
@@ -95,11 +108,11 @@ class Passes {
 
  private:
   void add_entries(const job::Job& job);
-  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::Phase phase) const;
+  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::OpKind kind) const;
 
   std::vector<std::unique_ptr<PassLibrary>> own_;
   std::vector<PassLibrary*> libraries_;             // by stage
-  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][phase]
+  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]
   int chunks_ = 1;
 };
 

@@ -17,7 +17,7 @@ TimedOp kernel(std::int64_t ps, std::int64_t host_ps = 0) {
 TimedOp collective(std::int64_t ps, bool beside_next) {
   return {.name = "collective",
           .role = model::OpRole::kComm,
-          .stream = OpStream::kTensorComm,
+          .axis = Axis::kTensor,
           .duration = {ps},
           .host = {},
           .beside_next = beside_next};
@@ -66,7 +66,7 @@ TEST(Passes, TimesOfSmallPasses) {
     const PassTiming timing = time_pass({&c.ops});
     EXPECT_EQ(timing.total.ps, c.total);
     EXPECT_EQ(timing.compute.ps, c.compute);
-    EXPECT_EQ(timing.tensor_comm.ps, c.tensor_comm);
+    EXPECT_EQ(timing.comm[Axis::kTensor].ps, c.tensor_comm);
     EXPECT_EQ(timing.host.ps, c.host);
   }
 }
@@ -99,7 +99,7 @@ TEST(Passes, TheTwoPartsOfABackwardPassHoldEveryOpOnce) {
 TEST(Passes, AGateHoldsUpItsBlockOnly) {
   const TimedOps block{kernel(10)};
   des::TaskGraph graph;
-  const PassStreams streams{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
+  const PassStreams streams = add_pass_streams(graph, {});
   const des::TaskId parameters = graph.add_delay({25});
   const std::vector<std::vector<des::TaskId>> gates{{}, {parameters}};
   std::vector<des::TaskId> ends;

@@ -24,7 +24,7 @@
 
 namespace foretoken::step {
 
-/// The message tasks by sender: [stage][phase][chunk][microbatch].
+/// The message tasks by sender: [stage][kind][chunk][microbatch].
 class Messages {
  public:
   template <class Tasks>
@@ -46,8 +46,8 @@ class Messages {
  private:
   static constexpr des::TaskId kNone{UINT32_MAX};
   [[nodiscard]] std::size_t index(int stage, schedule::StageOp op) const {
-    const std::size_t phase = op.phase == schedule::Phase::kForward ? 0 : 1;
-    return ((static_cast<std::size_t>(stage) * 2 + phase) * chunks_ + static_cast<std::size_t>(op.chunk)) *
+    const std::size_t kind = op.kind == schedule::OpKind::kForward ? 0 : 1;
+    return ((static_cast<std::size_t>(stage) * 2 + kind) * chunks_ + static_cast<std::size_t>(op.chunk)) *
                microbatches_ +
            static_cast<std::size_t>(op.microbatch);
   }
@@ -108,7 +108,7 @@ class HostProgram {
   void compute(schedule::StageOp op) {
     const auto chunk = static_cast<std::size_t>(op.chunk);
     BlockHooks hooks;
-    if (op.phase == schedule::Phase::kForward) {
+    if (op.kind == schedule::OpKind::kForward) {
       if (forwards_[chunk]++ == 0 && !options_.gates.empty())
         hooks.gates = &options_.gates[static_cast<std::size_t>(stage_)][chunk];
     } else if (++backwards_[chunk] == messages_.microbatches() && options_.gradient_blocks) {

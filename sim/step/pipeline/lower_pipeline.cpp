@@ -2,6 +2,7 @@
 #include "sim/step/pipeline/lower_pipeline.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/base/check.h"
 #include "sim/step/pipeline/host_programs.h"
@@ -11,7 +12,7 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 using schedule::StageOp;
 
 constexpr TaskId kNoTask{UINT32_MAX};
@@ -20,12 +21,11 @@ Meaning meaning_of(int stage, StageOp op, TaskMeaning kind) {
   return {.stage = static_cast<std::uint16_t>(stage),
           .chunk = static_cast<std::uint16_t>(op.chunk),
           .microbatch = static_cast<std::uint32_t>(op.microbatch),
-          .kind = kind};
+          .kind = kind,
+          .pass = op.kind};
 }
 
-Meaning pass_meaning(int stage, StageOp op) {
-  return meaning_of(stage, op, op.phase == Phase::kForward ? TaskMeaning::kForward : TaskMeaning::kBackward);
-}
+Meaning pass_meaning(int stage, StageOp op) { return meaning_of(stage, op, TaskMeaning::kPass); }
 
 // One task a pass, or one a block when something hangs on its blocks. `times` gives the duration of a pass and the ends
 // of its blocks.
@@ -75,11 +75,11 @@ class OneTaskEmitter final : public PassEmitter {
 struct FixedTimes {
   PassDurations durations;
   [[nodiscard]] Duration total(int stage, StageOp op) const {
-    const auto& table = op.phase == Phase::kForward ? durations.forward : durations.backward;
+    const auto& table = op.kind == OpKind::kForward ? durations.forward : durations.backward;
     return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
   }
   [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
-    const auto& table = op.phase == Phase::kForward ? durations.forward_blocks : durations.backward_blocks;
+    const auto& table = op.kind == OpKind::kForward ? durations.forward_blocks : durations.backward_blocks;
     if (table.empty()) return {total(stage, op)};
     return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
   }
@@ -87,9 +87,9 @@ struct FixedTimes {
 
 struct PassTimes {
   const Passes* passes;
-  [[nodiscard]] Duration total(int stage, StageOp op) const { return passes->timing(stage, op.chunk, op.phase).total; }
+  [[nodiscard]] Duration total(int stage, StageOp op) const { return passes->timing(stage, op.chunk, op.kind).total; }
   [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
-    return passes->timing(stage, op.chunk, op.phase).block_ends;
+    return passes->timing(stage, op.chunk, op.kind).block_ends;
   }
 };
 
@@ -100,11 +100,15 @@ class KernelEmitter final : public PassEmitter {
               const BlockHooks& hooks) override {
     const auto at = static_cast<std::size_t>(stage);
     const EmittedPass pass =
-        emit_kernels(workload.graph, workload.stages[at].pass, passes_.blocks(stage, op.chunk, op.phase), after, hooks);
+        emit_kernels(workload.graph, workload.stages[at].pass, passes_.blocks(stage, op.chunk, op.kind), after, hooks);
     for (const EmittedOp& emitted : pass.tasks) {
       Meaning meaning = pass_meaning(stage, op);
       meaning.op = emitted.op;
-      if (emitted.op == nullptr) meaning.kind = TaskMeaning::kHostIssue;
+      if (emitted.op == nullptr) {
+        meaning.kind = TaskMeaning::kHostIssue;
+      } else if (emitted.op->communication) {
+        meaning.communication = {workload.pass_rows[at].value + emitted.op->communication->value};
+      }
       workload.note(emitted.task, meaning);
     }
     workload.passes[at].push_back({pass.tasks.front().task, pass.last, op});
@@ -119,10 +123,14 @@ class KernelEmitter final : public PassEmitter {
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
-      : workload_(workload), options_(options), emitter_(emitter) {}
+      : workload_(workload),
+        options_(options),
+        emitter_(emitter),
+        onward_(workload.stages.size()),
+        back_(workload.stages.size()) {}
 
   TaskId message(int stage, StageOp op) {
-    const bool forward = op.phase == Phase::kForward;
+    const bool forward = op.kind == OpKind::kForward;
     const auto at = static_cast<std::size_t>(stage);
     const Duration duration = forward ? options_.messages.forward[at] : options_.messages.backward[at];
     const StageStreams& streams = workload_.stages[at];
@@ -130,7 +138,9 @@ class GraphTasks {
         options_.style == MessageStyle::kLatency
             ? workload_.graph.add_delay(duration)
             : workload_.graph.add_occupy(forward ? streams.send_forward : streams.send_backward, duration);
-    workload_.note(task, meaning_of(stage, op, forward ? TaskMeaning::kSendForward : TaskMeaning::kSendBackward));
+    Meaning meaning = meaning_of(stage, op, TaskMeaning::kCommunication);
+    meaning.communication = row_of(stage, forward);
+    workload_.note(task, meaning);
     return task;
   }
 
@@ -143,6 +153,19 @@ class GraphTasks {
   void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
 
  private:
+  // All messages of a stage that go the same way have one row.
+  CommunicationId row_of(int stage, bool forward) {
+    const auto at = static_cast<std::size_t>(stage);
+    const int stages = static_cast<int>(workload_.stages.size());
+    std::optional<CommunicationId>& id = (forward ? onward_ : back_)[at];
+    if (id) return *id;
+    const Stage from = id_of<Stage>(stage), to = id_of<Stage>((stage + (forward ? 1 : stages - 1)) % stages);
+    const Purpose purpose = forward ? Purpose::kActivations : Purpose::kActivationGradients;
+    id =
+        workload_.add(options_.message_row ? options_.message_row(from, to, purpose) : bare_message(from, to, purpose));
+    return *id;
+  }
+
   // Between the pass before, which may end with a collective, and the next one, none of whose streams starts sooner.
   TaskId stand_still(int stage, StageOp op, std::optional<TaskId> last) {
     const des::StreamId compute = workload_.stages[static_cast<std::size_t>(stage)].pass.compute;
@@ -155,19 +178,10 @@ class GraphTasks {
   Workload& workload_;
   const PipelineOptions& options_;
   PassEmitter& emitter_;
+  std::vector<std::optional<CommunicationId>> onward_, back_;  // by sender
 };
 
 }  // namespace
-
-void Workload::note(TaskId task, const Meaning& what) {
-  expects(task.value == meaning.size(), "tasks are noted in the order of their numbers");
-  meaning.push_back(what);
-}
-
-CommunicationId Workload::add(Communication row) {
-  communications.push_back(std::move(row));
-  return {communications.end_id().value - 1};
-}
 
 std::unique_ptr<PassEmitter> fixed_passes(const PassDurations& durations) {
   return std::make_unique<OneTaskEmitter<FixedTimes>>(FixedTimes{durations});
@@ -182,8 +196,8 @@ std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes) { return std::m
 void add_stage_streams(Workload& workload, int stages) {
   des::TaskGraph& graph = workload.graph;
   for (int stage = 0; stage < stages; ++stage) {
-    const PassStreams pass{graph.add_stream(), graph.add_stream(), graph.add_stream(), graph.add_stream()};
-    workload.stages.push_back({pass, graph.add_stream(), graph.add_stream(), graph.add_stream()});
+    const PassStreams pass = add_pass_streams(graph, net::kStageAxes);
+    workload.stages.push_back({pass, graph.add_stream(), graph.add_stream()});
   }
   workload.passes.resize(static_cast<std::size_t>(stages));
 }

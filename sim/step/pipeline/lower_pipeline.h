@@ -1,6 +1,7 @@
 // Replays a pipeline schedule into a task graph: passes on compute streams, messages between stages.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -54,7 +55,9 @@ struct PipelineEnds {
 struct PipelineOptions {
   int chunks = 1;  ///< v
   MessageStyle style = MessageStyle::kBlocking;
-  MessageDurations messages;      ///< a message is in order with the others of its link
+  MessageDurations messages;  ///< a message is in order with the others of its link
+  /// The row of a message; none: bare_message().
+  std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row{};
   ForwardGates gates;             ///< empty: none
   bool gradient_blocks = false;   ///< cut the last backward pass of every chunk into its blocks
   des::Duration pass_overhead{};  ///< the GPU stands still so long before every pass, beside messages on their way

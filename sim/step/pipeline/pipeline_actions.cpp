@@ -13,7 +13,7 @@
 namespace foretoken::step {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 using schedule::StageOp;
 using schedule::StageProgram;
 
@@ -26,12 +26,12 @@ struct Group {
 // there is no pair: the first backward needs what the last forward sends.
 std::vector<Group> groups_of(const StageProgram& program, bool pairs) {
   std::size_t warm_up = 0;
-  while (warm_up < program.size() && program[warm_up].phase == Phase::kForward) ++warm_up;
+  while (warm_up < program.size() && program[warm_up].kind == OpKind::kForward) ++warm_up;
   const bool steady = pairs && warm_up < program.size() / 2;
   std::vector<Group> groups;
   for (std::size_t at = 0; at < program.size();) {
-    const bool pair = steady && at + 1 < program.size() && program[at].phase == Phase::kForward &&
-                      program[at + 1].phase == Phase::kBackward;
+    const bool pair = steady && at + 1 < program.size() && program[at].kind == OpKind::kForward &&
+                      program[at + 1].kind == OpKind::kBackward;
     groups.push_back({at, at + (pair ? 2 : 1)});
     at = groups.back().end;
   }
@@ -48,16 +48,16 @@ std::vector<std::optional<MessageKey>> received_before(const StageProgram& progr
   std::vector<StageOp> forwards, backwards;
   for (std::size_t at = 0; at < program.size(); ++at) {
     const StageOp op = program[at];
-    if (in_order_of_need || !where.wraps(stage, op.phase)) {
+    if (in_order_of_need || !where.wraps(stage, op.kind)) {
       if (where.receives(stage, op)) result[at] = where.needed(stage, op);
       continue;
     }
-    std::vector<StageOp>& sequence = op.phase == Phase::kForward ? forwards : backwards;
+    std::vector<StageOp>& sequence = op.kind == OpKind::kForward ? forwards : backwards;
     sequence.push_back(op);
     const auto behind = static_cast<std::size_t>(where.stages());
     if (sequence.size() <= behind) continue;
     const StageOp sent = sequence[sequence.size() - 1 - behind];
-    const int sender = op.phase == Phase::kForward ? where.stages() - 1 : 0;
+    const int sender = op.kind == OpKind::kForward ? where.stages() - 1 : 0;
     if (where.sends(sender, sent)) result[at] = MessageKey{sender, sent};
   }
   return result;
@@ -121,7 +121,7 @@ std::vector<Action> blocking_actions(const StageProgram& program, int stage, con
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t at = groups[g].begin; at < groups[g].end; ++at) write.compute(at);
     const Group next = g + 1 < groups.size() ? groups[g + 1] : kNothing;
-    const bool same_phase = next.end > next.begin && program[next.begin].phase == program[groups[g].begin].phase;
+    const bool same_phase = next.end > next.begin && program[next.begin].kind == program[groups[g].begin].kind;
     if (chunks == 1 && same_phase) {  // different neighbours: send, then receive
       write.batch(groups[g], kNothing);
       write.batch(kNothing, next);
@@ -132,10 +132,10 @@ std::vector<Action> blocking_actions(const StageProgram& program, int stage, con
   return write.take();
 }
 
-// The next pass of the same phase after `at`, or the program's end.
+// The next pass of the same kind after `at`, or the program's end.
 std::size_t next_of_phase(const StageProgram& program, std::size_t at) {
   std::size_t next = at + 1;
-  while (next < program.size() && program[next].phase != program[at].phase) ++next;
+  while (next < program.size() && program[next].kind != program[at].kind) ++next;
   return next;
 }
 
@@ -182,12 +182,12 @@ std::vector<Action> overlapped_actions(const StageProgram& program, int stage, c
 }  // namespace
 
 MessageKey VirtualStages::needed(int stage, StageOp op) const {
-  const int from = index(stage, op) + (op.phase == Phase::kForward ? -1 : 1);
-  return {from % stages_, {op.phase, op.microbatch, from / stages_}};
+  const int from = index(stage, op) + (op.kind == OpKind::kForward ? -1 : 1);
+  return {from % stages_, {op.kind, op.microbatch, from / stages_}};
 }
 
-bool VirtualStages::wraps(int stage, Phase phase) const {
-  return stages_ > 1 && stage == (phase == Phase::kForward ? 0 : stages_ - 1);
+bool VirtualStages::wraps(int stage, OpKind kind) const {
+  return stages_ > 1 && stage == (kind == OpKind::kForward ? 0 : stages_ - 1);
 }
 
 std::vector<Action> stage_actions(const StageProgram& program, int stage, const VirtualStages& where, int chunks,

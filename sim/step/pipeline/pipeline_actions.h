@@ -37,17 +37,17 @@ class VirtualStages {
   [[nodiscard]] bool sends(int stage, schedule::StageOp op) const {
     if (stages_ == 1) return false;
     const int at = index(stage, op);
-    return op.phase == schedule::Phase::kForward ? at + 1 < stages_ * chunks_ : at > 0;
+    return op.kind == schedule::OpKind::kForward ? at + 1 < stages_ * chunks_ : at > 0;
   }
   /// The message that `op` on `stage` needs from another device, if any.
   [[nodiscard]] bool receives(int stage, schedule::StageOp op) const {
     if (stages_ == 1) return false;
     const int at = index(stage, op);
-    return op.phase == schedule::Phase::kForward ? at > 0 : at + 1 < stages_ * chunks_;
+    return op.kind == schedule::OpKind::kForward ? at > 0 : at + 1 < stages_ * chunks_;
   }
   [[nodiscard]] MessageKey needed(int stage, schedule::StageOp op) const;
-  /// Whether messages of this phase reach `stage` from the other end of the pipeline.
-  [[nodiscard]] bool wraps(int stage, schedule::Phase phase) const;
+  /// Whether messages of this kind reach `stage` from the other end of the pipeline.
+  [[nodiscard]] bool wraps(int stage, schedule::OpKind kind) const;
   [[nodiscard]] int stages() const { return stages_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace foretoken::step {
 namespace {
 
-using schedule::Phase;
+using schedule::OpKind;
 
 // What happens between two passes of one stage: messages posted, and messages waited for, by direction.
 struct Between {
@@ -63,7 +63,7 @@ std::vector<Between> ours(const std::vector<Action>& actions, int stage) {
       continue;
     }
     const bool send = action.message.stage == stage;
-    const bool forward = action.message.op.phase == Phase::kForward;
+    const bool forward = action.message.op.kind == OpKind::kForward;
     if (action.kind == ActionKind::kPost) {
       result.back().posted.insert(std::string(send ? "send_" : "recv_") + (forward ? "fwd" : "bwd"));
     } else {

@@ -27,7 +27,12 @@ using des::TaskId;
 class StepEnd {
  public:
   StepEnd(Workload& workload, const job::Job& job)
-      : workload_(workload), job_(job), parts_(job), stages_(job.parallelism.pipeline), group_(replica_group(job)) {}
+      : workload_(workload),
+        job_(job),
+        parts_(job),
+        stages_(job.parallelism.pipeline),
+        group_(replica_group(job)),
+        parameters_(job) {}
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
@@ -38,19 +43,17 @@ class StepEnd {
   }
 
   // A task on the data-parallel stream of the row's stage.
-  TaskId on_data_stream(Communication row, int chunk, TaskMeaning kind, const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).data_comm, time_of(row, job_));
+  TaskId on_data_stream(Communication row, int chunk, const std::vector<TaskId>& after) {
+    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).comm(Axis::kData), time_of(row, job_));
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    note(task, std::move(row), chunk, kind);
+    note(task, std::move(row), chunk);
     return task;
   }
   TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk,
-                          TaskMeaning::kGradReduce, after);
+    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
   }
   TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk,
-                          TaskMeaning::kParamGather, after);
+    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
   }
   TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
@@ -61,6 +64,9 @@ class StepEnd {
     return workload_.stages[static_cast<std::size_t>(stage)];
   }
 
+  [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
+    return parameters_.of_blocks(stage, chunk);
+  }
   /// Parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
@@ -70,22 +76,23 @@ class StepEnd {
   void norm_and_optimizer();
 
  private:
-  void note(TaskId task, Communication row, int chunk, TaskMeaning kind) {
+  void note(TaskId task, Communication row, int chunk) {
     const auto stage = static_cast<std::uint16_t>(row.from.value);
     workload_.note(task, {.stage = stage,
                           .chunk = static_cast<std::uint16_t>(chunk),
-                          .kind = kind,
+                          .kind = TaskMeaning::kCommunication,
                           .communication = workload_.add(std::move(row))});
   }
   void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
-  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && stages_ > 1; }
+  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && job::head_has_own_table(job_); }
 
   Workload& workload_;
   const job::Job& job_;
   job::Parts parts_;
   int stages_;
   GroupShape group_;
+  LocalParameters parameters_;
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
@@ -96,11 +103,11 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
   for (int chunk = job_.parallelism.virtual_pipeline - 1; chunk >= 0; --chunk) {
     const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
     if (stage > 0 || chunk > 0) {
-      const double parameters = local_chunk_parameters(job_, stage, chunk);
+      const double parameters = parameters_.of_chunk(id_of<Stage>(stage), id_of<Chunk>(chunk));
       reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
       continue;
     }
-    std::vector<double> parameters = block_parameters(job_, stage, chunk);
+    std::vector<double> parameters = parameters_.of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
     std::reverse(parameters.begin(), parameters.end());
     double filled = 0;
     for (std::size_t b = 0; b < parameters.size(); ++b) {
@@ -124,7 +131,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     } else if (job_.overlap.grad_reduce) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
-      const double parameters = local_stage_parameters(job_, stage);
+      const double parameters = parameters_.of_stage(id_of<Stage>(stage));
       before_norm_.push_back({reduce(stage, 0, parameters, ends.finished[at])});
     }
   }
@@ -138,7 +145,7 @@ void StepEnd::reduce_norm_gradients() {
     for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
     Communication row = norm_reduction(parts_.of(stage), id_of<Stage>(stage), layers);
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(std::move(row), 0, TaskMeaning::kNormReduce, before)};
+    before = {on_data_stream(std::move(row), 0, before)};
   }
 }
 
@@ -146,9 +153,9 @@ void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int last = stages_ - 1;
   Communication row = tied_embedding_reduction(job_, parts_);
-  const std::vector<des::StreamId> members{streams(0).data_comm, streams(last).data_comm};
+  const std::vector<des::StreamId> members{streams(0).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(task, std::move(row), 0, TaskMeaning::kEmbeddingTie);
+  note(task, std::move(row), 0);
   for (const int stage : {0, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
@@ -161,15 +168,16 @@ void StepEnd::norm_and_optimizer() {
   for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
   Communication row = gradient_norm(job_, parts_);
   const TaskId norm = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(norm, std::move(row), 0, TaskMeaning::kGradNorm);
+  note(norm, std::move(row), 0);
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   for (int stage = 0; stage < stages_; ++stage) {
-    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, stage)}, job_.profile_of(stage));
+    const double parameters = parameters_.of_stage(id_of<Stage>(stage));
+    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, parameters)}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (job_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, local_stage_parameters(job_, stage), {optimizer});
+    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, parameters, {optimizer});
   }
 }
 
@@ -179,8 +187,7 @@ void StepEnd::norm_and_optimizer() {
 // read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
 // share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/modeller/step.md).
 // Sharded gradients are zeroed, scaled and measured on the share alone.
-Bytes optimizer_traffic(const job::Job& job, int stage) {
-  const double parameters = local_stage_parameters(job, stage);
+Bytes optimizer_traffic(const job::Job& job, double parameters) {
   const int zero = job.optimizer.zero_stage;
   const double ranks = replica_group(job).ranks;
   // fp8 products read copies, written once a step from 16-bit weights: two bytes in, the copy and its transpose out.
@@ -198,7 +205,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job) {
     auto& chunks = gates.emplace_back();
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) {
       auto& blocks = chunks.emplace_back();
-      const std::vector<double> parameters = block_parameters(job, stage, chunk);
+      const std::vector<double> parameters = step.block_parameters(id_of<Stage>(stage), id_of<Chunk>(chunk));
       const bool buckets = stage == 0 && chunk == 0;
       double filled = 0;
       std::size_t from = 0;

@@ -15,7 +15,7 @@ namespace foretoken::step {
 /// all-gather, in the order of Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const job::Job& job, const PipelineEnds& ends);
 
-/// Memory traffic of the optimizer step of one stage's GPU.
-[[nodiscard]] Bytes optimizer_traffic(const job::Job& job, int stage);
+/// Memory traffic of the optimizer step of a GPU with that many parameters.
+[[nodiscard]] Bytes optimizer_traffic(const job::Job& job, double parameters);
 
 }  // namespace foretoken::step

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/model/counts/matrices.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/replicas.h"
@@ -32,15 +33,19 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
-using schedule::Phase;
+using schedule::OpKind;
 
 class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
       : workload_(workload), job_(job), emitter_(emitter), plan_(sharding_plan(job)) {
-    const std::vector<double> blocks = block_parameters(job, 0, 0);
-    layers_.assign(blocks.begin() + 1, blocks.end() - 1);
+    const std::vector<double> blocks = LocalParameters(job).of_blocks(Stage{}, Chunk{});
     root_ = blocks.front() + blocks.back();
+    const auto kinds = model::decoder_layers(job.model, job.layer_context());
+    for (const model::LayerCount& run : job::contents_of(job, Stage{}, Chunk{}).layers) {
+      const int tensors = model::stored_matrices(kinds[static_cast<std::size_t>(run.kind)].ops);
+      for (int layer = 0; layer < run.count; ++layer) layers_.push_back({blocks[layers_.size() + 1], tensors});
+    }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
     const job::Runtime& runtime = job.runtime;
     const double growth = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
@@ -90,7 +95,7 @@ class ShardedReplay {
     int tensors;
   };
   static constexpr int kRootTensors = 1;
-  [[nodiscard]] Unit unit(std::size_t layer) const { return {layers_[layer], 2 + job_.model.mlp_matrices()}; }
+  [[nodiscard]] Unit unit(std::size_t layer) const { return layers_[layer]; }
   [[nodiscard]] Duration for_tensors(int tensors) const {
     const int ranks = replica_group(job_).ranks;
     if (ranks == 1 || !plan_.gathers_forward) return {};
@@ -125,19 +130,22 @@ class ShardedReplay {
     if (last_issue_) gates_[0].push_back(*last_issue_);
   }
 
-  TaskId add(des::StreamId stream, Duration duration, TaskMeaning kind,
-             std::optional<CommunicationId> communication = {}) {
+  TaskId add(des::StreamId stream, Duration duration, const Meaning& meaning) {
     const TaskId task = workload_.graph.add_occupy(stream, duration);
-    workload_.note(
-        task, {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = kind, .communication = communication});
+    workload_.note(task, meaning);
     return task;
+  }
+  TaskId add(Moved moved) {
+    return add(streams().comm(Axis::kData), moved.time,
+               {.microbatch = static_cast<std::uint32_t>(op_.microbatch),
+                .kind = TaskMeaning::kCommunication,
+                .communication = moved.row});
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
-    const Moved gathered = moved(Purpose::kParameters, one);
-    const TaskId task = add(streams().data_comm, gathered.time, TaskMeaning::kParamGather, gathered.row);
+    const TaskId task = add(moved(Purpose::kParameters, one));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -158,7 +166,9 @@ class ShardedReplay {
   // The host issues `block` and what was gathered for it.
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
-    const TaskId task = add(streams().pass.host, duration, TaskMeaning::kHostIssue);
+    const TaskId task =
+        add(streams().pass.host, duration,
+            {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = TaskMeaning::kHostIssue});
     gates_[block + 1].push_back(task);
     last_issue_ = task;
   }
@@ -172,8 +182,7 @@ class ShardedReplay {
   }
   void flush(std::size_t block) {
     if (filled_.parameters == 0) return;
-    const Moved reduced = moved(Purpose::kGradients, filled_);
-    const TaskId task = add(streams().data_comm, reduced.time, TaskMeaning::kGradReduce, reduced.row);
+    const TaskId task = add(moved(Purpose::kGradients, filled_));
     after_.push_back({task, block});
     if (plan_.waits_for_reduction && block + 1 < gates_.size()) gates_[block + 1].push_back(task);
     last_reduction_ = task;
@@ -202,8 +211,8 @@ class ShardedReplay {
   const job::Job& job_;
   PassEmitter& emitter_;
   ShardingPlan plan_;
-  std::vector<double> layers_;  // parameters of each layer, in forward order
-  double root_ = 0;             // parameters of embedding, final norm and head
+  std::vector<Unit> layers_;  // in forward order
+  double root_ = 0;           // parameters of embedding, final norm and head
   Duration host_forward_, host_backward_;
 
   std::map<std::tuple<Purpose, double, int>, Moved> moved_;
@@ -232,7 +241,7 @@ PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedu
   expects(program.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
   ShardedReplay replay(workload, job, emitter);
   for (const schedule::StageOp& op : program.front()) {
-    if (op.phase == Phase::kForward)
+    if (op.kind == OpKind::kForward)
       replay.forward(op);
     else
       replay.backward(op);

@@ -48,11 +48,11 @@ struct ExactTally {
   std::int64_t ps = 0;
 };
 
-std::map<TaskMeaning, ExactTally> tally(const job::Job& s) {
+std::map<std::string_view, ExactTally> tally(const job::Job& s) {
   const LoweredStep step = lower(s, Fidelity::kStage);
-  std::map<TaskMeaning, ExactTally> result;
+  std::map<std::string_view, ExactTally> result;
   for (std::uint32_t task = 0; task < step.workload.meaning.size(); ++task) {
-    ExactTally& entry = result[step.workload.meaning[task].kind];
+    ExactTally& entry = result[name_of(step.workload.meaning[task], step.workload)];
     ++entry.count;
     entry.ps += step.workload.graph.duration({task}).ps;
   }
@@ -63,24 +63,24 @@ TEST(Sharded, FullShardGathersLayersTwiceAndTheRootOnceAMicroBatchAndReducesEach
   const job::Job s = sharded_job();
   const auto seen = tally(s);
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
-  EXPECT_EQ(seen.at(TaskMeaning::kParamGather).count, kMicrobatches * (2 * kLayers + 1));
-  EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).count, kMicrobatches * (kLayers + 1));
+  EXPECT_EQ(seen.at("gather parameters").count, kMicrobatches * (2 * kLayers + 1));
+  EXPECT_EQ(seen.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
   const std::int64_t gathers = 2 * kLayers * gather_ps(s, layer) + gather_ps(s, root);
   const std::int64_t reductions = kLayers * reduction_ps(s, layer) + reduction_ps(s, root);
-  EXPECT_EQ(seen.at(TaskMeaning::kParamGather).ps, kMicrobatches * gathers);
-  EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).ps, kMicrobatches * reductions);
+  EXPECT_EQ(seen.at("gather parameters").ps, kMicrobatches * gathers);
+  EXPECT_EQ(seen.at("reduce gradients").ps, kMicrobatches * reductions);
 }
 
 TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
   job::Job s = sharded_job();
   s.optimizer.zero_stage = 2;
-  EXPECT_EQ(tally(s).at(TaskMeaning::kParamGather).count, kMicrobatches * (kLayers + 1));
+  EXPECT_EQ(tally(s).at("gather parameters").count, kMicrobatches * (kLayers + 1));
   s.runtime.fully_sharded = false;
   const auto seen = tally(s);
-  EXPECT_EQ(seen.at(TaskMeaning::kParamGather).count, 1);
-  EXPECT_EQ(seen.at(TaskMeaning::kParamGather).ps, gather_ps(s, local_stage_parameters(s, 0)));
+  EXPECT_EQ(seen.at("gather parameters").count, 1);
+  EXPECT_EQ(seen.at("gather parameters").ps, gather_ps(s, local_stage_parameters(s, 0)));
   // Buckets of 40 million parameters: a layer has 50 million, the root 109 million.
-  EXPECT_EQ(seen.at(TaskMeaning::kGradReduce).count, kMicrobatches * (kLayers + 1));
+  EXPECT_EQ(seen.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
 }
 
 TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
@@ -90,10 +90,10 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
   const LoweredStep step = lower(s, Fidelity::kStage);
   std::int64_t compute = 0;
-  for (const schedule::Phase phase : {schedule::Phase::kForward, schedule::Phase::kBackward})
-    compute += kMicrobatches * step.passes->timing(0, 0, phase).total.ps;
+  for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
+    compute += kMicrobatches * step.passes->timing(0, 0, kind).total.ps;
   const auto seen = tally(s);
-  compute += seen.at(TaskMeaning::kGradNorm).ps + seen.at(TaskMeaning::kOptimizer).ps;
+  compute += seen.at("gradient norm").ps + seen.at("optimizer").ps;
   // The root is gathered before anything computes and reduced after everything. The first layer is gathered beside the
   // embedding alone and its gradients are reduced beside that of the embedding, which are short.
   const std::int64_t root_time = gather_ps(s, root) + reduction_ps(s, root);
@@ -110,8 +110,10 @@ TEST(Sharded, NoMoreThanTwoGatheredUnitsAreUnused) {
   // The first pass: gathers of the root and of every layer, then the blocks that use them.
   std::vector<std::uint32_t> gathers, blocks;
   for (std::uint32_t task = 0; blocks.size() < kLayers + 2; ++task) {
-    if (step.workload.meaning[task].kind == TaskMeaning::kParamGather) gathers.push_back(task);
-    if (step.workload.meaning[task].kind == TaskMeaning::kForward) blocks.push_back(task);
+    if (name_of(step.workload.meaning[task], step.workload) == "gather parameters") gathers.push_back(task);
+    if (step.workload.meaning[task].kind == TaskMeaning::kPass &&
+        step.workload.meaning[task].pass == schedule::OpKind::kForward)
+      blocks.push_back(task);
   }
   ASSERT_EQ(gathers.size(), kLayers + 1U);
   for (std::size_t g = 2; g < gathers.size(); ++g) EXPECT_GE(run.start[gathers[g]], run.end[blocks[g - 2]]);
@@ -164,9 +166,9 @@ TEST(Sharded, ReplicasAreChargedForEachTensorWhereTheRuntimeSaysSo) {
   const auto after = tally(s);
   const std::int64_t per_tensor = std::int64_t{32} * 10'000'000;  // ps, 32 replicas
   const std::int64_t gathered = kMicrobatches * (2 * kLayers * 4 + 1), reduced = kMicrobatches * (kLayers * 4 + 1);
-  const auto more = [&](TaskMeaning kind) { return after.at(kind).ps - before.at(kind).ps; };
-  EXPECT_EQ(more(TaskMeaning::kParamGather), gathered * per_tensor);
-  EXPECT_EQ(more(TaskMeaning::kGradReduce), reduced * per_tensor);
+  const auto more = [&](std::string_view name) { return after.at(name).ps - before.at(name).ps; };
+  EXPECT_EQ(more("gather parameters"), gathered * per_tensor);
+  EXPECT_EQ(more("reduce gradients"), reduced * per_tensor);
 }
 
 // One setting of everything that decides what waits for what.

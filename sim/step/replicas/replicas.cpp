@@ -13,14 +13,12 @@
 namespace foretoken::step {
 namespace {
 
-constexpr AxisSet kReplicas{Axis::kContext, Axis::kData};
-
 // A collective of one stage's replicas.
 Communication over_replicas(const job::Job& part, Stage stage, Communication row) {
-  row.axes = kReplicas;
+  row.axes = net::kReplicaAxes;
   row.counts_for = Axis::kData;
   row.from = row.to = stage;
-  row.site = site_of(part, stage, kReplicas);
+  row.site = site_of(part, stage, net::kReplicaAxes);
   const GroupShape& group = row.site.group;
   if (group.nodes == 1) return row;
   row.factor = part.runtime.data_comm_factor;
@@ -31,21 +29,20 @@ Communication over_replicas(const job::Job& part, Stage stage, Communication row
 // First and last stage's ranks that share a tied embedding, in pairs; `mixed`: on nodes of different kinds.
 GroupShape tied_pair(const job::Job& part, bool mixed) {
   const int domain = part.cluster.links.gpus;
-  const net::Degrees degrees = part.degrees();
   const bool crosses = mixed || part.gpus > domain;
   return {.ranks = 2,
           .nodes = crosses ? 2 : 1,
           .ranks_per_node = crosses ? 1 : 2,
-          .groups_per_node = std::min(domain, degrees.tensor * degrees.context * degrees.data)};
+          .groups_per_node = std::min(domain, part.grid().stage_ranks())};
 }
 
-// Stands on the nodes of each kind, which find `group` and links between ranks spaced like `row`.
-template <class Group>
-void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, net::RankRow row,
-               const Group& group) {
+// Stands on the nodes of each kind, which find `group` and `links`.
+template <class Group, class Links>
+void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, const Group& group,
+               const Links& links) {
   for (const Stage stage : stages) {
     const job::Job& part = parts.of(stage.number());
-    Site site{stage, group(part), net::collective_links(part.cluster, part.degrees(), row)};
+    Site site{stage, group(part), links(part)};
     if (stage == stages.front()) {
       to.site = site;
     } else {
@@ -72,7 +69,7 @@ int nodes_of(const job::Job& part) {
 
 }  // namespace
 
-GroupShape replica_group(const job::Job& job) { return net::gradient_group(job.degrees(), job.cluster.links.gpus); }
+GroupShape replica_group(const job::Job& job) { return job.grid().shape(net::kReplicaAxes, job.cluster.links.gpus); }
 
 double gradient_element_bytes(const job::Job& job) {
   if (job.runtime.fully_sharded) return job.recipe.gradient_bytes;
@@ -125,8 +122,9 @@ Communication tied_embedding_reduction(const job::Job& job, const job::Parts& pa
   const bool mixed = &parts.of(first.number()) != &parts.of(last.number());
   std::vector<Stage> stages{first};
   if (mixed) stages.push_back(last);
-  add_sites(row, parts, stages, net::tied_row(job.degrees()),
-            [&](const job::Job& part) { return tied_pair(part, mixed); });
+  add_sites(
+      row, parts, stages, [&](const job::Job& part) { return tied_pair(part, mixed); },
+      [&](const job::Job& part) { return mixed ? part.cluster.links : net::tied_links(part.cluster, part.grid()); });
   return row;
 }
 
@@ -134,17 +132,20 @@ Communication gradient_norm(const job::Job& job, const job::Parts& parts) {
   Communication row{.name = "gradient norm",
                     .purpose = Purpose::kGradientNorm,
                     .collective = CollectiveKind::kAllReduce,
-                    .axes = {Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline},
+                    .axes = net::kDenseAxes,
                     .payload = Bytes(4),
                     .all_stages = true};
   int nodes = 0;
   for (const job::Job* part : parts.all()) nodes += nodes_of(*part);
-  add_sites(row, parts, first_stages(parts), net::world_row(job.degrees()), [&](const job::Job& part) {
-    return GroupShape{.ranks = job.gpus,
-                      .nodes = nodes,
-                      .ranks_per_node = std::min(part.cluster.links.gpus, part.gpus),
-                      .groups_per_node = 1};
-  });
+  add_sites(
+      row, parts, first_stages(parts),
+      [&](const job::Job& part) {
+        return GroupShape{.ranks = job.gpus,
+                          .nodes = nodes,
+                          .ranks_per_node = std::min(part.cluster.links.gpus, part.gpus),
+                          .groups_per_node = 1};
+      },
+      [](const job::Job& part) { return net::collective_links(part.cluster, part.grid().groups(net::kDenseAxes)); });
   return row;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/job/layout.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::search {

@@ -1,0 +1,209 @@
+// Elementwise kernels: one thread for each sixteen bytes of output.
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include "calibration/measure/gpu/kernels/kernels.h"
+#include "calibration/measure/gpu/kernels/pack.cuh"
+
+namespace foretoken::gpu {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ std::int64_t thread_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+/// Counts that kernels divide by: 64-bit division would cost more than the memory access.
+unsigned short_count(std::int64_t count) {
+  if (count > std::int64_t{1} << 31) throw std::invalid_argument("more than 2^31 vectors in one kernel");
+  return static_cast<unsigned>(count);
+}
+
+unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+
+/// A well-mixed number of a counter (splitmix64's finaliser).
+__device__ std::uint64_t hash(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+  return value ^ (value >> 31);
+}
+
+/// Two independent normal numbers (Box-Muller).
+__device__ float2 normal_pair(std::uint64_t counter) {
+  const std::uint64_t bits = hash(counter * 0x9e3779b97f4a7c15ULL + 1);
+  const float u = (static_cast<float>(bits >> 40) + 1) * 0x1p-24F;  // (0, 1]
+  const float v = static_cast<float>((bits >> 8) & 0xffffff) * 0x1p-24F;
+  const float radius = sqrtf(-2 * __logf(u));
+  float sine, cosine;
+  __sincosf(6.2831853F * v, &sine, &cosine);
+  return {radius * cosine, radius * sine};
+}
+
+template <class T>
+__global__ void fill_kernel(T* data, std::int64_t pairs) {
+  const std::int64_t i = thread_index();
+  if (i >= pairs) return;
+  const float2 normal = normal_pair(static_cast<std::uint64_t>(i));
+  data[2 * i] = T(normal.x);
+  data[2 * i + 1] = T(normal.y);
+}
+
+template <class T>
+void fill_as(void* data, std::size_t bytes, cudaStream_t stream) {
+  const auto pairs = static_cast<std::int64_t>(bytes / sizeof(T) / 2);
+  if (pairs > 0) fill_kernel<<<blocks_for(pairs), kThreads, 0, stream>>>(static_cast<T*>(data), pairs);
+  check_launch("fill_normal");
+}
+
+__global__ void copy_kernel(const uint4* in, uint4* out, std::int64_t vectors) {
+  const std::int64_t i = thread_index();
+  if (i < vectors) out[i] = in[i];
+}
+
+__global__ void cast_kernel(const float4* in, Bf16* out, std::int64_t vectors) {
+  const std::int64_t i = thread_index();
+  if (i >= vectors) return;
+  const float4 a = in[2 * i], b = in[2 * i + 1];
+  store8(out, i, {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}});
+}
+
+/// GELU by tanh, as Megatron-LM's fused kernel has it.
+__device__ float gelu(float x) {
+  const float u = 0.79788456F * x * (1 + 0.044715F * x * x);
+  return x * (1 - __fdividef(1, __expf(2 * u) + 1));  // (1 + tanh u) / 2; tanhf would make this bound by arithmetic
+}
+
+__global__ void bias_gelu_kernel(const Bf16* in, const Bf16* bias, Bf16* out, unsigned vectors, unsigned row_vectors) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= vectors) return;
+  Eight x = load8(in, i);
+  const Eight b = load8(bias, i % row_vectors);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) x.at[j] = gelu(x.at[j] + b.at[j]);
+  store8(out, i, x);
+}
+
+__global__ void swiglu_kernel(const Bf16* in, Bf16* out, unsigned vectors, unsigned row_vectors) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= vectors) return;
+  const std::int64_t first = std::int64_t{i / row_vectors} * 2 * row_vectors + i % row_vectors;
+  const Eight gate = load8(in, first), up = load8(in, first + row_vectors);
+  Eight y;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) y.at[j] = __fdividef(gate.at[j], 1 + __expf(-gate.at[j])) * up.at[j];
+  store8(out, i, y);
+}
+
+__global__ void dropout_add_kernel(const Bf16* in, const Bf16* residual, Bf16* out, uint2* mask, float keep,
+                                   std::uint32_t seed, std::int64_t vectors) {
+  const std::int64_t i = thread_index();
+  if (i >= vectors) return;
+  const Eight x = load8(in, i);
+  Eight y = load8(residual, i);
+  const auto threshold = static_cast<std::uint32_t>(keep * 65536.0F);
+  const std::uint64_t counter = static_cast<std::uint64_t>(i) * 2 + (static_cast<std::uint64_t>(seed) << 40);
+  const std::uint64_t bits[2] = {hash(counter + 1), hash(counter + 2)};
+  std::uint32_t kept[2] = {0, 0};
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const bool keeps = (bits[j / 4] >> (16 * (j % 4)) & 0xffff) < threshold;
+    kept[j / 4] |= static_cast<std::uint32_t>(keeps) << (8 * (j % 4));
+    if (keeps) y.at[j] += x.at[j] / keep;
+  }
+  store8(out, i, y);
+  mask[i] = {kept[0], kept[1]};
+}
+
+__device__ void adam_one(float gradient, float& master, float& first, float& second, const AdamStep& step) {
+  first = step.beta1 * first + (1 - step.beta1) * gradient;
+  second = step.beta2 * second + (1 - step.beta2) * gradient * gradient;
+  const float change = first / step.correction1 / (sqrtf(second / step.correction2) + step.epsilon);
+  master -= step.rate * (change + step.decay * master);
+}
+
+__global__ void adam_kernel(const float4* gradient, float4* master, float4* first, float4* second, uint2* weight,
+                            AdamStep step, std::int64_t vectors) {
+  const std::int64_t i = thread_index();
+  if (i >= vectors) return;
+  const float4 g = gradient[i];
+  float4 w = master[i], m = first[i], v = second[i];
+  adam_one(g.x, w.x, m.x, v.x, step);
+  adam_one(g.y, w.y, m.y, v.y, step);
+  adam_one(g.z, w.z, m.z, v.z, step);
+  adam_one(g.w, w.w, m.w, v.w, step);
+  master[i] = w;
+  first[i] = m;
+  second[i] = v;
+  uint2 half;
+  auto* pairs = reinterpret_cast<__nv_bfloat162*>(&half);
+  pairs[0] = __floats2bfloat162_rn(w.x, w.y);
+  pairs[1] = __floats2bfloat162_rn(w.z, w.w);
+  weight[i] = half;
+}
+
+__global__ void empty_kernel() {}
+
+}  // namespace
+
+void fill_normal(void* data, std::size_t bytes, Precision precision, cudaStream_t stream) {
+  switch (precision) {
+    case Precision::kFp32:
+      return fill_as<float>(data, bytes, stream);
+    case Precision::kFp16:
+      return fill_as<__half>(data, bytes, stream);
+    case Precision::kBf16:
+      return fill_as<Bf16>(data, bytes, stream);
+    case Precision::kFp8:
+      return fill_as<__nv_fp8_e4m3>(data, bytes, stream);
+  }
+}
+
+void copy(const Bf16* in, Bf16* out, Extent extent, cudaStream_t stream) {
+  const std::int64_t vectors = extent.elements() / 8;
+  copy_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in),
+                                                            reinterpret_cast<uint4*>(out), vectors);
+  check_launch("copy");
+}
+
+void cast(const float* in, Bf16* out, Extent extent, cudaStream_t stream) {
+  const std::int64_t vectors = extent.elements() / 8;
+  cast_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(reinterpret_cast<const float4*>(in), out, vectors);
+  check_launch("cast");
+}
+
+void bias_gelu(const Bf16* in, const Bf16* bias, Bf16* out, Extent extent, cudaStream_t stream) {
+  const std::int64_t vectors = extent.elements() / 8;
+  bias_gelu_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, bias, out, short_count(vectors),
+                                                                 short_count(extent.columns / 8));
+  check_launch("bias_gelu");
+}
+
+void swiglu(const Bf16* in, Bf16* out, Extent extent, cudaStream_t stream) {
+  const std::int64_t vectors = extent.elements() / 8;
+  swiglu_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, out, short_count(vectors),
+                                                              short_count(extent.columns / 8));
+  check_launch("swiglu");
+}
+
+void dropout_add(const Bf16* in, const Bf16* residual, Bf16* out, std::uint8_t* mask, float keep, std::uint32_t seed,
+                 Extent extent, cudaStream_t stream) {
+  const std::int64_t vectors = extent.elements() / 8;
+  dropout_add_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(in, residual, out, reinterpret_cast<uint2*>(mask),
+                                                                   keep, seed, vectors);
+  check_launch("dropout_add");
+}
+
+void adam(const float* gradient, AdamState state, AdamStep step, Extent extent, cudaStream_t stream) {
+  const std::int64_t vectors = extent.elements() / 4;
+  adam_kernel<<<blocks_for(vectors), kThreads, 0, stream>>>(
+      reinterpret_cast<const float4*>(gradient), reinterpret_cast<float4*>(state.master),
+      reinterpret_cast<float4*>(state.first), reinterpret_cast<float4*>(state.second),
+      reinterpret_cast<uint2*>(state.weight), step, vectors);
+  check_launch("adam");
+}
+
+void empty(cudaStream_t stream) {
+  empty_kernel<<<1, 1, 0, stream>>>();
+  check_launch("empty");
+}
+
+}  // namespace foretoken::gpu

@@ -1,0 +1,203 @@
+// The fields of a profile: one law for each part, with its evidence.
+#include "sim/io/hardware/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/io/hardware/collectives.h"
+#include "sim/io/hardware/profile_fields.h"
+#include "sim/io/json/fields.h"
+
+namespace foretoken::io {
+namespace {
+
+constexpr Range kRowSlowdown{.low = 1, .high = 100};
+constexpr Range kTail{.low = 0, .high = 1e3};
+constexpr Range kTokens{.low = 0, .high = 1e9};
+constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
+
+using Corrections = std::array<cost::GemmCorrection, 3>;
+
+/// {"first_log2": 0, "last_log2": 15, "knots": 7}
+void axis_fields(Fields& f, cost::GemmCorrection::Axis& axis) {
+  f.number("first_log2", axis.first, kOctaves);
+  f.number("last_log2", axis.last, kOctaves);
+  f.whole("knots", axis.knots, {.low = 2, .high = 20});
+  f.check([&](const Node& node) {
+    if (axis.last <= axis.first) node.complain("last_log2", "expected more than first_log2");
+  });
+}
+
+void correction_fields(Fields& f, cost::GemmCorrection& grid) {
+  f.object("m", grid.m, axis_fields);
+  f.object("n", grid.n, axis_fields);
+  f.object("k", grid.k, axis_fields);
+  f.ten_thousandths("log_ratio_1e4", grid.log_ratio, kLogRatio);
+  f.check([&](const Node& node) {
+    const std::size_t knots = static_cast<std::size_t>(grid.m.knots * grid.n.knots * grid.k.knots);
+    if (grid.log_ratio.size() != knots)
+      node.complain("log_ratio_1e4",
+                    fmt::format("expected {} values (the knots of m x n x k), found {}", knots, grid.log_ratio.size()));
+  });
+}
+
+/// By layout, in the order of GemmPass; a layout that was not measured is absent.
+void corrections_fields(Fields& f, Corrections& grids) {
+  constexpr std::string_view kPasses[] = {"forward", "input_gradient", "weight_gradient"};
+  for (std::size_t pass = 0; pass < grids.size(); ++pass)
+    f.object_where(!grids[pass].log_ratio.empty(), kPasses[pass], grids[pass], correction_fields);
+}
+
+void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
+  f.known_word("law", "tile-wave");
+  f.teraflops("peak_tflops", law.peak, kRate);
+  f.whole("multiprocessors", law.multiprocessors, kProcessors);
+  f.number("efficiency", law.efficiency, kEfficiency);
+  f.number("prologue_k", law.prologue_k, kTokens);
+  f.number("small_tile_loss", law.small_tile_loss, {.low = 0, .high = 0.3});  // three halvings stay positive
+  f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
+  f.microseconds("launch_us", law.launch, kMicroseconds);
+  f.number("sustained_factor", law.sustained_factor, kFactor);
+}
+
+void roofline_fields(Fields& f, cost::RooflineLaw& law) {
+  f.known_word("law", "roofline");
+  f.teraflops("compute_tflops", law.compute_rate, kRate);
+  f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
+  f.number("sharpness", law.sharpness, {.low = 1, .high = 100});
+  f.microseconds("launch_us", law.launch, kMicroseconds);
+  f.number("sustained_factor", law.sustained_factor, kFactor);
+}
+
+/// Precondition: `gemm` holds the law that the word under "law" names.
+void gemm_law_fields(Fields& f, cost::GemmLaw& gemm) {
+  const bool corrected = std::any_of(gemm.corrections.begin(), gemm.corrections.end(),
+                                     [](const cost::GemmCorrection& grid) { return !grid.log_ratio.empty(); });
+  if (auto* tiles = std::get_if<cost::TileWaveLaw>(&gemm.law)) tile_wave_fields(f, *tiles);
+  if (auto* roofline = std::get_if<cost::RooflineLaw>(&gemm.law)) roofline_fields(f, *roofline);
+  f.object_where(corrected, "corrections", gemm.corrections, corrections_fields);
+  f.number("weight_gradient_factor", gemm.weight_gradient_factor, kFactor);
+  f.object("evidence", gemm.evidence, evidence_fields);
+}
+
+cost::GemmLaw read_gemm_law(const Node& node) {
+  cost::GemmLaw gemm;
+  if (!node.one_of<bool>("law", {{"tile-wave", true}, {"roofline", false}})) gemm.law = cost::RooflineLaw{};
+  return Fields::read_fields(node, gemm_law_fields, std::move(gemm));
+}
+
+std::map<Precision, cost::GemmLaw> read_gemm(const Node& node) {
+  node.allow_only({"fp32", "fp16", "bf16", "fp8"});
+  std::map<Precision, cost::GemmLaw> laws;
+  for (const auto& [precision, name] : kPrecisionNames)
+    if (const auto law = node.find_object(name)) laws[precision] = read_gemm_law(*law);
+  if (laws.empty()) node.complain("expected a GEMM law for at least one of fp16, bf16, fp8, fp32");
+  return laws;
+}
+
+Json written_gemm(const std::map<Precision, cost::GemmLaw>& laws) {
+  Json all;
+  for (const auto& [precision, law] : laws)
+    all[std::string(name_of(precision))] = Fields::written_fields(law, gemm_law_fields);
+  return all;
+}
+
+void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
+  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
+  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
+  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
+  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
+  f.object("evidence", rows.evidence, evidence_fields);
+}
+
+void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
+  f.teraflops("peak_tflops", rate.peak, kRate);
+  f.rounded("half_length", rate.half_length, kTokens);
+  f.rounded("tail", rate.tail, kTail);
+  f.rounded("sharpness", rate.sharpness, {.low = 0.1, .high = 100});
+}
+
+void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
+  f.whole("head_dim", law.head_dim, {.low = 1, .high = 65536});
+  f.boolean("causal", law.causal);
+  f.object("forward", law.forward, attention_rate_fields);
+  f.object("backward", law.backward, attention_rate_fields);
+  f.object("evidence", law.evidence, evidence_fields);
+}
+
+/// `flash_2` is a list like `laws`, or the word "laws" where both are FlashAttention-2's.
+void read_flash2(const Node& node, cost::AttentionLaws& attention) {
+  if (node.child("flash_2").is_text()) {
+    (void)node.one_of<int>("flash_2", {{"laws", 0}});
+    attention.flash2 = attention.laws;
+  } else if (const auto flash2 = node.find_array("flash_2")) {
+    attention.flash2 = Fields::read_list(*flash2, attention_law_fields);
+  }
+}
+
+Json written_flash2(const cost::AttentionLaws& attention) {
+  if (attention.flash2.empty()) return {};
+  Json flash2 = Fields::written_list(attention.flash2, attention_law_fields);
+  return flash2 == Fields::written_list(attention.laws, attention_law_fields) ? Json("laws") : flash2;
+}
+
+void want_both_masks(const Node& node, const cost::AttentionLaws& attention) {
+  for (const bool causal : {true, false})
+    if (std::none_of(attention.laws.begin(), attention.laws.end(), [&](const auto& l) { return l.causal == causal; }))
+      node.complain("laws", fmt::format("expected at least one law with \"causal\": {}", causal));
+}
+
+void attention_fields(Fields& f, cost::AttentionLaws& attention) {
+  f.whole("multiprocessors", attention.multiprocessors, kProcessors);
+  f.whole("block_rows", attention.block_rows, kProcessors);
+  f.microseconds("launch_us", attention.launch, kMicroseconds);
+  f.number("sustained_factor", attention.sustained_factor, kFactor);
+  f.list("laws", attention.laws, attention_law_fields);
+  f.custom(
+      "flash_2", [&](const Node& node) { read_flash2(node, attention); }, [&] { return written_flash2(attention); });
+  f.check([&](const Node& node) { want_both_masks(node, attention); });
+}
+
+void memory_bound_fields(Fields& f, cost::MemoryBoundLaw& law) {
+  f.gigabytes("gb_per_s", law.bandwidth, kRate);
+  f.number("efficiency", law.efficiency, kEfficiency);
+  f.microseconds("launch_us", law.launch, kMicroseconds);
+  f.object("evidence", law.evidence, evidence_fields);
+}
+
+void host_fields(Fields& f, cost::HostLaw& law) {
+  f.microseconds("launch_us", law.launch, kMicroseconds);
+  f.object("evidence", law.evidence, evidence_fields);
+}
+
+void profile_fields(Fields& f, cost::Profile& profile) {
+  f.text("name", profile.name);
+  f.text("gpu", profile.gpu);
+  f.texts_where(true, "notes", profile.notes);
+  f.custom(
+      "gemm", [&](const Node& node) { profile.gemm = read_gemm(node.object("gemm")); },
+      [&] { return written_gemm(profile.gemm); });
+  f.object_where(true, "misaligned_rows", profile.misaligned_rows, misaligned_fields);
+  f.object("attention", profile.attention, attention_fields);
+  f.object("memory_bound", profile.memory_bound, memory_bound_fields);
+  f.object("nvlink", profile.nvlink, inside_node_fields);
+  f.object("pcie", profile.pcie, inside_node_fields);
+  f.object("network", profile.network, across_nodes_fields);
+  f.object("point_to_point", profile.point_to_point, message_fields);
+  f.optional_object("host", profile.host, host_fields);
+}
+
+}  // namespace
+
+cost::Profile read_profile(const Node& node) { return Fields::read_fields(node, profile_fields); }
+
+std::string to_json_text(const cost::Profile& profile) {
+  return Fields::written_fields(profile, profile_fields).dump(1) + "\n";
+}
+
+}  // namespace foretoken::io

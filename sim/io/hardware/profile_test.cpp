@@ -1,0 +1,116 @@
+// Reading profiles: every wrong law is one clear line.
+#include "sim/io/hardware/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/io/hardware/collectives.h"
+#include "sim/io/json/document.h"
+
+namespace foretoken::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+nlohmann::json shipped() {
+  Findings findings;
+  const auto document = document_from_file(FORETOKEN_SOURCE_DIR "/calibration/profiles/h100-sxm5-80gb.json", findings);
+  findings.throw_if_wrong();
+  return document->value;
+}
+
+std::vector<std::string> complaints_about(const nlohmann::json& value) {
+  Findings findings;
+  const Document document{.value = value, .source = {.file = "p.json"}, .pointer = {}, .name = "p"};
+  (void)read_profile(document.root(findings));
+  std::vector<std::string> lines;
+  for (const Complaint& complaint : findings.complaints) lines.push_back(complaint.line());
+  return lines;
+}
+
+TEST(ReadProfile, ShippedProfileIsRight) { EXPECT_THAT(complaints_about(shipped()), IsEmpty()); }
+
+/// Reads every file of a folder, and expects each to be written as it stands.
+template <class Read>
+void expect_same_bytes(const std::string& folder, const Read& read) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR + folder)) {
+    SCOPED_TRACE(entry.path().string());
+    Findings findings;
+    const auto document = document_from_file(entry.path(), findings);
+    ASSERT_TRUE(document);
+    std::stringstream bytes;
+    bytes << std::ifstream(entry.path()).rdbuf();
+    EXPECT_EQ(to_json_text(read(document->root(findings))), bytes.str());
+    EXPECT_THAT(findings.complaints, IsEmpty());
+    ++files;
+  }
+  EXPECT_GE(files, 9);
+}
+
+TEST(ReadProfile, WritingGivesTheBytesThatWereRead) { expect_same_bytes("/calibration/profiles", read_profile); }
+
+TEST(ReadCollectives, WritingGivesTheBytesThatWereRead) {
+  expect_same_bytes("/calibration/collectives", read_measured_collectives);
+}
+
+TEST(ReadProfile, KeepsUnitsAndKinds) {
+  Findings findings;
+  const Document document{.value = shipped(), .source = {.file = "p.json"}, .pointer = {}, .name = "p"};
+  const cost::Profile profile = read_profile(document.root(findings));
+  EXPECT_DOUBLE_EQ(std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).peak.value(), 989e12);
+  EXPECT_DOUBLE_EQ(std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kFp8).law).peak.value(), 1978e12);
+  EXPECT_DOUBLE_EQ(profile.nvlink.reference.value(), 450e9);
+  EXPECT_EQ(profile.network.curves.size(), 6u);
+  EXPECT_TRUE(std::is_sorted(profile.nvlink.curves.begin(), profile.nvlink.curves.end(),
+                             [](auto& a, auto& b) { return a.kind != b.kind ? a.kind < b.kind : a.ranks < b.ranks; }));
+}
+
+struct WrongProfile {
+  const char* name;
+  const char* patch;  ///< RFC 7396, merged over the shipped profile
+  const char* line;   ///< part of the only complaint
+};
+constexpr WrongProfile kWrongProfiles[] = {
+    {"a misspelt law", R"({"gemm": {"bf16": {"law": "tile-waves"}}})", "/gemm/bf16/law"},
+    {"an efficiency above one", R"({"gemm": {"bf16": {"efficiency": 1.2}}})", "/gemm/bf16/efficiency"},
+    {"a misspelt key", R"({"memory_bound": {"eficiency": 0.8}})", "eficiency"},
+    {"a speed-up by misaligned rows", R"({"misaligned_rows": {"rows_4_bytes": 0.5}})", "/misaligned_rows/rows_4_bytes"},
+    {"no processors", R"({"attention": {"multiprocessors": 0}})", "/attention/multiprocessors"},
+    {"text for a number", R"({"memory_bound": {"gb_per_s": "fast"}})", "/memory_bound/gb_per_s"},
+    {"a law without evidence", R"({"memory_bound": {"evidence": null}})", "/memory_bound/evidence"},
+    {"constants of another GPU without its name", R"({"memory_bound": {"evidence": {"provenance": "scaled"}}})",
+     "/memory_bound/evidence/scaled_from"},
+    {"a correction with a missing knot", R"({"gemm": {"bf16": {"corrections": {"forward": {"log_ratio_1e4": [1]}}}}})",
+     "/gemm/bf16/corrections/forward/log_ratio_1e4: expected 252 values"},
+    {"a correction of nothing", R"({"gemm": {"bf16": {"corrections": {"forward": {"k": {"last_log2": 1}}}}}})",
+     "/gemm/bf16/corrections/forward/k/last_log2"},
+    {"no messages", R"({"point_to_point": null})", "/point_to_point"}};
+
+TEST(ReadProfile, OneLineForEachMistake) {
+  for (const auto& [name, patch, line] : kWrongProfiles) {
+    SCOPED_TRACE(name);
+    nlohmann::json value = shipped();
+    value.merge_patch(nlohmann::json::parse(patch));
+    EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr(line)));
+  }
+}
+
+TEST(ReadProfile, EveryKindOfCollectiveAndBothMasksMustBeThere) {
+  nlohmann::json value = shipped();
+  value["nvlink"]["curves"] = nlohmann::json::array();
+  EXPECT_EQ(complaints_about(value).size(), 6u);
+  value = shipped();
+  for (auto& law : value["attention"]["laws"]) law["causal"] = true;
+  EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr("expected at least one law with \"causal\": false")));
+}
+
+}  // namespace
+}  // namespace foretoken::io

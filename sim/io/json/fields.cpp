@@ -1,0 +1,133 @@
+// Each kind of field in both directions.
+#include "sim/io/json/fields.h"
+
+#include <cmath>
+
+#include "sim/base/parse_number.h"
+
+namespace foretoken::io {
+namespace {
+
+constexpr int kDigits = 4;  // keep profiles short to read; no measurement is finer
+
+Json short_number(double value) { return round_to_digits(value, kDigits); }
+
+}  // namespace
+
+Fields Fields::writing() {
+  Fields fields(nullptr);
+  fields.writes_ = true;
+  return fields;
+}
+
+void Fields::custom(std::string_view key, const std::function<void(const Node&)>& read,
+                    const std::function<Json()>& write) {
+  if (reads()) return read(*node_);
+  if (!writes()) return keys_.emplace_back(key), void();
+  if (Json value = write(); !value.is_null()) json_[std::string(key)] = std::move(value);
+}
+
+void Fields::check(const std::function<void(const Node&)>& rule) const {
+  if (reads()) rule(*node_);
+}
+
+void Fields::text(std::string_view key, std::string& value) {
+  custom(
+      key, [&](const Node& node) { value = node.text(key); }, [&] { return Json(value); });
+}
+
+void Fields::text_where(bool written, std::string_view key, std::string& value) {
+  custom(
+      key, [&](const Node& node) { value = node.find_text(key).value_or(value); },
+      [&] { return written ? Json(value) : Json(); });
+}
+
+void Fields::boolean(std::string_view key, bool& value) {
+  custom(
+      key, [&](const Node& node) { value = node.boolean(key); }, [&] { return Json(value); });
+}
+
+void Fields::whole(std::string_view key, int& value, WholeRange range) {
+  custom(
+      key, [&](const Node& node) { value = static_cast<int>(node.whole(key, range)); }, [&] { return Json(value); });
+}
+
+void Fields::whole_where(bool written, std::string_view key, int& value, WholeRange range) {
+  custom(
+      key, [&](const Node& node) { value = static_cast<int>(node.find_whole(key, range).value_or(value)); },
+      [&] { return written ? Json(value) : Json(); });
+}
+
+void Fields::number(std::string_view key, double& value, Range range) {
+  custom(
+      key, [&](const Node& node) { value = node.number(key, range); }, [&] { return Json(value); });
+}
+
+void Fields::number_where(bool written, std::string_view key, double& value, Range range) {
+  custom(
+      key, [&](const Node& node) { value = node.find_number(key, range).value_or(value); },
+      [&] { return written ? Json(value) : Json(); });
+}
+
+void Fields::number_or(std::string_view key, double& value, double fallback, Range range) {
+  custom(
+      key, [&](const Node& node) { value = node.number_or(key, fallback, range); },
+      [&] { return value != fallback ? Json(value) : Json(); });
+}
+
+void Fields::texts_where(bool written, std::string_view key, std::vector<std::string>& values) {
+  const auto read = [&](const Node& node) {
+    if (const auto found = node.find_array(key))
+      for (const Node& text : *found) values.push_back(text.as_text());
+  };
+  custom(key, read, [&] { return written ? Json(values) : Json(); });
+}
+
+void Fields::rounded(std::string_view key, double& value, Range range) {
+  custom(
+      key, [&](const Node& node) { value = node.number(key, range); }, [&] { return short_number(value); });
+}
+
+void Fields::microseconds(std::string_view key, Seconds& value, Range range) {
+  custom(
+      key, [&](const Node& node) { value = foretoken::microseconds(node.number(key, range)); },
+      [&] { return short_number(value.value() * 1e6); });
+}
+
+void Fields::gigabytes(std::string_view key, BytesPerSecond& value, Range range) {
+  custom(
+      key, [&](const Node& node) { value = gigabytes_per_second(node.number(key, range)); },
+      [&] { return short_number(value.value() / 1e9); });
+}
+
+void Fields::teraflops(std::string_view key, FlopPerSecond& value, Range range) {
+  custom(
+      key, [&](const Node& node) { value = foretoken::teraflops(node.number(key, range)); },
+      [&] { return short_number(value.value() / 1e12); });
+}
+
+void Fields::teraflops_where(std::string_view key, std::optional<FlopPerSecond>& value, Range range) {
+  const auto read = [&](const Node& node) {
+    if (const auto rate = node.find_number(key, range)) value = foretoken::teraflops(*rate);
+  };
+  custom(key, read, [&] { return value ? short_number(value->value() / 1e12) : Json(); });
+}
+
+void Fields::ten_thousandths(std::string_view key, std::vector<double>& values, Range range) {
+  const auto read = [&](const Node& node) {
+    values = node.numbers(key, range);
+    for (double& value : values) value *= 1e-4;
+  };
+  custom(key, read, [&] {
+    Json list = Json::array();
+    for (const double value : values) list.push_back(std::lround(1e4 * value));
+    return list;
+  });
+}
+
+void Fields::known_word(std::string_view key, std::string_view word) {
+  custom(
+      key, [](const Node&) {}, [&] { return Json(word); });
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,121 @@
+// Deals layers to chunks, and answers what stands where.
+#include "sim/job/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/base/check.h"
+
+namespace foretoken::job {
+namespace {
+
+/// The place of a chunk in the line of all chunks.
+int position_of(int stages, Stage stage, Chunk chunk) { return chunk.number() * stages + stage.number(); }
+
+/// The number of layers on the chunks before a position.
+std::int64_t layers_before(const Job& job, int position) {
+  std::int64_t layers = 0;
+  for (int before = 0; before < position; ++before)
+    layers += job.layers_in(before % job.parallelism.pipeline, before / job.parallelism.pipeline);
+  return layers;
+}
+
+}  // namespace
+
+// Megatron's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split: both count as a layer.
+Dealing::Dealing(std::int64_t layers, const Parallelism& parallelism)
+    : stages_(parallelism.pipeline),
+      chunks_a_stage_(parallelism.virtual_pipeline),
+      extra_(parallelism.embedding_and_head_as_layers ? 1 : 0),
+      share_((layers + 2 * extra_) / (std::int64_t{stages_} * chunks_a_stage_)),
+      stated_(parallelism.layers_per_stage) {}
+
+bool Dealing::works(std::int64_t layers) const {
+  if (stated_.empty()) {
+    const bool even = (layers + 2 * extra_) % chunks() == 0;
+    return even && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 1;
+  }
+  const bool cut = std::all_of(stated_.begin(), stated_.end(),
+                               [&](int of) { return of >= chunks_a_stage_ && of % chunks_a_stage_ == 0; });
+  const std::int64_t sum = std::accumulate(stated_.begin(), stated_.end(), std::int64_t{0});
+  return static_cast<int>(stated_.size()) == stages_ && sum == layers && cut;
+}
+
+int Dealing::layers(Stage stage, Chunk chunk) const {
+  if (!stated_.empty()) return stated_.at(stage.index()) / chunks_a_stage_;
+  const int position = position_of(stages_, stage, chunk);
+  const int ends = (position == 0 ? 1 : 0) + (position + 1 == chunks() ? 1 : 0);
+  return static_cast<int>(share_ - ends * extra_);
+}
+
+int Dealing::largest() const {
+  int most = 0;
+  for (const Stage stage : ids<Stage>(stages_))
+    for (const Chunk chunk : ids<Chunk>(chunks_a_stage_)) most = std::max(most, layers(stage, chunk));
+  return most;
+}
+
+std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& parallelism) {
+  expects(parallelism.pipeline > 0 && parallelism.virtual_pipeline > 0, "degrees are positive");
+  Dealing dealing(layers, parallelism);
+  if (!dealing.works(layers)) return std::nullopt;
+  return dealing;
+}
+
+int ChunkContents::layer_count() const {
+  return std::accumulate(layers.begin(), layers.end(), 0,
+                         [](int sum, const model::LayerCount& run) { return sum + run.count; });
+}
+
+int Job::layers_in(int stage, int chunk) const {
+  const std::optional<Dealing> dealing = deal_layers(model.layers, parallelism);
+  expects(dealing.has_value(), "the layers of a job can be dealt out; reading it checks that");
+  return dealing->layers(id_of<Stage>(stage), id_of<Chunk>(chunk));
+}
+
+ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
+  const Parallelism& parallel = job.parallelism;
+  const int position = position_of(parallel.pipeline, stage, chunk);
+  const std::int64_t before = job.model.stack ? layers_before(job, position) : 0;
+  return {.layers = model::layers_between(job.model, before, job.layers_in(stage.number(), chunk.number())),
+          .embedding = position == 0,
+          .head = position + 1 == parallel.pipeline * parallel.virtual_pipeline};
+}
+
+std::vector<model::LayerCount> layers_of(const Job& job, Stage stage) {
+  std::vector<model::LayerCount> kinds;
+  for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+    for (const model::LayerCount& run : contents_of(job, stage, chunk).layers) {
+      const auto same =
+          std::find_if(kinds.begin(), kinds.end(), [&](const auto& known) { return known.kind == run.kind; });
+      if (same == kinds.end())
+        kinds.push_back(run);
+      else
+        same->count += run.count;
+    }
+  return kinds;
+}
+
+int recomputed_layers(const Job& job, int layers) {
+  return job.recompute.block ? std::min(job.recompute.layers, layers) : layers;
+}
+
+std::vector<model::LayerCount> first_layers(const std::vector<model::LayerCount>& layers, int count) {
+  std::vector<model::LayerCount> first;
+  for (model::LayerCount run : layers) {
+    run.count = std::min(run.count, count);
+    count -= run.count;
+    if (run.count > 0) first.push_back(run);
+  }
+  return first;
+}
+
+Stage stage_of_embedding(const Job&) { return id_of<Stage>(0); }
+
+Stage stage_of_head(const Job& job) { return id_of<Stage>(job.parallelism.pipeline - 1); }
+
+bool head_has_own_table(const Job& job) {
+  return !job.model.tied_embeddings || stage_of_embedding(job) != stage_of_head(job);
+}
+
+}  // namespace foretoken::job

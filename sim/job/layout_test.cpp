@@ -1,0 +1,96 @@
+// Layers dealt to stages and chunks: everything is dealt, once, as stated or evenly.
+#include "sim/job/layout.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken::job {
+namespace {
+
+using Dealt = std::vector<std::vector<int>>;
+
+std::optional<Dealt> deal(std::int64_t layers, const Parallelism& parallelism) {
+  const std::optional<Dealing> dealing = deal_layers(layers, parallelism);
+  if (!dealing) return std::nullopt;
+  Dealt dealt;
+  for (const Stage stage : ids<Stage>(parallelism.pipeline)) {
+    dealt.emplace_back();
+    for (const Chunk chunk : ids<Chunk>(parallelism.virtual_pipeline))
+      dealt.back().push_back(dealing->layers(stage, chunk));
+  }
+  return dealt;
+}
+
+TEST(DealLayers, ExhaustivelyEvenOrNot) {
+  for (int pipeline = 1; pipeline <= 6; ++pipeline)
+    for (int chunks = 1; chunks <= 4; ++chunks)
+      for (int layers = 1; layers <= 50; ++layers) {
+        const auto dealt = deal(layers, {.pipeline = pipeline, .virtual_pipeline = chunks});
+        ASSERT_EQ(dealt.has_value(), layers % (pipeline * chunks) == 0) << layers << " " << pipeline << " " << chunks;
+        if (dealt) {
+          const std::vector<int> stage(static_cast<std::size_t>(chunks), layers / (pipeline * chunks));
+          EXPECT_EQ(*dealt, Dealt(static_cast<std::size_t>(pipeline), stage));
+        }
+      }
+}
+
+TEST(DealLayers, EmbeddingAndHeadTakeThePlaceOfALayerEach) {
+  Parallelism parallelism{.pipeline = 12, .embedding_and_head_as_layers = true};
+  const auto bloom = deal(70, parallelism);  // BLOOM: 70 + 2 = 12 x 6
+  ASSERT_TRUE(bloom);
+  EXPECT_EQ(bloom->front(), std::vector<int>{5});
+  EXPECT_EQ((*bloom)[1], std::vector<int>{6});
+  EXPECT_EQ(bloom->back(), std::vector<int>{5});
+  EXPECT_FALSE(deal(72, parallelism));
+  parallelism = {.pipeline = 2, .virtual_pipeline = 2, .embedding_and_head_as_layers = true};
+  EXPECT_EQ(deal(6, parallelism), (Dealt{{1, 2}, {2, 1}}));
+  EXPECT_FALSE(deal(2, parallelism)) << "the first chunk would hold no layer";
+  parallelism = {.pipeline = 1, .embedding_and_head_as_layers = true};
+  EXPECT_EQ(deal(7, parallelism), (Dealt{{7}}));
+}
+
+TEST(DealLayers, AsStated) {
+  const auto dealt = [](int layers, int chunks, std::vector<int> stated) {
+    Parallelism parallelism{.pipeline = 3, .virtual_pipeline = chunks};
+    parallelism.layers_per_stage = std::move(stated);
+    return deal(layers, parallelism);
+  };
+  EXPECT_EQ(dealt(10, 1, {3, 4, 3}), (Dealt{{3}, {4}, {3}}));
+  EXPECT_EQ(dealt(10, 2, {2, 4, 4}), (Dealt{{1, 1}, {2, 2}, {2, 2}}));
+  EXPECT_FALSE(dealt(11, 1, {3, 4, 3})) << "sum";
+  EXPECT_FALSE(dealt(10, 1, {5, 5})) << "one entry for each stage";
+  EXPECT_FALSE(dealt(10, 2, {3, 4, 3})) << "chunks of a stage are equal";
+  EXPECT_FALSE(dealt(10, 1, {10, 0, 0})) << "no empty stage";
+}
+
+model::Block block_of(std::string name) { return {.name = std::move(name), .at = {}}; }
+
+TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
+  Job job;
+  job.model.layers = 12;
+  job.model.stack = {{block_of("dense"), 4}, {block_of("sparse"), 5}, {block_of("dense"), 3}};
+  job.parallelism = {.pipeline = 2, .virtual_pipeline = 2};
+  const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
+  using Layers = std::vector<model::LayerCount>;
+  EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
+  EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
+  EXPECT_EQ(at(0, 1).layers, (Layers{{1, 3}}));
+  EXPECT_EQ(at(1, 1).layers, (Layers{{2, 3}}));
+  EXPECT_TRUE(at(0, 0).embedding && !at(0, 0).head);
+  EXPECT_TRUE(at(1, 1).head && !at(1, 1).embedding);
+  EXPECT_FALSE(at(1, 0).embedding || at(1, 0).head || at(0, 1).embedding || at(0, 1).head);
+  EXPECT_EQ(layers_of(job, id_of<Stage>(0)), (Layers{{0, 3}, {1, 3}}));
+  EXPECT_EQ(first_layers(at(1, 0).layers, 2), (Layers{{0, 1}, {1, 1}}));
+}
+
+TEST(Layout, TheHeadHasATableOfItsOwnUnlessItIsTiedOnTheSameStage) {
+  Job job;
+  EXPECT_FALSE(head_has_own_table(job));
+  job.parallelism.pipeline = 2;
+  EXPECT_TRUE(head_has_own_table(job));
+  job.parallelism.pipeline = 1;
+  job.model.tied_embeddings = false;
+  EXPECT_TRUE(head_has_own_table(job));
+}
+
+}  // namespace
+}  // namespace foretoken::job

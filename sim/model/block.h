@@ -1,0 +1,164 @@
+// A kind of layer, written once: a list of ops over named tensors.
+//
+// All else is derived from this list. Parameters, operations, saved bytes, weight matrices and units of sharding come
+// from sim/model/counts; the kernels of the forward and the backward pass from sim/model/kernels.h. A new kind of layer
+// is a function that returns such a list for a cut.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/base/axis.h"
+#include "sim/base/check.h"
+#include "sim/base/ids.h"
+#include "sim/model/layer_ops.h"
+
+namespace foretoken::model {
+
+class OpWriter;
+
+using WeightId = Id<struct WeightTag>;  ///< a weight of one block
+using TensorId = Id<struct TensorTag>;  ///< a tensor of one block
+
+enum class WeightKind : std::uint8_t { kMatrix, kTable, kVector };  ///< of a product, of the vocabulary, of the rest
+enum class Split : std::uint8_t { kWhole, kRows, kColumns };
+
+/// A weight as the model states it, before it is cut.
+struct Weight {
+  std::string_view name;
+  WeightKind kind = WeightKind::kVector;
+  std::int64_t rows = 1, columns = 1;  ///< outputs and inputs of a product
+  Split split = Split::kWhole;         ///< what the ranks of `axes` share out; whole: every rank holds all of it
+  AxisSet axes = Axis::kTensor;
+  bool trainable = true;
+  int stored_as = 1;              ///< as many as a framework stores it in; gate and up of a gated MLP are two
+  std::int64_t padding_rows = 0;  ///< rows that this cut adds
+  bool tied = false;              ///< a copy of the embedding's table; none where both stand on one GPU
+};
+
+/// A tensor that flows between ops: 16 bit unless its name says otherwise.
+struct Tensor {
+  std::string_view name;
+  double bytes = 0;                         ///< of one micro-batch on one GPU
+  SelectiveModules dropped_by = kNoModule;  ///< modules whose recomputation makes it again
+  bool freed_early = false;                 ///< freed before the backward pass reaches the ops before its own
+};
+
+/// A few ids, in place.
+template <class Id>
+class IdList {
+ public:
+  constexpr IdList() = default;
+  constexpr IdList(std::initializer_list<Id> ids) {
+    for (const Id id : ids) add(id);
+  }
+  constexpr void add(Id id) {
+    expects(count_ < ids_.size(), "an op names at most six tensors of a kind");
+    ids_[count_++] = id;
+  }
+  [[nodiscard]] constexpr bool contains(Id wanted) const {
+    for (const Id id : *this)
+      if (id == wanted) return true;
+    return false;
+  }
+  [[nodiscard]] constexpr const Id* begin() const { return ids_.data(); }
+  [[nodiscard]] constexpr const Id* end() const { return ids_.data() + count_; }
+  [[nodiscard]] constexpr std::size_t size() const { return count_; }
+
+ private:
+  std::array<Id, 6> ids_{};
+  std::size_t count_ = 0;
+};
+
+/// How a product stands to the tensor-parallel group.
+enum class ProductKind : std::uint8_t {
+  kColumn,       ///< each rank makes a part of the outputs; the input is gathered under sequence parallelism
+  kRow,          ///< each rank reads a part of the inputs; the outputs are summed over the ranks
+  kRowUnsummed,  ///< the same; a later product sums both outputs at once
+  kVocabulary    ///< the output head: 16-bit, one part of the vocabulary a rank
+};
+
+/// A product of all tokens with the op's first weight, a matrix or a table.
+struct Product {
+  ProductKind kind = ProductKind::kColumn;
+  std::string_view input_gradient, weight_gradient;  ///< names of the kernels of the backward pass
+};
+
+/// Scores, softmax and values, fused or not, exchanged over context-parallel ranks.
+struct AttentionCore {
+  std::int64_t heads = 1, kv_heads = 1, head_dim = 1;  ///< before they are cut
+  bool dropout = false;
+};
+
+/// One kernel bound by memory in each pass; none where it moves no bytes.
+struct MemoryBound {
+  double forward_bytes = 0, backward_bytes = 0;
+  std::string_view backward_name;
+};
+
+/// A collective over the tensor-parallel group in each pass, where one is named.
+struct Exchange {
+  double payload = 0;
+  std::optional<CollectiveKind> forward, backward;
+  std::string_view backward_name;
+};
+
+/// An op that writes its kernels itself.
+struct OwnKernels {
+  std::function<void(OpWriter&)> forward, backward;
+  double forward_flop_per_token = 0;
+};
+
+using Work = std::variant<Product, AttentionCore, MemoryBound, Exchange, OwnKernels>;
+
+/// One op of a block, in forward order. The backward pass runs the ops from the last to the first.
+struct Op {
+  std::string_view name;  ///< of its kernel in the forward pass
+  OpRole role = OpRole::kElementwise;
+  Work work;
+  IdList<WeightId> weights;
+  IdList<TensorId> reads, writes;
+  IdList<TensorId> saves;                    ///< what its backward pass needs of those
+  SelectiveModules repeated_by = kNoModule;  ///< modules whose recomputation repeats it
+  double working_bytes = 0;                  ///< gradients that are alive while its backward pass runs
+};
+
+/// The ops and tensors of a block on one GPU.
+struct BlockOps {
+  std::vector<Weight> weights;
+  std::vector<Tensor> tensors;
+  std::vector<Op> ops;
+  TensorId input;             ///< what the block before hands over, and what full recomputation keeps
+  double gradient_bytes = 0;  ///< gradients that are alive through the whole backward pass of the block
+
+  WeightId add(Weight weight);
+  TensorId add(Tensor tensor);
+  Op& add(Op op);
+  [[nodiscard]] const Weight& operator[](WeightId id) const { return weights[id.index()]; }
+  [[nodiscard]] const Tensor& operator[](TensorId id) const { return tensors[id.index()]; }
+};
+
+/// A kind of layer.
+struct Block {
+  std::string name;
+  std::function<BlockOps(const LayerContext&)> at;  ///< its ops under a cut
+};
+
+/// Layers of one kind, one after the other.
+struct LayerRun {
+  Block block;
+  std::int64_t count = 1;
+};
+
+/// The first mistake in a block's list: a tensor that is read before it is written, or saved by an op that neither
+/// reads nor writes it.
+[[nodiscard]] std::optional<std::string> find_mistake(const BlockOps& block);
+
+}  // namespace foretoken::model

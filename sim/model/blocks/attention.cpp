@@ -1,0 +1,150 @@
+// Attention of a dense layer, token by token (arXiv:2205.05198 section 4): a heads, g heads of keys and values, size d.
+//
+//   saved      q 2ad, k and v 4gd, output 2ad     cut over the tensor ranks
+//   unfused    softmax 2as; with dropout its mask as and its output 2as; k and v repeated for all a heads
+//   flash      log-sum-exp of the softmax, 4a
+#include <algorithm>
+
+#include "sim/model/attention_ops.h"
+#include "sim/model/blocks/parts.h"
+
+namespace foretoken::model {
+namespace {
+
+constexpr SelectiveModules kCore{.core_attention = true};
+
+AttentionCore core_of(const Transformer& model) {
+  return {.heads = model.heads,
+          .kv_heads = model.kv_heads,
+          .head_dim = model.head_dim,
+          .dropout = model.attention_dropout > 0};
+}
+
+double output_bytes(const AttentionCore& core, const Cut& cut) {
+  return 2 * cut.tokens * real(core.heads) * real(core.head_dim) / cut.context.tensor;
+}
+
+// A tensor rank holds at least one key/value head; unfused attention repeats them for every query head.
+double key_value_bytes(const AttentionCore& core, const Cut& cut) {
+  const double tensor = cut.context.tensor;
+  const bool repeats = cut.context.attention == AttentionKind::kUnfused;
+  const double heads = repeats ? real(core.heads) : std::max(real(core.kv_heads), tensor);
+  return cut.tokens * real(core.head_dim) * (4 * heads) / tensor;
+}
+
+// One a x s x s matrix of 16-bit scores. With context parallelism the queries are cut, the keys are not.
+double score_bytes(const AttentionCore& core, const Cut& cut) {
+  return 2 * cut.tokens * real(core.heads) * real(cut.context.sequence) / cut.context.tensor;
+}
+
+double rotary_bytes(const Transformer& model, const Cut& cut) {
+  if (model.positions != Positions::kRotary) return 0;
+  const auto width = static_cast<double>((model.heads + model.kv_heads) * model.head_dim);
+  return 4 * cut.tokens * width / cut.context.tensor;
+}
+
+/// Queries, keys and values of one layer.
+struct Operands {
+  TensorId queries, keys_and_values;
+};
+
+Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
+  const AttentionCore core = core_of(model);
+  const CoreCut sizes(cut, core);
+  const std::int64_t width = (core.heads + 2 * core.kv_heads) * core.head_dim;
+  const Operands operands{block.add(Tensor{.name = "queries", .bytes = output_bytes(core, cut)}),
+                          block.add(Tensor{.name = "keys and values", .bytes = key_value_bytes(core, cut)})};
+  Op product{
+      .name = "qkv",
+      .role = OpRole::kLinear,
+      .work = Product{ProductKind::kColumn, "qkv input gradient", "qkv weight gradient"},
+      .weights = {block.add(Weight{
+          .name = "qkv", .kind = WeightKind::kMatrix, .rows = width, .columns = model.hidden, .split = Split::kRows})},
+      .reads = {input},
+      .writes = {operands.queries, operands.keys_and_values},
+      .saves = {input}};
+  if (model.qkv_bias) product.weights.add(block.add(bias_weight("qkv bias", width, Split::kRows)));
+  block.add(product);
+
+  // From here on every op works on the operands in place. The bias is added by the product itself.
+  const double bytes = sizes.operand_bytes();
+  const auto in_place = [&](std::string_view name, OpRole role, Work work) {
+    block.add(Op{.name = name,
+                 .role = role,
+                 .work = std::move(work),
+                 .reads = {operands.queries, operands.keys_and_values},
+                 .writes = {operands.queries, operands.keys_and_values}});
+  };
+  in_place("qkv bias", OpRole::kElementwise, MemoryBound{0, model.qkv_bias ? bytes : 0, "qkv bias gradient"});
+  if (core.kv_heads < cut.context.tensor)
+    in_place("gather qkv", OpRole::kComm,
+             Exchange{bytes * cut.context.tensor, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
+                      "scatter qkv gradient"});
+  const double rotary = rotary_bytes(model, cut);
+  in_place("rotary embedding", OpRole::kElementwise, MemoryBound{rotary, rotary, "rotary gradient"});
+  in_place("split qkv", OpRole::kAttention, MemoryBound{0, 2 * bytes, "qkv gradient concat"});
+  return operands;
+}
+
+TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, const Operands& operands) {
+  const AttentionCore core = core_of(model);
+  const double scores = score_bytes(core, cut);
+  const TensorId output = block.add(Tensor{.name = "attention output", .bytes = output_bytes(core, cut)});
+  Op op{.name = "attention",
+        .role = OpRole::kAttention,
+        .work = core,
+        .reads = {operands.queries, operands.keys_and_values},
+        .writes = {output},
+        .saves = {operands.queries, operands.keys_and_values, output},
+        .repeated_by = kCore};
+  const auto keep = [&](std::string_view name, double bytes, SelectiveModules dropped_by) {
+    const TensorId id = block.add(Tensor{.name = name, .bytes = bytes, .dropped_by = dropped_by});
+    op.writes.add(id);
+    op.saves.add(id);
+  };
+  if (cut.context.attention == AttentionKind::kFlash) {
+    keep("log-sum-exp of the softmax", 4 * cut.tokens * real(core.heads) / cut.context.tensor, kCore);
+  } else {
+    keep("softmax", scores, kCore);
+    if (core.dropout) keep("attention dropout mask", scores / 2, kCore);
+    if (core.dropout) keep("attention dropout output", scores, kCore);
+    op.working_bytes = scores;  // one gradient of that size: the fused softmax works in place
+  }
+  // Ranks that trade tokens for heads keep the output in both orders.
+  if (cut.context.context > 1 && cut.context.exchange == ContextExchange::kAllToAll)
+    keep("attention output by heads", output_bytes(core, cut), kNoModule);
+  block.add(op);
+  return output;
+}
+
+}  // namespace
+
+TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
+  const Operands operands = add_operands(block, model, cut, input);
+  TensorId read = add_core(block, model, cut, operands);
+  const std::int64_t width = model.heads * model.head_dim;
+  const TensorId output =
+      block.add(Tensor{.name = "projection output", .bytes = cut.residual_bytes(real(model.hidden))});
+  Op op{.name = "projection",
+        .role = OpRole::kLinear,
+        .work = Product{model.parallel_residual ? ProductKind::kRowUnsummed : ProductKind::kRow,
+                        "projection input gradient", "projection weight gradient"},
+        .weights = {block.add(Weight{.name = "projection",
+                                     .kind = WeightKind::kMatrix,
+                                     .rows = model.hidden,
+                                     .columns = width,
+                                     .split = Split::kColumns})},
+        .reads = {read},
+        .writes = {output}};
+  if (cut.fp8()) {  // in 8 bit the input is a tensor of its own
+    read = block.add(Tensor{.name = "projection input in 8 bit",
+                            .bytes = cut.tokens * real(model.heads) * real(model.head_dim) / cut.context.tensor});
+    op.writes.add(read);
+  }
+  op.saves.add(read);
+  if (model.linear_bias) op.weights.add(block.add(bias_weight("projection bias", model.hidden, Split::kWhole)));
+  block.add(op);
+  return output;
+}
+
+}  // namespace foretoken::model

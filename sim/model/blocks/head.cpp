@@ -1,0 +1,93 @@
+// Final norm, output projection and loss on the last chunk.
+//
+// Loss: vocab-parallel cross entropy of Megatron, 24 bytes a logit forward and 10 backward unfused, 10 and 6 fused
+// (reads and writes of logits of 2 and 4 bytes; docs/modeller/layer.md).
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/blocks/parts.h"
+#include "sim/model/products.h"
+
+namespace foretoken::model {
+namespace {
+
+/// Sizes of the logits and of the projection's weights on one rank.
+struct HeadSizes {
+  double logits, weights;  // elements
+
+  HeadSizes(const Cut& cut, const Weight& table)
+      : logits(cut.tokens * static_cast<double>(local_rows(table, cut.context))),
+        weights(static_cast<double>(local_rows(table, cut.context)) * real(table.columns)) {}
+};
+
+bool keeps_logits_in_16_bit(const Fusions& fusions) { return fusions.cross_entropy && !fusions.compiled_cross_entropy; }
+
+// While the head is differentiated the softmax is already cast to the 16-bit gradient of the logits, and Megatron-LM
+// makes a 16-bit gradient of the weights before it is added to the main gradient (a placeholder when fused).
+double projection_working_bytes(const Cut& cut, const HeadSizes& sizes, double hidden) {
+  const double gathered = cut.context.sequence_parallel ? cut.whole_bytes(hidden) + cut.residual_bytes(hidden) : 0;
+  const double backward = 2 * sizes.weights + cut.whole_bytes(hidden) + gathered;
+  return backward - (keeps_logits_in_16_bit(cut.context.fusions) ? 0 : 2 * sizes.logits);
+}
+
+// The compiled softmax is divided out of place: 16-bit logits and their fp32 copy are alive beside the result. The
+// unfused one has the 16-bit logits beside their fp32 copy.
+double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes) {
+  if (fusions.compiled_cross_entropy) return 3 * (2 * sizes.logits);
+  return fusions.cross_entropy ? 0 : 2 * sizes.logits;
+}
+
+void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId logits) {
+  const Fusions& fusions = cut.context.fusions;
+  const double kept = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
+  const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = kept});
+  block.add(Op{.name = "cross entropy",
+               .role = OpRole::kLoss,
+               .work = MemoryBound{(fusions.cross_entropy ? 10 : 24) * sizes.logits,
+                                   (fusions.cross_entropy ? 6 : 10) * sizes.logits, "cross entropy gradient"},
+               .reads = {logits},
+               .writes = {softmax},
+               .saves = {softmax},
+               .working_bytes = loss_working_bytes(fusions, sizes)});
+  const auto reduce = [&](std::string_view name) {
+    block.add(Op{.name = name,
+                 .role = OpRole::kComm,
+                 .work = Exchange{.payload = 4 * cut.tokens, .forward = CollectiveKind::kAllReduce},
+                 .reads = {softmax},
+                 .writes = {softmax}});
+  };
+  reduce("loss maximum");
+  reduce("loss sums");
+  if (!fusions.cross_entropy) reduce("loss logits");
+}
+
+}  // namespace
+
+BlockOps head_block(const Transformer& model, const LayerContext& context) {
+  const Cut cut(context);
+  const double hidden = real(model.hidden), residual = cut.residual_bytes(hidden);
+  Weight table = token_table(model, context, "head");
+  table.tied = model.tied_embeddings;
+  const HeadSizes sizes(cut, table);
+  BlockOps block;
+  block.input = block.add(Tensor{.name = "output of the last layer", .bytes = residual});
+  const TensorId normed = block.add(Tensor{.name = "final norm output", .bytes = residual});
+  const TensorId logits = block.add(Tensor{.name = "logits", .bytes = 2 * sizes.logits});
+  block.add(Op{.name = "final norm",
+               .role = OpRole::kHead,
+               .work = MemoryBound{4 * cut.region * hidden, 8 * cut.region * hidden, "final norm gradient"},
+               .weights = {block.add(norm_weight(model, "final norm"))},
+               .reads = {block.input},
+               .writes = {normed},
+               .saves = {block.input}});
+  block.add(Op{.name = "head",
+               .role = OpRole::kHead,
+               .work = Product{ProductKind::kVocabulary, "head input gradient", "head weight gradient"},
+               .weights = {block.add(table)},
+               .reads = {normed},
+               .writes = {logits},
+               .saves = {normed},
+               .working_bytes = projection_working_bytes(cut, sizes, hidden)});
+  add_loss(block, cut, sizes, logits);
+  return block;
+}
+
+}  // namespace foretoken::model

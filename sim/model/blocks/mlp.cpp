@@ -1,0 +1,97 @@
+// The MLP of a dense layer: two products with an activation between them, three matrices when it is gated.
+//
+// Per token the output of the first product, 2f (gated 4f), and the input of the second, 2f, are saved, cut over the
+// tensor ranks (arXiv:2205.05198 section 4).
+#include "sim/model/blocks/parts.h"
+
+namespace foretoken::model {
+namespace {
+
+constexpr SelectiveModules kMlp{.core_attention = false, .mlp = true};
+constexpr SelectiveModules kMlpOrActivation{.core_attention = false, .mlp = true, .activation = true};
+
+/// Width of the first product's output: f, or 2f when gated.
+std::int64_t first_width(const Transformer& model) { return (model.mlp_matrices() - 1) * model.ffn_hidden; }
+
+double first_output_bytes(const Transformer& model, const Cut& cut) {
+  return 2 * cut.tokens * (model.mlp_matrices() - 1) * real(model.ffn_hidden) / cut.context.tensor;
+}
+
+double second_input_bytes(const Transformer& model, const Cut& cut) {
+  return 2 * cut.tokens * real(model.ffn_hidden) / cut.context.tensor * cut.input_share();
+}
+
+MemoryBound activation_kernels(const Transformer& model, const Cut& cut) {
+  const auto f = static_cast<double>(model.ffn_hidden / cut.context.tensor);
+  const double bias = model.linear_bias ? 2 * ((model.mlp_matrices() - 1) * f) : 0;
+  return {.forward_bytes = (model.gated() ? 6 : 4) * cut.tokens * f,
+          .backward_bytes = cut.tokens * ((model.gated() ? 10 : 6) * f + bias),
+          .backward_name = "activation gradient"};
+}
+
+// Adds a product with its bias. Sets what all products of an MLP share.
+void add_product(BlockOps& block, const Transformer& model, Op op, Weight weight, Weight bias) {
+  weight.kind = WeightKind::kMatrix;
+  op.role = OpRole::kLinear;
+  op.repeated_by = kMlp;
+  op.weights.add(block.add(weight));
+  if (model.linear_bias) op.weights.add(block.add(bias));
+  op.saves = op.reads;
+  block.add(op);
+}
+
+void add_first(BlockOps& block, const Transformer& model, TensorId input, TensorId output) {
+  const std::int64_t width = first_width(model);
+  add_product(block, model,
+              {.name = "fc1",
+               .work = Product{ProductKind::kColumn, "fc1 input gradient", "fc1 weight gradient"},
+               .reads = {input},
+               .writes = {output}},
+              {.name = "fc1",
+               .rows = width,
+               .columns = model.hidden,
+               .split = Split::kRows,
+               .stored_as = model.mlp_matrices() - 1},
+              bias_weight("fc1 bias", width, Split::kRows));
+}
+
+// Before its backward pass the gradient of the output is gathered under sequence parallelism.
+void add_second(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input, TensorId output) {
+  const double gathered = cut.context.sequence_parallel ? cut.whole_bytes(real(model.hidden)) : 0;
+  add_product(block, model,
+              {.name = "fc2",
+               .work = Product{ProductKind::kRow, "fc2 input gradient", "fc2 weight gradient"},
+               .reads = {input},
+               .writes = {output},
+               .working_bytes = gathered + second_input_bytes(model, cut)},
+              {.name = "fc2", .rows = model.hidden, .columns = model.ffn_hidden, .split = Split::kColumns},
+              bias_weight("fc2 bias", model.hidden, Split::kWhole));
+}
+
+}  // namespace
+
+TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
+  // The backward pass of ReLU needs no input: its own output, which fc2 reads, serves.
+  const bool relu = model.activation == Activation::kRelu;
+  const double first = first_output_bytes(model, cut), second = second_input_bytes(model, cut);
+  const TensorId before =
+      block.add(Tensor{.name = "fc1 output", .bytes = relu ? 0 : first, .dropped_by = kMlp, .freed_early = true});
+  const TensorId after =
+      block.add(Tensor{.name = "fc2 input", .bytes = second, .dropped_by = kMlpOrActivation, .freed_early = true});
+  const TensorId output = block.add(Tensor{.name = "fc2 output", .bytes = cut.residual_bytes(real(model.hidden))});
+
+  add_first(block, model, input, before);
+  // The gradients of both its sides are alive.
+  block.add(Op{.name = "activation",
+               .role = OpRole::kActivation,
+               .work = activation_kernels(model, cut),
+               .reads = {before},
+               .writes = {after},
+               .saves = {before},
+               .repeated_by = kMlpOrActivation,
+               .working_bytes = first + second});
+  add_second(block, model, cut, after, output);
+  return output;
+}
+
+}  // namespace foretoken::model

@@ -1,0 +1,90 @@
+// Norms and residual connections between the tensor-parallel regions, where each rank holds R tokens.
+#include "sim/model/blocks/parts.h"
+#include "sim/model/products.h"
+
+namespace foretoken::model {
+namespace {
+
+// Reads and writes 16 bit.
+double norm_forward_bytes(const Cut& cut, double hidden) { return 4 * cut.region * hidden; }
+
+// The kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x 2
+// bytes. 6Rh more add the residual's gradient: two reads, one write.
+double norm_backward_bytes(const Cut& cut, double hidden) { return (8 + 6) * cut.region * hidden; }
+
+// Transformer Engine keeps fp32 statistics; Table 2 of arXiv:2205.05198 neglects them.
+double statistics_bytes(const Transformer& model, const Cut& cut) {
+  const double numbers = model.norm == Norm::kLayerNorm ? 2 : 1;
+  return cut.context.attention == AttentionKind::kFlash ? 4 * numbers * cut.tokens * cut.residual_share() : 0;
+}
+
+// A norm writes 8 bit itself where the scale is known. Otherwise a kernel of its own reads the output.
+double quantise_bytes(const Cut& cut, double hidden) {
+  const double search = scale_search_bytes(cut.context);
+  return cut.fp8() && search > 0 ? (3 + search) * cut.region * hidden : 0;
+}
+
+// Reads the branch and the stream, writes the sum and a mask of one byte.
+double residual_forward_bytes(const Transformer& model, const Cut& cut) {
+  return (model.hidden_dropout > 0 ? 7 : 6) * cut.region * real(model.hidden);
+}
+
+double residual_backward_bytes(const Transformer& model, const Cut& cut) {
+  const double dropout = model.hidden_dropout > 0 ? 5 : 0;  // gradient, mask, out
+  const double bias = model.linear_bias ? 2 : 0;            // bias gradient reads the gradient
+  return (dropout + bias) * cut.region * real(model.hidden);
+}
+
+}  // namespace
+
+Weight norm_weight(const Transformer& model, std::string_view name) {
+  const bool bias = model.norm == Norm::kLayerNorm && model.norm_bias;
+  return {.name = name, .rows = bias ? 2 : 1, .columns = model.hidden};
+}
+
+Weight bias_weight(std::string_view name, std::int64_t elements, Split split) {
+  return {.name = name, .rows = elements, .columns = 1, .split = split};
+}
+
+TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names, TensorId input,
+                  SelectiveModules reads_output) {
+  const double hidden = real(model.hidden);
+  const WeightId weight = block.add(norm_weight(model, names.weight));
+  const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
+  const TensorId output = block.add(Tensor{.name = names.output,
+                                           .bytes = cut.residual_bytes(hidden) * cut.input_share(),
+                                           .dropped_by = {.core_attention = false, .layer_norm = true}});
+  block.add(Op{.name = names.forward,
+               .role = OpRole::kNorm,
+               .work = MemoryBound{norm_forward_bytes(cut, hidden), norm_backward_bytes(cut, hidden), names.backward},
+               .weights = {weight},
+               .reads = {input},
+               .writes = {statistics, output},
+               .saves = {input, statistics},
+               .repeated_by = {.core_attention = false, .layer_norm = true}});
+  block.add(Op{.name = "quantise",
+               .work = MemoryBound{.forward_bytes = quantise_bytes(cut, hidden)},
+               .reads = {output},
+               .writes = {output},
+               .repeated_by = reads_output});
+  return output;
+}
+
+TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut, const ResidualNames& names,
+                      TensorId branch, TensorId stream, SelectiveModules repeated_by, bool deferred) {
+  const double bytes = cut.residual_bytes(real(model.hidden));
+  const TensorId sum = block.add(Tensor{.name = names.output, .bytes = bytes});
+  Op op{.name = names.forward, .work = MemoryBound{}, .reads = {branch, stream}, .writes = {sum}};
+  op.repeated_by = repeated_by;
+  if (!deferred)
+    op.work = MemoryBound{residual_forward_bytes(model, cut), residual_backward_bytes(model, cut), names.backward};
+  if (model.hidden_dropout > 0) {
+    const TensorId mask = block.add(Tensor{.name = names.mask, .bytes = bytes / 2});
+    op.writes.add(mask);
+    op.saves.add(mask);
+  }
+  block.add(op);
+  return sum;
+}
+
+}  // namespace foretoken::model

@@ -1,0 +1,88 @@
+// Operations of a step, counted from products and attention cores.
+//
+// Every count is a whole number held in a double. Operations may exceed 2^53, but then every addend is a multiple of
+// the sequence length times the hidden size. The value is still exact for the powers of two that these have as factors.
+#include "sim/model/counts/flop.h"
+
+#include "sim/base/check.h"
+#include "sim/model/blocks/blocks.h"
+
+namespace foretoken::model {
+namespace {
+
+template <class Wanted>
+double product_flop_of(const BlockOps& block, double sequence, const Wanted& wanted) {
+  double elements = 0, own = 0;
+  for (const Op& op : block.ops) {
+    if (!wanted(op)) continue;
+    if (const auto* kernels = std::get_if<OwnKernels>(&op.work)) own += kernels->forward_flop_per_token;
+    if (!std::holds_alternative<Product>(op.work)) continue;
+    const Weight& weight = block[*op.weights.begin()];
+    elements += real(weight.rows) * real(weight.columns);
+  }
+  return 2.0 * sequence * elements + sequence * own;
+}
+
+double forward_flop(const BlockOps& block, double sequence) {
+  return product_flop(block, sequence) + core_flop(block, sequence);
+}
+
+double repeated_flop(const BlockOps& block, double sequence, RecomputedWork work) {
+  double repeated = 0;
+  if (work != RecomputedWork::kNone) repeated += core_flop(block, sequence);
+  if (work == RecomputedWork::kWholeLayer) repeated += product_flop(block, sequence);
+  return repeated;
+}
+
+}  // namespace
+
+double product_flop(const BlockOps& block, double sequence) {
+  return product_flop_of(block, sequence, [](const Op&) { return true; });
+}
+
+double product_flop(const BlockOps& block, double sequence, SelectiveModules modules) {
+  return product_flop_of(block, sequence, [&](const Op& op) { return meet(op.repeated_by, modules); });
+}
+
+double core_flop(const BlockOps& block, double sequence) {
+  double flop = 0;
+  for (const Op& op : block.ops)
+    if (const auto* core = std::get_if<AttentionCore>(&op.work))
+      flop += 4.0 * sequence * sequence * real(core->heads) * real(core->head_dim);
+  return flop;
+}
+
+Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
+  expects(sequence > 0, "a sequence has at least one token");
+  const double s = real(sequence);
+  double layers = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * forward_flop(run.ops, s);
+  return Flop(3.0 * (layers + product_flop(head_block(model, {}), s)));
+}
+
+Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
+  double skipped = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {}))
+    skipped += 1.5 * real(run.count) * core_flop(run.ops, real(sequence));
+  return model_flop_per_sequence(model, sequence) - Flop(skipped);
+}
+
+Flop hardware_flop_per_sequence(const Transformer& model, std::int64_t sequence, RecomputedWork work,
+                                const std::vector<LayerCount>& recomputed) {
+  const std::vector<LayerRunOps> kinds = decoder_layers(model, {});
+  double repeated = 0;
+  for (const LayerCount& layers : recomputed) {
+    const BlockOps& block = kinds.at(static_cast<std::size_t>(layers.kind)).ops;
+    repeated += static_cast<double>(layers.count) * repeated_flop(block, real(sequence), work);
+  }
+  return model_flop_per_sequence(model, sequence) + Flop(repeated);
+}
+
+Flop module_flop_per_sequence(const Transformer& model, std::int64_t sequence, SelectiveModules modules) {
+  double flop = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {}))
+    flop += real(run.count) * product_flop(run.ops, real(sequence), modules);
+  return Flop(flop);
+}
+
+}  // namespace foretoken::model

@@ -1,0 +1,21 @@
+// The matrices of a block as memory and sharding see them.
+#pragma once
+
+#include <set>
+#include <utility>
+
+#include "sim/model/block.h"
+
+namespace foretoken::model {
+
+/// Distinct shapes of the matrices on one tensor rank: rows, columns.
+[[nodiscard]] std::set<std::pair<std::int64_t, std::int64_t>> matrix_shapes(const BlockOps& block,
+                                                                            const LayerContext& context);
+
+/// Elements of the largest matrix on one tensor rank.
+[[nodiscard]] double largest_matrix(const BlockOps& block, const LayerContext& context);
+
+/// Tensors that a framework gathers or reduces one by one. Norms and biases are too small to be sharded.
+[[nodiscard]] int stored_matrices(const BlockOps& block);
+
+}  // namespace foretoken::model

@@ -1,0 +1,76 @@
+// Sums over weights. Every count is a whole number held in a double, far below 2^53.
+#include "sim/model/counts/parameters.h"
+
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/blocks/parts.h"
+#include "sim/model/stacks/decoder.h"
+
+namespace foretoken::model {
+namespace {
+
+double elements(const Weight& weight) { return real(weight.rows) * real(weight.columns); }
+
+template <class Wanted>
+double sum(const BlockOps& block, const Wanted& wanted) {
+  double all = 0;
+  for (const Weight& weight : block.weights)
+    if (wanted(weight)) all += elements(weight);
+  return all;
+}
+
+double padded_elements(const Weight& weight) { return real(weight.rows + weight.padding_rows) * real(weight.columns); }
+
+// Parts of split weights are counted together: a rank may hold a fraction of one.
+template <class Wanted>
+double local_sum(const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
+  double whole = 0, split = 0;
+  for (const Weight& weight : block.weights)
+    if (wanted(weight)) (weight.split == Split::kWhole ? whole : split) += padded_elements(weight);
+  return whole + split / context.tensor;
+}
+
+}  // namespace
+
+double parameters(const BlockOps& block) {
+  return sum(block, [](const Weight& weight) { return !weight.tied; });
+}
+
+double matrix_parameters(const BlockOps& block) {
+  return sum(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix; });
+}
+
+double replicated_parameters(const BlockOps& block) {
+  return sum(block, [](const Weight& weight) { return weight.split == Split::kWhole; });
+}
+
+double local_parameters(const BlockOps& block, const LayerContext& context) {
+  return local_sum(block, context, [](const Weight& weight) { return !weight.tied; });
+}
+
+double local_gradients(const BlockOps& block, const LayerContext& context) {
+  return local_sum(block, context, [](const Weight& weight) { return !weight.tied && weight.trainable; });
+}
+
+double local_table(const BlockOps& block, const LayerContext& context) {
+  return local_sum(block, context, [](const Weight& weight) { return weight.kind == WeightKind::kTable; });
+}
+
+double layer_matmul_parameters(const Transformer& model) { return matrix_parameters(dense_layer(model, {})); }
+
+double layer_parameters(const Transformer& model) { return parameters(dense_layer(model, {})); }
+
+double replicated_layer_parameters(const Transformer& model) { return replicated_parameters(dense_layer(model, {})); }
+
+double norm_parameters(const Transformer& model) { return elements(norm_weight(model, "norm")); }
+
+double embedding_parameters(const Transformer& model) { return parameters(embedding_block(model, {})); }
+
+double head_parameters(const Transformer& model) { return parameters(head_block(model, {})); }
+
+double total_parameters(const Transformer& model) {
+  double layers = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * parameters(run.ops);
+  return layers + embedding_parameters(model) + head_parameters(model);
+}
+
+}  // namespace foretoken::model

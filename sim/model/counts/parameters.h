@@ -1,0 +1,34 @@
+// Parameters, counted from the weights of blocks.
+#pragma once
+
+#include "sim/model/block.h"
+
+namespace foretoken::model {
+
+/// All parameters of a block, however it is cut. A tied table counts where the embedding holds it.
+[[nodiscard]] double parameters(const BlockOps& block);
+/// Parameters of its matrices: the products of a layer.
+[[nodiscard]] double matrix_parameters(const BlockOps& block);
+/// Parameters that every tensor rank holds whole: norms, biases of row-parallel products.
+[[nodiscard]] double replicated_parameters(const BlockOps& block);
+/// Parameters of a block on one tensor rank: what is split by its share, the vocabulary padded. Without a tied table.
+[[nodiscard]] double local_parameters(const BlockOps& block, const LayerContext& context);
+/// The same of the weights that training changes: elements of the block's gradients.
+[[nodiscard]] double local_gradients(const BlockOps& block, const LayerContext& context);
+/// The vocabulary's table on one tensor rank, tied or not; 0 where the block has none.
+[[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
+
+/// Of one dense layer of the model.
+[[nodiscard]] double layer_matmul_parameters(const Transformer& model);
+[[nodiscard]] double layer_parameters(const Transformer& model);
+[[nodiscard]] double replicated_layer_parameters(const Transformer& model);
+/// Parameters of one norm: weight, and bias where the norm has one.
+[[nodiscard]] double norm_parameters(const Transformer& model);
+/// Input embedding: token table, learned positions, BLOOM's norm.
+[[nodiscard]] double embedding_parameters(const Transformer& model);
+/// Final norm and, untied, the output head.
+[[nodiscard]] double head_parameters(const Transformer& model);
+/// All parameters, of every kind of layer and of both ends.
+[[nodiscard]] double total_parameters(const Transformer& model);
+
+}  // namespace foretoken::model

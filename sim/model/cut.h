@@ -1,0 +1,36 @@
+// Sizes that every op of a layer shares: tokens of a rank, bytes of a tensor between ops.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/model/layer_context.h"
+
+namespace foretoken::model {
+
+constexpr double kHalf = 2;  // bytes of a 16-bit element
+
+struct Cut {
+  const LayerContext& context;
+  double tokens;   // T, of a tensor-parallel group
+  double region;   // R, of each rank between the tensor-parallel regions
+  std::int64_t T;  // the same as T as a GEMM size
+
+  explicit Cut(const LayerContext& c)
+      : context(c),
+        tokens(c.tokens()),
+        region(c.sequence_parallel ? tokens / c.tensor : tokens),
+        T(static_cast<std::int64_t>(tokens)) {}
+
+  [[nodiscard]] bool fp8() const { return context.precision == Precision::kFp8; }
+  /// Inputs of linear layers travel and are saved as their products read them, in 8 or in 16 bit.
+  [[nodiscard]] double input_share() const { return fp8() ? 0.5 : 1; }
+  /// Bytes of all T tokens, `width` elements each.
+  [[nodiscard]] double whole_bytes(double width) const { return kHalf * tokens * width; }
+  /// Bytes of a gather of tokens over tensor ranks; inputs of fp8 products are quantised before they travel.
+  [[nodiscard]] double gathered_bytes(double width) const { return whole_bytes(width) * input_share(); }
+  /// Bytes that one rank holds of such a tensor between the tensor-parallel regions.
+  [[nodiscard]] double residual_bytes(double width) const { return whole_bytes(width) * residual_share(); }
+  [[nodiscard]] double residual_share() const { return context.sequence_parallel ? 1.0 / context.tensor : 1.0; }
+};
+
+}  // namespace foretoken::model

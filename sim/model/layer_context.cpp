@@ -1,0 +1,33 @@
+// How scenarios spell attention and recomputation.
+#include "sim/model/layer_context.h"
+
+namespace foretoken::model {
+
+std::string_view name_of(AttentionKind kind, FlashKernel kernel) {
+  if (kind == AttentionKind::kUnfused) return "unfused";
+  switch (kernel) {
+    case FlashKernel::kFastest:
+      return "flash";
+    case FlashKernel::kFlash2:
+      return "flash-2";
+    case FlashKernel::kFlash1:
+      return "flash-1";
+    case FlashKernel::kTriton:
+      return "flash-triton";
+  }
+  return "flash";
+}
+
+std::string_view name_of(RecomputeGranularity granularity) {
+  switch (granularity) {
+    case RecomputeGranularity::kNone:
+      return "none";
+    case RecomputeGranularity::kSelective:
+      return "selective";
+    case RecomputeGranularity::kFull:
+      return "full";
+  }
+  return "";
+}
+
+}  // namespace foretoken::model

@@ -1,0 +1,77 @@
+// How a layer is cut over GPUs and executed: degrees, batch, precision, and which software runs it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/base/kernel.h"
+
+namespace foretoken::model {
+
+enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
+
+/// How context-parallel ranks come by the keys and values of the other ranks' tokens.
+enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
+/// "unfused", "flash" (the fastest kernel), "flash-2", "flash-1", "flash-triton".
+[[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
+
+/// How fp8 finds the scale of a tensor: from earlier steps, from the tensor itself (one pass more), block by block.
+enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
+
+/// What the software fuses; each flag that is off adds the separate kernels.
+struct Fusions {
+  bool cross_entropy = false;           ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
+  bool compiled_cross_entropy = false;  ///< the fused one is PyTorch's compiler's, whose kernels write out of place
+};
+
+/// How one layer is cut and executed.
+struct LayerContext {
+  std::int64_t sequence = 1;     ///< s
+  std::int64_t micro_batch = 1;  ///< b
+  int tensor = 1;                ///< t
+  int context = 1;               ///< c
+  bool sequence_parallel = false;
+  ContextExchange exchange = ContextExchange::kRing;
+  AttentionKind attention = AttentionKind::kFlash;
+  FlashKernel flash_kernel = FlashKernel::kFastest;
+  Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
+  Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
+  Fusions fusions;
+  bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it as it is
+  /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.
+  bool fused_accumulation = true;
+  /// Otherwise: bytes of traffic per weight and micro-batch of the kernel that adds a gradient to the main gradient.
+  double gradient_accumulation_bytes = 6;
+  /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
+  bool overlap_backward_collectives = true;
+  /// Transformer Engine's tensor-parallel overlap (userbuffers), with sequence parallelism only: gathers run beside the
+  /// GEMM that needs them, chunk by chunk, and three quarters of a reduce-scatter beside the GEMM that feeds it.
+  bool overlap_forward_collectives = false;
+
+  [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
+    return static_cast<double>(sequence) * static_cast<double>(micro_batch) / context;
+  }
+};
+
+/// Recomputation as Megatron knows it (recompute-granularity, recompute-modules).
+enum class RecomputeGranularity : std::uint8_t { kNone, kSelective, kFull };
+[[nodiscard]] std::string_view name_of(RecomputeGranularity granularity);  ///< as scenarios spell it
+
+/// Modules that selective recomputation repeats; core attention is the usual one.
+struct SelectiveModules {
+  bool core_attention = true;
+  bool mlp = false;
+  bool layer_norm = false;
+  bool activation = false;
+};
+
+/// No module at all: SelectiveModules{} is the usual choice of recomputation.
+inline constexpr SelectiveModules kNoModule{.core_attention = false};
+
+/// Whether a module is in both.
+[[nodiscard]] constexpr bool meet(const SelectiveModules& a, const SelectiveModules& b) {
+  return (a.core_attention && b.core_attention) || (a.mlp && b.mlp) || (a.layer_norm && b.layer_norm) ||
+         (a.activation && b.activation);
+}
+
+}  // namespace foretoken::model

@@ -1,0 +1,45 @@
+// Small helper that writes kernels and collectives into a list, in order.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "sim/model/layer_ops.h"
+
+namespace foretoken::model {
+
+/// Appends kernels and collectives; knows how the layer is cut.
+class OpWriter {
+ public:
+  explicit OpWriter(const LayerContext& context) : context_(context) {}
+
+  void gemm(std::string_view name, OpRole role, GemmShape shape, Userbuffers userbuffers = {}) {
+    const bool for_weight = shape.pass == GemmPass::kWeightGradient;
+    ops_.push_back({name, role, shape, false, userbuffers, for_weight ? BackwardPart::kWeight : BackwardPart::kInput});
+  }
+  void memory(std::string_view name, OpRole role, double bytes, BackwardPart part = BackwardPart::kInput) {
+    if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}, false, {}, part});
+  }
+  void attention(std::string_view name, AttentionShape shape) { ops_.push_back({name, OpRole::kAttention, shape}); }
+  /// A tensor-parallel collective; nothing when one rank holds the layer.
+  void collective(std::string_view name, CollectiveKind kind, double payload, bool beside_next = false,
+                  BackwardPart part = BackwardPart::kInput) {
+    if (context_.tensor > 1)
+      ops_.push_back(
+          {name, OpRole::kComm, LayerCollective{kind, Bytes(payload), Axis::kTensor}, beside_next, {}, part});
+  }
+  /// A collective over any axis that the next kernel waits for.
+  void collective_over(Axis axis, std::string_view name, CollectiveKind kind, double payload) {
+    ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), axis}});
+  }
+  void ring_message(Axis axis, std::string_view name, double payload, bool beside_next) {
+    ops_.push_back({name, OpRole::kComm, RingMessage{Bytes(payload), axis}, beside_next});
+  }
+  [[nodiscard]] OpList take() { return std::move(ops_); }
+
+ private:
+  const LayerContext& context_;
+  OpList ops_;
+};
+
+}  // namespace foretoken::model

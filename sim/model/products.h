@@ -1,0 +1,20 @@
+// The kernels of a product of all tokens with a weight, as its ranks share it.
+#pragma once
+
+#include "sim/model/block.h"
+#include "sim/model/cut.h"
+#include "sim/model/op_writer.h"
+
+namespace foretoken::model {
+
+void product_forward(OpWriter& ops, const Cut& cut, const Op& op, const Weight& weight);
+void product_backward(OpWriter& ops, const Cut& cut, const Op& op, const Weight& weight);
+
+/// Bytes an element that a quantisation reads before it knows the scale.
+[[nodiscard]] double scale_search_bytes(const LayerContext& context);
+
+/// Rows and columns of a weight on one tensor rank.
+[[nodiscard]] std::int64_t local_rows(const Weight& weight, const LayerContext& context);
+[[nodiscard]] std::int64_t local_columns(const Weight& weight, const LayerContext& context);
+
+}  // namespace foretoken::model

@@ -1,0 +1,30 @@
+// A decoder as a stack: embedding, runs of layers of one kind each, head.
+#pragma once
+
+#include <vector>
+
+#include "sim/model/block.h"
+#include "sim/model/transformer.h"
+
+namespace foretoken::model {
+
+/// A run of layers with the ops of one of them.
+struct LayerRunOps {
+  BlockOps ops;
+  std::int64_t count = 1;
+};
+
+/// Kinds of layers of a model, in forward order. A model that states no kinds has `layers` dense ones.
+[[nodiscard]] std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerContext& context);
+
+/// Layers of one kind in a part of a stack.
+struct LayerCount {
+  int kind = 0;  ///< position in decoder_layers()
+  int count = 0;
+  friend auto operator<=>(const LayerCount&, const LayerCount&) = default;
+};
+
+/// The kinds of `count` layers of a stack from layer `first` on, in forward order.
+[[nodiscard]] std::vector<LayerCount> layers_between(const Transformer& model, std::int64_t first, std::int64_t count);
+
+}  // namespace foretoken::model

@@ -1,0 +1,116 @@
+// The groups of ranks that differ in some axes.
+//
+// A row of stride t and count c cuts the ranks into blocks of t c: a block holds t interleaved groups of c ranks, and
+// the job is a row of such blocks. Rows of rows repeat this inside a group. A node is `domain` consecutive ranks.
+#include "sim/net/rank_groups.h"
+
+#include <algorithm>
+
+#include "sim/base/check.h"
+
+namespace foretoken::net {
+
+RankGroups::RankGroups(std::span<const RankRow> rows, int gpus) : gpus_(gpus) {
+  for (const RankRow& row : rows) {
+    expects(row.stride >= 1 && row.count >= 1, "strides and degrees are at least 1");
+    if (row.count == 1) continue;
+    RankRow* const last = used_ > 0 ? &rows_[used_ - 1] : nullptr;
+    size_ *= row.count;
+    if (last != nullptr && last->stride * last->count == row.stride) {
+      last->count *= row.count;  // the next axis goes on where the last one ends: one row
+      continue;
+    }
+    expects(used_ < kMostRows, "a grid has at most four axes");
+    expects(last == nullptr || last->stride * last->count < row.stride, "rows stand in order of their strides");
+    rows_[used_++] = row;
+  }
+  expects(gpus >= 1 && gpus % size_ == 0, "the ranks of a group divide the GPUs of a job");
+}
+
+Rank RankGroups::first_of(Rank rank) const {
+  int first = rank.number();
+  for (const RankRow& row : rows()) first -= rank.number() / row.stride % row.count * row.stride;
+  return id_of<Rank>(first);
+}
+
+int RankGroups::place_of(Rank rank) const {
+  int place = 0, below = 1;
+  for (const RankRow& row : rows()) {
+    place += rank.number() / row.stride % row.count * below;
+    below *= row.count;
+  }
+  return place;
+}
+
+Rank RankGroups::member(Rank first, int place) const {
+  int rank = first.number();
+  for (const RankRow& row : rows()) {
+    rank += place % row.count * row.stride;
+    place /= row.count;
+  }
+  return id_of<Rank>(rank);
+}
+
+std::vector<Rank> RankGroups::members(Rank first) const {
+  std::vector<Rank> ranks;
+  ranks.reserve(static_cast<std::size_t>(size_));
+  for (int place = 0; place < size_; ++place) ranks.push_back(member(first, place));
+  return ranks;
+}
+
+std::vector<std::vector<Rank>> RankGroups::all() const {
+  std::vector<std::vector<Rank>> groups;
+  for (const Rank rank : ids<Rank>(gpus_))
+    if (first_of(rank) == rank) groups.push_back(members(rank));
+  return groups;
+}
+
+bool RankGroups::nodes_alike(int domain) const {
+  if (used_ == 0) return true;
+  if (used_ > 1) return false;
+  const int stride = rows_[0].stride, block = stride * rows_[0].count;
+  return domain % block == 0 || (block % domain == 0 && domain % stride == 0);
+}
+
+GroupShape RankGroups::shape(int domain) const {
+  expects(domain >= 1, "a node has at least one GPU");
+  if (used_ == 0) return {};
+  const auto [stride, count] = rows_[0];
+  const int block = stride * count;
+  if (used_ > 1) return counted_shape(domain);
+  if (domain % block == 0)  // whole blocks inside a node
+    return {.ranks = count, .nodes = 1, .ranks_per_node = count, .groups_per_node = 1};
+  if (block % domain == 0 && stride % domain == 0)  // one member on a node
+    return {.ranks = count, .nodes = count, .ranks_per_node = 1, .groups_per_node = domain};
+  if (block % domain == 0 && domain % stride == 0)
+    return {.ranks = count, .nodes = block / domain, .ranks_per_node = domain / stride, .groups_per_node = stride};
+  return counted_shape(domain);
+}
+
+// Every group and every node is looked at, and the worst taken.
+GroupShape RankGroups::counted_shape(int domain) const {
+  GroupShape worst{.ranks = size_, .nodes = 0, .ranks_per_node = 0, .groups_per_node = 1};
+  std::vector<int> crossing(static_cast<std::size_t>((gpus_ + domain - 1) / domain));  // groups that leave each node
+  const std::vector<Rank> offsets = members(Rank{});
+  for (const Rank first : ids<Rank>(gpus_)) {
+    if (first_of(first) != first) continue;
+    const int last_node = (first.number() + offsets.back().number()) / domain;
+    int nodes = 0, most = 0, here = 0, node = -1;
+    for (const Rank offset : offsets) {
+      const int now = (first.number() + offset.number()) / domain;
+      here = now == node ? here + 1 : 1;
+      most = std::max(most, here);
+      if (now == node) continue;
+      node = now;
+      ++nodes;
+      if (nodes == 1 && last_node == now) continue;  // the whole group is on this node
+      worst.groups_per_node = std::max(worst.groups_per_node, ++crossing[static_cast<std::size_t>(now)]);
+    }
+    if (nodes < worst.nodes) continue;
+    worst.ranks_per_node = nodes > worst.nodes ? most : std::max(worst.ranks_per_node, most);
+    worst.nodes = nodes;
+  }
+  return worst;
+}
+
+}  // namespace foretoken::net

@@ -1,0 +1,118 @@
+// The kinds of ops that pipeline schedules are made of, and what each kind means: a table with one row a kind.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace foretoken::schedule {
+
+/// What a stage does with one micro-batch of one chunk. A backward pass is whole (kBackward) or has two parts: first
+/// the gradient of its input, for which the previous virtual stage waits, then the gradient of its weights.
+enum class OpKind : std::uint8_t {
+  kForward,
+  kBackward,
+  kBackwardInput,
+  kBackwardWeight,
+  kRecompute,  ///< the forward pass again, to restore its activations
+  kSendAway,   ///< activations leave the GPU
+  kBringBack,  ///< activations return to the GPU
+  kUpdate,     ///< the weights change, in schedules without a flush
+};
+
+inline constexpr std::size_t kOpKinds = 8;
+
+/// What an op makes, for later ops of the same micro-batch.
+enum class Result : std::uint8_t { kOutput, kInputGradient, kWeightGradient, kSentAway };
+
+/// Several results at once.
+class Results {
+ public:
+  constexpr Results() = default;
+  template <class... More>
+  constexpr explicit Results(Result first, More... more) : bits_((bit(first) | ... | bit(more))) {}
+  [[nodiscard]] constexpr bool has(Result result) const { return (bits_ & bit(result)) != 0; }
+
+ private:
+  [[nodiscard]] static constexpr unsigned bit(Result result) { return 1U << static_cast<unsigned>(result); }
+  unsigned bits_ = 0;
+};
+
+/// A neighbour on the way of a micro-batch through the virtual stages.
+enum class Neighbour : std::uint8_t { kPrevious, kNext };
+
+/// What an op does to the stored activations of its chunk and micro-batch.
+enum class Stash : std::uint8_t { kKeeps, kStores, kFrees };
+
+/// The meaning of one kind.
+struct OpTraits {
+  OpKind kind = OpKind::kForward;
+  char letter = '?';           ///< in texts, as PyTorch's schedules have it: F, B, I, W
+  std::string_view name = {};  ///< "forward"
+  /// The neighbour that its input comes from, and the one that its result goes to: outputs go to the next virtual
+  /// stage, input gradients to the previous one.
+  std::optional<Neighbour> input_from = {}, result_to = {};
+  std::optional<Result> follows = {};  ///< what its own virtual stage has to make first
+  /// What it makes. The last op of a chunk that makes weight gradients completes the gradients of the chunk.
+  Results makes = {};
+  Stash stash = Stash::kKeeps;
+  bool is_pass = false;  ///< kernels on the compute stream
+};
+
+/// One row a kind, in the order of the kinds.
+inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
+    {.kind = OpKind::kForward,
+     .letter = 'F',
+     .name = "forward",
+     .input_from = Neighbour::kPrevious,
+     .result_to = Neighbour::kNext,
+     .makes = Results(Result::kOutput),
+     .stash = Stash::kStores,
+     .is_pass = true},
+    {.kind = OpKind::kBackward,
+     .letter = 'B',
+     .name = "backward",
+     .input_from = Neighbour::kNext,
+     .result_to = Neighbour::kPrevious,
+     .follows = Result::kOutput,
+     .makes = Results(Result::kInputGradient, Result::kWeightGradient),
+     .stash = Stash::kFrees,
+     .is_pass = true},
+    {.kind = OpKind::kBackwardInput,
+     .letter = 'I',
+     .name = "backward for input",
+     .input_from = Neighbour::kNext,
+     .result_to = Neighbour::kPrevious,
+     .follows = Result::kOutput,
+     .makes = Results(Result::kInputGradient),
+     .is_pass = true},
+    {.kind = OpKind::kBackwardWeight,
+     .letter = 'W',
+     .name = "backward for weight",
+     .follows = Result::kInputGradient,
+     .makes = Results(Result::kWeightGradient),
+     .stash = Stash::kFrees,
+     .is_pass = true},
+    {.kind = OpKind::kRecompute, .letter = 'R', .name = "recompute", .follows = Result::kOutput, .is_pass = true},
+    {.kind = OpKind::kSendAway,
+     .letter = 'E',
+     .name = "send away",
+     .follows = Result::kOutput,
+     .makes = Results(Result::kSentAway),
+     .stash = Stash::kFrees},
+    {.kind = OpKind::kBringBack,
+     .letter = 'L',
+     .name = "bring back",
+     .follows = Result::kSentAway,
+     .stash = Stash::kStores},
+    {.kind = OpKind::kUpdate, .letter = 'U', .name = "update", .follows = Result::kWeightGradient},
+}};
+
+[[nodiscard]] constexpr const OpTraits& traits(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
+
+/// Whether the result of such an op is sent on, or back.
+[[nodiscard]] constexpr bool sends_forward(OpKind kind) { return traits(kind).result_to == Neighbour::kNext; }
+
+}  // namespace foretoken::schedule

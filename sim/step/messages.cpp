@@ -1,0 +1,87 @@
+// Messages between neighbouring pipeline stages.
+#include "sim/step/messages.h"
+
+#include <utility>
+
+#include "sim/net/cables.h"
+#include "sim/step/passes/pass_communication.h"
+
+namespace foretoken::step {
+namespace {
+
+// Bytes of the tensor between two stages, and how much of it one rank sends.
+struct Boundary {
+  Bytes whole, sent;
+  bool gathered = false;  ///< the receiving node gathers the pieces (scatter/gather optimisation, arXiv:2104.04473 4.1)
+};
+
+Boundary boundary_of(const job::Job& job) {
+  const model::LayerContext context = job.layer_context();
+  const Bytes whole(2 * context.tokens() * static_cast<double>(job.model.hidden));
+  const int t = job.parallelism.tensor;
+  if (t == 1) return {whole, whole, false};
+  if (job.parallelism.sequence_parallel) return {whole, whole / t, false};
+  if (job.runtime.scatter_gather) return {whole, whole / t, true};
+  return {whole, whole, false};
+}
+
+// Everything that a message takes besides moving its bytes, on receivers of one kind.
+Seconds overhead_of(const job::Job& receiver) {
+  const Boundary boundary = boundary_of(receiver);
+  if (!boundary.gathered) return receiver.runtime.p2p_overhead;
+  return receiver.runtime.p2p_overhead +
+         cost_of(pass_collective(receiver, Axis::kTensor, CollectiveKind::kAllGather, boundary.whole), receiver);
+}
+
+// `stages` and `crosses` are of the whole pipeline and of this hop.
+GroupShape hop_shape(const job::Job& part, int stages, bool crosses) {
+  return {.ranks = stages,
+          .nodes = crosses ? stages : 1,
+          .ranks_per_node = crosses ? 1 : stages,
+          .groups_per_node = part.grid().senders_per_node(part.cluster.links.gpus)};
+}
+
+}  // namespace
+
+Bytes message_bytes(const job::Job& job) { return boundary_of(job).sent; }
+
+Communication message_between(const job::Job& job, const job::Parts& parts, Stage from, Stage to, Purpose purpose) {
+  const int stages = job.parallelism.pipeline;
+  const job::Job &sender = parts.of(from.number()), &receiver = parts.of(to.number());
+  Communication row = bare_message(from, to, purpose);
+  row.payload = boundary_of(sender).sent;
+  row.overhead = overhead_of(receiver);
+  if (&sender != &receiver) {  // as slow as the slower side's NICs make it
+    row.site = {from, hop_shape(sender, stages, true), sender.cluster.links};
+    row.other_sites = {{to, hop_shape(receiver, stages, true), receiver.cluster.links}};
+    return row;
+  }
+
+  const net::RankGrid grid = sender.grid();
+  const bool onward = to.number() == (from.number() + 1) % stages;
+  const int hop = parts.local((onward ? from : to).number());
+  const bool crosses = grid.hop_crosses_nodes(id_of<Stage>(hop), sender.cluster.links.gpus);
+  row.site = {from, hop_shape(sender, stages, crosses),
+              net::message_links(sender.cluster, grid.groups(Axis::kPipeline))};
+  return row;
+}
+
+MessageDurations message_durations(const job::Job& job) {
+  MessageDurations durations;
+  const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
+  durations.forward.resize(stages);
+  durations.backward.resize(stages);
+  const job::Parts parts(job);
+  for (const Stage stage : ids<Stage>(stages)) {
+    const Stage next = id_of<Stage>((stage.number() + 1) % static_cast<int>(stages));
+    const Communication onward = message_between(job, parts, stage, next, Purpose::kActivations);
+    durations.forward[stage.index()] = time_of(onward, job);
+    const bool alike = onward.other_sites.empty();  // the way back is the same
+    durations.backward[next.index()] =
+        alike ? durations.forward[stage.index()]
+              : time_of(message_between(job, parts, next, stage, Purpose::kActivationGradients), job);
+  }
+  return durations;
+}
+
+}  // namespace foretoken::step

@@ -1,0 +1,77 @@
+// Collectives and messages inside passes.
+#include "sim/step/passes/pass_communication.h"
+
+#include <utility>
+#include <variant>
+
+#include "sim/net/cables.h"
+
+namespace foretoken::step {
+namespace {
+
+// What ops of a pass over the ranks of `axis` have in common.
+Communication inside_pass(const job::Job& part, Axis axis, Bytes payload) {
+  return {.purpose = Purpose::kPass,
+          .axes = axis,
+          .counts_for = axis,
+          .payload = payload,
+          .all_stages = true,
+          .site = site_of(part, Stage{}, axis)};
+}
+
+// One rank of a ring in a node sends to the next node.
+Communication ring_message(const job::Job& part, const model::RingMessage& op) {
+  Communication row = inside_pass(part, op.axis, op.payload);
+  row.site.links = net::message_links(part.cluster, part.grid().groups(op.axis));
+  return row;
+}
+
+std::optional<Communication> unnamed(const job::Job& part, const model::LayerOp& op) {
+  if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return ring_message(part, *message);
+  const auto* collective = std::get_if<model::LayerCollective>(&op.work);
+  if (collective == nullptr) return std::nullopt;
+  return pass_collective(part, collective->axis, collective->kind, collective->payload);
+}
+
+bool moves_the_same(const Communication& a, const Communication& b) {
+  return a.name == b.name && a.collective == b.collective && a.axes == b.axes && a.payload == b.payload;
+}
+
+}  // namespace
+
+// A runtime states what its tensor-parallel collectives take beyond those of nccl-tests, and of no others.
+Communication pass_collective(const job::Job& part, Axis axis, CollectiveKind kind, Bytes payload) {
+  Communication row = inside_pass(part, axis, payload);
+  row.collective = kind;
+  if (axis != Axis::kTensor) return row;
+  row.overhead = part.runtime.tensor_comm_overhead;
+  row.factor = part.runtime.tensor_comm_factor;
+  return row;
+}
+
+std::optional<Communication> communication_of(const job::Job& part, const model::LayerOp& op) {
+  std::optional<Communication> row = unnamed(part, op);
+  if (row) row->name = op.name;
+  return row;
+}
+
+std::optional<CommunicationId> add_communication(Communications& rows, const job::Job& part, const model::LayerOp& op) {
+  std::optional<Communication> row = communication_of(part, op);
+  if (!row) return std::nullopt;
+  for (const CommunicationId id : rows.ids())
+    if (moves_the_same(rows[id], *row)) return id;
+  const CommunicationId id = rows.end_id();
+  rows.push_back(*std::move(row));
+  return id;
+}
+
+Communications pass_communications(const job::Job& part) {
+  Communications rows;
+  const model::LayerContext context = part.layer_context();
+  for (const auto list : {model::layer_forward, model::layer_backward, model::embedding_forward,
+                          model::embedding_backward, model::head_forward, model::head_backward})
+    for (const model::LayerOp& op : list(part.model, context)) (void)add_communication(rows, part, op);
+  return rows;
+}
+
+}  // namespace foretoken::step

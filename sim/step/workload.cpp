@@ -1,0 +1,45 @@
+// Notes what tasks mean, and names them.
+#include "sim/step/workload.h"
+
+#include <utility>
+
+#include "sim/base/check.h"
+
+namespace foretoken::step {
+
+void Workload::note(des::TaskId task, const Meaning& what) {
+  expects(task.value == meaning.size(), "tasks are noted in the order of their numbers");
+  meaning.push_back(what);
+}
+
+CommunicationId Workload::add(Communication row) {
+  const CommunicationId id = communications.end_id();
+  communications.push_back(std::move(row));
+  return id;
+}
+
+CommunicationId Workload::pass_row(int stage, Axis axis) const {
+  CommunicationId id = pass_rows[static_cast<std::size_t>(stage)];
+  while (communications[id].axes != axis) id = id.next();
+  return id;
+}
+
+std::string_view name_of(const Meaning& meaning, const Workload& workload) {
+  switch (meaning.kind) {
+    case TaskMeaning::kPass:
+      return schedule::traits(meaning.pass).name;
+    case TaskMeaning::kHostIssue:
+      return "launch";
+    case TaskMeaning::kPassOverhead:
+      return "between passes";
+    case TaskMeaning::kCommunication:
+      return workload.communications[*meaning.communication].name;
+    case TaskMeaning::kOptimizer:
+      return "optimizer";
+    case TaskMeaning::kStepOverhead:
+      return "step overhead";
+  }
+  contract_broken("every task has a name", __FILE__, __LINE__);
+}
+
+}  // namespace foretoken::step
