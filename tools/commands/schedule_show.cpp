@@ -91,10 +91,10 @@ Shown build(const Options& options) {
              backward = durations("--backward", options.backward_ms, options.shape.chunks);
   check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
-  shown.replay = replay(shown.program, {.forward = forward,
-                                        .backward = backward,
-                                        .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
-                                        .blocking = options.blocking});
+  shown.replay = study::replay(shown.program, {.forward = forward,
+                                               .backward = backward,
+                                               .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
+                                               .blocking = options.blocking});
   if (!shown.replay.run.stuck.empty())
     throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
   return shown;
