@@ -11,11 +11,11 @@
 #include <new>
 
 #include "sim/base/error.h"
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/report/text/layout.h"
 #include "tools/commands.h"
-#include "tools/options.h"
-#include "tools/output.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
 
 namespace foretoken::tools {
 namespace {
@@ -71,9 +71,9 @@ std::string unknown_word(const Reached& at, const std::string& word) {
   const bool is_option = word.size() > 1 && word.front() == '-';
   const std::string name = is_option ? word.substr(0, word.find('=')) : word;
   const std::vector<std::string> known = is_option ? option_names(*at.command) : subcommand_names(*at.command);
-  if (!is_option && known.empty()) return fmt::format("unexpected argument {}", io::in_quotes(word));
-  const std::string meant = io::did_you_mean(name, known);
-  return fmt::format("unknown {} {}{}", is_option ? "option" : "command", io::in_quotes(name),
+  if (!is_option && known.empty()) return fmt::format("unexpected argument {}", in_quotes(word));
+  const std::string meant = did_you_mean(name, known);
+  return fmt::format("unknown {} {}{}", is_option ? "option" : "command", in_quotes(name),
                      !meant.empty() ? meant : fmt::format("; there are {}", fmt::join(known, ", ")));
 }
 
@@ -99,7 +99,7 @@ void parse(CLI::App& program, int argc, const char* const* argv, const Action& c
     throw;
   } catch (const CLI::ParseError& error) {
     std::vector<Complaint> complaints = leftovers(program);
-    if (complaints.empty()) complaints.push_back({reached(program).path, "", io::printable(error.what(), 300)});
+    if (complaints.empty()) complaints.push_back({reached(program).path, "", printable(error.what(), 300)});
     throw ConfigError(std::move(complaints));
   }
   if (std::vector<Complaint> complaints = leftovers(program); !complaints.empty())
@@ -108,7 +108,7 @@ void parse(CLI::App& program, int argc, const char* const* argv, const Action& c
     const Reached at = reached(program);
     throw ConfigError(
         {{at.path, "",
-          fmt::format("expected a command: {}; try {} --help", io::either(subcommand_names(*at.command)), at.path)}});
+          fmt::format("expected a command: {}; try {} --help", either(subcommand_names(*at.command)), at.path)}});
   }
 }
 

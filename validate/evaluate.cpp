@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/error_bar.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/interval.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::validate {
 namespace {
@@ -87,7 +87,7 @@ const Comparison* CaseResult::find(Quantity quantity) const {
 }
 
 CaseResult evaluate(Case row) {
-  const study::Simulation run = study::simulate(io::read_scenario_text(row.scenario, row.id));
+  const study::Prediction run = study::predict(io::read_scenario_text(row.scenario, row.id));
   const report::Metrics& metrics = run.metrics;
   CaseResult result;
   result.row = std::move(row);

@@ -6,8 +6,9 @@
 #include <stdexcept>
 
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/job/make.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"
-#include "sim/study/simulate.h"
 #include "validate/case_set.h"
 
 namespace foretoken::validate {
@@ -30,12 +31,11 @@ Found best_of(const char* scenario, std::vector<std::string> sets) {
   const SearchResult result = search::run_search(space, {.top = 1});
   if (result.ranking.top().empty()) throw std::runtime_error("nothing fits");
   const Outcome& best = result.ranking.top().front();
-  job::Job chosen = question.base();
-  space.apply(space.candidates()[best.candidate], chosen);
-  (void)question.complete(chosen);
+  const Candidate& candidate = space.candidates()[best.candidate];
+  const job::Job chosen = job::make(job::with(question.asked(), space.patch_of(candidate))).job;
   const double step = des::to_seconds(best.step_time).value();
   const double tokens = static_cast<double>(chosen.batch.global * chosen.batch.sequence_length);
-  return {space.candidates()[best.candidate], step, question.base().run->tokens / tokens * step / 86400};
+  return {candidate, step, question.asked().run->tokens / tokens * step / 86400};
 }
 
 constexpr const char* k175b = "gpt3-175b-1024-a100";
@@ -80,9 +80,9 @@ TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
   std::map<std::pair<std::string, int>, Best> models;
   for (const Case& row : set.cases) {
     if (!row.measured.step_time) continue;
-    const job::Job scenario = io::read_scenario_text(row.scenario, row.id);
+    const job::Job scenario = io::read_scenario_text(row.scenario, row.id).job;
     const double tokens = static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
-    const double predicted = study::predict(scenario).step_time.value() / tokens;
+    const double predicted = study::predict(scenario).metrics.step_time.value() / tokens;
     const double measured = row.measured.step_time->value() / tokens;
     Best& best = models[{scenario.model.name, scenario.gpus}];
     ++best.rows;

@@ -18,7 +18,7 @@ struct Intervals {
 /// Calibrates on the step times of all sets and fills the coverage of each.
 [[nodiscard]] Intervals check_intervals(std::vector<SetResult>& sets);
 
-/// docs/validation/residuals.json, which predictions read for their intervals (sim/io/scenario/read_residuals.h).
+/// validate/residuals.json, which predictions read for their intervals (sim/io/scenario/read_residuals.h).
 [[nodiscard]] std::string residuals_json(const std::vector<SetResult>& sets, const trust::Evidence& evidence);
 
 }  // namespace foretoken::validate

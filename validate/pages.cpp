@@ -100,10 +100,10 @@ std::map<std::string, std::string> as_pages(const Validation& validation) {
       "![Error of the step time by GPU count](validation/errors.svg)\n\n";
   for (const SetResult& result : validation.sets) page += section_of(result);
   while (page.ends_with("\n\n")) page.pop_back();
-  return {{"modeller/validation.md", page},
-          {"modeller/validation/errors.svg", errors_plot(validation, false)},
-          {"validation/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
-          {"modeller/validation/steps.svg", steps_plot(validation, false)}};
+  return {{"docs/modeller/validation.md", page},
+          {"docs/modeller/validation/errors.svg", errors_plot(validation, false)},
+          {"validate/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
+          {"docs/modeller/validation/steps.svg", steps_plot(validation, false)}};
 }
 
 }  // namespace foretoken::validate

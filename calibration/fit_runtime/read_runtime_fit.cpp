@@ -45,7 +45,7 @@ void add_steps(RuntimeFitRequest& request, const std::string& set, bool all,
                const std::vector<std::string>& group_pointers) {
   for (validate::Case& row : validate::read_case_set(set).cases) {
     if (!row.measured.step_time || (!all && !row.fitted)) continue;
-    job::Job scenario = io::read_scenario_text(row.scenario, row.id);
+    job::Job scenario = io::read_scenario_text(row.scenario, row.id).job;
     if (scenario.runtime.name != request.runtime) continue;
     request.steps.push_back({.scenario = std::move(scenario),
                              .seconds = row.measured.step_time->value(),

@@ -8,7 +8,7 @@
 #include "calibration/fit/minimise.h"
 #include "calibration/fit_runtime/runtime_number.h"
 #include "sim/base/check.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::fit {
 namespace {
@@ -27,7 +27,7 @@ double predicted(const MeasuredStep& step, const std::vector<Movable>& numbers, 
   job::Job scenario = step.scenario;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     find_runtime_number(numbers[i].name)->set(scenario.runtime, values[i]);
-  return study::predict(scenario).step_time.value();
+  return study::predict(scenario).metrics.step_time.value();
 }
 
 std::vector<double> fit_on(const RuntimeFitRequest& request, const std::vector<const MeasuredStep*>& steps) {

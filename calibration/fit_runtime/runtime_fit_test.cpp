@@ -10,7 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::fit {
 namespace {
@@ -25,11 +25,12 @@ MeasuredStep step(int hidden, int micro) {
       R"(}, "cluster": "dgx-a100-80gb-hdr", "gpus": 8, "runtime": "megatron-2022", "precision": "fp16",
     "batch": {"sequence_length": 1024, "global": 64, "micro": )" +
       std::to_string(micro) + "}}";
-  MeasuredStep made{.scenario = io::read_scenario_text(text, "test"), .seconds = 0, .group = std::to_string(hidden)};
+  MeasuredStep made{
+      .scenario = io::read_scenario_text(text, "test").job, .seconds = 0, .group = std::to_string(hidden)};
   job::Job truth = made.scenario;
   truth.runtime.gemm_factor = kGemm;
   truth.runtime.gradient_accumulation_bytes = kAccumulation;
-  made.seconds = study::predict(truth).step_time.value();
+  made.seconds = study::predict(truth).metrics.step_time.value();
   return made;
 }
 

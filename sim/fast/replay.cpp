@@ -60,7 +60,7 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
                 .stages = job.parallelism.pipeline,
                 .chunks = job.parallelism.virtual_pipeline,
                 .microbatches = job.microbatches(),
-                .group = job.batch.microbatch_group,
+                .group = job.batch.microbatch_group.value_or(0),
                 .style = step::message_style(job),
                 .gradient_blocks = job.overlap.grad_reduce},
       .times = {.messages = step::message_durations(job), .pass_overhead = step::pass_overhead(job)}};
@@ -113,22 +113,6 @@ Duration finish_step(const job::Job& job, const PlanRun& pipeline) {
   const des::RunResult run = des::run(workload.graph);
   expects(run.stuck.empty(), "the end of a step does not deadlock");
   return std::max(run.makespan, pipeline.last) - Instant{};
-}
-
-Replayer::LayerKey Replayer::layer_key(const job::Job& job) {
-  const auto group_key = [](const GroupShape& group) {
-    return GroupKey{group.ranks, group.nodes, group.ranks_per_node, group.groups_per_node};
-  };
-  const int domain = job.cluster.links.gpus;
-  const net::RankGrid grid = job.grid();
-  return {job.parallelism.tensor,
-          job.parallelism.context,
-          job.batch.micro,
-          job.parallelism.sequence_parallel,
-          job.recompute.granularity,
-          job.optimizer.shards_gradients(),
-          group_key(grid.shape(Axis::kTensor, domain)),
-          group_key(grid.shape(Axis::kContext, domain))};
 }
 
 step::Passes Replayer::passes(const job::Job& job) {

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "sim/base/memo.h"
+#include "sim/fast/layer_key.h"
 #include "sim/fast/pipeline_plan.h"
 #include "sim/job/job.h"
 
@@ -21,8 +21,7 @@ namespace foretoken::fast {
 /// pipeline's ends it gives a lower bound.
 [[nodiscard]] des::Duration finish_step(const job::Job& job, const PlanRun& pipeline);
 
-/// Replays scenarios that differ only in degrees, sequence parallelism, micro-batch, recomputation, schedule, optimizer
-/// shards and GPUs: model, cluster, profile, runtime, precision and attention are those of all. Threads may share it.
+/// Replays jobs of one question that differ in the choices of a patch (layer_key.h). Threads may share it.
 class Replayer {
  public:
   /// The passes of `job`; this object must outlive them.
@@ -37,10 +36,6 @@ class Replayer {
   void trim();
 
  private:
-  using GroupKey = std::tuple<int, int, int, int>;
-  using LayerKey = std::tuple<int, int, std::int64_t, bool, model::RecomputeGranularity, bool, GroupKey, GroupKey>;
-  [[nodiscard]] static LayerKey layer_key(const job::Job& job);
-
   Memo<LayerKey, std::unique_ptr<step::PassLibrary>> libraries_;
   Memo<PlanShape, PipelinePlan> plans_;
   std::atomic<std::size_t> planned_tasks_ = 0;

@@ -7,6 +7,7 @@
 #include "sim/html/markup.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/observe/critical_path.h"
+#include "sim/study/predict/delays.h"
 
 namespace foretoken::html {
 namespace {
@@ -14,13 +15,15 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-study::Simulation shipped(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return study::simulate(
-      io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json", sets));
+study::Prediction shipped(const std::string& name, const std::vector<std::string>& sets = {}) {
+  return study::predict(
+      io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json", sets),
+      {.advice = true});
 }
 
-std::string page_of(const study::Simulation& base, const std::string& json = "{}") {
+std::string page_of(const study::Prediction& base, const std::string& json = "{}") {
   return document({.base = base,
+                   .waterfall = study::waterfall_of(base),
                    .critical_path = observe::critical_path(base.step.workload, base.run),
                    .communication = observe::communication(base.step, base.run, base.observations),
                    .schedules = {},
@@ -42,7 +45,7 @@ std::size_t count(const std::string& text, const std::string& what) {
 }
 
 TEST(Document, HasItsSectionsAndNothingFromElsewhere) {
-  const study::Simulation base = shipped("gpt3-175b-1024-a100");
+  const study::Prediction base = shipped("gpt3-175b-1024-a100");
   const std::string page = page_of(base);
   for (const char* id : {"verdict", "configuration", "step", "timeline-section", "memory", "communication",
                          "sensitivity", "assumptions", "reproduce"})
@@ -62,14 +65,14 @@ TEST(Document, ElementsThatOpenClose) {
 }
 
 TEST(Document, TextOfTheUserStaysText) {
-  const study::Simulation base = shipped("gpt-22b-8-a100-sp", {"name=\"<script>alert(1)</script> & \\\"x\\\"\""});
+  const study::Prediction base = shipped("gpt-22b-8-a100-sp", {"name=\"<script>alert(1)</script> & \\\"x\\\"\""});
   const std::string page = page_of(base, R"({"name":"</script><script>alert(2)</script><!--"})");
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt; &amp;"));
 }
 
 TEST(Document, OneGpuHasNoPipelineToSpeakOf) {
-  const study::Simulation base =
+  const study::Prediction base =
       shipped("llama-2-7b-8-a100", {"gpus=1", "parallelism={}", "batch.micro=1", "batch.global=1"});
   EXPECT_THAT(page_of(base), HasSubstr("nothing is exchanged"));
 }

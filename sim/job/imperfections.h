@@ -1,6 +1,7 @@
 // What is not as the datasheet says: slow GPUs, slow links, and where ranks really sit.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct Imperfections {
   std::vector<SlowGpu> slow_gpus;
   std::vector<SlowNic> slow_nics;
   std::vector<SlowLink> slow_links;
-  std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
-  int cluster_gpus = 0;        ///< GPUs of a part of the cluster that the job shares with others; 0: it has its own
+  std::vector<int> placement;       ///< GPU of each rank; empty: rank r on GPU r
+  std::optional<int> cluster_gpus;  ///< GPUs of a part of the cluster that the job shares with others; none: its own
   [[nodiscard]] bool any() const { return !slow_gpus.empty() || moves_flows(); }
   /// Whether it matters which links the job's bytes take.
   [[nodiscard]] bool moves_flows() const { return uneven_links() || !placement.empty(); }

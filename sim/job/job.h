@@ -26,7 +26,7 @@ struct Parallelism {
 
 struct Batch {
   std::int64_t micro = 1, global = 1, sequence_length = 1;
-  int microbatch_group = 0;  ///< of interleaving; 0: the pipeline degree
+  std::optional<int> microbatch_group = std::nullopt;  ///< of interleaving, as stated; none: the pipeline degree
 };
 
 struct Recompute {
@@ -71,7 +71,7 @@ struct StageGroup {
   cost::Profile profile;
 };
 
-/// Immutable once read; nobody downstream checks it again.
+/// Complete and valid: job::make builds it from a Question, and nobody changes or checks it afterwards.
 struct Job {
   std::string name;
   model::Transformer model;
@@ -93,10 +93,6 @@ struct Job {
   Imperfections imperfections;
   Stragglers stragglers;
   std::optional<TrainingRun> run;
-
-  std::vector<std::string> defaulted;    ///< JSON pointers of keys that took their default
-  std::vector<std::string> assumptions;  ///< what was assumed, each with its source
-  std::vector<std::string> warnings;
 
   [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));

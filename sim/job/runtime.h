@@ -10,6 +10,12 @@
 
 namespace foretoken::job {
 
+/// A way to compute attention.
+struct AttentionChoice {
+  model::AttentionKind kind = model::AttentionKind::kFlash;
+  FlashKernel kernel = FlashKernel::kFastest;
+};
+
 /// calibration/runtimes/NAME.json.
 struct Runtime {
   std::string name;
@@ -17,8 +23,7 @@ struct Runtime {
   std::string source;
 
   // What it does.
-  model::AttentionKind default_attention = model::AttentionKind::kFlash;
-  FlashKernel default_flash_kernel = FlashKernel::kFastest;
+  AttentionChoice default_attention;
   int default_zero_stage = 0;
   /// PyTorch FSDP: a layer is a unit, its fp32 shard is the master copy, and ZeRO-2 gathers in every forward pass.
   bool fully_sharded = false;

@@ -21,7 +21,7 @@ constexpr double kAll = kLayers * kLayer + kRoot;
 Job job(int zero_stage, bool fully_sharded) {
   Job s = step::test_job(kLayers, kHidden);
   s.gpus = s.parallelism.data = kGpus;
-  s.batch = {.micro = 1, .global = kMicrobatches * kGpus, .sequence_length = 2048, .microbatch_group = 0};
+  s.batch = {.micro = 1, .global = kMicrobatches * kGpus, .sequence_length = 2048, .microbatch_group = {}};
   s.runtime.fully_sharded = fully_sharded;
   s.optimizer.zero_stage = zero_stage;
   return s;

@@ -56,6 +56,8 @@ std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::Low
   std::vector<StageTimeline> timelines;
   for (std::size_t stage = 0; stage < step.workload.passes.size(); ++stage) {
     StageTimeline& timeline = timelines.emplace_back();
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+      timeline.stored.push_back(step::pass_memory(job, static_cast<int>(stage), chunk).stash);
     const std::size_t passes = step.workload.passes[stage].size();
     timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
     StageWalk walk(job, static_cast<int>(stage), [&](des::Instant at, Bytes stored, Bytes transient, int alive) {

@@ -20,8 +20,9 @@ struct StageTimeline {
   std::vector<MemoryPoint> points;  ///< in time order
   Bytes peak;                       ///< largest activations + transient
   Bytes activations_at_peak, transient_at_peak;
-  int chunks_at_peak = 0;  ///< chunk activations alive at that moment
-  int most_chunks = 0;     ///< most chunk activations alive at any moment
+  int chunks_at_peak = 0;     ///< chunk activations alive at that moment
+  int most_chunks = 0;        ///< most chunk activations alive at any moment
+  std::vector<Bytes> stored;  ///< by chunk: a forward pass stores this until its backward pass ends
 };
 
 /// Replays what passes store and free, stage by stage: a forward pass stores from its start, a backward pass frees at

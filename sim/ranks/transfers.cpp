@@ -29,7 +29,7 @@ BytesPerSecond sending_rate(const step::Site& site) {
 Transfers::Kind::Kind(const job::Job& costs, const net::Cluster& cluster, Side where, des::TaskGraph& graph)
     : part(costs),
       side(where),
-      wires(cluster, std::max(part.gpus, part.imperfections.cluster_gpus), part.imperfections, {}, graph, side) {
+      wires(cluster, part.imperfections.cluster_gpus.value_or(part.gpus), part.imperfections, {}, graph, side) {
   const std::optional<cost::NcclSystem>& measured = part.profile.nccl;
   if (measured) nccl.emplace(Nccl{measured->architecture, measured->tuning, {}}, part.cluster.links, wires, graph);
 }

@@ -61,7 +61,7 @@ Json memory_of(const Memory& memory) {
                {"outside_allocator_bytes", finite(memory.outside_allocator)},
                {"fits", memory.fits},
                {"dominant", memory.dominant}};
-  json["advice"] = memory.advice.empty() ? Json() : Json(memory.advice);
+  json["advice"] = memory.advice ? Json(*memory.advice) : Json();
   json["model_state_bytes"] = finite(memory.model_state);
   json["boundary_activations_whole_batch_bytes"] = finite(memory.boundary_whole_batch);
   json["boundary_activations_microbatch_bytes"] = finite(memory.boundary_one_microbatch);
@@ -85,16 +85,17 @@ Json run_of(const Metrics& m) {
 
 }  // namespace
 
-Json delays_json(const std::vector<Delay>& delays, Seconds step) {
+Json delays_json(const Metrics& m) {
   Json json = Json::array();
-  for (const Delay& delay : delays) {
+  if (!m.delays) return json;
+  for (const Delay& delay : *m.delays) {
     Json& each = json.emplace_back(Json{{"what", delay.what}});
     if (delay.gpu) each["gpu"] = *delay.gpu;
     if (delay.node) each["node"] = *delay.node;
     if (delay.nic) each["nic"] = *delay.nic;
     each["on_critical_path_s"] = delay.on_critical_path ? Json(finite(*delay.on_critical_path)) : Json();
     each["step_time_s_without"] = finite(delay.without);
-    each["waits_s"] = finite(step - delay.without);
+    each["waits_s"] = finite(m.step_time - delay.without);
   }
   return json;
 }
@@ -121,7 +122,7 @@ std::string to_json(const Metrics& m) {
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};
   json["run"] = m.run ? run_of(m) : Json();
-  json["delays"] = delays_json(m.delays, m.step_time);
+  json["delays"] = delays_json(m);
   json["assumptions"] = m.assumptions;
   json["warnings"] = m.warnings;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

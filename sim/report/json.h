@@ -14,6 +14,6 @@ namespace foretoken::report {
 [[nodiscard]] std::string to_json(const Metrics& metrics);
 
 /// The array `delays` of `simulate --json` and `explain --json`: slow hardware that a step of length `step` waits for.
-[[nodiscard]] nlohmann::ordered_json delays_json(const std::vector<Delay>& delays, Seconds step);
+[[nodiscard]] nlohmann::ordered_json delays_json(const Metrics& metrics);
 
 }  // namespace foretoken::report

@@ -63,8 +63,8 @@ void add_parallelism(const Job& job, Flags& flags) {
   flags.set("--pipeline-model-parallel-size", p.pipeline);
   if (p.virtual_pipeline > 1) {
     flags.set("--num-virtual-stages-per-pipeline-rank", p.virtual_pipeline);
-    if (job.batch.microbatch_group > 0)
-      flags.set("--microbatch-group-size-per-virtual-pipeline-stage", job.batch.microbatch_group);
+    if (job.batch.microbatch_group)
+      flags.set("--microbatch-group-size-per-virtual-pipeline-stage", *job.batch.microbatch_group);
     flags.on("--no-overlap-p2p-communication", !job.overlap.p2p);
   }
   flags.on("--account-for-embedding-in-pipeline-split", p.embedding_and_head_as_layers);

@@ -35,7 +35,8 @@ struct Memory {
   std::vector<StageMemory> per_stage;
   std::size_t fullest = 0;  ///< the stage with the least room
   std::string dominant;     ///< what takes most of the fullest stage
-  std::string advice;       ///< the cheapest change that would make it fit; empty when it fits
+  std::optional<std::string>
+      advice;  ///< the cheapest change that would make it fit; nothing when it fits or was not asked for
   // The whole model over all GPUs.
   Bytes model_state;              ///< bytes per parameter x parameters
   Bytes boundary_whole_batch;     ///< layer-boundary activations (2 s b h per layer) of the whole global batch at once
@@ -60,7 +61,7 @@ struct Delay {
 struct Metrics {
   std::string name;
   Seconds step_time;
-  std::optional<trust::Interval> interval;  ///< where the measured step time lies; measure() leaves it empty
+  std::optional<trust::Interval> interval;  ///< where the measured step time lies; nothing when not asked for
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, megatron_log_tflops_per_gpu = 0;
   double mfu = 0, hfu = 0, mfu_peak_tflops = 0;
@@ -69,19 +70,11 @@ struct Metrics {
   TimeSplit time;
   Memory memory;
   std::optional<RunCost> run;
-  std::vector<Delay> delays;    ///< measure() leaves it empty
-  std::vector<int> shown_gpus;  ///< by stage, the GPU that `time` is of; empty: one stands for all. Empty by measure()
-  double p2p_bytes_per_step = 0;  ///< pipeline messages sent by the busiest stage, one rank
+  std::optional<std::vector<Delay>> delays;  ///< nothing when not asked for
+  std::vector<int> shown_gpus;               ///< by stage, the GPU that `time` is of; empty: one stands for all.
+  double p2p_bytes_per_step = 0;             ///< pipeline messages sent by the busiest stage, one rank
   std::size_t tasks = 0;
   std::vector<std::string> assumptions, warnings;
 };
-
-/// Turns observations into the numbers people ask for.
-///   tokens/s = global batch x sequence / step;  MFU = model operations / (GPUs x dense peak x step), HFU the same with
-///   recomputed operations;  bubble = (T - W) / W, of the step (T - W) / T, with T from the first forward's start to
-///   the last backward's end and W the largest busy time of a stage (arXiv:2104.04473 section 2.2);  ideal (p - 1) / (v
-///   m).
-[[nodiscard]] Metrics measure(const job::Job& job, const step::LoweredStep& step, const observe::Observations& seen,
-                              const std::vector<observe::StageTimeline>& memory);
 
 }  // namespace foretoken::report

@@ -69,7 +69,7 @@ schedule::Program program_of(const job::Job& job) {
   return found->build({.stages = job.parallelism.pipeline,
                        .microbatches = job.microbatches(),
                        .chunks = job.parallelism.virtual_pipeline,
-                       .group = job.batch.microbatch_group});
+                       .group = job.batch.microbatch_group.value_or(0)});
 }
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {

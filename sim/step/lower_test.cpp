@@ -24,7 +24,7 @@ job::Job job() {
   s.parallelism.tensor = 2;
   s.parallelism.pipeline = 2;
   s.parallelism.data = 4;
-  s.batch = {.micro = 1, .global = 16, .sequence_length = 1024, .microbatch_group = 0};
+  s.batch = {.micro = 1, .global = 16, .sequence_length = 1024, .microbatch_group = {}};
   return s;
 }
 

@@ -167,7 +167,7 @@ SharedJob seen(const PlacedJob& placed, Seconds alone, const std::vector<des::In
           .alone = alone,
           .shared = (1.0 / static_cast<double>(steps)) * time,
           .steps = static_cast<int>(steps),
-          .warnings = placed.job.warnings};
+          .warnings = placed.warnings};
 }
 
 std::vector<SharedLink> named(const std::vector<observe::Contention::Contended>& contended, const Company& company,

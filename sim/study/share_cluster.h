@@ -12,6 +12,7 @@ namespace foretoken::study {
 struct PlacedJob {
   job::Job job;
   std::vector<int> nodes;  ///< in the order of its ranks; as many as it needs, none of them another job's
+  std::vector<std::string> warnings = {};
 };
 
 struct SharedJob {

@@ -9,7 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/study/simulate.h"
+#include "sim/study/predict/predict.h"
 
 namespace foretoken::study {
 namespace {
@@ -21,13 +21,14 @@ using testing::HasSubstr;
 /// uplinks of a leaf carry half of what its NICs can.
 job::Job job(int microbatches = 1, const std::string& more = "") {
   return io::read_scenario_text(
-      R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16",
+             R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16",
           "cluster": {"base": "dgx-a100-80gb-hdr",
                       "fabric": {"rail_optimized": false, "switch_radix": 24, "oversubscription": 2}},
           "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
           "batch": {"micro": 1, "global": )" +
-          std::to_string(microbatches) + R"(, "sequence_length": 1024})" + more + "}",
-      "test", {});
+                 std::to_string(microbatches) + R"(, "sequence_length": 1024})" + more + "}",
+             "test", {})
+      .job;
 }
 
 /// What moves the bytes of a message at the rate of its NIC, without latencies.
@@ -62,7 +63,7 @@ TEST(ShareCluster, JobsUnderLeavesOfTheirOwnDoNotFeelEachOther) {
   const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4), {2, 3}}});
   for (const SharedJob& one : found.jobs) EXPECT_EQ(ps(one.shared), ps(one.alone));
   EXPECT_TRUE(found.links.empty());
-  const Simulation alone = simulate(job(4), HowToRun{.unfolded = true});
+  const Prediction alone = predict(job(4), How{.unfolded = true});
   EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps) << "what simulate says of it";
   EXPECT_EQ(ps(found.simulated), ps(found.jobs[1].shared));
 }
@@ -71,7 +72,7 @@ TEST(ShareCluster, WhatIsSlowStaysWithTheJobsOwnNodes) {
   const std::string slow = R"(, "imperfections": {"slow_gpus": [{"gpu": 9, "slowdown": 1.2}],
       "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})";
   const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4, slow), {2, 3}}});
-  const Simulation alone = simulate(job(4, slow), HowToRun{.unfolded = true});
+  const Prediction alone = predict(job(4, slow), How{.unfolded = true});
   EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps);
   EXPECT_EQ(ps(found.jobs[1].shared), alone.run.makespan.ps);
   EXPECT_EQ(ps(found.jobs[0].shared), ps(found.jobs[0].alone));

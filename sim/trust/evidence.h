@@ -35,7 +35,7 @@ struct Width {
   double spreads = 0;
 };
 
-/// Everything an interval is made of. calibrate() makes it, docs/validation/residuals.json keeps it.
+/// Everything an interval is made of. calibrate() makes it, validate/residuals.json keeps it.
 struct Evidence {
   std::vector<Case> cases;
   double widening = 0;        ///< spread of log(measured / predicted) that another runtime or GPU adds

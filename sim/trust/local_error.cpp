@@ -19,6 +19,8 @@ Distance distance(const Place& a, const Place& b) {
           .octaves = std::abs(std::log2(a.gpus / b.gpus)) + std::abs(std::log2(a.parameters / b.parameters))};
 }
 
+double Distance::halvings() const { return kLog2PerJump * jumps + octaves / kOctavesToHalf; }
+
 std::string shown_kind(const Place& place) {
   std::string kind(place.gpu_kind());
   for (char& letter : kind) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
@@ -34,7 +36,7 @@ LocalError local_error(const Place& place, const std::vector<Case>& cases,
   for (std::size_t c = 0; c < cases.size(); ++c) {
     if (!counts(c)) continue;
     const Distance apart = distance(place, cases[c].place);
-    const double weight = cases[c].weight * std::exp2(-kLog2PerJump * apart.jumps - apart.octaves / kOctavesToHalf);
+    const double weight = cases[c].weight * std::exp2(-apart.halvings());
     const double units = apart.jumps + apart.octaves / kOctavesPerJump;
     weights += weight;
     first += weight * cases[c].log_ratio;

@@ -9,7 +9,7 @@ namespace foretoken::html {
 
 namespace {
 
-std::string table_of(const std::vector<Variant>& variants, Seconds base) {
+std::string table_of(const std::vector<study::Variant>& variants, Seconds base) {
   Table table({{"configuration", false},
                {"step s"},
                {"to this scenario"},
@@ -18,7 +18,7 @@ std::string table_of(const std::vector<Variant>& variants, Seconds base) {
                {"bubble"},
                {"peak GiB"},
                {"fits", false}});
-  for (const Variant& each : variants) {
+  for (const study::Variant& each : variants) {
     const report::Metrics& m = *each.metrics;
     const double change = m.step_time / base - 1;
     table.add(

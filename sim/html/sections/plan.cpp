@@ -14,7 +14,7 @@
 namespace foretoken::html {
 namespace {
 
-std::string words_of(const PlanOption& option) {
+std::string words_of(const study::PlanOption& option) {
   return fmt::format("{} of {}", report::counted(option.gpus, "GPU"), option.cluster);
 }
 
@@ -33,13 +33,13 @@ Table::Cell number_cell(double value, const std::string& text, const std::option
   return Table::number(value, text, range ? std::optional(words(*range)) : std::nullopt);
 }
 
-std::string conclusion(const Plan& plan) {
+std::string conclusion(const study::PlanSummary& plan) {
   std::string text = fmt::format("{} tokens", report::in_words(plan.tokens));
   if (plan.deadline_days) text += fmt::format(", within {}", report::days_text(*plan.deadline_days));
   if (plan.budget) text += fmt::format(", for at most {} {}", report::in_words(*plan.budget), plan.currency);
   text += ". ";
-  const PlanOption *smallest = nullptr, *cheapest = nullptr;
-  for (const PlanOption& option : plan.options) {
+  const study::PlanOption *smallest = nullptr, *cheapest = nullptr;
+  for (const study::PlanOption& option : plan.options) {
     if (option.is_smallest) smallest = &option;
     if (option.is_cheapest) cheapest = &option;
   }
@@ -65,10 +65,10 @@ std::string axis_label(double value) { return report::in_words(value); }
 
 // Curves of one value by size, one for each cluster; at most two clusters are drawn.
 template <class Value>
-std::string chart(const Plan& plan, const std::string& title, Value point_of) {
+std::string chart(const study::PlanSummary& plan, const std::string& title, Value point_of) {
   std::map<std::string, Curve> curves;
   std::vector<std::string> order;
-  for (const PlanOption& option : plan.options) {
+  for (const study::PlanOption& option : plan.options) {
     if (!option.impossible.empty()) continue;
     std::optional<CurvePoint> point = point_of(option);
     if (!point) continue;
@@ -84,8 +84,8 @@ std::string chart(const Plan& plan, const std::string& title, Value point_of) {
   return line_chart(drawing);
 }
 
-std::string charts(const Plan& plan) {
-  const auto days = [](const PlanOption& option) {
+std::string charts(const study::PlanSummary& plan) {
+  const auto days = [](const study::PlanOption& option) {
     return std::optional(
         CurvePoint{.x = static_cast<double>(option.gpus),
                    .y = option.p50_days,
@@ -94,7 +94,7 @@ std::string charts(const Plan& plan) {
                                        report::days_text(option.p90_days)),
                    .is_marked = option.is_smallest});
   };
-  const auto cost = [&](const PlanOption& option) -> std::optional<CurvePoint> {
+  const auto cost = [&](const study::PlanOption& option) -> std::optional<CurvePoint> {
     if (!option.cost) return std::nullopt;
     return CurvePoint{.x = static_cast<double>(option.gpus),
                       .y = *option.cost,
@@ -103,7 +103,7 @@ std::string charts(const Plan& plan) {
                       .is_marked = option.is_cheapest};
   };
   std::vector<std::string_view> clusters;
-  for (const PlanOption& option : plan.options)
+  for (const study::PlanOption& option : plan.options)
     if (option.impossible.empty() && std::find(clusters.begin(), clusters.end(), option.cluster) == clusters.end())
       clusters.push_back(option.cluster);
   const std::string names =
@@ -112,7 +112,7 @@ std::string charts(const Plan& plan) {
          chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
 }
 
-std::string_view verdict_word(const PlanOption& option) {
+std::string_view verdict_word(const study::PlanOption& option) {
   if (!option.meets_deadline) return "too late";
   if (!option.within_budget) return "too dear";
   return option.is_safe ? "yes" : "likely";
@@ -122,7 +122,7 @@ std::string_view verdict_word(const PlanOption& option) {
 
 std::string plan(const ReportData& data) {
   if (!data.plan) return "";
-  const Plan& plan = *data.plan;
+  const study::PlanSummary& plan = *data.plan;
   Table table({{"cluster", false},
                {"GPUs"},
                {"meets", false},
@@ -133,7 +133,7 @@ std::string plan(const ReportData& data) {
                {plan.currency},
                {"MWh"},
                {"configuration", false}});
-  for (const PlanOption& option : plan.options) {
+  for (const study::PlanOption& option : plan.options) {
     const Table::Cell cluster = Table::text(option.cluster),
                       gpus = Table::number(option.gpus, report::whole(option.gpus));
     if (!option.impossible.empty()) {

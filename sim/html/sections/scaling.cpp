@@ -14,7 +14,7 @@ namespace {
 
 using report::Metrics;
 
-std::string hint(const Variant& variant, const std::string& value) {
+std::string hint(const study::Variant& variant, const std::string& value) {
   return fmt::format("{}: {}", report::counted(variant.gpus, "GPU"), value);
 }
 
@@ -29,7 +29,7 @@ std::optional<std::pair<double, double>> band_of(const Metrics& m, double value,
 template <class Value, class Words>
 Curve curve_of(const ReportData& data, std::string_view style, WithTime with, Value value, Words words) {
   Curve curve{.style = style, .points = {}};
-  for (const Variant& each : data.scaling)
+  for (const study::Variant& each : data.scaling)
     if (each.metrics)
       curve.points.push_back({.x = static_cast<double>(each.gpus),
                               .y = value(*each.metrics),
@@ -83,7 +83,7 @@ std::string mfu_chart(const ReportData& data) {
                      .y_label = [](double y) { return report::plain(100 * y) + " %"; }});
 }
 
-std::string table_of(const ReportData& data, const Variant& first) {
+std::string table_of(const ReportData& data, const study::Variant& first) {
   const bool has_run = data.base.metrics.run.has_value();
   const bool has_cost = has_run && data.base.metrics.run->cost;
   std::vector<Table::Head> heads{{"GPUs"},       {"data parallel"}, {"step"},       {"tokens/s"},
@@ -93,7 +93,7 @@ std::string table_of(const ReportData& data, const Variant& first) {
   Table table(heads);
   const double each_first = first.metrics->tokens_per_s_per_gpu;
   const auto& degrees = data.base.job.parallelism;
-  for (const Variant& each : data.scaling) {
+  for (const study::Variant& each : data.scaling) {
     const Table::Cell gpus = Table::number(each.gpus, report::whole(each.gpus));
     if (!each.metrics) {
       table.add({gpus, Table::text(each.why_not)});
@@ -123,9 +123,9 @@ std::string table_of(const ReportData& data, const Variant& first) {
 }  // namespace
 
 std::string scaling(const ReportData& data) {
-  const Variant* first = nullptr;
+  const study::Variant* first = nullptr;
   std::size_t known = 0;
-  for (const Variant& each : data.scaling) {
+  for (const study::Variant& each : data.scaling) {
     if (!each.metrics) continue;
     if (first == nullptr) first = &each;
     ++known;

@@ -21,7 +21,7 @@ std::string schedules(const ReportData& data) {
                {"peak GiB"},
                {"fits", false}});
   std::vector<report::Gantt> charts;
-  for (const Variant& each : data.schedules) {
+  for (const study::Variant& each : data.schedules) {
     if (!each.metrics) {
       table.add({Table::text(each.label), Table::text(each.why_not)});
       continue;

@@ -1,6 +1,7 @@
 // The pipeline over time: a drawing for everybody, and its data for the scripts that zoom into it.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +10,6 @@
 #include "sim/html/slices.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
-#include "sim/step/memory/memory.h"
 
 namespace foretoken::html {
 namespace {
@@ -31,13 +31,12 @@ Json path_json(const ReportData& data, des::Duration unit) {
   return path;
 }
 
-// What a pass keeps until its backward pass, [stage][chunk].
-Json stash_json(const job::Job& job) {
+// Bytes that a pass stores until its backward pass, [stage][chunk].
+Json stored_json(const ReportData& data) {
   Json stages = Json::array();
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
+  for (const observe::StageTimeline& stage : data.base.memory) {
     Json chunks = Json::array();
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      chunks.push_back(std::llround(step::pass_memory(job, stage, chunk).stash.value()));
+    for (const Bytes stored : stage.stored) chunks.push_back(std::llround(stored.value()));
     stages.push_back(std::move(chunks));
   }
   return stages;
@@ -50,7 +49,7 @@ std::string data_of(const ReportData& data, const report::Gantt& gantt) {
                {"rows", gantt.rows.size()},
                {"chunks", gantt.chunks},
                {"message_bytes", std::llround(data.base.step.message.value())},
-               {"stash_bytes", stash_json(data.base.job)},
+               {"stash_bytes", stored_json(data)},
                {"path", path_json(data, unit)},
                {"slices", packed_slices(gantt, unit)}};
   return "<script type=\"application/json\" id=\"timeline-data\">" + script_json(json.dump()) + "</script>\n";

@@ -16,7 +16,7 @@ std::string validation(const ReportData& data) {
                {"predicted"},
                {"error"},
                {"source", false}});
-  for (const NearRun& run : data.near_runs)
+  for (const study::NearRun& run : data.near_runs)
     table.add({Table::text(run.id + (run.fitted ? " †" : "")), Table::number(run.gpus, report::whole(run.gpus)),
                Table::text(run.difference), Table::number(run.measured.value(), report::time_text(run.measured)),
                Table::number(run.predicted.value(), report::time_text(run.predicted)),

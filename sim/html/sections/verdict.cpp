@@ -69,7 +69,7 @@ std::string run_tiles(const Metrics& m) {
 std::string trust_tile(const ReportData& data) {
   if (data.near_runs.empty()) return tile("Nearest measured runs", "none", "no published run resembles this one");
   double sum = 0;
-  for (const NearRun& run : data.near_runs) sum += std::abs(run.error());
+  for (const study::NearRun& run : data.near_runs) sum += std::abs(run.error());
   const auto count = static_cast<double>(data.near_runs.size());
   return tile("Error on near runs", report::percent(sum / count),
               fmt::format("mean of the {} nearest measured steps", data.near_runs.size()));
@@ -100,7 +100,7 @@ std::string verdict(const ReportData& data) {
       fmt::format("idle time over the work of the busiest stage; ideal {}", report::percent(m.ideal_bubble_fraction)));
   html += trust_tile(data) + "</dl>\n";
   if (m.interval) html += paragraph("The interval rests on " + m.interval->words + ".", "remark under");
-  if (!m.memory.advice.empty()) html += paragraph("To make it fit: " + m.memory.advice + ".", "callout");
+  if (m.memory.advice) html += paragraph("To make it fit: " + *m.memory.advice + ".", "callout");
   for (const std::string& warning : m.warnings) html += paragraph(warning, "callout");
   return html;
 }

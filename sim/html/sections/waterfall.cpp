@@ -15,7 +15,6 @@
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 #include "sim/report/text/time_parts.h"
-#include "sim/study/slow_hardware.h"
 
 namespace foretoken::html {
 namespace {
@@ -53,9 +52,9 @@ std::string signed_time(Seconds time, bool is_first) {
 }
 
 std::string delays_of(const report::Metrics& m) {
-  if (m.delays.empty()) return "";
+  if (!m.delays || m.delays->empty()) return "";
   std::string html = paragraph("What the step waits for: each mended in turn, and the step simulated anew.");
-  for (const report::Delay& delay : m.delays) html += paragraph(report::delay_words(delay, m.step_time));
+  for (const report::Delay& delay : *m.delays) html += paragraph(report::delay_words(delay, m.step_time));
   return html;
 }
 
@@ -64,7 +63,7 @@ std::string delays_of(const report::Metrics& m) {
 std::string waterfall(const ReportData& data) {
   constexpr double kWidth = 1000, kLabel = 270, kRow = 28, kBar = 17, kNumbers = 150;
   const report::Metrics& m = data.base.metrics;
-  const report::Waterfall fall = study::waterfall_of(data.base);
+  const report::Waterfall& fall = data.waterfall;
   const std::vector<Bar> parts = parts_of(fall, m);
   const double scale = (kWidth - kLabel - kNumbers) / reach(parts);
   Svg svg(kWidth, kRow * static_cast<double>(parts.size() + 1) + 6, "From the ideal step to the predicted one");

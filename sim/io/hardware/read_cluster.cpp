@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/base/noun.h"
+#include "sim/base/text.h"
 #include "sim/io/json/document.h"
-#include "sim/io/json/text.h"
 
 namespace foretoken::io {
 namespace {

@@ -10,41 +10,41 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/text.h"
 #include "sim/cost/unseen.h"
 #include "sim/io/hardware/collectives.h"
 #include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/read_cluster.h"
 #include "sim/io/hardware/read_nccl.h"
 #include "sim/io/json/data_path.h"
-#include "sim/io/json/text.h"
-#include "sim/io/scenario/scenario_rules.h"
+#include "sim/job/rules/rules.h"
 
 namespace foretoken::io {
 namespace {
 
-using job::Job;
-using job::StageGroup;
+using job::AskedPool;
+using job::Question;
 
 // The mean price over all GPUs, if every kind of node has one.
-std::optional<double> mean_price(const std::vector<StageGroup>& groups) {
+std::optional<double> mean_price(const std::vector<AskedPool>& pools) {
   double sum = 0, gpus = 0;
-  for (const StageGroup& group : groups) {
-    if (!group.cluster.price_per_gpu_hour) return std::nullopt;
-    sum += group.stages * *group.cluster.price_per_gpu_hour;
-    gpus += group.stages;
+  for (const AskedPool& pool : pools) {
+    if (!pool.cluster.price_per_gpu_hour) return std::nullopt;
+    sum += pool.gpus * *pool.cluster.price_per_gpu_hour;
+    gpus += pool.gpus;
   }
   return sum / gpus;
 }
 
 // Stages on nodes of their own kind need GPUs that fill nodes, and NICs to the other groups.
-void check_group(const Node& object, const StageGroup& group) {
-  check_gpus_fill_nodes(object, group.cluster, group.stages);
-  if (group.cluster.links.nics == 0)
+void check_pool(const Node& object, const AskedPool& pool) {
+  if (const auto wrong = job::why_not_whole_nodes(pool.cluster, pool.gpus)) object.complain("gpus", *wrong);
+  if (pool.cluster.links.nics == 0)
     object.complain("cluster", fmt::format("expected nodes with NICs beside other groups: those of {} have none",
-                                           in_quotes(group.cluster.name)));
+                                           in_quotes(pool.cluster.name)));
 }
 
-void read_groups(const Node& node, Job& scenario) {
+void read_groups(const Node& node, Question& question) {
   node.allow_only({"name", "groups", "price_per_gpu_hour", "source", "notes"});
   const std::vector<Node> entries = node.array("groups");
   if (entries.size() < 2 && node.child("groups").value().is_array())
@@ -52,19 +52,19 @@ void read_groups(const Node& node, Job& scenario) {
   for (const Node& entry : entries) {
     const Node object = entry.as_object();
     object.allow_only({"cluster", "gpus"});
-    StageGroup& group = scenario.groups.emplace_back();
-    group.stages = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
+    AskedPool& pool = question.pools.emplace_back();
+    pool.gpus = static_cast<int>(object.whole("gpus", {.low = 1, .high = 1 << 20}));
     const std::size_t wrong = node.findings().complaints.size();
     if (const auto document = open_reference(object.child("cluster"), kClusters))
-      group.cluster = read_cluster(document->root(node.findings()));
-    if (node.findings().complaints.size() == wrong) check_group(object, group);
+      pool.cluster = read_cluster(document->root(node.findings()));
+    if (node.findings().complaints.size() == wrong) check_pool(object, pool);
   }
-  if (scenario.groups.empty()) return;
-  scenario.cluster = scenario.groups.front().cluster;
-  scenario.cluster.name = node.text_or("name", "unnamed cluster");
-  scenario.cluster.source = node.find_text("source").value_or("");
-  scenario.cluster.price_per_gpu_hour = node.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
-  if (!scenario.cluster.price_per_gpu_hour) scenario.cluster.price_per_gpu_hour = mean_price(scenario.groups);
+  if (question.pools.empty()) return;
+  question.cluster = question.pools.front().cluster;
+  question.cluster.name = node.text_or("name", "unnamed cluster");
+  question.cluster.source = node.find_text("source").value_or("");
+  question.cluster.price_per_gpu_hour = node.find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
+  if (!question.cluster.price_per_gpu_hour) question.cluster.price_per_gpu_hour = mean_price(question.pools);
 }
 
 // True for a curve that comes from another GPU of the same architecture.
@@ -137,59 +137,59 @@ std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
   return open_named(root.child("profile"), kProfiles, gpu);
 }
 
-void read_group_profiles(const Node& root, const Node& cluster, Job& scenario) {
+void read_group_profiles(const Node& root, const Node& cluster, Question& question) {
   if (root.has("profile")) root.complain("profile", "expected none: every group of nodes takes the profile of its GPU");
   const std::vector<Node> entries = cluster.array("groups");
-  for (std::size_t i = 0; i < scenario.groups.size(); ++i) {
-    StageGroup& group = scenario.groups[i];
+  for (std::size_t i = 0; i < question.pools.size(); ++i) {
+    AskedPool& pool = question.pools[i];
     const Node object = entries[i].as_object();
-    const auto document = profile_of(root, group.cluster.gpu.name);
+    const auto document = profile_of(root, pool.cluster.gpu.name);
     const auto nodes = open_reference(object.child("cluster"), kClusters);
     if (!document)
-      object.complain("cluster",
-                      fmt::format("there is no profile of its GPU {}; expected a cluster with one of {}",
-                                  in_quotes(group.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
+      object.complain("cluster", fmt::format("there is no profile of its GPU {}; expected a cluster with one of {}",
+                                             in_quotes(pool.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
     if (!document || !nodes) continue;
-    group.profile = read_profile(document->root(root.findings()));
-    read_collective_costs(nodes->root(root.findings()), group.cluster, group.profile, scenario.assumptions);
+    pool.profile = read_profile(document->root(root.findings()));
+    read_collective_costs(nodes->root(root.findings()), pool.cluster, pool.profile, root.findings().notes.assumptions);
   }
-  scenario.profile = scenario.groups.front().profile;
+  question.profile = question.pools.front().profile;
 }
 
 }  // namespace
 
-std::optional<Document> read_cluster_part(const Node& root, Job& scenario) {
+std::optional<Document> read_cluster_part(const Node& root, Question& question) {
   auto document = open_reference(root.child("cluster"), kClusters);
   if (!document) return document;
   const Node node = document->root(root.findings());
   if (node.has("groups"))
-    read_groups(node, scenario);
+    read_groups(node, question);
   else
-    scenario.cluster = read_cluster(node);
+    question.cluster = read_cluster(node);
   return document;
 }
 
-void read_profile_part(const Node& root, const std::optional<Document>& cluster, Job& scenario) {
-  if (cluster && !scenario.groups.empty()) {
-    root.findings().defaulted.push_back(root.child("profile").pointer());
-    read_group_profiles(root, cluster->root(root.findings()), scenario);
+void read_profile_part(const Node& root, const std::optional<Document>& cluster, Question& question) {
+  if (cluster && !question.pools.empty()) {
+    root.findings().notes.defaulted.push_back(root.child("profile").pointer());
+    read_group_profiles(root, cluster->root(root.findings()), question);
     return;
   }
   std::optional<Document> document;
   if (root.has("profile")) {
     document = open_reference(root.child("profile"), kProfiles);
   } else if (cluster) {
-    root.findings().defaulted.push_back(root.child("profile").pointer());
-    const std::string& gpu = scenario.cluster.gpu.name;
+    root.findings().notes.defaulted.push_back(root.child("profile").pointer());
+    const std::string& gpu = question.cluster.gpu.name;
     document = profile_of(root, gpu);
     if (!document)
       root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
                                            in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
   }
   if (!document) return;
-  scenario.profile = read_profile(document->root(root.findings()));
+  question.profile = read_profile(document->root(root.findings()));
   if (cluster)
-    read_collective_costs(cluster->root(root.findings()), scenario.cluster, scenario.profile, scenario.assumptions);
+    read_collective_costs(cluster->root(root.findings()), question.cluster, question.profile,
+                          root.findings().notes.assumptions);
 }
 
 }  // namespace foretoken::io

@@ -4,16 +4,15 @@
 #include <optional>
 
 #include "sim/io/json/document.h"
-#include "sim/job/job.h"
+#include "sim/job/question.h"
 
 namespace foretoken::io {
 
-/// The cluster, or its groups: their `stages` are GPUs until the pipeline degree is known (deal_stages). Returns the
-/// cluster's document.
-std::optional<Document> read_cluster_part(const Node& root, job::Job& scenario);
+/// Reads the cluster, or its groups. Returns the cluster's document.
+std::optional<Document> read_cluster_part(const Node& root, job::Question& question);
 
 /// The profile stated, or that of the cluster's GPU (of every group's GPU), with what was measured on the cluster's own
 /// system; never silently another GPU's. `cluster`: its document, nothing when it was not sound.
-void read_profile_part(const Node& root, const std::optional<Document>& cluster, job::Job& scenario);
+void read_profile_part(const Node& root, const std::optional<Document>& cluster, job::Question& question);
 
 }  // namespace foretoken::io

@@ -128,7 +128,7 @@ TEST(WrongScenario, ANicThatTheJobCannotUseIsWarnedOf) {
         "imperfections": {{"slow_nics": [{{"node": 1, "nic": {}, "rate_factor": {}}}]}}}})",
                                           nic, rate_factor),
                               "t.json")
-        .warnings;
+        .notes.warnings;
   };
   EXPECT_THAT(warnings(1, 0.5), testing::IsEmpty());
   EXPECT_THAT(warnings(7, 1), testing::IsEmpty());

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/net/cables.h"
 
 namespace foretoken::io {

@@ -10,8 +10,8 @@
 #include <map>
 #include <numeric>
 
+#include "sim/base/text.h"
 #include "sim/io/import/machine.h"
-#include "sim/io/json/text.h"
 
 namespace foretoken::io {
 namespace {

@@ -12,8 +12,8 @@
 #include <set>
 
 #include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 #include "sim/io/import/machine.h"
-#include "sim/io/json/text.h"
 
 namespace foretoken::io {
 namespace {

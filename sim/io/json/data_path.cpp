@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::io {
 namespace fs = std::filesystem;

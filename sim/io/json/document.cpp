@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/text.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/json/text.h"
 
 namespace foretoken::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::io {
 namespace {

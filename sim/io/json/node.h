@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/job/notes.h"
 
 namespace foretoken::io {
 
 /// Complaints and notes of one reading, shared by all its nodes. The top-level reader throws once, with all of them.
 struct Findings {
   std::vector<Complaint> complaints;
-  std::vector<std::string> defaulted;  ///< JSON pointers of absent keys that took their default
+  job::Notes notes;
 
   void throw_if_wrong() const;  ///< ConfigError with every complaint, if there is one
 };
@@ -28,7 +29,7 @@ struct Findings {
 struct Source {
   std::string file;                   ///< as shown to the user
   std::filesystem::path folder = {};  ///< relative paths inside it start here
-  bool notes_defaults = false;        ///< absent optional keys are listed in Findings::defaulted
+  bool notes_defaults = false;        ///< absent optional keys are listed in Findings::notes
 };
 
 /// Numbers that a key may take.

@@ -13,7 +13,7 @@ constexpr WholeRange kPositiveInt{.low = 1, .high = std::numeric_limits<int>::ma
 /// Absent and null both mean "not stated". The default is noted where the user should see it.
 bool Node::takes_default(std::string_view key) const {
   if (has(key)) return false;
-  if (!muted_ && source_->notes_defaults) findings_->defaulted.push_back(child(key).pointer());
+  if (!muted_ && source_->notes_defaults) findings_->notes.defaulted.push_back(child(key).pointer());
   return true;
 }
 

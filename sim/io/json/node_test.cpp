@@ -81,7 +81,7 @@ TEST(Node, DefaultsAreNotedOnlyWhereAsked) {
   const Source noted{.file = "n.json", .notes_defaults = true}, quiet{.file = "q.json"};
   EXPECT_EQ(Node(value, noted, findings).object("a").number_or("y", 7), 7);
   EXPECT_EQ(Node(value, quiet, findings).object("a").number_or("z", 7), 7);
-  EXPECT_EQ(findings.defaulted, std::vector<std::string>{"/a/y"});
+  EXPECT_EQ(findings.notes.defaulted, std::vector<std::string>{"/a/y"});
   EXPECT_NO_THROW(findings.throw_if_wrong());
 }
 

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::io {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "sim/base/text.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/parse_json.h"
-#include "sim/io/json/text.h"
 
 namespace foretoken::io {
 namespace {

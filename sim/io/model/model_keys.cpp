@@ -10,7 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 
 namespace foretoken::io {
 namespace {

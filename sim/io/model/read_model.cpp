@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/io/model/model_families.h"
 #include "sim/io/model/model_keys.h"
 

@@ -2,16 +2,12 @@
 #pragma once
 
 #include "sim/io/json/node.h"
-#include "sim/model/layer_ops.h"
+#include "sim/job/runtime.h"
 
 namespace foretoken::io {
 
-struct AttentionChoice {
-  model::AttentionKind kind = model::AttentionKind::kFlash;
-  FlashKernel kernel = FlashKernel::kFastest;
-};
-
-inline AttentionChoice attention_or(const Node& node, std::string_view key, AttentionChoice fallback) {
+inline job::AttentionChoice attention_or(const Node& node, std::string_view key, job::AttentionChoice fallback) {
+  using job::AttentionChoice;
   using enum FlashKernel;
   using model::AttentionKind;
   return node.one_of_or<AttentionChoice>(key, fallback,

@@ -1,80 +1,24 @@
-// Open keys are those that are absent; completing a choice runs the same rules as reading a file.
+// Writing a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
 
-#include <utility>
-
-#include "sim/io/scenario/scenario_parts.h"
-#include "sim/io/scenario/scenario_rules.h"
-
 namespace foretoken::io {
-namespace {
 
-using job::Job;
 using nlohmann::json;
 
-bool states(const json& value, std::string_view part, std::string_view key) {
-  const auto object = value.find(part);
-  if (object == value.end() || !object->is_object()) return false;
-  const auto member = object->find(key);
-  return member != object->end() && !member->is_null();
-}
-
-bool states(const json& value, std::string_view key) {
-  const auto member = value.find(key);
-  return member != value.end() && !member->is_null();
-}
-
-OpenKeys open_keys(const json& value) {
-  const auto open = [&](std::string_view key) { return !states(value, "parallelism", key); };
-  return {.tensor = open("tensor"),
-          .pipeline = open("pipeline"),
-          .virtual_pipeline = open("virtual_pipeline"),
-          .context = open("context"),
-          .sequence_parallel = open("sequence_parallel"),
-          .schedule = !states(value, "schedule"),
-          .micro_batch = !states(value, "batch", "micro"),
-          .recompute = !states(value, "recompute"),
-          .zero_stage = !states(value, "optimizer", "zero_stage")};
-}
-
-}  // namespace
-
-OpenScenario::OpenScenario(Job base, Document document)
-    : base_(std::move(base)), document_(std::move(document)), open_(open_keys(document_.value)) {
-  if (!open_.schedule) base_.schedule = document_.value.at("schedule").get<std::string>();
+OpenScenario::OpenScenario(job::Question asked, Document document)
+    : asked_(std::move(asked)), document_(std::move(document)) {
   anchor_references(document_.value, document_.source.folder);
-  document_.value["name"] = base_.name;
+  document_.value["name"] = asked_.name;
 }
 
-std::vector<Complaint> OpenScenario::complete(Job& scenario) const {
-  json keys = {{"schedule", scenario.schedule}};  // of all keys, the rules read only these two
-  if (const auto overlap = document_.value.find("overlap"); overlap != document_.value.end())
-    keys["overlap"] = *overlap;
-  drop_idle_overlap(scenario, keys);
-  Findings findings;
-  const Node root(keys, document_.source, findings);
-  scenario.warnings.clear();
-  read_overlap(root, scenario);
-  apply_scenario_rules(root, Sound{}, scenario);
-  return std::move(findings.complaints);
-}
-
-// A stated overlap of parameter gathers speaks of the choices that gather: where sharding is open and nothing is
-// sharded it says nothing.
-void OpenScenario::drop_idle_overlap(const Job& scenario, json& value) const {
-  if (!open_.zero_stage || scenario.optimizer.zero_stage > 0) return;
-  if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
-    overlap->erase("param_gather");
-}
-
-std::string OpenScenario::text_of(const Job& scenario, int indent) const {
-  const job::Parallelism& chosen = scenario.parallelism;
+std::string OpenScenario::text_of(const job::Job& job, int indent) const {
+  const job::Parallelism& chosen = job.parallelism;
   json value = document_.value;
-  value["gpus"] = scenario.gpus;
-  value["schedule"] = scenario.schedule;
-  value["batch"]["micro"] = scenario.batch.micro;
-  value["optimizer"]["zero_stage"] = scenario.optimizer.zero_stage;
-  if (open_.recompute) value["recompute"] = name_of(scenario.recompute.granularity);
+  value["gpus"] = job.gpus;
+  value["schedule"] = job.schedule;
+  value["batch"]["micro"] = job.batch.micro;
+  value["optimizer"]["zero_stage"] = job.optimizer.zero_stage;
+  if (!asked_.choices.recompute) value["recompute"] = name_of(job.recompute.granularity);
   json& parallelism = value["parallelism"];
   parallelism["tensor"] = chosen.tensor;
   parallelism["pipeline"] = chosen.pipeline;
@@ -82,7 +26,10 @@ std::string OpenScenario::text_of(const Job& scenario, int indent) const {
   parallelism["context"] = chosen.context;
   parallelism["data"] = chosen.data;
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
-  drop_idle_overlap(scenario, value);
+  // A stated overlap of parameter gathers speaks of the choices that gather. Where a search shards nothing, it is void.
+  if (!asked_.choices.zero_stage && job.optimizer.zero_stage == 0)
+    if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
+      overlap->erase("param_gather");
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/io/json/text.h"
+#include "sim/base/text.h"
 #include "sim/net/router.h"
 
 namespace foretoken::io {
@@ -33,13 +33,12 @@ std::vector<int> read_placement(const std::vector<Node>& entries, const Node& no
   return placement;
 }
 
-void read_slow_gpus(const std::vector<Node>& entries, job::Job& scenario) {
-  std::vector<job::SlowGpu>& known = scenario.imperfections.slow_gpus;
+void read_slow_gpus(const std::vector<Node>& entries, int gpus, std::vector<job::SlowGpu>& known) {
   for (const Node& entry : entries) {
     const std::size_t wrong = entry.findings().complaints.size();
     const Node slow = entry.as_object();
     slow.allow_only({"gpu", "slowdown"});
-    const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = scenario.gpus - 1}));
+    const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = gpus - 1}));
     const double slowdown = slow.number("slowdown", kSlowdown);
     if (entry.findings().complaints.size() > wrong) continue;
     if (std::any_of(known.begin(), known.end(), [&](const auto& each) { return each.gpu == gpu; }))
@@ -54,28 +53,28 @@ struct JobNode {
   int gpus = 0;
 };
 
-int ranks_a_stage(const job::Job& scenario) { return scenario.gpus / scenario.parallelism.pipeline; }
+int ranks_a_stage(const job::Job& job) { return job.gpus / job.parallelism.pipeline; }
 
 int nodes_of(const net::Cluster& kind, int gpus) { return (gpus + kind.links.gpus - 1) / kind.links.gpus; }
 
-JobNode job_node(int node, const job::Job& scenario) {
+JobNode job_node(int node, const job::Job& job) {
   const auto of = [](const net::Cluster& kind, int place, int gpus) {
     return JobNode{kind, std::min(kind.links.gpus, gpus - place * kind.links.gpus)};
   };
-  for (const job::StageGroup& group : scenario.groups) {
-    const int gpus = group.stages * ranks_a_stage(scenario), nodes = nodes_of(group.cluster, gpus);
+  for (const job::StageGroup& group : job.groups) {
+    const int gpus = group.stages * ranks_a_stage(job), nodes = nodes_of(group.cluster, gpus);
     if (node < nodes) return of(group.cluster, node, gpus);
     node -= nodes;
   }
-  return of(scenario.cluster, node, scenario.gpus);
+  return of(job.cluster, node, job.gpus);
 }
 
 // "node 0: gb200-nvl72, nodes 1 to 8: dgx-h100-ndr": nodes are numbered on through the groups.
-std::string kinds_of_nodes(const job::Job& scenario) {
+std::string kinds_of_nodes(const job::Job& job) {
   std::string text;
   int first = 0;
-  for (const job::StageGroup& group : scenario.groups) {
-    const int next = first + nodes_of(group.cluster, group.stages * ranks_a_stage(scenario));
+  for (const job::StageGroup& group : job.groups) {
+    const int next = first + nodes_of(group.cluster, group.stages * ranks_a_stage(job));
     text += text.empty() ? "" : ", ";
     text += next == first + 1 ? fmt::format("node {}", first) : fmt::format("nodes {} to {}", first, next - 1);
     text += ": " + printable(group.cluster.name);
@@ -86,16 +85,15 @@ std::string kinds_of_nodes(const job::Job& scenario) {
 
 // Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, or there are several kinds, the
 // complaint says so.
-int read_node(const Node& nic, int nodes, const job::Job& scenario) {
-  const net::Cluster& cluster = scenario.cluster;
-  if (scenario.groups.empty() && cluster.links.gpus == cluster.gpus_per_node)
+int read_node(const Node& nic, int nodes, const job::Job& job) {
+  const net::Cluster& cluster = job.cluster;
+  if (job.groups.empty() && cluster.links.gpus == cluster.gpus_per_node)
     return static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1}));
   const std::int64_t node = nic.whole("node", {.low = 0});
   if (node < nodes) return static_cast<int>(node);
   const std::string what =
-      scenario.groups.empty()
-          ? fmt::format("an NVLink domain ({} GPUs each) from 0 to {}", cluster.links.gpus, nodes - 1)
-          : fmt::format("a node from 0 to {} ({})", nodes - 1, kinds_of_nodes(scenario));
+      job.groups.empty() ? fmt::format("an NVLink domain ({} GPUs each) from 0 to {}", cluster.links.gpus, nodes - 1)
+                         : fmt::format("a node from 0 to {} ({})", nodes - 1, kinds_of_nodes(job));
   nic.complain("node", fmt::format("expected {}, found {}", what, node));
   return 0;
 }
@@ -113,7 +111,8 @@ bool is_idle(const job::SlowNic& nic, const JobNode& node) {
 }
 
 // A NIC by its place; with `rate`, how much of it is left.
-void read_nics(const Node& node, std::string_view key, bool rate, int nodes, job::Job& scenario) {
+void read_nics(const Node& node, std::string_view key, bool rate, int nodes, const job::Job& job,
+               std::vector<job::SlowNic>& known) {
   const auto entries = node.find_array(key);
   if (!entries || entries->empty()) return;
   if (nodes == 1) {
@@ -127,21 +126,20 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, job
       nic.allow_only({"node", "nic", "rate_factor"});
     else
       nic.allow_only({"node", "nic"});
-    const int at = read_node(nic, nodes, scenario);
-    const JobNode job = job_node(at, scenario);
-    const int last_nic = std::max(0, job.kind.links.nics - 1);
+    const int at = read_node(nic, nodes, job);
+    const JobNode place = job_node(at, job);
+    const int last_nic = std::max(0, place.kind.links.nics - 1);
     const job::SlowNic slow{.node = at,
                             .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
                             .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
     if (entry.findings().complaints.size() > wrong) continue;
-    auto& known = scenario.imperfections.slow_nics;
     if (std::any_of(known.begin(), known.end(),
                     [&](const auto& each) { return each.node == slow.node && each.nic == slow.nic; }))
       nic.complain(
           fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
     known.push_back(slow);
-    if (slow.rate_factor < 1 && is_idle(slow, job))
-      scenario.warnings.push_back(
+    if (slow.rate_factor < 1 && is_idle(slow, place))
+      node.findings().notes.warnings.push_back(
           fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}: traffic takes it only where "
                       "nearer ones have failed",
                       key, slow.nic, slow.node));
@@ -149,7 +147,8 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, job
 }
 
 // A link by the devices that it joins.
-void read_links(const Node& node, std::string_view key, bool rate, const net::Fabric& fabric, job::Job& scenario) {
+void read_links(const Node& node, std::string_view key, bool rate, const net::Fabric& fabric,
+                std::vector<job::SlowLink>& known) {
   const auto entries = node.find_array(key);
   if (!entries) return;
   for (const Node& entry : *entries) {
@@ -167,7 +166,6 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
       text = text && end.is_text();
     }
     if (!text) continue;
-    auto& known = scenario.imperfections.slow_links;
     const auto is_same = [&](const job::SlowLink& each) {
       return (each.from == names[0] && each.to == names[1]) || (each.from == names[1] && each.to == names[0]);
     };
@@ -192,29 +190,28 @@ void drop_sound(job::Imperfections& what) {
 
 }  // namespace
 
-void read_imperfections(const Node& root, job::Job& scenario) {
-  const std::optional<Node> node = root.find_object("imperfections");
-  if (!node) return;
-  node->allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
-  job::Imperfections& what = scenario.imperfections;
-  const int nodes = scenario.node_of(scenario.gpus - 1) + 1;
-  if (const auto entries = node->find_array("slow_gpus")) read_slow_gpus(*entries, scenario);
-  read_nics(*node, "slow_nics", true, nodes, scenario);
-  read_nics(*node, "failed_nics", false, nodes, scenario);
-  if (!scenario.groups.empty()) {
+job::Imperfections read_imperfections(const Node& node, const job::Job& job) {
+  node.allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
+  job::Imperfections all;
+  const int nodes = job.node_of(job.gpus - 1) + 1;
+  if (const auto entries = node.find_array("slow_gpus")) read_slow_gpus(*entries, job.gpus, all.slow_gpus);
+  read_nics(node, "slow_nics", true, nodes, job, all.slow_nics);
+  read_nics(node, "failed_nics", false, nodes, job, all.slow_nics);
+  if (!job.groups.empty()) {
     for (const char* key : {"slow_links", "failed_links"})
-      if (node->has(key))
-        node->complain(key, "expected none on nodes of several kinds; try slow_gpus, slow_nics or failed_nics");
-    if (node->has("placement"))
-      node->complain("placement", "expected none on nodes of several kinds; state the groups in another order");
-  } else if (node->has("slow_links") || node->has("failed_links")) {
-    const net::Fabric fabric(scenario.cluster, nodes);
-    read_links(*node, "slow_links", true, fabric, scenario);
-    read_links(*node, "failed_links", false, fabric, scenario);
+      if (node.has(key))
+        node.complain(key, "expected none on nodes of several kinds; try slow_gpus, slow_nics or failed_nics");
+    if (node.has("placement"))
+      node.complain("placement", "expected none on nodes of several kinds; state the groups in another order");
+  } else if (node.has("slow_links") || node.has("failed_links")) {
+    const net::Fabric fabric(job.cluster, nodes);
+    read_links(node, "slow_links", true, fabric, all.slow_links);
+    read_links(node, "failed_links", false, fabric, all.slow_links);
   }
-  if (const auto entries = node->find_array("placement"); entries && scenario.groups.empty())
-    what.placement = read_placement(*entries, *node, scenario.gpus);
-  drop_sound(what);
+  if (const auto entries = node.find_array("placement"); entries && job.groups.empty())
+    all.placement = read_placement(*entries, node, job.gpus);
+  drop_sound(all);
+  return all;
 }
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// What of a job's cluster is not as its datasheet says, from the scenario.
+// Deviations of a job's cluster from its datasheet, from the scenario.
 #pragma once
 
 #include "sim/io/json/node.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken::io {
 
-/// Reads `imperfections`: slow GPUs, slow NICs and the placement of ranks. After all rules on the scenario hold: GPUs
-/// and nodes are counted against the job's.
-void read_imperfections(const Node& root, job::Job& scenario);
+/// Reads the object `imperfections`: slow GPUs, slow NICs and links, and the placement of ranks. GPUs and nodes are
+/// counted against those of `job`, which obeys all other rules.
+[[nodiscard]] job::Imperfections read_imperfections(const Node& node, const job::Job& job);
 
 }  // namespace foretoken::io

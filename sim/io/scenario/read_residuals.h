@@ -1,4 +1,4 @@
-// What predictions of published measurements missed: docs/validation/residuals.json.
+// What predictions of published measurements missed: validate/residuals.json.
 #pragma once
 
 #include "sim/io/json/data_path.h"
@@ -7,7 +7,7 @@
 
 namespace foretoken::io {
 
-inline constexpr DataKind kResiduals{"residuals", "docs/validation"};
+inline constexpr DataKind kResiduals{"residuals", "validate"};
 
 /// The evidence behind intervals, as `foretoken validate --write-docs` wrote it.
 [[nodiscard]] trust::Evidence read_residuals(const Node& node);

@@ -13,10 +13,7 @@ namespace foretoken::io {
 namespace {
 
 void read_switches(const Node& node, job::Runtime& runtime) {
-  const AttentionChoice attention =
-      attention_or(node, "default_attention", {runtime.default_attention, runtime.default_flash_kernel});
-  runtime.default_attention = attention.kind;
-  runtime.default_flash_kernel = attention.kernel;
+  runtime.default_attention = attention_or(node, "default_attention", runtime.default_attention);
   runtime.default_zero_stage = static_cast<int>(node.whole_or("default_zero_stage", 0, {.low = 0, .high = 3}));
   runtime.fully_sharded = node.boolean_or("fully_sharded", runtime.fully_sharded);
   const Node overlap = node.object_or_empty("overlap");

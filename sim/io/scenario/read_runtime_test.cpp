@@ -29,7 +29,7 @@ TEST(ReadRuntime, EveryKey) {
                "collective_per_rank_us": {"value": 14, "note": "j"}}})",
                           [&](const Node& root) { runtime = read_runtime(root); }),
             "");
-  EXPECT_EQ(runtime.default_attention, model::AttentionKind::kUnfused);
+  EXPECT_EQ(runtime.default_attention.kind, model::AttentionKind::kUnfused);
   EXPECT_FALSE(runtime.overlap_backward_collectives);
   EXPECT_TRUE(runtime.overlap_grad_reduce && runtime.overlap_param_gather && runtime.overlap_p2p);
   EXPECT_TRUE(runtime.scatter_gather && runtime.fused_cross_entropy && runtime.compiled_cross_entropy &&

@@ -4,27 +4,27 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
+#include "sim/base/text.h"
 #include "sim/io/hardware/read_hardware.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/set_value.h"
-#include "sim/io/json/text.h"
 #include "sim/io/model/read_model.h"
 #include "sim/io/scenario/read_imperfections.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/io/scenario/scenario_parts.h"
-#include "sim/io/scenario/scenario_rules.h"
-#include "sim/step/profile_uses.h"
+#include "sim/job/make.h"
 
 namespace foretoken::io {
 namespace {
 
 namespace fs = std::filesystem;
-using job::Job;
+using job::Made;
+using job::Question;
+using job::Sound;
 
 constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20};
 
@@ -36,97 +36,84 @@ bool is_sound(const Findings& findings, Read read) {
   return findings.complaints.size() == before;
 }
 
-void read_model_part(const Node& root, Job& scenario) {
+void read_model_part(const Node& root, Question& question) {
   const auto document = open_reference(root.child("model"), kModels);
-  if (document) scenario.model = read_model(document->root(root.findings()), document->name);
+  if (document) question.model = read_model(document->root(root.findings()), document->name);
 }
 
-void read_runtime_part(const Node& root, Job& scenario) {
+void read_runtime_part(const Node& root, Question& question) {
   constexpr std::string_view kDefaultRuntime = "megatron-core";
   const bool stated = root.has("runtime");
-  if (!stated) root.findings().defaulted.push_back(root.child("runtime").pointer());
+  if (!stated) root.findings().notes.defaulted.push_back(root.child("runtime").pointer());
   const auto document = stated ? open_reference(root.child("runtime"), kRuntimes)
                                : open_named(root.child("runtime"), kRuntimes, std::string(kDefaultRuntime));
-  if (document) scenario.runtime = read_runtime(document->root(root.findings()));
+  if (document) question.runtime = read_runtime(document->root(root.findings()));
 }
 
-/// Names of parts of the profile that take no part in this scenario: other precisions, links that its GPUs lack.
-std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Uses& uses) {
-  std::set<std::string> names;
-  for (const cost::Part& part : cost::parts_of(profile)) names.insert(part.name);
-  for (const cost::Part& part : cost::parts_of(profile, uses)) names.erase(part.name);
-  return names;
-}
-
-/// Notes of the profiles and the runtime: every number that was taken has its source among the assumptions.
-void add_notes(Job& scenario) {
-  std::set<std::string> seen;
-  for (const auto& [profile, uses] : step::profiles_used(scenario)) {
-    if (!seen.insert(profile->name).second) continue;
-    const std::set<std::string> unused = unused_parts(*profile, uses);
-    for (const std::string& note : profile->notes)
-      if (!unused.contains(note.substr(0, note.find(':'))))
-        scenario.assumptions.push_back(fmt::format("profile {}: {}", profile->name, note));
-  }
-  for (const std::string& note : scenario.runtime.notes)
-    scenario.assumptions.push_back(fmt::format("runtime {}: {}", scenario.runtime.name, note));
-}
-
-/// Everything but the rules between fields.
-Job read_parts(const Node& root, const std::string& document_name, Sound& sound) {
+/// The parts that a search cannot choose, and those that it can, as far as they are stated.
+Question read_parts(const Node& root, const std::string& document_name, Sound& sound) {
   Findings& findings = root.findings();
   root.allow_only(
       {"name",  "model",         "cluster",          "gpus",      "profile",   "runtime", "parallelism", "schedule",
        "batch", "precision",     "precision_recipe", "recompute", "attention", "dropout", "optimizer",   "overlap",
        "run",   "imperfections", "stragglers",       "source",    "notes"});
-  Job scenario;
-  scenario.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
-  sound.model = is_sound(findings, [&] { read_model_part(root, scenario); });
+  Question question;
+  question.file = root.source().file;
+  question.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
+  sound.model = is_sound(findings, [&] { read_model_part(root, question); });
   std::optional<Document> cluster;
-  sound.cluster = is_sound(findings, [&] { cluster = read_cluster_part(root, scenario); });
+  sound.cluster = is_sound(findings, [&] { cluster = read_cluster_part(root, question); });
   if (!sound.cluster) cluster.reset();
-  sound.gpus = is_sound(findings, [&] { scenario.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
-  sound.profile = is_sound(findings, [&] { read_profile_part(root, cluster, scenario); }) && sound.cluster;
-  read_runtime_part(root, scenario);
-  sound.parallelism = is_sound(findings, [&] { read_parallelism(root, scenario); });
-  sound.batch = is_sound(findings, [&] { read_batch(root, scenario); });
-  read_precision(root, scenario);
-  read_recompute(root, scenario);
-  read_attention(root, scenario);
-  read_optimizer(root, scenario);
-  read_run(root, scenario);
-  return scenario;
+  sound.gpus = is_sound(findings, [&] { question.choices.gpus = static_cast<int>(root.whole("gpus", kGpuCount)); });
+  sound.profile = is_sound(findings, [&] { read_profile_part(root, cluster, question); }) && sound.cluster;
+  read_runtime_part(root, question);
+  sound.parallelism = is_sound(findings, [&] { read_parallelism(root, question); });
+  sound.batch = is_sound(findings, [&] { read_batch(root, question); });
+  read_precision(root, question);
+  read_recompute(root, question);
+  read_attention(root, question);
+  read_optimizer(root, question);
+  read_run(root, question);
+  read_overlap(root, question);
+  return question;
 }
 
-Job read_scenario(const Document& document, Findings& findings) {
+Made read_scenario(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
   Sound sound;
-  Job scenario = read_parts(root, document.name, sound);
-  read_overlap(root, scenario);
-  read_stragglers(root, scenario);
-  apply_scenario_rules(root, sound, scenario);
-  if (findings.complaints.empty()) read_imperfections(root, scenario);
-  if (findings.complaints.empty()) add_notes(scenario);
+  Question question = read_parts(root, document.name, sound);
+  read_stragglers(root, question);
+  if (sound.parallelism) sound.schedule = is_sound(findings, [&] { read_schedule(root, question); });
+  question.notes = findings.notes;
+  job::Attempt attempt = job::attempt(question, sound);
+  findings.complaints.insert(findings.complaints.end(), attempt.complaints.begin(), attempt.complaints.end());
+  // Imperfections are counted against the GPUs, nodes and links of a job that is otherwise right.
   findings.throw_if_wrong();
-  scenario.defaulted = std::move(findings.defaulted);
-  return scenario;
+  if (const auto imperfections = root.find_object("imperfections")) {
+    question.imperfections = read_imperfections(*imperfections, attempt.made->job);
+    findings.throw_if_wrong();
+    question.notes = findings.notes;
+    attempt = job::attempt(question);
+  }
+  findings.throw_if_wrong();  // imperfections that are no object
+  return std::move(*attempt.made);
 }
 
 OpenScenario read_open(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
   Sound sound;
-  Job scenario = read_parts(root, document.name, sound);
-  Job unused = scenario;
+  Question question = read_parts(root, document.name, sound);
+  read_schedule(root, question);
   if (root.has("imperfections"))
     root.complain("imperfections", "expected none: a search takes even hardware; try --set imperfections=null");
   if (root.has("stragglers") && root.child("stragglers").value() != false)
     root.complain("stragglers", "expected none: a search takes even hardware; try --set stragglers=null");
-  if (!scenario.groups.empty())
+  if (!question.pools.empty())
     root.complain("cluster", "expected nodes of one kind: a search deals no stages out over groups of nodes");
-  read_overlap(root, unused);  // what is mistyped is said now
-  std::erase_if(findings.complaints, [](const Complaint& c) { return c.pointer == "/overlap/param_gather"; });
+  for (Complaint& complaint : job::wrong_for_any_choice(question)) findings.complaints.push_back(std::move(complaint));
   findings.throw_if_wrong();
-  return OpenScenario(std::move(scenario), document);
+  question.notes = std::move(findings.notes);
+  return OpenScenario(std::move(question), document);
 }
 
 /// The document with its bases and overrides; throws when anything was found wrong on the way.
@@ -172,12 +159,12 @@ std::string merged_scenario_text(std::string_view text, const std::string& origi
   return text_of(scenario_document(text, origin, sets, findings));
 }
 
-Job read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
+Made read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
   return read_scenario(scenario_document(path, sets, findings), findings);
 }
 
-Job read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
+Made read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
   Findings findings;
   return read_scenario(scenario_document(text, origin, sets, findings), findings);
 }

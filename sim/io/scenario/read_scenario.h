@@ -7,18 +7,18 @@
 #include <string_view>
 
 #include "sim/io/scenario/open_scenario.h"
-#include "sim/job/job.h"
+#include "sim/job/made.h"
 
 namespace foretoken::io {
 
 /// Reads a scenario file, or a scenario of ours by name. `sets` are overrides KEY.KEY=VALUE, applied in order.
 /// Throws ConfigError with every complaint about this file, the files it names and the overrides.
-[[nodiscard]] job::Job read_scenario_file(const std::filesystem::path& path, std::span<const std::string> sets = {});
+[[nodiscard]] job::Made read_scenario_file(const std::filesystem::path& path, std::span<const std::string> sets = {});
 
 /// The same for text, for instance a line of standard input. `origin` is what complaints call it; relative paths start
 /// at the current folder.
-[[nodiscard]] job::Job read_scenario_text(std::string_view text, const std::string& origin,
-                                          std::span<const std::string> sets = {});
+[[nodiscard]] job::Made read_scenario_text(std::string_view text, const std::string& origin,
+                                           std::span<const std::string> sets = {});
 
 /// The same with keys left open, to be searched: nothing is asked of degrees, schedule and batch yet.
 [[nodiscard]] OpenScenario read_open_scenario_file(const std::filesystem::path& path,

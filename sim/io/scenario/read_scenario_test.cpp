@@ -12,7 +12,8 @@
 #include "sim/io/hardware/read_nccl.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/test_text.h"
-#include "sim/io/scenario/precision_recipe.h"
+#include "sim/job/rules/precision_recipe.h"
+#include "sim/step/source_notes.h"
 
 namespace foretoken::io {
 namespace {
@@ -27,18 +28,20 @@ using testing::Not;
 const char* const kLeast = R"({"model": "llama-3-8b", "cluster": "dgx-h100-ndr", "gpus": 8,
                                "batch": {"micro": 1, "global": 64, "sequence_length": 8192}})";
 
-Job read(const std::string& text, const std::vector<std::string>& sets = {}) {
-  Job scenario;
-  EXPECT_EQ(thrown_by([&] { scenario = read_scenario_text(text, "t.json", sets); }), "");
-  return scenario;
+job::Made made(const std::string& text, const std::vector<std::string>& sets = {}) {
+  job::Made made = Job();
+  EXPECT_EQ(thrown_by([&] { made = read_scenario_text(text, "t.json", sets); }), "");
+  return made;
 }
+
+Job read(const std::string& text, const std::vector<std::string>& sets = {}) { return made(text, sets).job; }
 
 std::string complaints(const std::string& text, const std::vector<std::string>& sets) {
   return thrown_by([&] { (void)read_scenario_text(text, "t.json", sets); });
 }
 
 TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
-  const Job scenario = read(kLeast);
+  const auto [scenario, notes] = made(kLeast);
   EXPECT_EQ(scenario.parallelism.data, 8);
   EXPECT_EQ(scenario.schedule, "1f1b");
   EXPECT_EQ(scenario.runtime.name, "megatron-core");
@@ -48,22 +51,22 @@ TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   EXPECT_EQ(scenario.recompute.granularity, model::RecomputeGranularity::kNone);
   EXPECT_EQ(scenario.microbatches(), 8);
   EXPECT_FALSE(scenario.run);
-  EXPECT_THAT(scenario.warnings, IsEmpty());
+  EXPECT_THAT(notes.warnings, IsEmpty());
   for (const char* pointer : {"/profile", "/runtime", "/parallelism/tensor", "/parallelism/data", "/schedule",
                               "/precision", "/recompute", "/attention", "/optimizer/zero_stage", "/overlap/p2p"})
-    EXPECT_THAT(scenario.defaulted, Contains(pointer));
-  EXPECT_THAT(scenario.defaulted, Not(Contains("/batch/micro")));
-  EXPECT_THAT(scenario.defaulted, Not(Contains(HasSubstr("tie_word"))));
-  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("18 bytes per parameter")));
-  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("runtime megatron-core: pass_overhead_us = ")));
+    EXPECT_THAT(notes.defaulted, Contains(pointer));
+  EXPECT_THAT(notes.defaulted, Not(Contains("/batch/micro")));
+  EXPECT_THAT(notes.defaulted, Not(Contains(HasSubstr("tie_word"))));
+  EXPECT_THAT(notes.assumptions, Contains(HasSubstr("18 bytes per parameter")));
+  EXPECT_THAT(step::source_notes(scenario), Contains(HasSubstr("runtime megatron-core: pass_overhead_us = ")));
 }
 
 TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
-  const Job fsdp = read(kLeast, {"runtime=pytorch-fsdp"});
+  const auto [fsdp, notes] = made(kLeast, {"runtime=pytorch-fsdp"});
   EXPECT_EQ(fsdp.optimizer.zero_stage, 3);
   EXPECT_TRUE(fsdp.overlap.grad_reduce && fsdp.overlap.param_gather);
   EXPECT_EQ(fsdp.flash_kernel, FlashKernel::kTriton);
-  EXPECT_THAT(fsdp.assumptions, Contains(HasSubstr("the fp32 shards are the master weights")));
+  EXPECT_THAT(notes.assumptions, Contains(HasSubstr("the fp32 shards are the master weights")));
   EXPECT_EQ(read(kLeast, {"attention=flash-1"}).flash_kernel, FlashKernel::kFlash1);
   EXPECT_EQ(read(kLeast, {"attention=flash"}).flash_kernel, FlashKernel::kFastest);
   EXPECT_THAT(complaints(kLeast, {"attention=flash-2", "cluster=dgx-b200-ndr"}),
@@ -72,7 +75,7 @@ TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
 }
 
 TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
-  const Job scenario = read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json");
+  const auto [scenario, notes] = read_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json");
   EXPECT_EQ(scenario.name, "gpt3-175b on 1024 A100");
   EXPECT_EQ(scenario.gpus, 1024);
   EXPECT_EQ(scenario.parallelism.tensor, 8);
@@ -88,7 +91,7 @@ TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
   ASSERT_TRUE(scenario.run);
   EXPECT_EQ(scenario.run->tokens, 300e9);
   EXPECT_EQ(scenario.run->price_per_gpu_hour, 2.5);
-  EXPECT_THAT(scenario.defaulted, Not(Contains("/schedule")));
+  EXPECT_THAT(notes.defaulted, Not(Contains("/schedule")));
   const model::LayerContext context = scenario.layer_context();
   EXPECT_EQ(context.sequence, 2048);
   EXPECT_EQ(context.tensor, 8);
@@ -132,19 +135,19 @@ TEST(ReadScenario, WrongOverrides) {
 }
 
 TEST(ReadScenario, WarnsOfWhatIsIgnoredOrSlow) {
-  EXPECT_THAT(read(kLeast, {"parallelism.sequence_parallel=true"}).warnings,
+  EXPECT_THAT(made(kLeast, {"parallelism.sequence_parallel=true"}).notes.warnings,
               Contains(HasSubstr("sequence_parallel is ignored")));
-  EXPECT_THAT(read(kLeast, {"overlap.p2p=true"}).warnings, Contains(HasSubstr("overlap.p2p is ignored")));
-  EXPECT_THAT(read(kLeast, {"gpus=16", "parallelism.tensor=16"}).warnings,
+  EXPECT_THAT(made(kLeast, {"overlap.p2p=true"}).notes.warnings, Contains(HasSubstr("overlap.p2p is ignored")));
+  EXPECT_THAT(made(kLeast, {"gpus=16", "parallelism.tensor=16"}).notes.warnings,
               Contains(HasSubstr("tensor 16 is wider than the 8 GPUs")));
-  EXPECT_THAT(read(kLeast, {"profile=a100-sxm4-80gb"}).warnings,
+  EXPECT_THAT(made(kLeast, {"profile=a100-sxm4-80gb"}).notes.warnings,
               Contains(HasSubstr("profile \"a100-sxm4-80gb\" describes GPU \"a100-sxm4-80gb\"")));
 }
 
 TEST(ReadScenario, WarnsWhereStragglersMayCountTwice) {
   const auto twice = Contains(HasSubstr("may count them twice"));
-  EXPECT_THAT(read(kLeast, {"stragglers=true"}).warnings, twice);
-  EXPECT_THAT(read(kLeast, {"stragglers=false"}).warnings, Not(twice));
+  EXPECT_THAT(made(kLeast, {"stragglers=true"}).notes.warnings, twice);
+  EXPECT_THAT(made(kLeast, {"stragglers=false"}).notes.warnings, Not(twice));
 }
 
 TEST(ReadScenario, ProfilesAreNeverTakenFromAnotherGpu) {
@@ -155,41 +158,41 @@ TEST(ReadScenario, ProfilesAreNeverTakenFromAnotherGpu) {
 
 TEST(ReadScenario, TakesWhatWasMeasuredOnTheClustersSystem) {
   const auto of = [](const char* cluster) {
-    return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
+    return made(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
                     "cluster": )" +
                 std::string(cluster) + "}");
   };
-  const Job plain = of(R"({"base": "aws-p5", "measured_collectives": null})"), measured = of(R"("aws-p5")");
-  EXPECT_TRUE(plain.profile.network.curves.front().measured.empty() ||
-              plain.profile.network.curves.front().latency != measured.profile.network.curves.front().latency);
-  EXPECT_EQ(measured.profile.network.curves.front().measured.size(), 1u);
-  EXPECT_THAT(measured.assumptions, Contains(HasSubstr("collectives measured on aws-p5: awslabs")));
-  EXPECT_THAT(plain.assumptions, Not(Contains(HasSubstr("collectives measured on"))));
-  const Job other = of(R"({"base": "aws-p5", "gpu": "a100-sxm4-80gb"})");
-  EXPECT_THAT(other.assumptions,
+  const job::Made plain = of(R"({"base": "aws-p5", "measured_collectives": null})"), measured = of(R"("aws-p5")");
+  EXPECT_TRUE(plain.job.profile.network.curves.front().measured.empty() ||
+              plain.job.profile.network.curves.front().latency != measured.job.profile.network.curves.front().latency);
+  EXPECT_EQ(measured.job.profile.network.curves.front().measured.size(), 1u);
+  EXPECT_THAT(measured.notes.assumptions, Contains(HasSubstr("collectives measured on aws-p5: awslabs")));
+  EXPECT_THAT(plain.notes.assumptions, Not(Contains(HasSubstr("collectives measured on"))));
+  const job::Made other = of(R"({"base": "aws-p5", "gpu": "a100-sxm4-80gb"})");
+  EXPECT_THAT(other.notes.assumptions,
               Contains("collectives measured on aws-p5 are not used: its GPUs are hopper, these ampere"));
 }
 
 TEST(ReadScenario, NcclStandsInWhereNobodyMeasured) {
   const auto of = [](const char* cluster, const char* precision = "bf16") {
-    return read(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
+    return made(R"({"model": "llama-3-8b", "gpus": 16, "batch": {"micro": 1, "global": 64, "sequence_length": 8192},
                     "cluster": )" +
                 std::string(cluster) + R"(, "precision": ")" + precision + "\"}");
   };
   const std::string newest = read_nccl_tuning("").version;
-  const Job plain = of(R"("dgx-b200-ndr")");
-  ASSERT_TRUE(plain.profile.nccl && plain.profile.nccl->stands_in);
-  EXPECT_EQ(plain.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
-  EXPECT_THAT(plain.assumptions,
+  const job::Made plain = of(R"("dgx-b200-ndr")");
+  ASSERT_TRUE(plain.job.profile.nccl && plain.job.profile.nccl->stands_in);
+  EXPECT_EQ(plain.job.profile.nccl->architecture, cost::NcclArchitecture::kBlackwell);
+  EXPECT_THAT(plain.notes.assumptions,
               Contains("all-to-all, broadcast, reduce across nodes: no table of these GPUs shows them; "
                        "NCCL " +
                        newest + "'s choice over the cluster's links"));
-  EXPECT_FALSE(of(R"("dgx-2-v100-32gb-edr")", "fp16").profile.nccl) << "no table says what NCCL reaches on Volta";
-  const auto stands_in = [&](const char* cluster) { return of(cluster).profile.nccl.value().stands_in; };
+  EXPECT_FALSE(of(R"("dgx-2-v100-32gb-edr")", "fp16").job.profile.nccl) << "no table says what NCCL reaches on Volta";
+  const auto stands_in = [&](const char* cluster) { return of(cluster).job.profile.nccl.value().stands_in; };
   EXPECT_FALSE(stands_in(R"("gb200-nvl72")")) << "B200's curves are of its architecture";
   EXPECT_FALSE(stands_in(R"("aws-p5")")) << "a system that was measured";
   EXPECT_TRUE(stands_in(R"({"base": "aws-p5", "measured_collectives": null})"));
-  EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")", "fp16").profile.nccl) << "no NVLink switch";
+  EXPECT_FALSE(of(R"("dgx-1-v100-32gb-edr")", "fp16").job.profile.nccl) << "no NVLink switch";
 }
 
 TEST(ReadScenario, RecipesOfThePublishedRuntimes) {
@@ -205,10 +208,10 @@ TEST(ReadScenario, RecipesOfThePublishedRuntimes) {
     SCOPED_TRACE(std::string(row.runtime) + " " + row.precision);
     const Job scenario =
         read(kLeast, {"runtime=" + std::string(row.runtime), "precision=" + std::string(row.precision)});
-    EXPECT_EQ(bytes_per_parameter(scenario.recipe), row.bytes);
+    EXPECT_EQ(job::bytes_per_parameter(scenario.recipe), row.bytes);
   }
   const Job stated = read(kLeast, {R"(precision_recipe={"weights": 2, "gradients": "bf16", "master": "none"})"});
-  EXPECT_EQ(bytes_per_parameter(stated.recipe), 2 + 2 + 0 + 8);
+  EXPECT_EQ(job::bytes_per_parameter(stated.recipe), 2 + 2 + 0 + 8);
 }
 
 /// A folder with files, removed at the end.
@@ -235,7 +238,7 @@ TEST_F(Files, RelativePathsStartAtTheFileTheyStandIn) {
                               "batch": {"global": 64, "sequence_length": 1024}})");
   write("parts/small.json", R"({"base": "llama-3-8b", "num_hidden_layers": 2})");
   const std::string top = write("top/scenario.json", R"({"base": "../parts/base.json", "gpus": 4})");
-  const Job scenario = read_scenario_file(top);
+  const Job scenario = read_scenario_file(top).job;
   EXPECT_EQ(scenario.gpus, 4);
   EXPECT_EQ(scenario.model.layers, 2);
   EXPECT_EQ(scenario.cluster.name, "ours");
@@ -283,7 +286,7 @@ TEST_F(Files, WrongFilesAndNames) {
   EXPECT_EQ(thrown("no/such.json"), "no/such.json: no such file\n");
   EXPECT_EQ(thrown("gpt3-175b-1024-a10"),
             "gpt3-175b-1024-a10: unknown scenario \"gpt3-175b-1024-a10\"; did you mean \"gpt3-175b-1024-a100\"?\n");
-  EXPECT_EQ(read_scenario_file("gpt3-175b-1024-a100").gpus, 1024);
+  EXPECT_EQ(read_scenario_file("gpt3-175b-1024-a100").job.gpus, 1024);
   EXPECT_THAT(thrown(std::string(5000, 'x') + ".json"), HasSubstr(": cannot be read: File name too long\n"));
 }
 

@@ -1,18 +1,20 @@
-// How each part of a scenario is read, with the default that stands in when it is absent.
+// Each part of a scenario, as stated: the rules of sim/job fill in the rest.
 #include "sim/io/scenario/scenario_parts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
 
+#include "sim/base/text.h"
 #include "sim/io/scenario/attention_choice.h"
-#include "sim/io/scenario/precision_recipe.h"
+#include "sim/schedule/catalogue.h"
 
 namespace foretoken::io {
 namespace {
 
-using job::Job;
+using job::Question;
 using model::RecomputeGranularity;
 
 // Far beyond any job, and small enough that products of three degrees stay exact.
@@ -22,43 +24,23 @@ constexpr WholeRange kSequence{.low = 1, .high = 1 << 28};
 constexpr WholeRange kMicroBatch{.low = 1, .high = 1 << 20};
 constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30};
 
-int degree(const Node& node, std::string_view key) { return static_cast<int>(node.whole_or(key, 1, kDegree)); }
-
-/// Bytes of one element: a number, or the name of a format.
-double element_bytes(const Node& node, std::string_view key, double fallback, Range range) {
-  if (!node.child(key).is_text()) return node.number_or(key, fallback, range);
-  return node.one_of<double>(key, {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}, {"none", 0}});
+/// A whole number, if it is stated. What the rules take instead is noted as defaulted.
+std::optional<int> find_degree(const Node& node, std::string_view key, WholeRange range = kDegree) {
+  const auto value = static_cast<int>(node.whole_or(key, 1, range));
+  return node.has(key) ? std::optional(value) : std::nullopt;
 }
 
-void read_recipe(const Node& root, Job& scenario) {
-  scenario.recipe = default_recipe(scenario.precision, scenario.runtime);
-  const std::optional<Node> stated = root.find_object("precision_recipe");
-  if (stated) {
-    stated->allow_only({"weights", "gradients", "master", "fp8_recipe"});
-    job::PrecisionRecipe& recipe = scenario.recipe;
-    recipe.weight_bytes = element_bytes(*stated, "weights", recipe.weight_bytes, {.low = 1, .high = 8});
-    if (stated->has("gradients")) {
-      recipe.gradient_bytes = element_bytes(*stated, "gradients", 4, {.low = 1, .high = 8});
-      recipe.extra_gradient_bytes = 0;
-    }
-    recipe.master_bytes = element_bytes(*stated, "master", recipe.master_bytes, {.low = 0, .high = 8});
-    using model::Fp8Recipe;
-    recipe.fp8 = stated->one_of_or("fp8_recipe", Fp8Recipe::kDelayed,
-                                   {{"delayed", Fp8Recipe::kDelayed},
-                                    {"tensorwise", Fp8Recipe::kTensorwise},
-                                    {"blockwise", Fp8Recipe::kBlockwise},
-                                    {"mxfp8", Fp8Recipe::kMxfp8}});
-    if (stated->has("fp8_recipe") && scenario.precision != Precision::kFp8)
-      stated->complain("fp8_recipe", "expected only with precision \"fp8\"");
-  }
-  const job::PrecisionRecipe& r = scenario.recipe;
-  scenario.assumptions.push_back(fmt::format(
-      "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
-      bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
-      stated ? " (as stated)"
-      : scenario.runtime.fully_sharded
-          ? " (FSDP: 16-bit weights exist while gathered, the fp32 shards are the master weights)"
-          : " (Megatron-LM's mixed-precision recipes)"));
+std::optional<bool> find_switch(const Node& node, std::string_view key) {
+  const bool value = node.boolean_or(key, false);
+  return node.has(key) ? std::optional(value) : std::nullopt;
+}
+
+/// Bytes of one element: a number, or the name of a format. Nothing when it is not stated.
+std::optional<double> find_element_bytes(const Node& node, std::string_view key, Range range) {
+  if (node.child(key).is_text())
+    return node.one_of<double>(key, {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}, {"none", 0}});
+  const double value = node.number_or(key, range.low, range);
+  return node.has(key) ? std::optional(value) : std::nullopt;
 }
 
 RecomputeGranularity read_granularity(const Node& node) {
@@ -98,66 +80,69 @@ model::SelectiveModules read_modules(const Node& recompute) {
 
 }  // namespace
 
-void read_parallelism(const Node& root, Job& scenario) {
+void read_parallelism(const Node& root, Question& question) {
   const Node node = root.object_or_empty("parallelism");
   node.allow_only({"tensor", "pipeline", "virtual_pipeline", "data", "context", "context_exchange", "expert",
                    "sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage"});
-  job::Parallelism& parallelism = scenario.parallelism;
-  parallelism.tensor = degree(node, "tensor");
-  parallelism.pipeline = static_cast<int>(node.whole_or("pipeline", 1, kStages));
-  parallelism.virtual_pipeline = static_cast<int>(node.whole_or("virtual_pipeline", 1, kStages));
-  parallelism.data = static_cast<int>(node.whole_or("data", 0, kDegree));
-  parallelism.context = degree(node, "context");
+  job::AskedParallelism& parallelism = question.choices.parallelism;
+  parallelism.tensor = find_degree(node, "tensor");
+  parallelism.pipeline = find_degree(node, "pipeline", kStages);
+  parallelism.virtual_pipeline = find_degree(node, "virtual_pipeline", kStages);
+  parallelism.data = find_degree(node, "data");
+  parallelism.context = find_degree(node, "context");
   parallelism.context_exchange = node.one_of_or("context_exchange", model::ContextExchange::kRing,
                                                 {{"ring", model::ContextExchange::kRing},
                                                  {"all-gather", model::ContextExchange::kAllGather},
                                                  {"all-to-all", model::ContextExchange::kAllToAll}});
-  parallelism.expert = degree(node, "expert");
-  parallelism.sequence_parallel = node.boolean_or("sequence_parallel", false);
+  parallelism.expert = static_cast<int>(node.whole_or("expert", 1, kDegree));
+  parallelism.sequence_parallel = find_switch(node, "sequence_parallel");
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);
   if (const auto stated = node.find_array("layers_per_stage"))
     for (const Node& layers : *stated)
       parallelism.layers_per_stage.push_back(static_cast<int>(layers.as_whole(kDegree)));
 }
 
-void read_batch(const Node& root, Job& scenario) {
+void read_batch(const Node& root, Question& question) {
   const Node node = root.object("batch");
   node.allow_only({"micro", "global", "sequence_length", "microbatch_group"});
-  scenario.batch.micro = node.whole_or("micro", 1, kMicroBatch);
-  scenario.batch.global = node.whole("global", kGlobalBatch);
-  scenario.batch.sequence_length = node.whole("sequence_length", kSequence);
-  scenario.batch.microbatch_group = static_cast<int>(node.find_whole("microbatch_group", kDegree).value_or(0));
+  job::AskedBatch& batch = question.choices.batch;
+  const std::int64_t micro = node.whole_or("micro", 1, kMicroBatch);
+  if (node.has("micro")) batch.micro = micro;
+  batch.global = node.whole("global", kGlobalBatch);
+  batch.sequence_length = node.whole("sequence_length", kSequence);
+  if (const auto group = node.find_whole("microbatch_group", kDegree))
+    batch.microbatch_group = static_cast<int>(*group);
 }
 
-void read_recompute(const Node& root, Job& scenario) {
-  job::Recompute& recompute = scenario.recompute;
+void read_recompute(const Node& root, Question& question) {
+  std::optional<job::Recompute>& recompute = question.choices.recompute;
+  if (root.has("recompute")) recompute.emplace();
   if (!root.has("recompute") || root.child("recompute").is_text()) {
     const bool stated = root.text_or("recompute", "none") != "none";
-    if (stated) recompute.granularity = read_granularity(root.child("recompute"));
+    if (stated) recompute->granularity = read_granularity(root.child("recompute"));
     return;
   }
   const Node node = root.child("recompute").as_object();
   node.allow_only({"granularity", "method", "layers", "modules"});
-  recompute.granularity = read_granularity(node.child("granularity"));
-  recompute.block = node.one_of_or("method", false, {{"uniform", false}, {"block", true}});
-  recompute.layers = static_cast<int>(node.whole_or("layers", 1, kDegree));
-  recompute.modules = read_modules(node);
-  const bool full = recompute.granularity == RecomputeGranularity::kFull;
-  const bool selective = recompute.granularity == RecomputeGranularity::kSelective;
+  recompute->granularity = read_granularity(node.child("granularity"));
+  recompute->block = node.one_of_or("method", false, {{"uniform", false}, {"block", true}});
+  recompute->layers = static_cast<int>(node.whole_or("layers", 1, kDegree));
+  recompute->modules = read_modules(node);
+  const bool full = recompute->granularity == RecomputeGranularity::kFull;
+  const bool selective = recompute->granularity == RecomputeGranularity::kSelective;
   for (const char* key : {"method", "layers"})
     if (!full && node.has(key)) node.complain(key, "expected only with granularity \"full\"");
   if (!selective && node.has("modules")) node.complain("modules", "expected only with granularity \"selective\"");
 }
 
-void read_optimizer(const Node& root, Job& scenario) {
+void read_optimizer(const Node& root, Question& question) {
   const Node node = root.object_or_empty("optimizer");
   node.allow_only({"name", "zero_stage"});
-  scenario.optimizer.name = node.one_of_or<std::string>("name", "adam", {{"adam", "adam"}, {"adamw", "adam"}});
-  scenario.optimizer.zero_stage =
-      static_cast<int>(node.whole_or("zero_stage", scenario.runtime.default_zero_stage, {.low = 0, .high = 3}));
+  question.optimizer = node.one_of_or<std::string>("name", "adam", {{"adam", "adam"}, {"adamw", "adam"}});
+  question.choices.zero_stage = find_degree(node, "zero_stage", {.low = 0, .high = 3});
 }
 
-void read_run(const Node& root, Job& scenario) {
+void read_run(const Node& root, Question& question) {
   const std::optional<Node> node = root.find_object("run");
   if (!node) return;
   node->allow_only({"tokens", "price_per_gpu_hour", "currency"});
@@ -165,47 +150,54 @@ void read_run(const Node& root, Job& scenario) {
   run.tokens = node->number("tokens", {.low = 0, .high = 1e18, .above_low = true});
   run.price_per_gpu_hour = node->find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   run.currency = node->text_or("currency", "USD");
-  if (!run.price_per_gpu_hour && scenario.cluster.price_per_gpu_hour) {
-    run.price_per_gpu_hour = scenario.cluster.price_per_gpu_hour;
-    scenario.assumptions.push_back(fmt::format("price {} {} per GPU hour: from cluster {}", *run.price_per_gpu_hour,
-                                               run.currency, scenario.cluster.name));
-  }
-  scenario.run = run;
+  question.run = run;
 }
 
-void read_precision(const Node& root, Job& scenario) {
-  scenario.precision =
+void read_precision(const Node& root, Question& question) {
+  question.precision =
       root.one_of_or("precision", Precision::kBf16,
                      {{"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"fp8", Precision::kFp8}});
-  read_recipe(root, scenario);
+  const std::optional<Node> stated = root.find_object("precision_recipe");
+  if (!stated) return;
+  stated->allow_only({"weights", "gradients", "master", "fp8_recipe"});
+  job::AskedRecipe& recipe = question.recipe.emplace();
+  recipe.weight_bytes = find_element_bytes(*stated, "weights", {.low = 1, .high = 8});
+  if (stated->has("gradients")) recipe.gradient_bytes = find_element_bytes(*stated, "gradients", {.low = 1, .high = 8});
+  recipe.master_bytes = find_element_bytes(*stated, "master", {.low = 0, .high = 8});
+  using model::Fp8Recipe;
+  const Fp8Recipe fp8 = stated->one_of_or("fp8_recipe", Fp8Recipe::kDelayed,
+                                          {{"delayed", Fp8Recipe::kDelayed},
+                                           {"tensorwise", Fp8Recipe::kTensorwise},
+                                           {"blockwise", Fp8Recipe::kBlockwise},
+                                           {"mxfp8", Fp8Recipe::kMxfp8}});
+  if (stated->has("fp8_recipe")) recipe.fp8 = fp8;
 }
 
-void read_attention(const Node& root, Job& scenario) {
-  const job::Runtime& runtime = scenario.runtime;
-  const AttentionChoice attention =
-      attention_or(root, "attention", {runtime.default_attention, runtime.default_flash_kernel});
-  scenario.attention = attention.kind;
-  scenario.flash_kernel = attention.kernel;
-  if (const auto dropout = root.find_number("dropout", kFraction))
-    scenario.model.hidden_dropout = scenario.model.attention_dropout = *dropout;
+void read_attention(const Node& root, Question& question) {
+  const job::AttentionChoice attention = attention_or(root, "attention", {});
+  if (root.has("attention")) question.attention = attention;
+  question.dropout = root.find_number("dropout", kFraction);
 }
 
-void read_overlap(const Node& root, Job& scenario) {
+void read_overlap(const Node& root, Question& question) {
   const Node node = root.object_or_empty("overlap");
   node.allow_only({"grad_reduce", "param_gather", "tensor_parallel", "p2p"});
-  job::Runtime& runtime = scenario.runtime;
-  const bool sharded = scenario.optimizer.zero_stage >= 1;
-  const bool interleaves = scenario.parallelism.virtual_pipeline > 1;
-  scenario.overlap.grad_reduce = node.boolean_or("grad_reduce", runtime.overlap_grad_reduce);
-  scenario.overlap.param_gather = node.boolean_or("param_gather", runtime.overlap_param_gather && sharded);
-  scenario.overlap.p2p = node.boolean_or("p2p", runtime.overlap_p2p && interleaves);
-  scenario.overlap.tensor_parallel = node.boolean_or("tensor_parallel", false);
-  if (scenario.overlap.param_gather && !sharded)
-    node.complain("param_gather", "expected false: parameters are gathered only with optimizer.zero_stage 1 to 3");
-  if (scenario.overlap.p2p && !interleaves) {
-    scenario.overlap.p2p = false;
-    scenario.warnings.push_back("overlap.p2p is ignored: only interleaved schedules (virtual_pipeline > 1) overlap it");
-  }
+  job::AskedOverlap& overlap = question.choices.overlap;
+  overlap.grad_reduce = find_switch(node, "grad_reduce");
+  overlap.param_gather = find_switch(node, "param_gather");
+  overlap.p2p = find_switch(node, "p2p");
+  overlap.tensor_parallel = node.boolean_or("tensor_parallel", false);
+}
+
+void read_schedule(const Node& root, Question& question) {
+  const std::string name = root.text_or("schedule", "");
+  if (!root.child("schedule").is_text()) return;
+  question.choices.schedule = schedule::find_schedule(name);
+  if (question.choices.schedule) return;
+  std::vector<std::string> names;
+  for (const schedule::Schedule& known : schedule::all_schedules()) names.emplace_back(known.name);
+  root.complain("schedule", fmt::format("unknown schedule {}{}; there are {}", in_quotes(name),
+                                        did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 }  // namespace foretoken::io

@@ -127,9 +127,9 @@ std::string delay_words(const Delay& delay, Seconds step) {
 }
 
 std::string delays_text(const Metrics& m, const Paint& paint) {
-  if (m.delays.empty()) return "";
+  if (!m.delays || m.delays->empty()) return "";
   std::string text = title_text("What the step waits for", "each mended in turn, and the step simulated anew", paint);
-  for (const Delay& delay : m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
+  for (const Delay& delay : *m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
   return text;
 }
 
@@ -137,10 +137,10 @@ std::string warnings_text(const std::vector<std::string>& warnings, const Paint&
   return list_text("Warnings", warnings, paint);
 }
 
-std::string to_text(const job::Job& job, const observe::Observations& seen, const Metrics& metrics,
-                    const Paint& paint) {
+std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& seen,
+                    const Metrics& metrics, const Paint& paint) {
   std::string text = headline_text(job, metrics, paint);
-  text += configuration_text(job, paint);
+  text += configuration_text(job, notes, paint);
   text += time_split_text(seen.busiest_stage, metrics, paint);
   text += fmt::format("  one layer, alone: forward {}, backward {}\n", time_text(metrics.layer_forward),
                       time_text(metrics.layer_backward));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/job/job.h"
+#include "sim/job/notes.h"
 #include "sim/observe/stage_times.h"
 #include "sim/report/metrics.h"
 #include "sim/report/text/layout.h"
@@ -13,14 +14,15 @@
 namespace foretoken::report {
 
 /// The whole report: headline, configuration, where the time goes, bubble, memory, assumptions, warnings.
-[[nodiscard]] std::string to_text(const job::Job& job, const observe::Observations& seen, const Metrics& metrics,
-                                  const Paint& paint);
+[[nodiscard]] std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& seen,
+                                  const Metrics& metrics, const Paint& paint);
 
 // Its sections, each ending with a newline.
 [[nodiscard]] std::string headline_text(const job::Job& job, const Metrics& metrics, const Paint& paint);
-[[nodiscard]] std::string configuration_text(const job::Job& job, const Paint& paint);
+[[nodiscard]] std::string configuration_text(const job::Job& job, const job::Notes& notes, const Paint& paint);
 /// The configuration as labels and words; * marks a default.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> configuration_rows(const job::Job& job);
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> configuration_rows(const job::Job& job,
+                                                                                  const job::Notes& notes);
 [[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
 /// "GPU 37 (node 4) is 10 % slower: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %), 13.5 s without it"
 [[nodiscard]] std::string delay_words(const Delay& delay, Seconds step);

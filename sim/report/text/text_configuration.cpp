@@ -15,7 +15,7 @@ namespace {
 // Writes values, with a star behind each default.
 class Resolved {
  public:
-  explicit Resolved(const job::Job& job) : job_(job) {}
+  explicit Resolved(const job::Notes& notes) : notes_(notes) {}
 
   [[nodiscard]] std::string operator()(std::string_view pointer, std::string text) const {
     return is_default(pointer) ? text + "*" : text;
@@ -30,11 +30,11 @@ class Resolved {
  private:
   // A key took its default when it, or the object that would hold it, was absent.
   [[nodiscard]] bool is_default(std::string_view pointer) const {
-    return std::any_of(job_.defaulted.begin(), job_.defaulted.end(), [&](const std::string& absent) {
+    return std::any_of(notes_.defaulted.begin(), notes_.defaulted.end(), [&](const std::string& absent) {
       return pointer.starts_with(absent) && (pointer.size() == absent.size() || pointer[absent.size()] == '/');
     });
   }
-  const job::Job& job_;
+  const job::Notes& notes_;
 };
 
 std::string number(std::int64_t value) { return whole(static_cast<double>(value)); }
@@ -166,8 +166,8 @@ std::string stragglers_row(const job::Stragglers& how) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> configuration_rows(const job::Job& job) {
-  const Resolved resolved(job);
+std::vector<std::pair<std::string, std::string>> configuration_rows(const job::Job& job, const job::Notes& notes) {
+  const Resolved resolved(notes);
   std::vector<std::pair<std::string, std::string>> rows = {
       {"model", model_row(job.model)},
       {"cluster", cluster_row(job)},
@@ -187,9 +187,10 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
   return rows;
 }
 
-std::string configuration_text(const job::Job& job, const Paint& paint) {
+std::string configuration_text(const job::Job& job, const job::Notes& notes, const Paint& paint) {
   std::string text = title_text("Configuration", "as resolved; * marks a default", paint);
-  for (const auto& [label, value] : configuration_rows(job)) text += paragraph("  " + pad_right(label, 14), value);
+  for (const auto& [label, value] : configuration_rows(job, notes))
+    text += paragraph("  " + pad_right(label, 14), value);
   return text;
 }
 

@@ -121,7 +121,7 @@ std::string memory_text(const Memory& memory, const Paint& paint) {
   } else {
     text += paragraph("  ", fmt::format("Does NOT fit: {}; {} too much. Most of it is {}.", sum,
                                         gib(needed - memory.capacity), memory.dominant));
-    if (!memory.advice.empty()) text += paragraph("  To make it fit: ", memory.advice);
+    if (memory.advice) text += paragraph("  To make it fit: ", *memory.advice);
   }
   text += paragraph(
       "  Whole model: ",

@@ -37,8 +37,11 @@ job::Job example_scenario() {
   s.parallelism.pipeline = 2;
   s.parallelism.data = 2;
   s.batch = {.micro = 1, .global = 32, .sequence_length = 2048};
-  s.defaulted = {"/profile", "/parallelism/virtual_pipeline", "/optimizer"};
   return s;
+}
+
+job::Notes example_notes() {
+  return {.assumptions = {}, .warnings = {}, .defaulted = {"/profile", "/parallelism/virtual_pipeline", "/optimizer"}};
 }
 
 constexpr const char* kHeadline =
@@ -67,7 +70,7 @@ TEST(Text, AnIntervalStandsBelowTheStep) {
 }
 
 TEST(Text, ConfigurationMarksDefaults) {
-  EXPECT_EQ(configuration_text(example_scenario(), Paint(false)),
+  EXPECT_EQ(configuration_text(example_scenario(), example_notes(), Paint(false)),
             "\nConfiguration  as resolved; * marks a default\n"
             "  model         toy: 1.118 million parameters, 23 layers, hidden 64, 4 heads (2 for keys and\n"
             "                values), feed-forward 256, vocabulary 1,000\n"
@@ -98,7 +101,7 @@ TEST(Text, OneIsNoPlural) {
   job.cluster.links.nics = 1;
   job.parallelism = {};
   job.imperfections.slow_gpus = {{.gpu = 0, .slowdown = 2}, {.gpu = 1, .slowdown = 0.5}};
-  const std::string text = configuration_text(job, Paint(false));
+  const std::string text = configuration_text(job, example_notes(), Paint(false));
   for (const char* words : {" 1 layer,", " 1 head,", " 1 GPU a100", " 1 node of", " 1 NIC of", " 1 micro-batch a step",
                             " 1 slow GPU, 1 fast GPU"})
     EXPECT_THAT(text, HasSubstr(words));
@@ -135,7 +138,7 @@ TEST(Text, SaysWhatWouldFit) {
   m.memory.capacity = Bytes(40.0 * 1024 * 1024 * 1024);
   m.memory.fits = false;
   m.memory.advice = "recompute \"selective\": 36.0 GiB, step time +2.1 %";
-  const std::string text = to_text(example_scenario(), {}, m, Paint(false));
+  const std::string text = to_text(example_scenario(), example_notes(), {}, m, Paint(false));
   EXPECT_THAT(text, HasSubstr("does NOT fit on the fullest GPU, stage 0;"));
   EXPECT_THAT(text, HasSubstr("9.0 too much."));
   EXPECT_THAT(text, HasSubstr("To make it fit: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
@@ -162,12 +165,12 @@ TEST(Text, FitsTheColumnsAndColoursOnlyWhenAsked) {
   m.assumptions = {std::string(30, 'x') + " " + std::string(400, ' ') +
                    "word by word by word by word by word by word "
                    "by word by word by word by word by word by word"};
-  const std::string text = to_text(job, {}, m, Paint(false));
+  const std::string text = to_text(job, example_notes(), {}, m, Paint(false));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), kPageColumns) << line;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(to_text(job, {}, m, Paint(true)).find('\x1b'), std::string::npos);
-  EXPECT_EQ(text, to_text(job, {}, m, Paint(false)));
+  EXPECT_NE(to_text(job, example_notes(), {}, m, Paint(true)).find('\x1b'), std::string::npos);
+  EXPECT_EQ(text, to_text(job, example_notes(), {}, m, Paint(false)));
 }
 
 TEST(Text, WhatTheStepWaitsForInOneLineEach) {

@@ -26,7 +26,7 @@ job::Job gpt(std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
   s.model.hidden_dropout = s.model.attention_dropout = 0.1;
   s.batch = {.micro = 1, .global = 8, .sequence_length = 2048};
   s.attention = model::AttentionKind::kUnfused;
-  s.runtime.default_attention = model::AttentionKind::kUnfused;
+  s.runtime.default_attention.kind = model::AttentionKind::kUnfused;
   s.cluster.gpu.architecture = "ampere";
   return s;
 }

@@ -21,7 +21,7 @@ job::Job sharded_job(int nodes = 1) {
   job::Job s = test_job(kLayers, 2048);
   s.gpus = 8 * nodes;
   s.parallelism.data = s.gpus;
-  s.batch = {.micro = 1, .global = kMicrobatches * s.gpus, .sequence_length = 2048, .microbatch_group = 0};
+  s.batch = {.micro = 1, .global = kMicrobatches * s.gpus, .sequence_length = 2048, .microbatch_group = {}};
   s.runtime.fully_sharded = true;
   s.optimizer.zero_stage = 3;
   s.overlap.grad_reduce = s.overlap.param_gather = true;

@@ -47,9 +47,6 @@ class Ranking {
   Ranking(const Space& space, Objective objective, std::size_t top, std::array<Objective, 2> axes);
 
   void add(const Outcome& outcome);
-  /// Counts outcomes that are known to be in no list.
-  void add_count(Verdict verdict, std::size_t outcomes) { counts_[static_cast<std::size_t>(verdict)] += outcomes; }
-  void add_too_large(std::size_t outcomes) { too_large_ += outcomes; }
   /// Whether an outcome that is at least this bad can neither rank nor stand on the front.
   [[nodiscard]] bool is_hopeless(const Outcome& at_best) const;
 

@@ -8,9 +8,11 @@
 
 #include "sim/fast/bounds.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/job/make.h"
+#include "sim/study/predict/measure.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/space.h"
 #include "sim/study/search/test_questions.h"
-#include "sim/study/simulate.h"
 
 namespace foretoken::search {
 namespace {
@@ -29,7 +31,7 @@ void expect_the_same(const Job& job, fast::Replayer& replayer) {
   EXPECT_EQ(replayed.ps, run.makespan.ps);
   EXPECT_LE(bound.ps, run.makespan.ps);
   const report::Metrics metrics =
-      report::measure(job, step, observe::observe_stages(step, run), observe::memory_timelines(job, step, run));
+      study::measure(job, step, observe::observe_stages(step, run), observe::memory_timelines(job, step, run));
   EXPECT_EQ(peak.value(), metrics.memory.peak.value());
   EXPECT_EQ(fit, metrics.memory.fits);
 }
@@ -39,7 +41,7 @@ TEST(Replay, EveryShippedScenarioTakesWhatSimulateSays) {
   for (const auto& file : std::filesystem::directory_iterator(FORETOKEN_SOURCE_DIR "/scenarios")) {
     if (file.path().extension() != ".json") continue;
     SCOPED_TRACE(file.path().filename());
-    const Job job = io::read_scenario_file(file.path());
+    const Job job = io::read_scenario_file(file.path()).job;
     if (!job.groups.empty()) continue;  // a search takes nodes of one kind
     fast::Replayer replayer;
     expect_the_same(job, replayer);
@@ -55,12 +57,13 @@ TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
     const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = true});
     fast::Replayer replayer;
-    Job job = question.base();
+    job::Maker maker(question.asked());
     int compared = 0;
     for (int tries = 0; tries < 400 && compared < 60; ++tries) {
       const std::size_t candidate = random() % space.candidates().size();
-      space.apply(space.candidates()[candidate], job);
-      if (!question.complete(job).empty() || job.microbatches() > 200) continue;
+      const Job* const made = maker.make(space.patch_of(space.candidates()[candidate]));
+      if (made == nullptr || made->microbatches() > 200) continue;
+      const Job& job = *made;
       SCOPED_TRACE(question.text_of(job));
       expect_the_same(job, replayer);
       ++compared;
@@ -78,16 +81,17 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
     const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = false});
     fast::Replayer replayer;
-    Job job = question.base();
+    job::Maker maker(question.asked());
     std::vector<std::int64_t> scratch;
     int compared = 0;
     for (int tries = 0; tries < 200 && compared < 12; ++tries) {
-      space.apply(space.candidates()[random() % space.candidates().size()], job);
-      if (!question.complete(job).empty() || job.microbatches() > 200) continue;
+      const Job* const made = maker.make(space.patch_of(space.candidates()[random() % space.candidates().size()]));
+      if (made == nullptr || made->microbatches() > 200) continue;
+      const Job& job = *made;
       const std::string written = question.text_of(job);
       SCOPED_TRACE(written);
-      const study::Simulation simulation = study::simulate(io::read_scenario_text(written, "written"));
-      EXPECT_EQ(replayer.step_time(job, replayer.passes(job), scratch).ps, simulation.observations.makespan.ps);
+      const study::Prediction prediction = study::predict(io::read_scenario_text(written, "written"));
+      EXPECT_EQ(replayer.step_time(job, replayer.passes(job), scratch).ps, prediction.observations.makespan.ps);
       ++compared;
     }
     EXPECT_GE(compared, 5);

@@ -5,8 +5,8 @@
 
 #include "sim/base/keep_memory.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"
-#include "sim/study/simulate.h"
 
 namespace foretoken::search {
 namespace {
@@ -47,9 +47,10 @@ BENCHMARK(whole_search)
 // One step of p = 8 stages and m = 192 micro-batches: 1F1B, and interleaved by 3.
 job::Job step_of_192(std::int64_t chunks) {
   return io::read_scenario_file(
-      FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json",
-      std::vector<std::string>{"batch.global=3072", "schedule=null",
-                               "parallelism.virtual_pipeline=" + std::to_string(chunks), "overlap.p2p=null"});
+             FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json",
+             std::vector<std::string>{"batch.global=3072", "schedule=null",
+                                      "parallelism.virtual_pipeline=" + std::to_string(chunks), "overlap.p2p=null"})
+      .job;
 }
 
 // A replay as most of a search are: another configuration had the shape of its pipeline and the times of its layers.

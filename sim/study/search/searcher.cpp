@@ -8,6 +8,7 @@
 
 #include "sim/base/error.h"
 #include "sim/fast/bounds.h"
+#include "sim/job/make.h"
 #include "sim/step/lower.h"
 #include "sim/study/search/parallel.h"
 
@@ -37,11 +38,9 @@ class Search {
         hooks_(hooks),
         ranking_(space, options.objective, options.top, options.axes),
         estimates_(space.candidates().size()),
-        workers_(std::max<std::size_t>(options.threads, 1), Worker{space.question().base(), {}}) {
-    for (std::size_t group = options.shard; group < space.groups().size(); group += options.shards) {
-      groups_.push_back(space.groups()[group]);
-      progress_.total += groups_.back().end - groups_.back().begin;
-    }
+        groups_(space.groups()),
+        workers_(std::max<std::size_t>(options.threads, 1), Worker{job::Maker(space.question().asked()), {}}) {
+    progress_.total = space.candidates().size();
   }
 
   SearchResult run() {
@@ -55,22 +54,23 @@ class Search {
 
  private:
   struct Worker {
-    Job job;
+    job::Maker maker;
     std::vector<std::int64_t> scratch;
   };
 
   [[nodiscard]] bool stopped() const { return hooks_.stop != nullptr && *hooks_.stop; }
 
-  // Completes the worker's scenario; false when the candidate breaks a rule.
-  bool take(std::size_t candidate, Job& job) const {
-    space_.apply(space_.candidates()[candidate], job);
-    return space_.question().complete(job).empty();
+  // The candidate's job, until the worker takes another; nullptr when it breaks a rule.
+  const Job* take(std::size_t candidate, Worker& worker) const {
+    return worker.maker.make(space_.patch_of(space_.candidates()[candidate]));
   }
 
-  void estimate(std::size_t candidate, Job& job, std::optional<schedule::Program>& program) {
+  void estimate(std::size_t candidate, Worker& worker, std::optional<schedule::Program>& program) {
     Outcome& outcome = estimates_[candidate];
     outcome.candidate = candidate;
-    if (!take(candidate, job)) return;
+    const Job* const taken = take(candidate, worker);
+    if (taken == nullptr) return;
+    const Job& job = *taken;
     if (!program) program = step::program_of(job);  // one for the whole group
     outcome.peak = peak_memory(job, *program);
     outcome.fits = fits(job, outcome.peak);
@@ -95,7 +95,7 @@ class Search {
       std::optional<schedule::Program> program;
       std::size_t decided = 0;
       for (std::size_t candidate = groups_[g].begin; candidate < groups_[g].end && !stopped(); ++candidate) {
-        estimate(candidate, workers_[thread].job, program);
+        estimate(candidate, workers_[thread], program);
         if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
       }
       advance(decided, 0);
@@ -117,10 +117,10 @@ class Search {
     const auto known = hooks_.known.find(outcome.candidate);
     if (known != hooks_.known.end()) {
       outcome = known->second;
-    } else if (take(outcome.candidate, worker.job)) {
+    } else if (const Job* const job = take(outcome.candidate, worker)) {
       try {
-        const step::Passes passes = replayer_.passes(worker.job);
-        outcome.step_time = replayer_.step_time(worker.job, passes, worker.scratch);
+        const step::Passes passes = replayer_.passes(*job);
+        outcome.step_time = replayer_.step_time(*job, passes, worker.scratch);
         outcome.verdict = Verdict::kReplayed;
       } catch (const ConfigError&) {
         outcome.verdict = Verdict::kInvalid;
@@ -186,7 +186,7 @@ class Search {
   fast::Replayer replayer_;
   std::vector<Outcome> estimates_;  // by candidate
   std::vector<Outcome> open_;       // fit, to be replayed or ruled out; most promising first
-  std::vector<Space::Group> groups_;
+  std::span<const Space::Group> groups_;
   std::vector<Worker> workers_;
   std::mutex mutex_;
   Progress progress_;

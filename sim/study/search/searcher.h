@@ -25,7 +25,6 @@ struct SearchOptions {
   bool require_fit = true;  ///< what does not fit in memory is left out
   bool prune = true;        ///< false: everything that fits is replayed
   std::size_t threads = 1;
-  std::size_t shard = 0, shards = 1;  ///< only every shards-th group of the space, from `shard` on
 };
 
 struct Progress {
@@ -45,7 +44,7 @@ struct SearchResult {
   bool complete = true;  ///< false: stopped
 };
 
-/// Outcomes of all candidates of the shard (each is told once), and the best of them.
+/// Decides every candidate once, and returns the best of them.
 [[nodiscard]] SearchResult run_search(const Space& space, const SearchOptions& options, const SearchHooks& hooks = {});
 
 }  // namespace foretoken::search

@@ -1,4 +1,4 @@
-// The search's answer is the exhaustive one: pruning, threads, shards and interruptions change nothing.
+// The search's answer is the exhaustive one: pruning, threads and interruptions change nothing.
 #include "sim/study/search/searcher.h"
 
 #include <gtest/gtest.h>
@@ -91,25 +91,6 @@ TEST(Searcher, ThreadsChangeNothing) {
     const Told many = search(space, {.threads = threads});
     EXPECT_EQ(one.in_order, many.in_order) << threads;
     EXPECT_EQ(one.answer, many.answer) << threads;
-  }
-}
-
-TEST(Searcher, ShardsTogetherSayWhatOneSearchSays) {
-  const io::OpenScenario question = io::read_open_scenario_text(small_questions()[2], "question");
-  const Space space(question, {});
-  const Told whole = search(space, {});
-  for (const std::size_t shards : {2u, 5u}) {
-    Ranking merged(space, Objective::kStepTime, 10, {Objective::kStepTime, Objective::kMemory});
-    std::vector<std::size_t> seen;
-    for (std::size_t shard = 0; shard < shards; ++shard)
-      for (const Outcome& outcome : search(space, {.shard = shard, .shards = shards}).outcomes) {
-        merged.add(outcome);
-        seen.push_back(outcome.candidate);
-      }
-    EXPECT_EQ(answer(merged), whole.answer);
-    std::sort(seen.begin(), seen.end());
-    EXPECT_EQ(seen.size(), space.candidates().size());
-    EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "a candidate counted twice";
   }
 }
 

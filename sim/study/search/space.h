@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/io/scenario/open_scenario.h"
+#include "sim/job/patch.h"
 
 namespace foretoken::search {
 
@@ -44,15 +45,19 @@ class Space {
   [[nodiscard]] const std::vector<std::string>& schedules() const { return schedules_; }
   [[nodiscard]] const io::OpenScenario& question() const { return *question_; }
 
-  /// Writes the choice into `job`, a copy of the question's base or of it with another choice. Some rules between
-  /// fields are not yet asked: OpenScenario::complete does.
-  void apply(const Candidate& candidate, job::Job& job) const;
+  /// The edits that make the candidate from the question.
+  [[nodiscard]] job::Patch patch_of(const Candidate& candidate) const;
 
  private:
+  void add_contexts(Candidate candidate);
   void add_pipelines(Candidate candidate);
   void add_batches(Candidate candidate);
   void add_group(Candidate candidate);
+  [[nodiscard]] std::vector<bool> sequence_parallel_choices(const Candidate& candidate) const;
+  [[nodiscard]] std::vector<model::RecomputeGranularity> recompute_choices() const;
+  [[nodiscard]] std::vector<int> zero_stage_choices(const Candidate& candidate) const;
   [[nodiscard]] bool open_tensor_fits(int tensor) const;
+  [[nodiscard]] bool is_open(job::Key key) const { return job::is_open(question_->asked().choices, key); }
 
   const io::OpenScenario* question_;
   SpaceOptions options_;

@@ -1,0 +1,129 @@
+// Makes user text safe to print, and finds the nearest of several words.
+#include "sim/base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t kQuotedLimit = 48;
+
+/// One decoded character; `bytes` is 0 when the text there is not UTF-8.
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;
+};
+
+/// Decodes the character at the front of `text`; refuses overlong forms, surrogates and what lies beyond U+10FFFF.
+Character decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return {};
+  std::uint32_t code = first & (0xFFu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    code = (code << 6) | (byte(i) & 0x3Fu);
+  }
+  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (overlong || surrogate || code > 0x10FFFF) return {};
+  return {code, length};
+}
+
+/// Characters that would break a line, vanish, or reorder what is printed.
+bool is_printable(std::uint32_t code) {
+  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool invisible = (code >= 0x200B && code <= 0x200F) || code == 0xFEFF || code == 0xAD;
+  const bool separator = code >= 0x2028 && code <= 0x202E;
+  const bool isolate = code >= 0x2060 && code <= 0x206F;
+  return !(control || invisible || separator || isolate);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out;
+  for (std::size_t count = 0; !text.empty(); ++count) {
+    if (count == limit) return out + "...";
+    const Character character = decode(text);
+    if (character.bytes == 0) {
+      out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(text[0]));
+      text.remove_prefix(1);
+      continue;
+    }
+    if (is_printable(character.code)) {
+      out += text.substr(0, character.bytes);
+    } else {
+      out += fmt::format("\\u{:04x}", character.code);
+    }
+    text.remove_prefix(character.bytes);
+  }
+  return out;
+}
+
+std::string in_quotes(std::string_view text) { return '"' + printable(text, kQuotedLimit) + '"'; }
+
+std::optional<std::size_t> invalid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = decode(text.substr(at));
+    if (character.bytes == 0) return at;
+    at += character.bytes;
+  }
+  return std::nullopt;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before.swap(above);
+    above.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongestWord = 80;  // keeps hostile input from costing a quadratic time
+  if (word.empty() || word.size() > kLongestWord) return std::nullopt;
+  constexpr std::size_t kTellingPrefix = 4;
+  if (word.size() >= kTellingPrefix)
+    for (const std::string& candidate : candidates)
+      if (candidate.starts_with(word)) return candidate;
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = candidate.size() > kLongestWord ? best_distance : edit_distance(word, candidate);
+    if (distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::optional<std::string> meant = nearest(word, candidates);
+  return meant ? fmt::format("; did you mean {}?", in_quotes(*meant)) : "";
+}
+
+std::string either(std::span<const std::string> words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,54 @@
+// Words that were probably meant, and text that is safe to print.
+#include "sim/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace foretoken {
+namespace {
+
+struct Words {
+  const char *a, *b;
+  std::size_t edits;
+};
+
+TEST(Text, EditDistance) {
+  const Words cases[] = {{"", "", 0},
+                         {"", "abc", 3},
+                         {"tensor", "tensor", 0},
+                         {"tesnor", "tensor", 1},
+                         {"tenso", "tensor", 1},
+                         {"tensors", "tensor", 1},
+                         {"tensar", "tensor", 1},
+                         {"ca", "abc", 3}};
+  for (const Words& c : cases) {
+    EXPECT_EQ(edit_distance(c.a, c.b), c.edits) << c.a << " " << c.b;
+    EXPECT_EQ(edit_distance(c.b, c.a), c.edits) << c.b << " " << c.a;
+  }
+}
+
+TEST(Text, WhatWasMeant) {
+  const std::vector<std::string> words = {"data", "gpt-22b", "gpt3-175b", "tensor"};
+  EXPECT_EQ(nearest("tesnor", words), "tensor");
+  EXPECT_EQ(nearest("gpt3", words), "gpt3-175b") << "a beginning says more than an edit";
+  EXPECT_EQ(nearest("date", words), "data");
+  EXPECT_FALSE(nearest("pipeline", words));
+  EXPECT_FALSE(nearest("", words));
+  EXPECT_FALSE(nearest(std::string(100'000, 'x'), words));
+}
+
+TEST(Text, Printable) {
+  EXPECT_EQ(printable("plain \xc3\xa9"), "plain \xc3\xa9");
+  EXPECT_EQ(printable("a\nb\x1b[31m\x7f"), "a\\u000ab\\u001b[31m\\u007f");
+  EXPECT_EQ(printable("\xe2\x80\xae right to left"), "\\u202e right to left");
+  EXPECT_EQ(printable("\xff\xc0\xaf"), "\\xff\\xc0\\xaf");
+  EXPECT_EQ(printable("\xf0\x9f"), "\\xf0\\x9f") << "a character cut short";
+  EXPECT_EQ(in_quotes(std::string(1000, 'x')), '"' + std::string(48, 'x') + "...\"");
+  EXPECT_EQ(either(std::vector<std::string>{"a"}), "a");
+  EXPECT_EQ(either(std::vector<std::string>{"a", "b", "c"}), "a, b or c");
+}
+
+}  // namespace
+}  // namespace foretoken

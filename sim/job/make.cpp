@@ -1,0 +1,123 @@
+// The order in which a job is settled: given parts, software, choices, and the rules between them.
+#include "sim/job/make.h"
+
+#include <utility>
+
+#include "sim/base/check.h"
+#include "sim/job/rules/rules.h"
+
+namespace foretoken::job {
+namespace {
+
+// What no choice changes.
+void take_given_parts(const Question& question, Job& job) {
+  job.name = question.name;
+  job.model = question.model;
+  job.cluster = question.cluster;
+  job.profile = question.profile;
+  for (const AskedPool& pool : question.pools)
+    job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
+  job.runtime = question.runtime;
+  job.precision = question.precision;
+  job.optimizer.name = question.optimizer;
+  job.imperfections = question.imperfections;
+  job.stragglers = question.stragglers;
+  job.run = question.run;
+}
+
+Parallelism degrees_of(const AskedParallelism& asked) {
+  return {.tensor = asked.tensor.value_or(1),
+          .pipeline = asked.pipeline.value_or(1),
+          .virtual_pipeline = asked.virtual_pipeline.value_or(1),
+          .data = 1,  // until the rules know the GPUs that the others leave
+          .context = asked.context.value_or(1),
+          .expert = asked.expert,
+          .sequence_parallel = asked.sequence_parallel.value_or(false),
+          .context_exchange = asked.context_exchange,
+          .embedding_and_head_as_layers = asked.embedding_and_head_as_layers,
+          .layers_per_stage = asked.layers_per_stage};
+}
+
+void take_choices(const Question& question, Job& job) {
+  const Choices& choices = question.choices;
+  job.gpus = choices.gpus;
+  job.parallelism = degrees_of(choices.parallelism);
+  job.batch = {.micro = choices.batch.micro.value_or(1),
+               .global = choices.batch.global,
+               .sequence_length = choices.batch.sequence_length,
+               .microbatch_group = choices.batch.microbatch_group};
+  job.recompute = choices.recompute.value_or(Recompute{});
+  job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
+}
+
+// Every rule that a choice may break. Some complete the job.
+void settle_choices(Draft& draft) {
+  const Sound& sound = draft.sound;
+  take_choices(draft.question, draft.job);
+  settle_overlap(draft);
+  const bool known = sound.parallelism && sound.schedule && settle_schedule(draft);
+  if (sound.cluster && sound.gpus && !pools_make_up_gpus(draft)) return;
+  const bool fits = sound.parallelism && sound.gpus && degrees_fit(draft);
+  if (sound.cluster && sound.gpus) check_nodes(draft);
+  if (sound.cluster && fits && !stages_stand_on_one_kind(draft)) return;
+  if (sound.model && sound.parallelism) check_shards(draft);
+  const bool split = sound.model && sound.parallelism && layers_split(draft);
+  if (sound.parallelism && sound.batch) check_sequence(draft);
+  if (sound.model && sound.batch) check_positions(draft);
+  if (sound.batch && fits && batch_divides(draft) && known) check_schedule(draft);
+  if (split) check_recomputed_layers(draft);
+  if (sound.parallelism) check_sharding(draft);
+  check_hardware(draft);
+}
+
+}  // namespace
+
+Attempt attempt(const Question& question, const Sound& sound) {
+  Job job;
+  Draft draft{.question = question, .sound = sound, .job = job};
+  draft.notes.assumptions = question.notes.assumptions;
+  draft.notes.defaulted = question.notes.defaulted;
+  take_given_parts(question, job);
+  settle_software(draft);
+  settle_choices(draft);
+  if (!draft.complaints.empty() || !sound.all()) return {std::nullopt, std::move(draft.complaints)};
+  std::vector<std::string>& warnings = draft.notes.warnings;
+  warnings.insert(warnings.end(), question.notes.warnings.begin(), question.notes.warnings.end());
+  return {Made(std::move(job), std::move(draft.notes)), {}};
+}
+
+Made make(const Question& question) {
+  Attempt result = attempt(question);
+  if (!result.made) throw ConfigError(std::move(result.complaints));
+  return std::move(*result.made);
+}
+
+std::vector<Complaint> wrong_for_any_choice(const Question& question) {
+  Job job;
+  const Sound sound;
+  Draft draft{.question = question, .sound = sound, .job = job};
+  settle_software(draft);
+  return std::move(draft.complaints);
+}
+
+Maker::Maker(Question question) : question_(std::move(question)), asked_(question_.choices) {
+  const Sound sound;
+  Draft draft{.question = question_, .sound = sound, .job = job_};
+  take_given_parts(question_, job_);
+  settle_software(draft);
+}
+
+const Job* Maker::make(const Patch& patch) {
+  question_.choices = asked_;
+  for (const Edit& edit : patch) {
+    expects(is_choice(edit.key), "a maker's jobs differ in choices only");
+    apply(edit, question_);
+  }
+  const Sound sound;
+  Draft draft{.question = question_, .sound = sound, .job = job_};
+  settle_choices(draft);
+  complaints_ = std::move(draft.complaints);
+  return complaints_.empty() ? &job_ : nullptr;
+}
+
+}  // namespace foretoken::job

@@ -1,0 +1,97 @@
+// A question becomes a complete job or a list of complaints, and a job can be asked for again.
+#include "sim/job/make.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken::job {
+namespace {
+
+// Four layers on eight GPUs of one node.
+Question small_question() {
+  Question question;
+  question.file = "q";
+  question.model.layers = 4;
+  question.model.heads = question.model.kv_heads = 8;
+  question.model.ffn_hidden = 64;
+  question.model.max_positions = 1024;
+  question.cluster.gpus_per_node = question.cluster.links.gpus = 8;
+  question.cluster.gpu.name = question.profile.gpu = "gpu";
+  question.cluster.gpu.peak[Precision::kBf16] = FlopPerSecond(1e12);
+  question.profile.gemm[Precision::kBf16] = {};
+  question.profile.attention.flash2 = {};
+  question.choices.gpus = 8;
+  question.choices.batch = {.micro = {}, .global = 16, .sequence_length = 64, .microbatch_group = {}};
+  return question;
+}
+
+std::vector<std::string> complaints(const Question& question) {
+  std::vector<std::string> lines;
+  for (const Complaint& complaint : attempt(question).complaints) lines.push_back(complaint.line());
+  return lines;
+}
+
+TEST(Make, FillsInWhatIsNotStated) {
+  const Job job = make(small_question()).job;
+  EXPECT_EQ(job.parallelism.data, 8);
+  EXPECT_EQ(job.batch.micro, 1);
+  EXPECT_EQ(job.schedule, "1f1b");
+  EXPECT_EQ(job.microbatches(), 2);
+}
+
+TEST(Make, ComplainsOfEveryRuleAtItsKey) {
+  Question question = small_question();
+  question.choices.parallelism.tensor = 3;
+  question.choices.parallelism.pipeline = 3;
+  EXPECT_EQ(complaints(question),
+            (std::vector<std::string>{
+                "q: /gpus: expected a multiple of tensor 3 x pipeline 3 x context 1 = 9, found 8; try 9",
+                "q: /parallelism/tensor: expected a divisor of the model's 8 attention heads, found 3; try 1, 2, 4",
+                "q: /parallelism/tensor: expected a divisor of the model's MLP width 64, found 3; try 1, 2, 4",
+                "q: /parallelism/pipeline: the 4 layers do not split evenly over pipeline 3 x virtual_pipeline 1 = 3 "
+                "chunks; try pipeline 1, 2, 4 or layers_per_stage"}));
+}
+
+TEST(Make, AnUnsoundPartIsNotJudged) {
+  Question question = small_question();
+  question.choices.parallelism.tensor = 3;
+  Sound sound;
+  sound.parallelism = false;
+  const Attempt tried = attempt(question, sound);
+  EXPECT_TRUE(tried.complaints.empty());
+  EXPECT_FALSE(tried.made) << "nor is there a job";
+}
+
+TEST(Make, AJobAskedForAgainIsTheSame) {
+  Question question = small_question();
+  question.choices.parallelism.tensor = 2;
+  question.choices.parallelism.pipeline = 2;
+  question.choices.parallelism.sequence_parallel = true;
+  question.choices.zero_stage = 1;
+  question.choices.batch.micro = 2;
+  const Job job = make(question).job, again = make(question_of(job)).job;
+  EXPECT_EQ(again.parallelism.data, 2);
+  EXPECT_EQ(again.parallelism.tensor, 2);
+  EXPECT_TRUE(again.parallelism.sequence_parallel);
+  EXPECT_EQ(again.optimizer.zero_stage, 1);
+  EXPECT_EQ(again.microbatches(), job.microbatches());
+  EXPECT_EQ(again.schedule, job.schedule);
+  EXPECT_EQ(again.recipe.gradient_bytes, job.recipe.gradient_bytes);
+  EXPECT_EQ(again.recipe.extra_gradient_bytes, job.recipe.extra_gradient_bytes);
+}
+
+TEST(Make, AMakersJobsForgetThePatchBefore) {
+  Maker maker(small_question());
+  const Job* job = maker.make({{Key::kTensor, std::int64_t{2}}, {Key::kMicroBatch, std::int64_t{4}}});
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->parallelism.data, 4);
+  EXPECT_EQ(job->batch.micro, 4);
+  EXPECT_EQ(maker.make({{Key::kTensor, std::int64_t{3}}}), nullptr);
+  EXPECT_FALSE(maker.complaints().empty());
+  job = maker.make({});
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->parallelism.tensor, 1);
+  EXPECT_EQ(job->batch.micro, 1);
+}
+
+}  // namespace
+}  // namespace foretoken::job

@@ -1,0 +1,58 @@
+// Every edit arrives where its key says, can be written down, and is undone by removing it.
+#include "sim/job/patch.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/job/make.h"
+
+namespace foretoken::job {
+namespace {
+
+TEST(Patch, EveryKeyHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (int key = 0; key < kKeys; ++key) EXPECT_TRUE(names.insert(name_of(static_cast<Key>(key))).second) << key;
+  EXPECT_EQ(choice_keys().size(), static_cast<std::size_t>(kChoiceKeys));
+}
+
+TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
+  const std::pair<Key, Value> kStated[] = {
+      {Key::kTensor, std::int64_t{2}},          {Key::kPipeline, std::int64_t{2}},
+      {Key::kVirtualPipeline, std::int64_t{2}}, {Key::kContext, std::int64_t{2}},
+      {Key::kSequenceParallel, true},           {Key::kSchedule, *schedule::find_schedule("gpipe")},
+      {Key::kMicroBatch, std::int64_t{2}},      {Key::kRecompute, model::RecomputeGranularity::kFull},
+      {Key::kZeroStage, std::int64_t{1}}};
+  ASSERT_EQ(std::size(kStated), searched_keys().size());
+  std::size_t place = 0;
+  for (const auto& [key, value] : kStated) {
+    SCOPED_TRACE(name_of(key));
+    EXPECT_EQ(searched_keys()[place++], key);
+    Question question;
+    EXPECT_TRUE(is_open(question.choices, key));
+    apply({key, value}, question);
+    for (const Key other : searched_keys()) EXPECT_EQ(is_open(question.choices, other), other != key) << name_of(other);
+    apply({key, {}}, question);
+    EXPECT_TRUE(is_open(question.choices, key));
+  }
+}
+
+TEST(Patch, IsWrittenAsSetTakesItAndAsPeopleReadIt) {
+  EXPECT_EQ(as_set({Key::kTensor, std::int64_t{4}}), "parallelism.tensor=4");
+  EXPECT_EQ(as_set({Key::kData, {}}), "parallelism.data=null");
+  EXPECT_EQ(as_set({Key::kRecompute, model::RecomputeGranularity::kSelective}), "recompute=\"selective\"");
+  EXPECT_EQ(as_set({Key::kSchedule, *schedule::find_schedule("1f1b")}), "schedule=\"1f1b\"");
+  EXPECT_EQ(in_words({Key::kSequenceParallel, true}), "parallelism.sequence_parallel true");
+}
+
+TEST(Patch, AFactorScalesTheMachinesOfEveryPool) {
+  Question question;
+  question.cluster.links.nic = BytesPerSecond(10);
+  question.pools.resize(2, {.gpus = 1, .cluster = question.cluster, .profile = {}});
+  apply({Key::kNicRate, 0.5}, question);
+  EXPECT_EQ(question.cluster.links.nic.value(), 5);
+  for (const AskedPool& pool : question.pools) EXPECT_EQ(pool.cluster.links.nic.value(), 5);
+}
+
+}  // namespace
+}  // namespace foretoken::job

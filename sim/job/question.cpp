@@ -1,0 +1,73 @@
+// From a job back to its question.
+#include "sim/job/question.h"
+
+namespace foretoken::job {
+namespace {
+
+AskedParallelism asked(const Parallelism& p) {
+  return {.tensor = p.tensor,
+          .pipeline = p.pipeline,
+          .virtual_pipeline = p.virtual_pipeline,
+          .data = std::nullopt,
+          .context = p.context,
+          .sequence_parallel = p.sequence_parallel,
+          .expert = p.expert,
+          .context_exchange = p.context_exchange,
+          .embedding_and_head_as_layers = p.embedding_and_head_as_layers,
+          .layers_per_stage = p.layers_per_stage};
+}
+
+AskedRecipe asked(const PrecisionRecipe& recipe, Precision precision) {
+  return {.weight_bytes = recipe.weight_bytes,
+          .gradient_bytes = recipe.gradient_bytes,
+          .extra_gradient_bytes = recipe.extra_gradient_bytes,
+          .master_bytes = recipe.master_bytes,
+          .fp8 = precision == Precision::kFp8 ? std::optional(recipe.fp8) : std::nullopt};
+}
+
+std::vector<AskedPool> asked(const std::vector<StageGroup>& groups, int ranks_a_stage) {
+  std::vector<AskedPool> pools;
+  for (const StageGroup& group : groups)
+    pools.push_back({.gpus = group.stages * ranks_a_stage, .cluster = group.cluster, .profile = group.profile});
+  return pools;
+}
+
+Choices choices_of(const Job& job) {
+  return {.gpus = job.gpus,
+          .parallelism = asked(job.parallelism),
+          .schedule = schedule::find_schedule(job.schedule),
+          .batch = {.micro = job.batch.micro,
+                    .global = job.batch.global,
+                    .sequence_length = job.batch.sequence_length,
+                    .microbatch_group = job.batch.microbatch_group},
+          .recompute = job.recompute,
+          .zero_stage = job.optimizer.zero_stage,
+          .overlap = {.grad_reduce = job.overlap.grad_reduce,
+                      .param_gather = job.overlap.param_gather,
+                      .p2p = job.overlap.p2p,
+                      .tensor_parallel = job.overlap.tensor_parallel}};
+}
+
+}  // namespace
+
+Question question_of(const Job& job) {
+  return {.file = {},
+          .name = job.name,
+          .model = job.model,
+          .dropout = std::nullopt,
+          .cluster = job.cluster,
+          .profile = job.profile,
+          .pools = asked(job.groups, job.gpus / job.parallelism.pipeline),
+          .runtime = job.runtime,
+          .choices = choices_of(job),
+          .precision = job.precision,
+          .recipe = asked(job.recipe, job.precision),
+          .attention = AttentionChoice{job.attention, job.flash_kernel},
+          .optimizer = job.optimizer.name,
+          .imperfections = job.imperfections,
+          .stragglers = job.stragglers,
+          .run = job.run,
+          .notes = {}};
+}
+
+}  // namespace foretoken::job

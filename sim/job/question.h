@@ -1,0 +1,90 @@
+// A question as asked: the statements about a job, without anything that follows from them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/profile.h"
+#include "sim/job/imperfections.h"
+#include "sim/job/job.h"
+#include "sim/job/notes.h"
+#include "sim/job/runtime.h"
+#include "sim/job/stragglers.h"
+#include "sim/model/transformer.h"
+#include "sim/net/cluster.h"
+#include "sim/schedule/catalogue.h"
+
+namespace foretoken::job {
+
+/// Consecutive GPUs on nodes of one kind.
+struct AskedPool {
+  int gpus = 1;
+  net::Cluster cluster;
+  cost::Profile profile;
+};
+
+/// Degrees; an absent one is 1, an absent data-parallel degree takes the GPUs that the others leave.
+struct AskedParallelism {
+  std::optional<int> tensor, pipeline, virtual_pipeline, data, context;
+  std::optional<bool> sequence_parallel;
+  int expert = 1;
+  model::ContextExchange context_exchange = model::ContextExchange::kRing;
+  bool embedding_and_head_as_layers = false;
+  std::vector<int> layers_per_stage;  ///< empty: dealt out evenly
+};
+
+struct AskedBatch {
+  std::optional<std::int64_t> micro;  ///< absent: 1
+  std::int64_t global = 1, sequence_length = 1;
+  std::optional<int> microbatch_group;  ///< of interleaving; absent: the pipeline degree
+};
+
+/// Absent: the runtime's habit, where the other choices allow it.
+struct AskedOverlap {
+  std::optional<bool> grad_reduce, param_gather, p2p;
+  bool tensor_parallel = false;
+};
+
+/// Bytes of one element; absent: the runtime's, and no second copy of stated gradients.
+struct AskedRecipe {
+  std::optional<double> weight_bytes, gradient_bytes, extra_gradient_bytes, master_bytes;
+  std::optional<model::Fp8Recipe> fp8;
+};
+
+/// The choices for one model, one kind of machine and one software stack. A Patch changes them.
+struct Choices {
+  int gpus = 1;
+  AskedParallelism parallelism;
+  std::optional<schedule::Schedule> schedule;  ///< any; absent: 1F1B, interleaved where stages hold several chunks
+  AskedBatch batch;
+  std::optional<Recompute> recompute;  ///< absent: none
+  std::optional<int> zero_stage;       ///< absent: the runtime's
+  AskedOverlap overlap;
+};
+
+struct Question {
+  std::string file;  ///< complaints call the question so
+  std::string name;
+  model::Transformer model;
+  std::optional<double> dropout;  ///< absent: the model's
+  net::Cluster cluster;           ///< of several kinds of nodes: its name and price, else the first kind
+  cost::Profile profile;
+  std::vector<AskedPool> pools;  ///< the kinds of nodes, in the order of their stages; empty: all nodes are alike
+  Runtime runtime;
+  Choices choices;
+  Precision precision = Precision::kBf16;
+  std::optional<AskedRecipe> recipe;
+  std::optional<AttentionChoice> attention;  ///< absent: the runtime's
+  std::string optimizer = "adam";
+  Imperfections imperfections;  ///< counted against the GPUs, nodes and links of the job
+  Stragglers stragglers;
+  std::optional<TrainingRun> run;
+  Notes notes;  ///< of whoever wrote the question down
+};
+
+/// The question that `job` answers, every choice stated.
+[[nodiscard]] Question question_of(const Job& job);
+
+}  // namespace foretoken::job

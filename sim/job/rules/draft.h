@@ -1,0 +1,33 @@
+// A job on its way from the question: the rules read it, complete it and complain.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/job/made.h"
+#include "sim/job/question.h"
+
+namespace foretoken::job {
+
+/// The parts of a question that can be relied on. A rule is asked only when the parts it speaks of are sound, so that
+/// one mistake does not make three complaints.
+struct Sound {
+  bool model = true, cluster = true, profile = true, gpus = true, parallelism = true, batch = true, schedule = true;
+  [[nodiscard]] bool all() const { return model && cluster && profile && gpus && parallelism && batch && schedule; }
+};
+
+struct Draft {
+  const Question& question;
+  const Sound& sound;
+  Job& job;  ///< complete as far as the rules that were asked so far
+  Notes notes = {};
+  std::vector<Complaint> complaints = {};
+
+  void complain(std::string pointer, std::string message) {
+    complaints.push_back({question.file, std::move(pointer), std::move(message)});
+  }
+};
+
+}  // namespace foretoken::job

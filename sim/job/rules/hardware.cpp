@@ -1,0 +1,130 @@
+// Precisions, profiles and placements against the machines: complaints, and warnings of what is allowed but slow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/job/rules/rules.h"
+#include "sim/net/cables.h"
+
+namespace foretoken::job {
+namespace {
+
+/// One kind of node and its costs.
+struct Hardware {
+  const net::Cluster& cluster;
+  const cost::Profile& profile;
+};
+
+std::vector<Hardware> hardware_of(const Job& job) {
+  if (job.groups.empty()) return {{job.cluster, job.profile}};
+  std::vector<Hardware> all;
+  for (const job::StageGroup& group : job.groups) all.push_back({group.cluster, group.profile});
+  return all;
+}
+
+/// Names of the precisions that a map of rates or laws has.
+template <class Map>
+std::string precisions_of(const Map& map) {
+  std::vector<std::string> names;
+  names.reserve(map.size());
+  for (const auto& [precision, value] : map) names.emplace_back(in_quotes(name_of(precision)));
+  return either(names);
+}
+
+void check_precision(Draft& draft, const Hardware& hardware) {
+  const Job& job = draft.job;
+  const net::Gpu& gpu = hardware.cluster.gpu;
+  const std::string name = in_quotes(name_of(job.precision));
+  if (draft.sound.cluster && !gpu.peak_of(job.precision)) {
+    draft.complain("/precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name), name,
+                                             precisions_of(gpu.peak)));
+  } else if (draft.sound.profile && !hardware.profile.gemm.contains(job.precision)) {
+    draft.complain("/precision",
+                   fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(hardware.profile.name),
+                               name, precisions_of(hardware.profile.gemm)));
+  }
+}
+
+// A GPU whose stated rate is not the one that its profile was fitted at: costs stay the profile's.
+void warn_of_another_rate(const Job& job, const Hardware& hardware, std::vector<std::string>& warnings) {
+  const auto stated = hardware.cluster.gpu.peak_of(job.precision);
+  const auto found = hardware.profile.gemm.find(job.precision);
+  if (!stated || found == hardware.profile.gemm.end()) return;
+  const auto* law = std::get_if<cost::TileWaveLaw>(&found->second.law);
+  if (law == nullptr || std::abs(*stated / law->peak - 1) < 0.01) return;
+  warnings.push_back(
+      fmt::format("the GPU states {:.4g} TFLOP/s, but profile {} was fitted at {:.4g}: times are the "
+                  "profile's, MFU is of the stated rate",
+                  stated->value() / 1e12, in_quotes(hardware.profile.name), law->peak.value() / 1e12));
+}
+
+void warn_of_slow_placements(const Job& job, const Hardware& hardware, std::vector<std::string>& warnings) {
+  const int tensor = job.parallelism.tensor;
+  const int domain = std::min(hardware.cluster.links.gpus, job.gpus);
+  if (tensor > domain) {
+    warnings.push_back(
+        fmt::format("tensor {} is wider than the {} that {} NVLink: its collectives cross the network in every layer",
+                    tensor, with_noun(domain, "GPU"), domain == 1 ? "shares" : "share"));
+  } else if (domain % tensor != 0) {
+    warnings.push_back(fmt::format("tensor {} does not divide the {} GPUs of a node: some tensor groups span two nodes",
+                                   tensor, domain));
+  }
+}
+
+// Bridged pairs and meshes join some GPUs of a node and not others.
+void warn_of_missing_cables(const Job& job, const net::Cluster& cluster, std::vector<std::string>& warnings) {
+  const net::RankGrid grid = job.grid();
+  for (const auto& [axis, name] : kAxisNames) {
+    if (!net::kStageAxes.contains(axis)) continue;
+    const AxisSet axes = axis == Axis::kData ? net::kReplicaAxes : axis;  // gradients are reduced over both
+    if (!net::lacks_cables(cluster, grid.groups(axes))) continue;
+    warnings.push_back(
+        fmt::format("no ring of NVLink cables joins the GPUs of every {}-parallel group inside a node: "
+                    "its collectives go over PCIe",
+                    name));
+  }
+}
+
+void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>& warnings) {
+  const auto& [cluster, profile] = hardware;
+  const Sound& sound = draft.sound;
+  const Job& job = draft.job;
+  check_precision(draft, hardware);
+  if (sound.cluster && sound.profile && profile.gpu != cluster.gpu.name)
+    warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}", in_quotes(profile.name),
+                                   in_quotes(profile.gpu), in_quotes(cluster.gpu.name)));
+  if (sound.cluster && sound.profile) warn_of_another_rate(job, hardware, warnings);
+  if (sound.cluster && sound.parallelism) warn_of_slow_placements(job, hardware, warnings);
+  if (sound.cluster && draft.complaints.empty()) warn_of_missing_cables(job, cluster, warnings);
+  if (sound.profile && job.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
+    draft.complain("/attention",
+                   fmt::format("profile {} has no laws of FlashAttention-2; expected \"flash\" or "
+                               "\"unfused\", found {}",
+                               in_quotes(profile.name), in_quotes(model::name_of(job.attention, job.flash_kernel))));
+}
+
+}  // namespace
+
+void check_hardware(Draft& draft) {
+  const Sound& sound = draft.sound;
+  Job& job = draft.job;
+  std::vector<std::string> warnings;
+  for (const Hardware& hardware : hardware_of(job)) check_kind(draft, hardware, warnings);
+  std::vector<std::string>& noted = draft.notes.warnings;
+  for (std::string& warning : warnings)  // two kinds of nodes may give the same
+    if (std::find(noted.begin(), noted.end(), warning) == noted.end()) noted.push_back(std::move(warning));
+  if (sound.parallelism && job.parallelism.sequence_parallel && job.parallelism.tensor == 1) {
+    job.parallelism.sequence_parallel = false;
+    noted.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
+  }
+  if (job.parallelism.context > 1 && job.attention != model::AttentionKind::kFlash)
+    draft.complain("/attention",
+                   fmt::format("expected \"flash\": context {} is supported with it only", job.parallelism.context));
+}
+
+}  // namespace foretoken::job

@@ -1,0 +1,21 @@
+// The choice of a mixed-precision recipe.
+#include "sim/job/rules/precision_recipe.h"
+
+namespace foretoken::job {
+
+PrecisionRecipe default_recipe(Precision precision, const Runtime& runtime) {
+  const bool fp16 = precision == Precision::kFp16;
+  const double reduced = fp16 ? runtime.fp16_gradient_bytes : runtime.bf16_gradient_bytes;
+  PrecisionRecipe recipe;
+  const bool both = runtime.keeps_16bit_gradients || (fp16 && reduced == 2);
+  recipe.gradient_bytes = both ? 4 : reduced;
+  recipe.extra_gradient_bytes = both ? 2 : 0;
+  return recipe;
+}
+
+double bytes_per_parameter(const PrecisionRecipe& recipe) {
+  return recipe.weight_bytes + recipe.gradient_bytes + recipe.extra_gradient_bytes + recipe.master_bytes +
+         recipe.moment_bytes;
+}
+
+}  // namespace foretoken::job

@@ -1,0 +1,105 @@
+// Heads, MLP width and sequence divide over the ranks that share a layer.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/job/rules/rules.h"
+
+namespace foretoken::job {
+namespace {
+
+/// Degrees up to twice the stated one that divide `size`, for what to try.
+std::string divisors_near(std::int64_t size, int degree) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t d = 1; d <= std::min<std::int64_t>(size, 2 * std::int64_t{degree}); ++d)
+    if (size % d == 0) found.push_back(d);
+  if (found.size() > 3) found.erase(found.begin(), found.end() - 3);
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
+void check_exchange(Draft& draft) {
+  const model::Transformer& model = draft.job.model;
+  const Parallelism& degrees = draft.job.parallelism;
+  const std::int64_t ranks = std::int64_t{degrees.tensor} * degrees.context;
+  const bool deals_heads = degrees.context > 1 && degrees.context_exchange == model::ContextExchange::kAllToAll;
+  if (!deals_heads || (model.heads % ranks == 0 && model.kv_heads % ranks == 0)) return;
+  draft.complain("/parallelism/context_exchange",
+                 fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} and {} out to "
+                             "tensor {} x context {} = {} ranks",
+                             with_noun(model.heads, "head"), with_noun(model.kv_heads, "key-value head"),
+                             degrees.tensor, degrees.context, ranks));
+}
+
+}  // namespace
+
+bool tensor_divides(const model::Transformer& model, std::int64_t tensor) {
+  return model.heads % tensor == 0 && model.ffn_hidden % tensor == 0;
+}
+
+bool context_divides(std::int64_t sequence, std::int64_t context) {
+  return context == 1 || sequence % (2 * context) == 0;
+}
+
+bool sequence_divides(std::int64_t sequence, std::int64_t context, std::int64_t tensor) {
+  return sequence / context % tensor == 0;
+}
+
+bool pipeline_allows(int zero_stage, std::int64_t pipeline) { return zero_stage < 2 || pipeline == 1; }
+
+void check_shards(Draft& draft) {
+  const int tensor = draft.job.parallelism.tensor, expert = draft.job.parallelism.expert;
+  const model::Transformer& model = draft.job.model;
+  const char* const pointer = "/parallelism/tensor";
+  if (model.heads % tensor != 0)
+    draft.complain(pointer,
+                   fmt::format("expected a divisor of the model's {}, found {}; try {}",
+                               with_noun(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
+  if (model.kv_heads != model.heads && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
+    draft.complain(pointer, fmt::format("expected a divisor or a multiple of the model's {} key-value heads, found {}",
+                                        model.kv_heads, tensor));
+  if (model.ffn_hidden % tensor != 0)
+    draft.complain(pointer, fmt::format("expected a divisor of the model's MLP width {}, found {}; try {}",
+                                        model.ffn_hidden, tensor, divisors_near(model.ffn_hidden, tensor)));
+  check_exchange(draft);
+  if (expert > 1)
+    draft.complain("/parallelism/expert",
+                   fmt::format("expected 1: model {} is dense, found {}", in_quotes(model.name), expert));
+}
+
+void check_sequence(Draft& draft) {
+  const std::int64_t sequence = draft.job.batch.sequence_length;
+  const Parallelism& degrees = draft.job.parallelism;
+  const char* const pointer = "/batch/sequence_length";
+  if (!context_divides(sequence, degrees.context)) {
+    const std::int64_t unit = 2 * std::int64_t{degrees.context};
+    draft.complain(pointer, fmt::format("expected a multiple of 2 x context {} = {}, found {}; try {}", degrees.context,
+                                        unit, sequence, multiples_near(sequence, unit)));
+  } else if (degrees.sequence_parallel && !sequence_divides(sequence, degrees.context, degrees.tensor)) {
+    draft.complain(pointer, fmt::format("with sequence_parallel, expected a multiple of context {} x tensor {}, "
+                                        "found {}",
+                                        degrees.context, degrees.tensor, sequence));
+  }
+}
+
+void check_positions(Draft& draft) {
+  const model::Transformer& model = draft.job.model;
+  const std::int64_t sequence = draft.job.batch.sequence_length;
+  if (model.positions == model::Positions::kLearned && sequence > model.max_positions)
+    draft.complain("/batch/sequence_length",
+                   fmt::format("expected at most {}, the learned positions of model {}, found {}", model.max_positions,
+                               in_quotes(model.name), sequence));
+}
+
+void check_sharding(Draft& draft) {
+  const int stage = draft.job.optimizer.zero_stage, pipeline = draft.job.parallelism.pipeline;
+  if (pipeline_allows(stage, pipeline)) return;
+  draft.complain("/optimizer/zero_stage",
+                 fmt::format("expected 0 or 1 with pipeline {}, found {}: gradients and parameters are "
+                             "sharded without a pipeline only; try pipeline 1",
+                             pipeline, stage));
+}
+
+}  // namespace foretoken::job

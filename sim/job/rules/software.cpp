@@ -1,0 +1,106 @@
+// What the runtime does where nothing is stated: recipe, attention, shards, overlaps; and what that assumes.
+#include <fmt/format.h>
+
+#include "sim/base/check.h"
+#include "sim/job/make.h"
+#include "sim/job/rules/precision_recipe.h"
+#include "sim/job/rules/rules.h"
+
+namespace foretoken::job {
+namespace {
+
+PrecisionRecipe recipe_of(const Question& question) {
+  PrecisionRecipe recipe = default_recipe(question.precision, question.runtime);
+  if (!question.recipe) return recipe;
+  const AskedRecipe& stated = *question.recipe;
+  recipe.weight_bytes = stated.weight_bytes.value_or(recipe.weight_bytes);
+  if (stated.gradient_bytes) {
+    recipe.gradient_bytes = *stated.gradient_bytes;
+    recipe.extra_gradient_bytes = stated.extra_gradient_bytes.value_or(0);
+  }
+  recipe.master_bytes = stated.master_bytes.value_or(recipe.master_bytes);
+  recipe.fp8 = stated.fp8.value_or(recipe.fp8);
+  return recipe;
+}
+
+std::string recipe_words(const Question& question, const PrecisionRecipe& r) {
+  const char* source = " (Megatron-LM's mixed-precision recipes)";
+  if (question.runtime.fully_sharded)
+    source = " (FSDP: 16-bit weights exist while gathered, the fp32 shards are the master weights)";
+  if (question.recipe) source = " (as stated)";
+  return fmt::format(
+      "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
+      bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
+      source);
+}
+
+void settle_recipe(Draft& draft) {
+  const Question& question = draft.question;
+  draft.job.recipe = recipe_of(question);
+  if (question.recipe && question.recipe->fp8 && question.precision != Precision::kFp8)
+    draft.complain("/precision_recipe/fp8_recipe", "expected only with precision \"fp8\"");
+  draft.notes.assumptions.push_back(recipe_words(question, draft.job.recipe));
+}
+
+void settle_price(Draft& draft) {
+  std::optional<TrainingRun>& run = draft.job.run;
+  const net::Cluster& cluster = draft.job.cluster;
+  if (!run || run->price_per_gpu_hour || !cluster.price_per_gpu_hour) return;
+  run->price_per_gpu_hour = price_of(draft.question);
+  draft.notes.assumptions.push_back(
+      fmt::format("price {} {} per GPU hour: from cluster {}", *run->price_per_gpu_hour, run->currency, cluster.name));
+}
+
+std::string in_words(const Stragglers& how) {
+  std::string words = fmt::format("stragglers: kernels vary by {:.3g} % between GPUs", 100 * how.gpu_spread);
+  if (how.jitter > 0) words += fmt::format(" and by {:.3g} % from pass to pass", 100 * how.jitter);
+  if (how.slow_nodes > 0)
+    words +=
+        fmt::format(", {:.3g} % of the nodes take {:.3g} times as long", 100 * how.slow_nodes, how.slow_node_factor);
+  return words + fmt::format("; drawn with seed {} (docs/operator/stragglers.md)", how.seed);
+}
+
+}  // namespace
+
+std::optional<double> price_of(const Question& question) {
+  expects(question.run.has_value(), "only a run has a price");
+  return question.run->price_per_gpu_hour ? question.run->price_per_gpu_hour : question.cluster.price_per_gpu_hour;
+}
+
+void settle_software(Draft& draft) {
+  const Question& question = draft.question;
+  Job& job = draft.job;
+  settle_recipe(draft);
+  const AttentionChoice attention = question.attention.value_or(question.runtime.default_attention);
+  job.attention = attention.kind;
+  job.flash_kernel = attention.kernel;
+  if (question.dropout) job.model.hidden_dropout = job.model.attention_dropout = *question.dropout;
+  settle_price(draft);
+  if (question.stragglers.on) draft.notes.assumptions.push_back(in_words(question.stragglers));
+}
+
+void settle_overlap(Draft& draft) {
+  const Runtime& runtime = draft.question.runtime;
+  const AskedOverlap& asked = draft.question.choices.overlap;
+  const bool sharded = draft.job.optimizer.zero_stage >= 1;
+  const bool interleaves = draft.job.parallelism.virtual_pipeline > 1;
+  Overlap& overlap = draft.job.overlap;
+  overlap.grad_reduce = asked.grad_reduce.value_or(runtime.overlap_grad_reduce);
+  overlap.param_gather = asked.param_gather.value_or(runtime.overlap_param_gather && sharded);
+  overlap.p2p = asked.p2p.value_or(runtime.overlap_p2p && interleaves);
+  overlap.tensor_parallel = asked.tensor_parallel;
+  if (overlap.param_gather && !sharded)
+    draft.complain("/overlap/param_gather",
+                   "expected false: parameters are gathered only with optimizer.zero_stage 1 to 3");
+  if (overlap.p2p && !interleaves) {
+    overlap.p2p = false;
+    draft.notes.warnings.push_back(
+        "overlap.p2p is ignored: only interleaved schedules (virtual_pipeline > 1) overlap it");
+  }
+  if (draft.question.stragglers.on)
+    draft.notes.warnings.push_back(
+        "stragglers: a runtime's numbers were fitted on whole steps with the stragglers that they had, so drawing them "
+        "may count them twice; no validated run had them on, and the interval is that of runs without them");
+}
+
+}  // namespace foretoken::job

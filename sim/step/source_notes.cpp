@@ -1,0 +1,38 @@
+// Which notes of profiles and runtime speak of numbers that the job takes.
+#include "sim/step/source_notes.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "sim/step/profile_uses.h"
+
+namespace foretoken::step {
+namespace {
+
+/// Names of the parts of a profile that play no part: other precisions, links that the GPUs lack.
+std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Uses& uses) {
+  std::set<std::string> names;
+  for (const cost::Part& part : cost::parts_of(profile)) names.insert(part.name);
+  for (const cost::Part& part : cost::parts_of(profile, uses)) names.erase(part.name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> source_notes(const job::Job& job) {
+  std::vector<std::string> notes;
+  std::set<std::string> seen;
+  for (const auto& [profile, uses] : profiles_used(job)) {
+    if (!seen.insert(profile->name).second) continue;
+    const std::set<std::string> unused = unused_parts(*profile, uses);
+    for (const std::string& note : profile->notes)
+      if (!unused.contains(note.substr(0, note.find(':'))))
+        notes.push_back(fmt::format("profile {}: {}", profile->name, note));
+  }
+  for (const std::string& note : job.runtime.notes)
+    notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));
+  return notes;
+}
+
+}  // namespace foretoken::step

@@ -1,0 +1,39 @@
+// Published runs near a job, predicted.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+#include "sim/job/job.h"
+
+namespace foretoken::study {
+
+/// A published run whose step was measured.
+struct MeasuredRun {
+  std::string set, id, source;  ///< its set of cases, its name there, and the set's title
+  std::string scenario;         ///< JSON text
+  Seconds measured;
+  bool fitted = false;  ///< took part in fitting a number
+};
+
+/// A published run near the job, predicted.
+struct NearRun {
+  std::string set, id, source;
+  int gpus = 0;
+  Seconds measured, predicted;
+  bool fitted = false;     ///< took part in fitting a number
+  double distance = 0;     ///< in halvings of weight (trust::Distance)
+  std::string difference;  ///< "175B parameters, H100"
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
+/// Returns at most `count` of `measured`, the nearest to `job` first, four of a set at most. Nearness is that of the
+/// interval: how much a case would weigh there (trust::Distance::halvings). Runs that differ in GPU kind, runtime and
+/// width of elements at once are left out. Throws ConfigError when a scenario cannot be read.
+[[nodiscard]] std::vector<NearRun> near_runs(const job::Job& job, std::span<const MeasuredRun> measured,
+                                             std::size_t count);
+
+}  // namespace foretoken::study

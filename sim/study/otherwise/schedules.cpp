@@ -1,0 +1,67 @@
+// The same job with other pipeline schedules.
+#include "sim/study/otherwise/schedules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/study/predict/predict.h"
+
+namespace foretoken::study {
+namespace {
+
+TriedSchedule try_schedule(const ScenarioSource& source, std::span<const std::string> sets, ScheduleChoice choice,
+                           const trust::Evidence& evidence) {
+  TriedSchedule tried{.choice = std::move(choice), .metrics = {}, .chart = {}, .impossible = {}};
+  std::vector<std::string> changed(sets.begin(), sets.end());
+  changed.push_back(fmt::format("schedule=\"{}\"", tried.choice.schedule));
+  changed.push_back(fmt::format("parallelism.virtual_pipeline={}", tried.choice.chunks));
+  if (tried.choice.chunks == 1) changed.emplace_back("batch.microbatch_group=null");
+  try {
+    Prediction prediction = predict(source.read(changed), {.advice = true, .interval = IntervalQuestion{evidence}});
+    tried.metrics = std::move(prediction.metrics);
+    tried.chart = report::gantt_of(prediction.step.workload, prediction.run, tried.choice.label);
+  } catch (const ConfigError& error) {
+    tried.impossible = error.complaints();
+  }
+  return tried;
+}
+
+}  // namespace
+
+bool is_of(const ScheduleChoice& choice, const job::Job& job) {
+  return choice.schedule == job.schedule && choice.chunks == job.parallelism.virtual_pipeline;
+}
+
+std::vector<ScheduleChoice> usual_schedules(const job::Job& job) {
+  std::vector<ScheduleChoice> choices{{.label = {}, .schedule = "gpipe"},
+                                      {.label = {}, .schedule = "1f1b"},
+                                      {.label = {}, .schedule = "interleaved-1f1b", .chunks = 2},
+                                      {.label = {}, .schedule = "interleaved-1f1b", .chunks = 4}};
+  if (std::none_of(choices.begin(), choices.end(), [&](const ScheduleChoice& each) { return is_of(each, job); }))
+    choices.push_back({.label = {}, .schedule = job.schedule, .chunks = job.parallelism.virtual_pipeline});
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const ScheduleChoice& a, const ScheduleChoice& b) { return a.chunks < b.chunks; });
+  return choices;
+}
+
+std::vector<TriedSchedule> try_schedules(const ScenarioSource& source, std::span<const std::string> sets,
+                                         const job::Job& base, const std::vector<ScheduleChoice>& choices,
+                                         const trust::Evidence& evidence) {
+  std::vector<TriedSchedule> all;
+  for (const ScheduleChoice& choice : choices) {
+    all.push_back(try_schedule(source, sets, choice, evidence));
+    all.back().is_own = is_of(choice, base);
+  }
+  return all;
+}
+
+std::optional<std::size_t> fastest(std::span<const TriedSchedule> tried) {
+  std::optional<std::size_t> best;
+  for (std::size_t at = 0; at < tried.size(); ++at)
+    if (tried[at].metrics && (!best || tried[at].metrics->step_time < tried[*best].metrics->step_time)) best = at;
+  return best;
+}
+
+}  // namespace foretoken::study

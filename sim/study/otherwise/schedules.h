@@ -1,0 +1,48 @@
+// The same job with other pipeline schedules.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/report/gantt.h"
+#include "sim/report/metrics.h"
+#include "sim/study/scenario_source.h"
+#include "sim/trust/evidence.h"
+
+namespace foretoken::study {
+
+/// A schedule and its chunks a stage.
+struct ScheduleChoice {
+  std::string label;     ///< as tables and charts show it: "interleaved:4"
+  std::string schedule;  ///< its name in the catalogue
+  int chunks = 1;
+};
+
+[[nodiscard]] bool is_of(const ScheduleChoice& choice, const job::Job& job);
+
+/// Returns GPipe, 1F1B, interleaved 1F1B with two and with four chunks, and the job's own where it is none of them.
+/// They are ordered by chunks and have no labels.
+[[nodiscard]] std::vector<ScheduleChoice> usual_schedules(const job::Job& job);
+
+/// What a job does with one schedule, or why it cannot have it.
+struct TriedSchedule {
+  ScheduleChoice choice;
+  bool is_own = false;  ///< the job's
+  std::optional<report::Metrics> metrics;
+  report::Gantt chart;
+  std::vector<Complaint> impossible;
+};
+
+/// Predicts the scenario with each schedule in place of its own. All rules of scenarios apply.
+[[nodiscard]] std::vector<TriedSchedule> try_schedules(const ScenarioSource& source, std::span<const std::string> sets,
+                                                       const job::Job& base, const std::vector<ScheduleChoice>& choices,
+                                                       const trust::Evidence& evidence);
+
+/// Returns the place of the fastest one; nothing when none is possible.
+[[nodiscard]] std::optional<std::size_t> fastest(std::span<const TriedSchedule> tried);
+
+}  // namespace foretoken::study

@@ -1,0 +1,152 @@
+// The same job otherwise. A variant is the scenario with overrides; all rules of scenarios apply to it.
+#include "sim/study/otherwise/variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/report/text/number.h"
+#include "sim/study/otherwise/schedules.h"
+#include "sim/study/predict/predict.h"
+#include "sim/study/reason.h"
+
+namespace foretoken::study {
+namespace {
+
+using job::Job;
+using Sets = std::vector<std::string>;
+
+Sets with(std::span<const std::string> sets, const Sets& more) {
+  Sets all(sets.begin(), sets.end());
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+// Of a schedule the message speaks by itself.
+std::string first_reason(const std::vector<Complaint>& complaints) {
+  const Complaint& first = complaints.front();
+  return first.pointer == "/schedule" ? first.message : reason(first);
+}
+
+Variant empty_variant(std::string label, int gpus) {
+  return {.label = std::move(label), .is_base = false, .metrics = {}, .why_not = {}, .gpus = gpus, .chart = {}};
+}
+
+// One decision and the overrides that change it.
+struct Decision {
+  std::string label;
+  Sets sets;
+};
+
+// Twice and half of a number.
+template <class Add>
+void doubled_and_halved(std::int64_t value, Add add) {
+  add(value * 2);
+  if (value % 2 == 0) add(value / 2);
+}
+
+std::vector<Decision> decisions_of(const Job& base) {
+  std::vector<Decision> decisions;
+  const job::Parallelism& p = base.parallelism;
+  const auto degree = [&](const char* name, const char* key, int value) {
+    doubled_and_halved(value, [&](std::int64_t other) {
+      decisions.push_back(
+          {fmt::format("{} {}", name, other), {fmt::format("parallelism.{}={}", key, other), "parallelism.data=null"}});
+    });
+  };
+  degree("tensor", "tensor", p.tensor);
+  degree("pipeline", "pipeline", p.pipeline);
+  if (p.pipeline > 1)
+    doubled_and_halved(p.virtual_pipeline, [&](std::int64_t other) {
+      decisions.push_back(
+          {fmt::format("virtual pipeline {}", other),
+           {fmt::format("parallelism.virtual_pipeline={}", other),
+            fmt::format("schedule=\"{}\"", other > 1 ? "interleaved-1f1b" : "1f1b"), "batch.microbatch_group=null"}});
+    });
+  doubled_and_halved(base.batch.micro, [&](std::int64_t other) {
+    decisions.push_back({fmt::format("micro-batch {}", other), {fmt::format("batch.micro={}", other)}});
+  });
+  using model::RecomputeGranularity;
+  for (const auto& [word, granularity] :
+       {std::pair("none", RecomputeGranularity::kNone), std::pair("selective", RecomputeGranularity::kSelective),
+        std::pair("full", RecomputeGranularity::kFull)})
+    if (base.recompute.granularity != granularity)
+      decisions.push_back({fmt::format("recompute {}", word), {fmt::format("recompute=\"{}\"", word)}});
+  const bool shards = base.optimizer.zero_stage >= 1;
+  decisions.push_back({shards ? "optimizer not sharded (ZeRO 0)" : "optimizer sharded (ZeRO 1)",
+                       {fmt::format("optimizer.zero_stage={}", shards ? 0 : 1)}});
+  if (p.tensor > 1)
+    decisions.push_back({p.sequence_parallel ? "no sequence parallelism" : "sequence parallelism",
+                         {fmt::format("parallelism.sequence_parallel={}", !p.sequence_parallel)}});
+  if (p.data > 1)
+    decisions.push_back(
+        {base.overlap.grad_reduce ? "gradients reduced at the end" : "gradients reduced beside the passes",
+         {fmt::format("overlap.grad_reduce={}", !base.overlap.grad_reduce)}});
+  return decisions;
+}
+
+}  // namespace
+
+std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
+                                     const trust::Evidence& evidence) {
+  if (base.parallelism.pipeline == 1) return {};
+  std::vector<ScheduleChoice> choices = usual_schedules(base);
+  for (ScheduleChoice& each : choices)
+    each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule, each.chunks) : each.schedule;
+  std::vector<Variant> variants;
+  for (TriedSchedule& tried : try_schedules(source, sets, base, choices, evidence))
+    variants.push_back({.label = std::move(tried.choice.label),
+                        .is_base = tried.is_own,
+                        .metrics = std::move(tried.metrics),
+                        .why_not = tried.impossible.empty() ? "" : first_reason(tried.impossible),
+                        .gpus = base.gpus,
+                        .chart = std::move(tried.chart)});
+  return variants;
+}
+
+std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
+                                 const trust::Evidence& evidence) {
+  constexpr int kTimes = 8, kMostGpus = 1 << 20;
+  std::vector<Variant> variants;
+  const auto try_size = [&](int gpus) {
+    Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
+    variant.is_base = gpus == base.gpus;
+    try {
+      job::Made made = source.read(with(sets, {fmt::format("gpus={}", gpus), "parallelism.data=null"}));
+      variant.metrics = predict(std::move(made), {.interval = IntervalQuestion{evidence}}).metrics;
+    } catch (const ConfigError& error) {
+      variant.why_not = first_reason(error.complaints());
+    }
+    variants.push_back(std::move(variant));
+  };
+  const int replica = base.gpus / base.parallelism.data;
+  int smallest = base.gpus;
+  while (smallest % 2 == 0 && smallest / 2 >= replica && base.gpus / (smallest / 2) <= kTimes) smallest /= 2;
+  for (int gpus = smallest; gpus <= kMostGpus && gpus <= static_cast<std::int64_t>(base.gpus) * kTimes; gpus *= 2)
+    try_size(gpus);
+  return variants;
+}
+
+std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
+                                     const Prediction& base) {
+  std::vector<Variant> variants{empty_variant("this scenario", base.job.gpus)};
+  variants.front().is_base = true;
+  variants.front().metrics = base.metrics;
+  for (const Decision& decision : decisions_of(base.job)) {
+    try {
+      Prediction prediction = predict(source.read(with(sets, decision.sets)));
+      Variant variant = empty_variant(decision.label, prediction.job.gpus);
+      variant.metrics = std::move(prediction.metrics);
+      variants.push_back(std::move(variant));
+    } catch (const ConfigError&) {
+      continue;  // not a configuration of this job
+    }
+  }
+  std::stable_sort(variants.begin(), variants.end(),
+                   [](const Variant& a, const Variant& b) { return a.metrics->step_time < b.metrics->step_time; });
+  return variants;
+}
+
+}  // namespace foretoken::study

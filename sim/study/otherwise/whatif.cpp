@@ -1,0 +1,147 @@
+// Every combination of values predicted, the best of them, and the knees of its keys.
+#include "sim/study/otherwise/whatif.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
+#include "sim/report/text/number.h"
+#include "sim/study/ordered_parallel.h"
+#include "sim/study/predict/predict.h"
+#include "sim/study/reason.h"
+
+namespace foretoken::study {
+namespace {
+
+bool better(const WhatIfRow& a, const WhatIfRow& b) {
+  if (a.metrics->memory.fits != b.metrics->memory.fits) return a.metrics->memory.fits;
+  return a.metrics->step_time < b.metrics->step_time;
+}
+
+// The knee along one key: rows that agree with the best one in every other key. Nothing when a value is no number.
+std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
+  const std::vector<std::size_t>& best = whatif.rows[*whatif.best].choice;
+  std::vector<Trial> trials;
+  for (const WhatIfRow& row : whatif.rows) {
+    bool on_line = true;
+    for (std::size_t i = 0; i < best.size(); ++i) on_line = on_line && (i == key || row.choice[i] == best[i]);
+    if (!on_line) continue;
+    const std::optional<double> value = parse_positive(whatif.keys[key].values[row.choice[key]]);
+    if (!value) return std::nullopt;
+    if (row.metrics) trials.push_back({*value, row.metrics->step_time.value()});
+  }
+  return knee_of(std::move(trials));
+}
+
+// Another cluster brings its own costs, unless the scenario states others than those of its cluster.
+std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job::Job& base) {
+  std::vector<std::string> sets = question.sets;
+  const std::vector<Varied>& keys = question.keys;
+  if (std::none_of(keys.begin(), keys.end(), [](const Varied& key) { return key.key == "cluster"; })) return sets;
+  sets.emplace_back("profile=null");
+  try {
+    if (question.scenario.read(sets).job.profile.name != base.profile.name) sets.pop_back();
+  } catch (const ConfigError&) {  // its cluster brings none
+    sets.pop_back();
+  }
+  return sets;
+}
+
+WhatIfRow try_row(const WhatIfQuestion& question, std::vector<std::string> sets, const std::vector<std::size_t>& choice,
+                  const trust::Evidence& evidence) {
+  const std::vector<Varied>& keys = question.keys;
+  for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
+  WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
+  try {
+    row.metrics = predict(question.scenario.read(sets), {.interval = IntervalQuestion{evidence}}).metrics;
+  } catch (const ConfigError& error) {
+    row.impossible = error.complaints();
+  }
+  return row;
+}
+
+std::vector<WhatIfRow> try_all(const WhatIfQuestion& question, const job::Job& base, const trust::Evidence& evidence) {
+  std::vector<WhatIfRow> rows;
+  if (question.keys.empty()) return rows;
+  const std::vector<std::vector<std::size_t>> choices = combinations(question.keys);
+  const std::vector<std::string> sets = sets_of_rows(question, base);
+  std::size_t at = 0;
+  ordered_parallel<std::size_t>(
+      question.threads, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
+      [&](std::size_t item) { return try_row(question, sets, choices[item], evidence); },
+      [&](WhatIfRow& row) { rows.push_back(std::move(row)); });
+  return rows;
+}
+
+// Finds the best row and the knees.
+void conclude(WhatIf& whatif) {
+  whatif.best.reset();
+  for (std::size_t i = 0; i < whatif.rows.size(); ++i)
+    if (whatif.rows[i].metrics && (!whatif.best || better(whatif.rows[i], whatif.rows[*whatif.best]))) whatif.best = i;
+  whatif.knees.assign(whatif.keys.size(), std::nullopt);
+  if (!whatif.best) return;
+  for (std::size_t key = 0; key < whatif.keys.size(); ++key) whatif.knees[key] = knee_along(whatif, key);
+}
+
+// The reasons of the rows, ten at most and the number of the others, or once those that all rows share, in the keys as
+// they were typed. `scenario` is what its file is called.
+std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario) {
+  constexpr std::size_t kMostLines = 10;
+  const auto line = [&](const Complaint& why, const std::string& prefix) {
+    return Complaint{why.file.empty() ? scenario : why.file, "", prefix + reason(why)};
+  };
+  std::vector<Complaint> complaints;
+  const std::vector<Complaint>& first = whatif.rows.front().impossible;
+  const bool alike = std::all_of(whatif.rows.begin(), whatif.rows.end(),
+                                 [&](const WhatIfRow& row) { return reasons(row.impossible) == reasons(first); });
+  if (alike) {
+    for (const Complaint& why : first) complaints.push_back(line(why, ""));
+    return complaints;
+  }
+  std::size_t more = 0;
+  for (const WhatIfRow& row : whatif.rows) {
+    const std::string prefix = printable(choice_text(whatif, row)) + ": ";
+    for (const Complaint& why : row.impossible)
+      if (complaints.size() < kMostLines)
+        complaints.push_back(line(why, prefix));
+      else
+        ++more;
+  }
+  if (more > 0)
+    complaints.push_back(
+        {complaints.back().file, "", fmt::format("and {} more", report::whole(static_cast<double>(more)))});
+  return complaints;
+}
+
+}  // namespace
+
+std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
+  std::string text;
+  for (std::size_t k = 0; k < whatif.keys.size(); ++k)
+    text += fmt::format("{}{} = {}", k == 0 ? "" : ", ", whatif.keys[k].key, whatif.keys[k].values[row.choice[k]]);
+  return text;
+}
+
+WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) {
+  const job::Made made = question.scenario.read(question.sets);
+  const job::Job& base = made.job;
+  WhatIf whatif{.base = predict(made, {.interval = IntervalQuestion{evidence}}).metrics,
+                .keys = question.keys,
+                .rows = {},
+                .best = {},
+                .knees = {},
+                .part = question.part,
+                .tornado = {}};
+  whatif.rows = try_all(question, base, evidence);
+  conclude(whatif);
+  if (!whatif.rows.empty() && !whatif.best)
+    throw ConfigError(why_all_are_impossible(whatif, printable(question.scenario.name())));
+  if (question.tornado) whatif.tornado = sensitivities(base, question.part);
+  return whatif;
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,51 @@
+// Other values of a scenario's keys, and what they are worth.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/report/metrics.h"
+#include "sim/study/otherwise/grid.h"
+#include "sim/study/otherwise/sensitivity.h"
+#include "sim/study/scenario_source.h"
+#include "sim/trust/evidence.h"
+
+namespace foretoken::study {
+
+/// One combination of values.
+struct WhatIfRow {
+  std::vector<std::size_t> choice;  ///< by key, which of its values
+  std::optional<report::Metrics> metrics;
+  std::vector<Complaint> impossible;  ///< why there are no metrics
+};
+
+/// The question: a scenario, the keys to vary, and how far hardware is moved.
+struct WhatIfQuestion {
+  ScenarioSource scenario;
+  std::vector<std::string> sets;  ///< overrides, in order
+  std::vector<Varied> keys;
+  double part = 0.1;     ///< of the tornado
+  bool tornado = false;  ///< each hardware property smaller and larger by `part`
+  int threads = 1;
+};
+
+struct WhatIf {
+  report::Metrics base;
+  std::vector<Varied> keys;
+  std::vector<WhatIfRow> rows;
+  std::optional<std::size_t> best;  ///< the fastest row that fits; the fastest when none fits; none: all impossible
+  std::vector<std::optional<Knee>> knees;  ///< by key, the others as in the best row
+  double part = 0;                         ///< of the tornado
+  std::vector<Sensitivity> tornado;        ///< empty: not asked for
+};
+
+/// "batch.micro = 2, recompute = full".
+[[nodiscard]] std::string choice_text(const WhatIf& whatif, const WhatIfRow& row);
+
+/// Predicts every combination of values. Throws ConfigError when the scenario is wrong or all combinations are
+/// impossible; the complaints then are those of the rows, ten at most, or once those that all rows share.
+[[nodiscard]] WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence);
+
+}  // namespace foretoken::study

@@ -1,0 +1,182 @@
+// The plan's numbers: one search a row, then days, failures, cost and energy from its best configuration.
+#include "sim/study/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/job/make.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/report/text/number.h"
+#include "sim/step/memory/memory.h"
+#include "sim/study/reason.h"
+#include "sim/study/scenario_source.h"
+#include "sim/study/search/searcher.h"
+
+namespace foretoken::study {
+namespace {
+
+// Weights in the training precision, master weights and Adam's moments: what a checkpoint must hold.
+double checkpoint_bytes(const job::Job& scenario) {
+  const job::PrecisionRecipe& recipe = scenario.recipe;
+  return model::total_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
+}
+
+// What stands in the way whatever the degrees are, as simulate says it.
+std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
+  for (const Complaint& complaint : why_none_is_valid(question, space)) {
+    const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
+    if (complaint.pointer.empty() || is_about("/gpus") || is_about("/batch") || is_about("/parallelism")) continue;
+    return reason(complaint);
+  }
+  return "no valid configuration: the batch or the layers do not divide over these GPUs";
+}
+
+// Searches one size; empty: nothing valid fits, and `row` says why.
+void search_row(const io::OpenScenario& question, const PlanQuestion& asked, const trust::Evidence& evidence,
+                PlanRow& row) {
+  SearchRequest request{.question = question.question(), .space = asked.space};
+  request.space.gpus = {row.gpus};
+  request.top = 1;
+  const search::Space space(question, request.space);
+  const search::SearchResult found = run_search(space, {.top = 1, .threads = asked.threads});
+  const SearchAnswer answer = answer_of(request, space, found.ranking, true, {evidence, asked.level, asked.threads});
+  if (!answer.ranked.empty()) {
+    row.best = answer.ranked.front();
+  } else if (answer.too_large > 0) {
+    row.impossible =
+        fmt::format("nothing fits in memory; the smallest of {} needs {} of {} GiB",
+                    report::counted(static_cast<double>(answer.too_large), "configuration"),
+                    report::gib(needed(answer.smallest.front())), report::gib(question.asked().cluster.gpu.memory));
+  } else {
+    row.impossible = why_none(question, request.space);
+  }
+}
+
+PlannedRun planned_run(const PlanQuestion& asked, const PlanAssumptions& assumed, const PlanRow& row, Seconds step) {
+  const job::Job& scenario = row.best.scenario;
+  const double steps = assumed.tokens / static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
+  PlannedRun run;
+  run.training_days = steps * step.value() / 86400;
+  run.failures = search::run_with_failures(run.training_days, row.gpus,
+                                           {.mtbf_hours_per_gpu = assumed.mtbf_hours_per_gpu,
+                                            .checkpoint_write_s = row.checkpoint_write_s,
+                                            .restart_s = assumed.restart_s});
+  run.gpu_hours = run.failures.expected_days * 24 * row.gpus;
+  if (row.price_per_gpu_hour) run.cost = run.gpu_hours * *row.price_per_gpu_hour;
+  if (const auto watts = scenario.cluster.gpu.tdp_watts) run.energy_mwh = run.gpu_hours * *watts * assumed.pue / 1e6;
+  run.meets_deadline = !asked.deadline_days || run.failures.p90_days <= *asked.deadline_days;
+  run.within_budget = !asked.budget || (run.cost && *run.cost <= *asked.budget);
+  return run;
+}
+
+// The price asked for; else what the scenario says of its own cluster; else the cluster's list price, which is in USD.
+std::optional<double> price_of(const PlanAssumptions& assumed, const job::Question& scenario, bool own_cluster) {
+  if (assumed.price_per_gpu_hour) return assumed.price_per_gpu_hour;
+  if (own_cluster && job::price_of(scenario)) return job::price_of(scenario);
+  return assumed.currency == "USD" ? scenario.cluster.price_per_gpu_hour : std::nullopt;
+}
+
+// The scenario on one cluster (empty: its own), with the tokens and the price of the plan; notes what the plan lacks.
+io::OpenScenario question_on(const PlanQuestion& asked, const std::string& cluster, Plan& plan) {
+  std::vector<std::string> sets = asked.sets;
+  if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
+  if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
+  const job::Question scenario = asked.scenario.read_open(sets).asked();
+  if (!scenario.run)
+    throw ConfigError(
+        {{"foretoken plan", "", "expected --tokens N, for instance 300B; the scenario has no run.tokens"}});
+  plan.name = scenario.name;
+  plan.assumptions.tokens = scenario.run->tokens;
+  plan.assumptions.currency = scenario.run->currency;
+  const std::optional<double> price = price_of(plan.assumptions, scenario, cluster.empty());
+  sets.push_back("run.price_per_gpu_hour=" + (price ? fmt::format("{}", *price) : "null"));
+  return asked.scenario.read_open(sets);
+}
+
+void add_runs(const PlanQuestion& asked, const PlanAssumptions& assumed, PlanRow& row) {
+  const job::Job& scenario = row.best.scenario;
+  row.checkpoint_bytes = checkpoint_bytes(scenario);
+  row.checkpoint_write_s = assumed.checkpoint_write_s.value_or(row.checkpoint_bytes /
+                                                               (assumed.checkpoint_gb_per_s_per_gpu * 1e9 * row.gpus));
+  const report::Metrics& metrics = *row.best.metrics;
+  row.run = planned_run(asked, assumed, row, metrics.step_time);
+  row.fast = planned_run(asked, assumed, row, metrics.interval->low);
+  row.slow = planned_run(asked, assumed, row, metrics.interval->high);
+}
+
+void choose(Plan& plan) {
+  bool priced = false;
+  std::vector<std::size_t> good;
+  for (std::size_t at = 0; at < plan.rows.size(); ++at) {
+    const PlanRow& row = plan.rows[at];
+    if (!row.impossible.empty() || !row.run.meets_deadline || !row.run.within_budget) continue;
+    good.push_back(at);
+    priced = priced || row.run.cost;
+  }
+  const auto size = [](const PlanRow& row) { return std::pair(row.gpus, row.run.failures.expected_days); };
+  const auto spent = [&](const PlanRow& row) { return priced ? *row.run.cost : row.run.gpu_hours; };
+  for (const std::size_t at : good) {
+    const PlanRow& row = plan.rows[at];
+    if (!plan.smallest || size(row) < size(plan.rows[*plan.smallest])) plan.smallest = at;
+    if (priced && !row.run.cost) continue;
+    if (!plan.cheapest || spent(row) < spent(plan.rows[*plan.cheapest])) plan.cheapest = at;
+  }
+}
+
+// A run that nobody would wait for is none.
+std::string why_endless(const PlanRow& row) {
+  constexpr double kLongestDays = 100 * 365.25;
+  if (row.slow.failures.p90_days < kLongestDays) return "";
+  return fmt::format("it would take more than 100 years: {} of training, an interruption every {}",
+                     report::days_text(row.run.training_days), report::days_text(row.run.failures.job_mtbf_hours / 24));
+}
+
+// All sizes of one cluster; empty: the scenario's own.
+void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust::Evidence& evidence, Plan& plan) {
+  const io::OpenScenario question = question_on(asked, cluster, plan);
+  double base_rate = 0;
+  for (const int gpus : asked.space.gpus.empty() ? std::vector<int>{question.asked().choices.gpus} : asked.space.gpus) {
+    PlanRow& row = plan.rows.emplace_back();
+    row.cluster = question.asked().cluster.name;
+    row.gpus = gpus;
+    try {
+      search_row(question, asked, evidence, row);
+    } catch (const ConfigError& error) {
+      row.impossible = reason(error.complaints().front());
+    }
+    if (!row.impossible.empty()) continue;
+    row.price_per_gpu_hour = job::price_of(question.asked());
+    if (!cluster.empty() || !asked.space.gpus.empty()) rename(row.best, row.cluster);
+    add_runs(asked, plan.assumptions, row);
+    row.impossible = why_endless(row);
+    if (!row.impossible.empty()) continue;
+    const double rate = row.best.metrics->tokens_per_s_per_gpu;
+    if (base_rate == 0) base_rate = rate;
+    row.scaling_efficiency = rate / base_rate;
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const PlanQuestion& asked) {
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  Plan plan{.name = {},
+            .assumptions = asked.assumptions,
+            .deadline_days = asked.deadline_days,
+            .budget = asked.budget,
+            .level = asked.level,
+            .rows = {},
+            .smallest = {},
+            .cheapest = {}};
+  const std::vector<std::string> clusters = asked.clusters.empty() ? std::vector<std::string>{""} : asked.clusters;
+  for (const std::string& cluster : clusters) add_rows(asked, cluster, evidence, plan);
+  choose(plan);
+  return plan;
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,122 @@
+// Capacity plans read back. Keys that a report does not show are passed over: plans may say more.
+#include "sim/study/plan/plan_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/io/json/document.h"
+#include "sim/io/json/node.h"
+#include "sim/study/search/answer.h"
+
+namespace foretoken::study {
+namespace {
+
+using io::Node;
+
+model::RecomputeGranularity recompute_of(const Node& found) {
+  using model::RecomputeGranularity;
+  const std::string name = found.text("recompute");
+  for (const auto each : {RecomputeGranularity::kSelective, RecomputeGranularity::kFull})
+    if (name_of(each) == name) return each;
+  return RecomputeGranularity::kNone;
+}
+
+std::string words_of(const Node& found, int gpus) {
+  return configuration_words({.gpus = gpus,
+                              .tensor = found.positive_int("tensor"),
+                              .context = found.positive_int("context"),
+                              .pipeline = found.positive_int("pipeline"),
+                              .virtual_pipeline = found.positive_int("virtual_pipeline"),
+                              .micro = found.whole("micro"),
+                              .sequence_parallel = found.boolean("sequence_parallel"),
+                              .recompute = recompute_of(found),
+                              .zero_stage = static_cast<int>(found.whole("zero_stage", {.low = 0, .high = 3}))});
+}
+
+std::optional<report::Range> find_range(const Node& node, std::string_view key) {
+  const auto found = node.find_array(key);
+  if (!found) return std::nullopt;
+  const std::vector<Node>& ends = *found;
+  if (ends.size() != 2) {
+    node.complain(key, "expected two numbers, the ends of an interval");
+    return std::nullopt;
+  }
+  return report::Range{ends[0].as_number(io::kPositive), ends[1].as_number(io::kPositive)};
+}
+
+PlanOption read_option(const Node& node) {
+  PlanOption option{.cluster = node.text("cluster"),
+                    .gpus = node.positive_int("gpus"),
+                    .impossible = node.text_or("impossible", ""),
+                    .configuration = {},
+                    .cost = {},
+                    .energy_mwh = {}};
+  if (!option.impossible.empty()) return option;
+  option.configuration = words_of(node.object("configuration"), option.gpus);
+  option.expected_days = node.number("expected_days", io::kPositive);
+  option.p50_days = node.number("p50_days", io::kPositive);
+  option.p90_days = node.number("p90_days", io::kPositive);
+  option.goodput = node.number("goodput", io::kNonNegative);
+  option.gpu_hours = node.number("gpu_hours", io::kNonNegative);
+  option.scaling_efficiency = node.number("scaling_efficiency", io::kNonNegative);
+  option.cost = node.find_number("cost", io::kPositive);
+  option.energy_mwh = node.find_number("energy_mwh", io::kNonNegative);
+  option.p50_range = find_range(node, "p50_days_interval");
+  option.p90_range = find_range(node, "p90_days_interval");
+  option.cost_range = find_range(node, "cost_interval");
+  option.meets_deadline = node.boolean("meets_deadline");
+  option.within_budget = node.boolean("within_budget");
+  option.is_safe = node.boolean_or("meets_deadline_if_slow", true) && node.boolean_or("within_budget_if_slow", true);
+  return option;
+}
+
+// Place of the option that `key` names.
+std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
+  const auto place = root.find_whole(key, {.low = 0, .high = static_cast<std::int64_t>(options) - 1});
+  return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
+}
+
+PlanFile read(const Node& root) {
+  PlanFile file{.plan = {.tokens = root.number("tokens", io::kPositive),
+                         .deadline_days = root.find_number("deadline_days", io::kPositive),
+                         .budget = root.find_number("budget", io::kPositive),
+                         .currency = root.text_or("currency", "USD"),
+                         .options = {}},
+                .scenario = {}};
+  const std::vector<Node> options = root.array("options");
+  std::optional<std::size_t> about;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    file.plan.options.push_back(read_option(options[i].as_object()));
+    if (!about && file.plan.options.back().impossible.empty()) about = i;
+  }
+  const auto smallest = chosen(root, "smallest", options.size()), cheapest = chosen(root, "cheapest", options.size());
+  if (smallest) file.plan.options[*smallest].is_smallest = true;
+  if (cheapest) file.plan.options[*cheapest].is_cheapest = true;
+  if (smallest) about = smallest;
+  if (cheapest) about = cheapest;
+  if (!about)
+    root.complain("options", "expected an option with a configuration, found none; there is nothing to report on");
+  else
+    file.scenario = options[*about].object("scenario").value().dump();
+  return file;
+}
+
+}  // namespace
+
+std::optional<PlanFile> read_plan_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  io::Findings findings;
+  const std::optional<io::Document> document = io::document_from_file(path, findings);
+  if (!document || !document->value.is_object() || !document->value.contains("options")) return std::nullopt;
+  PlanFile file = read(document->root(findings));
+  findings.throw_if_wrong();
+  return file;
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,42 @@
+// Capacity plans as `foretoken plan --json` writes them, read back for a report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/text/range.h"
+
+namespace foretoken::study {
+
+/// One cluster and size of a capacity plan.
+struct PlanOption {
+  std::string cluster;
+  int gpus = 0;
+  std::string impossible;     ///< why there is no configuration; the rest is then empty
+  std::string configuration;  ///< "TP8 PP8 DP16, micro-batch 1"
+  double expected_days = 0, p50_days = 0, p90_days = 0, goodput = 0, gpu_hours = 0, scaling_efficiency = 0;
+  std::optional<double> cost, energy_mwh;
+  std::optional<report::Range> p50_range{}, p90_range{}, cost_range{};  ///< at the ends of the step's interval
+  bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
+  bool is_safe = true;  ///< also when the step is at the slow end of its interval
+};
+
+/// A capacity plan; the report's scenario is its cheapest, else its smallest, else its first possible option.
+struct PlanSummary {
+  double tokens = 0;
+  std::optional<double> deadline_days, budget;
+  std::string currency = "USD";
+  std::vector<PlanOption> options;
+};
+
+struct PlanFile {
+  PlanSummary plan;
+  std::string scenario;  ///< JSON of the option that a report is about
+};
+
+/// Reads `path` when it is a plan: a JSON object with "options". Nothing when it is something else, or no file. Throws
+/// ConfigError when it is a plan with something wrong in it, or one without a possible option.
+[[nodiscard]] std::optional<PlanFile> read_plan_file(const std::string& path);
+
+}  // namespace foretoken::study

@@ -1,0 +1,113 @@
+// What one run assumes and leaves out, by how its traffic moves.
+#include "sim/study/predict/caveats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/job/parts.h"
+
+namespace foretoken::study {
+
+using job::Job;
+using ranks::Traffic;
+
+namespace {
+
+// The clusters of a job whose nodes a fabric joins.
+std::vector<const net::Cluster*> joined_clusters(const Job& job) {
+  std::vector<const net::Cluster*> all;
+  if (job.groups.empty() && job.gpus > job.cluster.links.gpus) all.push_back(&job.cluster);
+  for (const job::StageGroup& group : job.groups) all.push_back(&group.cluster);
+  return all;
+}
+
+// What this run takes for granted of the fabric.
+std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) {
+  bool dragonfly = false;
+  double over = 1;
+  for (const net::Cluster* cluster : joined_clusters(job)) {
+    if (cluster->fabric_kind == "dragonfly")
+      dragonfly = true;
+    else
+      over = std::max(over, cluster->links.oversubscription);
+  }
+  std::vector<std::string> lines;
+  if (dragonfly)
+    lines.emplace_back(traffic == Traffic::kFlows
+                           ? "dragonfly: minimal routes alone, a worst case; ways around full links are not simulated"
+                           : "dragonfly: traffic never waits for the cables between two groups, a best case; with "
+                             "--unfolded it takes minimal routes");
+  if (over > 1 && traffic == Traffic::kAnalytic)
+    lines.push_back(
+        fmt::format("fabric oversubscribed {:g}:1: a worst case, all traffic between nodes is taken to cross its thin "
+                    "part; --unfolded slows down only what does",
+                    over));
+  if (!job.groups.empty() && traffic == Traffic::kFlows)
+    lines.emplace_back(
+        "between nodes of different kinds traffic takes up their NICs alone: what joins their networks is never full");
+  return lines;
+}
+
+// Messages and collectives cost the same wherever their ranks sit.
+void warn_of_idle_placement(const Job& job, const How& how, std::vector<std::string>& warnings) {
+  if (how.traffic == Traffic::kAnalytic && !job.imperfections.placement.empty())
+    warnings.emplace_back(
+        "imperfections.placement moves no message or collective: with --collectives analytic each has one cost "
+        "wherever its ranks sit; expected --collectives flows");
+}
+
+// Collectives inside layers that may pass what is slow or out of order.
+struct Inside {
+  bool tensor = false, context = false;
+};
+
+Inside inside_layers(const Job& job) {
+  const job::Imperfections& what = job.imperfections;
+  const bool inside_nodes =
+      !what.placement.empty() || std::any_of(what.slow_links.begin(), what.slow_links.end(), [](const auto& link) {
+        return link.from.starts_with("node") && link.to.starts_with("node");
+      });
+  const auto uses = [&](const GroupShape& group) { return group.ranks > 1 && (inside_nodes || group.nodes > 1); };
+  Inside inside;
+  int first_gpu = 0;
+  const job::Parts parts(job);
+  for (const Job* part : parts.all()) {
+    const int first_node = job.node_of(first_gpu), last_node = job.node_of(first_gpu + part->gpus - 1);
+    first_gpu += part->gpus;
+    const auto is_here = [&](const auto& nic) { return nic.node >= first_node && nic.node <= last_node; };
+    if (!job.groups.empty() && std::none_of(what.slow_nics.begin(), what.slow_nics.end(), is_here)) continue;
+    const int domain = part->cluster.links.gpus;
+    inside.tensor |= uses(part->grid().shape(Axis::kTensor, domain));
+    inside.context |= uses(part->grid().shape(Axis::kContext, domain));
+  }
+  return inside;
+}
+
+// With whole passes only what a pass waits for becomes flows (sim/ranks/transfers.cpp).
+void warn_of_hidden_communication(const Job& job, const How& how, std::vector<std::string>& warnings) {
+  if (how.traffic != Traffic::kFlows || how.fidelity != step::Fidelity::kStage || !job.imperfections.moves_flows())
+    return;
+  const auto [any_tensor, context] = inside_layers(job);
+  const bool tensor = any_tensor && (job.overlap.tensor_parallel || job.runtime.overlap_backward_collectives);
+  if (!tensor && !context) return;
+  warnings.push_back(fmt::format(
+      "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
+      "expected --fidelity kernel for all of it to take the links as they are",
+      tensor && context ? "tensor- and context"
+      : tensor          ? "tensor"
+                        : "context"));
+}
+
+}  // namespace
+
+void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
+  for (std::string& line : assumptions_of_fabric(job, *how.traffic)) metrics.assumptions.push_back(std::move(line));
+  warn_of_idle_placement(job, how, metrics.warnings);
+  warn_of_hidden_communication(job, how, metrics.warnings);
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,90 @@
+// Which imperfections a run leaves out of account, said where it matters and once.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/predict.h"
+
+namespace foretoken::study {
+namespace {
+
+using ranks::Traffic;
+using step::Fidelity;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kNic = R"("slow_nics": [{"node": 0, "nic": 0, "rate_factor": 0.5}])";
+constexpr const char* kNvlink =
+    R"("slow_links": [{"between": ["node 0 gpu 0", "node 0 nvswitch 0"], "rate_factor": 0.5}])";
+constexpr const char* kPlacement = R"("placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15])";
+constexpr const char* kHidden = "communication that kernels hide keeps the cost of sound links";
+
+// Of 16 GPUs on two nodes.
+job::Job job(const std::string& parallelism, const std::string& imperfections) {
+  return io::read_scenario_text(
+             R"({"model": "gpt2-medium", "cluster": "dgx-h100-ndr", "gpus": 16, "parallelism": {)" + parallelism +
+                 R"(}, "batch": {"micro": 1, "global": 16, "sequence_length": 64}, "imperfections": {)" +
+                 imperfections + "}}",
+             "test", {})
+      .job;
+}
+
+// Those on imperfections.
+std::vector<std::string> warnings(const std::string& parallelism, const std::string& imperfections,
+                                  const How& how = {}) {
+  std::vector<std::string> all = predict(job(parallelism, imperfections), how).metrics.warnings;
+  std::erase_if(all, [](const std::string& warning) { return !warning.starts_with("imperfections"); });
+  return all;
+}
+
+TEST(Caveats, WholePassesLeaveOutWhatKernelsHide) {
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNic), IsEmpty()) << "no group uses a NIC";
+  EXPECT_THAT(warnings(R"("tensor": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings(R"("context": 16)", kNic), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink), ElementsAre(HasSubstr(kHidden)));
+  EXPECT_THAT(warnings("", kNvlink), IsEmpty()) << "no group in a layer";
+  EXPECT_THAT(warnings(R"("tensor": 8)", kPlacement), ElementsAre(HasSubstr(kHidden)));
+}
+
+TEST(Caveats, OfSeveralKindsThoseCountThatHoldWhatIsSlow) {
+  const auto on = [](const char* first, const char* second, int node) {
+    const job::Job scenario = io::read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "gpus": 16,
+            "cluster": {{"name": "two", "groups": [{{"cluster": "{}", "gpus": 8}}, {{"cluster": "{}", "gpus": 8}}]}},
+            "parallelism": {{"pipeline": 2, "tensor": 8}},
+            "batch": {{"micro": 1, "global": 8, "sequence_length": 64}},
+            "imperfections": {{"slow_nics": [{{"node": {}, "nic": 0, "rate_factor": 0.5}}]}}}})",
+                                                                 first, second, node),
+                                                     "test")
+                                  .job;
+    const std::vector<std::string> all = predict(scenario).metrics.warnings;
+    return std::count_if(all.begin(), all.end(), [](const auto& each) { return each.find(kHidden) != each.npos; });
+  };
+  // Nodes of Perlmutter have four GPUs, so tensor groups of eight use its NICs.
+  EXPECT_EQ(on("dgx-h100-ndr", "perlmutter", 0), 0);
+  EXPECT_EQ(on("dgx-h100-ndr", "perlmutter", 2), 1);
+  EXPECT_EQ(on("perlmutter", "dgx-h100-ndr", 1), 1);
+  EXPECT_EQ(on("perlmutter", "dgx-h100-ndr", 2), 0);
+}
+
+TEST(Caveats, KernelByKernelNothingIsHidden) {
+  EXPECT_THAT(warnings(R"("tensor": 8)", kNvlink, {.fidelity = Fidelity::kKernel}), IsEmpty());
+}
+
+TEST(Caveats, WithOneCostEachOnlyThatPlacementCountsForNothing) {
+  for (const char* parallelism : {"", R"("tensor": 8)"}) {
+    EXPECT_THAT(warnings(parallelism, kPlacement, {.traffic = Traffic::kAnalytic}),
+                ElementsAre("imperfections.placement moves no message or collective: with --collectives analytic each "
+                            "has one cost wherever its ranks sit; expected --collectives flows"));
+  }
+  EXPECT_THAT(warnings("", kPlacement, {.traffic = Traffic::kFlows}), IsEmpty());
+}
+
+TEST(Caveats, PredictionsAloneTellThemToo) { const job::Job scenario = job(R"("tensor": 8)", kNvlink); }
+
+}  // namespace
+}  // namespace foretoken::study

@@ -1,0 +1,230 @@
+// The cost of slow and failed hardware.
+#include "sim/study/predict/delays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/text/number.h"
+#include "sim/study/predict/predict.h"
+
+namespace foretoken::study {
+namespace {
+
+using job::Job;
+using report::Delay;
+
+constexpr std::size_t kMostParts = 8, kMostDrawn = 3;
+constexpr double kLeastShare = 0.01;  // of the step on the critical path, for a GPU or host that was drawn to be named
+
+// Something slow or failed, and what to change in the scenario for it not to be.
+struct Part {
+  Delay delay;
+  std::function<void(Job&)> mend;
+};
+
+// As people say it: "10 % slower", "100 times slower", "2 times faster".
+std::string slow_text(double slowdown) {
+  const char* how = slowdown < 1 ? "faster" : "slower";
+  const double times = std::max(slowdown, 1 / slowdown);
+  return times < 2 ? fmt::format("{} % {}", report::plain(100 * (times - 1), 3), how)
+                   : fmt::format("{} times {}", report::plain(times, 3), how);
+}
+
+std::string gpu_text(int gpu, int node, double slowdown) {
+  return fmt::format("GPU {} (node {}) is {}", gpu, node, slow_text(slowdown));
+}
+
+std::string rate_text(double rate_factor) {
+  return rate_factor == 0 ? "has failed" : fmt::format("has {} % of its rate", report::plain(100 * rate_factor, 3));
+}
+
+// Time of a key on the critical path, zero if it is not there.
+template <class Map>
+Seconds time_of(const Map& times, int key) {
+  const auto found = times.find(key);
+  return found == times.end() ? Seconds(0) : des::to_seconds(found->second);
+}
+
+void add_stated_gpus(const Prediction& run, std::vector<Part>& parts) {
+  for (const job::SlowGpu& slow : run.job.imperfections.slow_gpus) {
+    const int node = run.job.node_of(slow.gpu);
+    parts.push_back({{.what = gpu_text(slow.gpu, node, slow.slowdown),
+                      .gpu = slow.gpu,
+                      .node = node,
+                      .on_critical_path = time_of(run.waits.by_gpu, slow.gpu)},
+                     [gpu = slow.gpu](Job& job) {
+                       std::erase_if(job.imperfections.slow_gpus, [&](auto& each) { return each.gpu == gpu; });
+                     }});
+  }
+}
+
+// Nothing passes through what has failed.
+std::optional<Seconds> path_of_link(const Prediction& run, std::size_t part, double rate_factor) {
+  if (rate_factor == 0) return std::nullopt;
+  return time_of(run.waits.by_link, static_cast<int>(part));
+}
+
+void add_nics(const Prediction& run, std::vector<Part>& parts) {
+  const auto& nics = run.job.imperfections.slow_nics;
+  for (std::size_t i = 0; i < nics.size(); ++i) {
+    parts.push_back(
+        {{.what = fmt::format("NIC {} of node {} {}", nics[i].nic, nics[i].node, rate_text(nics[i].rate_factor)),
+          .node = nics[i].node,
+          .nic = nics[i].nic,
+          .on_critical_path = path_of_link(run, i, nics[i].rate_factor)},
+         [i](Job& job) { job.imperfections.slow_nics[i].rate_factor = 1; }});
+  }
+}
+
+void add_other_links(const Prediction& run, std::vector<Part>& parts) {
+  const auto& links = run.job.imperfections.slow_links;
+  const std::size_t before = run.job.imperfections.slow_nics.size();
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    parts.push_back({{.what = fmt::format("the link between {} and {} {}", links[i].from, links[i].to,
+                                          rate_text(links[i].rate_factor)),
+                      .on_critical_path = path_of_link(run, before + i, links[i].rate_factor)},
+                     [i](Job& job) { job.imperfections.slow_links[i].rate_factor = 1; }});
+  }
+}
+
+double drawn_slowness(const Job& job, int gpu) { return job::slowness(job.stragglers, gpu, job.host_of(gpu)); }
+
+// Of a GPU's slowness what it has in common with all GPUs of its host.
+double host_slowness(const Job& job, int gpu) {
+  job::Stragglers hosts = job.stragglers;
+  hosts.gpu_spread = 0;
+  return job::slowness(hosts, gpu, job.host_of(gpu));
+}
+
+// Mended, it is as the typical one.
+Part drawn_gpu(const Job& job, int gpu) {
+  const double slowdown = drawn_slowness(job, gpu);
+  const int node = job.node_of(gpu);
+  return {{.what = gpu_text(gpu, node, slowdown) + ", as drawn", .gpu = gpu, .node = node}, [=](Job& to) {
+            to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
+          }};
+}
+
+// Slow nodes are drawn by host. It is called by its GPUs: only nodes (NVLink domains) have numbers that users see.
+Part drawn_host(const Job& job, int host) {
+  std::vector<int> gpus;
+  for (int gpu = 0; gpu < job.gpus; ++gpu)
+    if (job.host_of(gpu) == host) gpus.push_back(gpu);
+  const double slowdown = host_slowness(job, gpus.front());
+  const int node = job.node_of(gpus.front());
+  return {{.what = fmt::format("the host of GPUs {} to {} (node {}) is {}, as drawn", gpus.front(), gpus.back(), node,
+                               slow_text(slowdown)),
+           .node = node},
+          [=](Job& to) {
+            for (const int gpu : gpus) to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
+          }};
+}
+
+// Of hosts and GPUs that were drawn, those that most of the critical path waits for.
+void add_drawn(const Prediction& run, std::vector<Part>& parts) {
+  const Job& job = run.job;
+  if (!job.stragglers.on) return;
+  std::map<std::pair<bool, int>, des::Duration> waits;  // by whether it is a host, and its number
+  const auto stated = [&job](int gpu) {
+    const auto& slow = job.imperfections.slow_gpus;
+    return std::any_of(slow.begin(), slow.end(), [gpu](const auto& each) { return each.gpu == gpu; });
+  };
+  for (const auto& [gpu, time] : run.waits.by_gpu) {
+    if (host_slowness(job, gpu) > 1)
+      waits[{true, job.host_of(gpu)}] += time;
+    else if (!stated(gpu))
+      waits[{false, gpu}] = time;
+  }
+  std::vector<std::pair<std::pair<bool, int>, des::Duration>> drawn(waits.begin(), waits.end());
+  std::erase_if(drawn,
+                [&](const auto& each) { return des::to_seconds(each.second) < kLeastShare * run.metrics.step_time; });
+  std::stable_sort(drawn.begin(), drawn.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (drawn.size() > kMostDrawn) drawn.resize(kMostDrawn);
+  for (const auto& [which, time] : drawn) {
+    parts.push_back(which.first ? drawn_host(job, which.second) : drawn_gpu(job, which.second));
+    parts.back().delay.on_critical_path = des::to_seconds(time);
+  }
+  parts.push_back({{.what = fmt::format("all that was drawn with seed {}", job.stragglers.seed)},
+                   [](Job& to) { to.stragglers.on = false; }});
+}
+
+// Keeps what matters most, most time on the critical path first, and makes one part of all the rest. What has failed
+// carries nothing out, so no time tells how much it matters; it comes first, in half of the places where more is waited
+// for than fits.
+void keep_most_important(std::vector<Part>& parts) {
+  if (parts.size() <= kMostParts) return;
+  const auto failed = [](const Part& part) { return !part.delay.on_critical_path; };
+  const auto waited_for = [](const Part& part) { return part.delay.on_critical_path > Seconds(0); };
+  std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+    if (failed(a) || failed(b)) return failed(a) && !failed(b);
+    return *a.delay.on_critical_path > *b.delay.on_critical_path;
+  });
+  const auto working = std::find_if_not(parts.begin(), parts.end(), failed);
+  const auto waits = static_cast<std::size_t>(std::count_if(working, parts.end(), waited_for));
+  const std::size_t places = std::max(kMostParts / 2, kMostParts - std::min(kMostParts, waits));
+  const auto failures = static_cast<std::size_t>(working - parts.begin());
+  if (failures > places) std::rotate(parts.begin() + static_cast<std::ptrdiff_t>(places), working, parts.end());
+  const auto end_of_kept = parts.begin() + kMostParts;
+  const std::vector<Part> rest(std::make_move_iterator(end_of_kept), std::make_move_iterator(parts.end()));
+  parts.erase(end_of_kept, parts.end());
+  parts.push_back(
+      {{.what = fmt::format("{} more that {} slow or failed", rest.size(), rest.size() == 1 ? "is" : "are")},
+       [rest](Job& to) {
+         for (const Part& part : rest) part.mend(to);
+       }});
+}
+
+bool is_slow(const Job& job) {
+  const job::Imperfections& what = job.imperfections;
+  return !what.slow_gpus.empty() || what.uneven_links() || job.stragglers.on;
+}
+
+}  // namespace
+
+Job repaired(Job job) {
+  job::Imperfections left;
+  left.placement = std::move(job.imperfections.placement);
+  left.cluster_gpus = job.imperfections.cluster_gpus;
+  job.imperfections = std::move(left);
+  job.stragglers.on = false;
+  return job;
+}
+
+std::vector<Delay> delays_of(const Prediction& prediction) {
+  std::vector<Part> parts;
+  add_stated_gpus(prediction, parts);
+  add_nics(prediction, parts);
+  add_other_links(prediction, parts);
+  const std::size_t stated = parts.size();
+  keep_most_important(parts);
+  const std::size_t one_by_one = std::min(parts.size(), kMostParts);
+  add_drawn(prediction, parts);
+  if (stated > 1 || (stated == 1 && prediction.job.stragglers.on))
+    parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
+  std::vector<Delay> delays;
+  for (Part& part : parts) {
+    Job without = prediction.job;
+    part.mend(without);
+    part.delay.without = step_time(prediction.step, without, prediction.how);
+    delays.push_back(std::move(part.delay));
+  }
+  std::stable_sort(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(one_by_one),
+                   [](const Delay& a, const Delay& b) { return a.without < b.without; });
+  return delays;
+}
+
+report::Waterfall waterfall_of(const Prediction& prediction) {
+  if (!is_slow(prediction.job)) return report::waterfall_of(prediction.job, prediction.step, prediction.observations);
+  const Prediction sound = predict(repaired(prediction.job), prediction.how);
+  return report::with_stragglers(report::waterfall_of(sound.job, sound.step, sound.observations),
+                                 prediction.observations.makespan);
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,170 @@
+// The definitions of what a prediction says.
+#include "sim/study/predict/measure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/job/layout.h"
+#include "sim/model/counts/flop.h"
+#include "sim/step/memory/memory.h"
+
+namespace foretoken::study {
+namespace {
+
+using job::Job;
+using report::Memory;
+using report::Metrics;
+using report::RunCost;
+using report::StageMemory;
+using report::TimeSplit;
+
+constexpr double kTera = 1e12;
+
+// Layers whose forward pass is repeated, of each kind.
+std::vector<model::LayerCount> recomputed_layers(const Job& job) {
+  if (!job.recompute.block) return model::layers_between(job.model, 0, job.model.layers);
+  std::vector<model::LayerCount> layers;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline)) {
+      const auto repeated = job::first_layers(job::contents_of(job, stage, chunk).layers, job.recompute.layers);
+      layers.insert(layers.end(), repeated.begin(), repeated.end());
+    }
+  return layers;
+}
+
+// Model operations and those recomputed, of one sequence.
+Flop hardware_flop(const Job& job) {
+  using model::RecomputedWork;
+  using model::RecomputeGranularity;
+  const std::int64_t s = job.batch.sequence_length;
+  const job::Recompute& recompute = job.recompute;
+  const bool selective = recompute.granularity == RecomputeGranularity::kSelective;
+  RecomputedWork work = RecomputedWork::kNone;
+  if (recompute.granularity == RecomputeGranularity::kFull) work = RecomputedWork::kWholeLayer;
+  if (selective && recompute.modules.core_attention) work = RecomputedWork::kAttentionCore;
+  Flop flop = model::hardware_flop_per_sequence(job.model, s, work, recomputed_layers(job));
+  if (selective && recompute.modules.mlp)
+    flop += model::module_flop_per_sequence(job.model, s, {.core_attention = false, .mlp = true});
+  return flop;
+}
+
+void measure_rates(Metrics& metrics, const Job& job) {
+  const double step = metrics.step_time.value();
+  const auto sequences = static_cast<double>(job.batch.global);
+  const double gpus = job.gpus;
+  const std::int64_t s = job.batch.sequence_length;
+  metrics.tokens_per_s = sequences * static_cast<double>(s) / step;
+  metrics.tokens_per_s_per_gpu = metrics.tokens_per_s / gpus;
+  const double per_gpu = sequences / (step * gpus * kTera);
+  metrics.model_tflops_per_gpu = model::model_flop_per_sequence(job.model, s).value() * per_gpu;
+  metrics.megatron_log_tflops_per_gpu = model::causal_model_flop_per_sequence(job.model, s).value() * per_gpu;
+  metrics.hardware_tflops_per_gpu = hardware_flop(job).value() * per_gpu;
+  metrics.mfu_peak_tflops = job.mean_peak().value() / kTera;
+  metrics.mfu = metrics.model_tflops_per_gpu / metrics.mfu_peak_tflops;
+  metrics.hfu = metrics.hardware_tflops_per_gpu / metrics.mfu_peak_tflops;
+}
+
+void measure_bubble(Metrics& metrics, const Job& job, const observe::Observations& observations) {
+  des::Instant first = observations.stages.front().first_forward_start, last;
+  des::Duration busy;
+  for (const observe::StageActivity& stage : observations.stages) {
+    first = std::min(first, stage.first_forward_start);
+    last = std::max(last, stage.last_backward_end);
+    busy = std::max(busy, stage.busy);
+  }
+  const double total = des::to_seconds(last - first).value(), work = des::to_seconds(busy).value();
+  metrics.bubble_fraction = (total - work) / work;
+  metrics.bubble_fraction_of_step = (total - work) / total;
+  metrics.ideal_bubble_fraction =
+      (job.parallelism.pipeline - 1.0) / (static_cast<double>(job.parallelism.virtual_pipeline) * job.microbatches());
+}
+
+TimeSplit split_of(const observe::StageSplit& split) {
+  using des::to_seconds;
+  TimeSplit seconds{.compute = to_seconds(split.compute),
+                    .comm = {},
+                    .optimizer = to_seconds(split.optimizer),
+                    .bubble = to_seconds(split.bubble),
+                    .host = to_seconds(split.host),
+                    .other = to_seconds(split.other)};
+  for (const auto& [axis, name] : kAxisNames) seconds.comm[axis] = to_seconds(split.comm[axis]);
+  return seconds;
+}
+
+StageMemory stage_memory(const Job& job, int stage, const observe::StageTimeline& timeline) {
+  const step::StaticMemory fixed = step::static_memory(job, stage);
+  StageMemory memory{.weights = fixed.weights,
+                     .gradients = fixed.gradients,
+                     .optimizer = fixed.optimizer,
+                     .activations = timeline.activations_at_peak,
+                     .other = fixed.other + timeline.transient_at_peak,
+                     .peak = fixed.total() + timeline.peak,
+                     .capacity = job.cluster_of(stage).gpu.memory,
+                     .peak_microbatch_chunks = timeline.most_chunks};
+  for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) memory.layers += job.layers_in(stage, chunk);
+  return memory;
+}
+
+std::string dominant_part(const StageMemory& memory) {
+  const std::pair<Bytes, const char*> parts[] = {{memory.weights, "weights"},
+                                                 {memory.gradients, "gradients"},
+                                                 {memory.optimizer, "optimizer states"},
+                                                 {memory.activations, "activations"},
+                                                 {memory.other, "workspaces and short-lived tensors"}};
+  return std::max_element(std::begin(parts), std::end(parts),
+                          [](const auto& a, const auto& b) { return a.first < b.first; })
+      ->second;
+}
+
+Memory measure_memory(const Job& job, const std::vector<observe::StageTimeline>& timelines) {
+  Memory memory;
+  std::size_t& fullest = memory.fullest;
+  const auto room = [](const StageMemory& stage) { return stage.capacity - stage.peak; };
+  for (std::size_t stage = 0; stage < timelines.size(); ++stage) {
+    memory.per_stage.push_back(stage_memory(job, static_cast<int>(stage), timelines[stage]));
+    if (room(memory.per_stage[stage]) < room(memory.per_stage[fullest])) fullest = stage;
+  }
+  memory.peak = memory.per_stage[fullest].peak;
+  memory.capacity = memory.per_stage[fullest].capacity;
+  memory.outside_allocator = step::outside_allocator(job);
+  memory.fits = memory.peak + memory.outside_allocator <= memory.capacity;
+  memory.dominant = dominant_part(memory.per_stage[fullest]);
+  const step::WholeModelMemory whole = step::whole_model_memory(job);
+  memory.model_state = whole.state;
+  memory.boundary_whole_batch = whole.batch_boundaries;
+  memory.boundary_one_microbatch = whole.microbatch_boundaries;
+  return memory;
+}
+
+std::optional<RunCost> measure_run(const Job& job, const Metrics& metrics) {
+  if (!job.run) return std::nullopt;
+  RunCost cost;
+  cost.tokens = job.run->tokens;
+  cost.currency = job.run->currency;
+  const double hours = cost.tokens / metrics.tokens_per_s / 3600;
+  cost.days = hours / 24;
+  cost.gpu_hours = hours * job.gpus;
+  if (job.run->price_per_gpu_hour) cost.cost = cost.gpu_hours * *job.run->price_per_gpu_hour;
+  return cost;
+}
+
+}  // namespace
+
+Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& observations,
+                const std::vector<observe::StageTimeline>& memory) {
+  Metrics metrics;
+  metrics.name = job.name;
+  metrics.step_time = des::to_seconds(observations.makespan);
+  measure_rates(metrics, job);
+  measure_bubble(metrics, job, observations);
+  metrics.layer_forward = step.passes->layer_forward(observations.busiest_stage);
+  metrics.layer_backward = step.passes->layer_backward(observations.busiest_stage);
+  metrics.time = split_of(observations.busiest);
+  metrics.memory = measure_memory(job, memory);
+  metrics.run = measure_run(job, metrics);
+  metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();
+  metrics.tasks = step.workload.graph.tasks();
+  return metrics;
+}
+
+}  // namespace foretoken::study

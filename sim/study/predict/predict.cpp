@@ -1,0 +1,154 @@
+// One complete prediction, as a table of contents.
+#include "sim/study/predict/predict.h"
+
+#include <utility>
+
+#include "sim/base/check.h"
+#include "sim/base/error.h"
+#include "sim/ranks/task_names.h"
+#include "sim/step/source_notes.h"
+#include "sim/study/predict/advice.h"
+#include "sim/study/predict/caveats.h"
+#include "sim/study/predict/delays.h"
+#include "sim/study/predict/measure.h"
+
+namespace foretoken::study {
+
+namespace {
+
+using job::Job;
+using ranks::Traffic;
+
+// A checked schedule never deadlocks. If one does, the message says which tasks wait, and the program ends.
+des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names) {
+  des::RunResult run = des::run(graph);
+  if (!run.stuck.empty())
+    contract_broken(("a checked schedule does not deadlock\n" + des::describe_deadlock(graph, run, names)).c_str(),
+                    __FILE__, __LINE__);
+  return run;
+}
+
+// Every GPU of a job, with the times of its tasks.
+struct Unfolded {
+  ranks::UnfoldedStep step;
+  des::RunResult run;
+};
+
+Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic traffic) {
+  Unfolded every{ranks::unfold(step, job, traffic), {}};
+  every.run = run_to_the_end(every.step.graph, ranks::names_of(step, every.step));
+  return every;
+}
+
+// A run in the numbering of the folded step. Of an unfolded step it is the view of one rank.
+struct ShownRun {
+  des::RunResult run;
+  std::vector<des::Duration> stretch = {};
+  observe::Waits waits = {};   // for slow hardware that all ranks wait for
+  std::vector<int> gpus = {};  // by stage; empty: folded
+};
+
+// The GPUs of one stage rank, by stage.
+std::vector<int> gpus_of(int rank, const Job& job, const ranks::StageRanks& ranks) {
+  std::vector<int> gpus;
+  for (; rank < job.gpus; rank += ranks.count()) gpus.push_back(job.imperfections.gpu_of(rank));
+  return gpus;
+}
+
+ShownRun shown(const Unfolded& every, const Job& job) {
+  observe::Waits waits = observe::waits_of(every.step, job.imperfections, every.run);
+  const int rank = observe::rank_to_show(waits, every.step, every.run);
+  return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
+          gpus_of(rank, job, every.step.ranks)};
+}
+
+des::RunResult run_folded(const step::LoweredStep& step) {
+  return run_to_the_end(step.workload.graph, ranks::names_of(step));
+}
+
+ShownRun run_step(const step::LoweredStep& step, const Job& job, const How& how) {
+  if (!how.unfolded) return {run_folded(step)};
+  return shown(run_every_gpu(step, job, *how.traffic), job);
+}
+
+step::LoweredStep lower(const Job& job, const How& how) {
+  return how.unfolded && how.traffic == Traffic::kFlows ? step::lower_for_flows(job, how.fidelity)
+                                                        : step::lower(job, how.fidelity);
+}
+
+// The way of the run alone, for runs that are set beside it.
+How without_parts(How how) {
+  how.advice = how.delays = false;
+  how.interval.reset();
+  return how;
+}
+
+}  // namespace
+
+How resolved(How how, const Job& job) {
+  const job::Imperfections& imperfections = job.imperfections;
+  if (how.traffic == Traffic::kAnalytic && imperfections.uneven_links())
+    throw ConfigError({{"", "/imperfections",
+                        "with one cost for each collective no link is simulated; expected --collectives flows, or no "
+                        "slow or failed NICs and links"}});
+  if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
+  // Imperfections break the symmetry that folding rests on, and flows are those of every GPU.
+  how.unfolded = how.unfolded || how.traffic == Traffic::kFlows || imperfections.any() || job.stragglers.on;
+  return how;
+}
+
+Prediction predict(job::Made made, const How& how) {
+  // The job and the way it is run: from here on nothing is left open.
+  Prediction result{.job = std::move(made.job),
+                    .notes = std::move(made.notes),
+                    .how = {},
+                    .step = {},
+                    .run = {},
+                    .observations = {},
+                    .waits = {},
+                    .memory = {},
+                    .metrics = {}};
+  result.how = resolved(without_parts(how), result.job);
+
+  // The job as tasks: from here on nothing asks a cost model.
+  result.step = lower(result.job, result.how);
+
+  // The engine: from here on the start and the end of every task are final.
+  ShownRun shown = run_step(result.step, result.job, result.how);
+  result.run = std::move(shown.run);
+  result.waits = std::move(shown.waits);
+
+  // The observers: from here on it is final who was busy when, and which bytes were alive.
+  result.observations = observe::observe_stages(result.step, result.run, shown.stretch);
+  result.memory = observe::memory_timelines(result.job, result.step, result.run);
+
+  // The numbers of this run, with all that it assumes and leaves out.
+  report::Metrics& metrics = result.metrics;
+  metrics = measure(result.job, result.step, result.observations, result.memory);
+  metrics.shown_gpus = std::move(shown.gpus);
+  metrics.assumptions = result.notes.assumptions;
+  metrics.warnings = result.notes.warnings;
+  for (std::string& note : step::source_notes(result.job)) metrics.assumptions.push_back(std::move(note));
+  add_caveats(result.job, result.how, metrics);
+
+  // The parts that were asked for: each rests on further runs, or on cases that were measured.
+  if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);
+  if (how.delays) metrics.delays = delays_of(result);
+  if (how.interval) metrics.interval = interval_of(result.job, metrics.step_time, *how.interval);
+  return result;
+}
+
+Seconds step_time(const Job& job, const How& how) {
+  const How all = resolved(how, job);
+  return step_time(lower(job, all), job, all);
+}
+
+Seconds step_time(const step::LoweredStep& step, const Job& job, const How& how) {
+  const How all = resolved(how, job);
+  // With one cost for each collective and equal GPUs all do as the one that stands for them (unfold.h).
+  const bool alike = !job.imperfections.any() && !job.stragglers.on && all.traffic == Traffic::kAnalytic;
+  const des::RunResult run = all.unfolded && !alike ? run_every_gpu(step, job, *all.traffic).run : run_folded(step);
+  return des::to_seconds(run.makespan - des::Instant{});
+}
+
+}  // namespace foretoken::study

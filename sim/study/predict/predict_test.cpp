@@ -1,0 +1,280 @@
+// Whole runs: both fidelities agree, the time split is what a sweep finds, and activations are kept as the schedule
+// says.
+#include "sim/study/predict/predict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/base/intervals.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/tests/test_scenarios.h"
+
+namespace foretoken::study {
+namespace {
+
+#ifdef FORETOKEN_SANITIZED
+constexpr std::size_t kMostTasks = 20'000;  // sanitizers are slow; the release build runs every scenario
+#else
+constexpr std::size_t kMostTasks = SIZE_MAX;
+#endif
+
+// A 24-layer model on 8 stages of one GPU each; `more` is merged into the scenario.
+job::Job small(const nlohmann::json& more = nlohmann::json::object()) {
+  nlohmann::json job = {{"model", {{"base", "gpt-1.7b"}}},
+                        {"cluster", "dgx-a100-80gb-hdr"},
+                        {"gpus", 8},
+                        {"runtime", "megatron-2022"},
+                        {"parallelism", {{"pipeline", 8}}},
+                        {"batch", {{"micro", 1}, {"global", 32}, {"sequence_length", 2048}}}};
+  job.merge_patch(more);
+  return io::read_scenario_text(job.dump(), "small.json").job;
+}
+
+TEST(Predict, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) {
+  int compared = 0;
+  for (const std::string& file : shipped_scenarios()) {
+    SCOPED_TRACE(file);
+    const job::Job job = io::read_scenario_file(file).job;
+    const Prediction stage = predict(job);
+    if (stage.metrics.tasks > kMostTasks) continue;
+    const Prediction kernel = predict(job, {.fidelity = step::Fidelity::kKernel});
+    EXPECT_EQ(stage.run.makespan, kernel.run.makespan);
+    EXPECT_EQ(stage.observations.busiest.bubble, kernel.observations.busiest.bubble);
+    EXPECT_EQ(stage.metrics.memory.peak, kernel.metrics.memory.peak);
+    ++compared;
+  }
+  EXPECT_GE(compared, 15);
+}
+
+// What a stage does at an instant, most important first; an instant counts as the first of those that hold.
+enum Doing : std::size_t {
+  kComputing,
+  kTensor,
+  kContext,
+  kHost,  // inside a pass, nothing of the above
+  kOptimizer,
+  kOther,
+  kNorm,
+  kData,
+  kMessage,
+  kDoings
+};
+
+struct Piece {
+  Interval span;
+  Doing doing;
+};
+
+void add_kernels(const Prediction& run, int stage, std::vector<Piece>& pieces) {
+  const auto& workload = run.step.workload;
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const step::Meaning& meaning = workload.meaning[task];
+    if (meaning.op == nullptr || meaning.stage != stage) continue;
+    const Doing doing = !meaning.op->axis ? kComputing : meaning.op->axis == Axis::kTensor ? kTensor : kContext;
+    pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing});
+  }
+  for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)])
+    pieces.push_back({{run.run.start[pass.first.value].ps, run.run.end[pass.last.value].ps}, kHost});
+}
+
+void add_the_rest(const Prediction& run, int stage, std::vector<Piece>& pieces) {
+  using step::Purpose;
+  using step::TaskMeaning;
+  const auto& workload = run.step.workload;
+  for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+    const step::Meaning& meaning = workload.meaning[task];
+    const bool own = meaning.stage == stage;
+    const auto add = [&](Doing doing) { pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing}); };
+    if (own && meaning.kind == TaskMeaning::kOptimizer) add(kOptimizer);
+    if (own && meaning.kind == TaskMeaning::kStepOverhead) add(kOther);
+    if (meaning.kind != TaskMeaning::kCommunication) continue;
+    const step::Communication& row = *workload.communication_of(meaning);
+    if (!row.involves(id_of<Stage>(stage))) continue;
+    add(row.purpose == Purpose::kGradientNorm    ? kOther
+        : row.purpose == Purpose::kNormGradients ? kNorm
+        : is_message(row.purpose)                ? kMessage
+                                                 : kData);
+  }
+}
+
+// Picoseconds of each doing, and at the end of nothing: a sweep over all instants at which something changes.
+std::vector<std::int64_t> swept(const std::vector<Piece>& pieces, std::int64_t end) {
+  std::vector<std::tuple<std::int64_t, int, std::size_t>> changes{{end, 0, 0}};
+  for (const Piece& piece : pieces) {
+    changes.emplace_back(piece.span.begin, 1, piece.doing);
+    changes.emplace_back(piece.span.end, -1, piece.doing);
+  }
+  std::sort(changes.begin(), changes.end());
+  std::vector<std::int64_t> total(kDoings + 1), open(kDoings);
+  std::int64_t at = 0;
+  for (const auto& [when, change, doing] : changes) {
+    const auto top = std::find_if(open.begin(), open.end(), [](std::int64_t n) { return n > 0; }) - open.begin();
+    total[static_cast<std::size_t>(top)] += when - at;
+    at = when;
+    open[doing] += change;
+  }
+  return total;
+}
+
+TEST(Predict, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
+  int compared = 0;
+  for (const std::string& file : shipped_scenarios()) {
+    SCOPED_TRACE(file);
+    const job::Job job = io::read_scenario_file(file).job;
+    const Prediction seen = predict(job);
+    constexpr std::size_t kMostSwept = 4000;  // passes, each of some hundred kernels
+    // Passes that wait for parameters are longer than their work.
+    const bool waits = job.overlap.param_gather || job.optimizer.zero_stage == 3;
+    if (seen.metrics.tasks > kMostSwept || waits) continue;
+    const Prediction kernels = predict(job, {.fidelity = step::Fidelity::kKernel});
+    const int stage = seen.observations.busiest_stage;
+    std::vector<Piece> pieces;
+    add_kernels(kernels, stage, pieces);
+    add_the_rest(kernels, stage, pieces);
+    const std::vector<std::int64_t> found = swept(pieces, kernels.run.makespan.ps);
+    const observe::StageSplit& split = seen.observations.busiest;
+    EXPECT_EQ(split.compute.ps, found[kComputing]);
+    EXPECT_EQ(split.comm[Axis::kTensor].ps, found[kTensor] + found[kNorm]);
+    EXPECT_EQ(split.comm[Axis::kContext].ps, found[kContext]);
+    EXPECT_EQ(split.host.ps, found[kHost]);
+    EXPECT_EQ(split.optimizer.ps, found[kOptimizer]);
+    EXPECT_EQ(split.other.ps, found[kOther]);
+    EXPECT_EQ(split.comm[Axis::kData].ps, found[kData]);
+    EXPECT_EQ(split.comm[Axis::kPipeline].ps, found[kMessage]);
+    EXPECT_EQ(split.bubble.ps, found[kDoings]);
+    ++compared;
+  }
+  EXPECT_GE(compared, 8);
+}
+
+TEST(Predict, TwoRunsAreTheSame) {
+  const job::Job job = small();
+  const Prediction one = predict(job), two = predict(job);
+  EXPECT_EQ(one.run.start, two.run.start);
+  EXPECT_EQ(one.run.end, two.run.end);
+}
+
+TEST(Predict, GpipeKeepsAllMicroBatches1F1bAtMostPAndInterleavedAChunkShareMore) {
+  const int p = 8, m = 32;
+  const auto peak = [](const nlohmann::json& more, int stage) {
+    return predict(small(more)).memory[static_cast<std::size_t>(stage)];
+  };
+  EXPECT_EQ(peak({{"schedule", "gpipe"}}, 0).most_chunks, m);
+  EXPECT_EQ(peak({{"schedule", "1f1b"}}, 0).most_chunks, p);
+  EXPECT_EQ(peak({{"schedule", "1f1b"}}, p - 1).most_chunks, 1);
+  const int v = 3;
+  const auto chunked = peak({{"parallelism", {{"virtual_pipeline", v}}}, {"schedule", "interleaved-1f1b"}}, 0);
+  EXPECT_EQ(chunked.most_chunks, v * p + p - 1) << "p (1 + (p-1)/(p v)) stages, in chunks of 1/v stage";
+  // In bytes, on a stage without embedding or head.
+  const double flat = peak({{"schedule", "1f1b"}}, 1).activations_at_peak.value();
+  const double gpipe = peak({{"schedule", "gpipe"}}, 1).activations_at_peak.value();
+  EXPECT_DOUBLE_EQ(gpipe / flat, static_cast<double>(m) / (p - 1));
+}
+
+TEST(Predict, BubblesOfEqualStagesAreTheirClosedForm) {
+  // Stages are equal without a vocabulary to speak of; messages take next to no time over such links.
+  const nlohmann::json equal = {
+      {"model", {{"n_layer", 32}, {"vocab_size", 128}}},
+      {"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nvlink", {{"gb_per_s_per_gpu", 1e6}}}}}}},
+      {"profile", {{"base", "a100-sxm4-80gb"}, {"point_to_point", {{"nvlink", {{"latency_us", 0}}}}}}}};
+  struct Case {
+    const char* schedule;
+    int microbatches, chunks;
+  };
+  for (const auto& [schedule, m, v] : {Case{"1f1b", 8, 1}, Case{"1f1b", 32, 1}, Case{"gpipe", 16, 1},
+                                       Case{"interleaved-1f1b", 16, 2}, Case{"interleaved-1f1b", 32, 4}}) {
+    SCOPED_TRACE(std::string(schedule) + " " + std::to_string(m) + " " + std::to_string(v));
+    nlohmann::json more = equal;
+    more.merge_patch({{"schedule", schedule}, {"batch", {{"global", m}}}, {"parallelism", {{"virtual_pipeline", v}}}});
+    const report::Metrics metrics = predict(small(more)).metrics;
+    const double closed_form = 7.0 / (v * m);
+    EXPECT_DOUBLE_EQ(metrics.ideal_bubble_fraction, closed_form);
+    EXPECT_NEAR(metrics.bubble_fraction / closed_form, 1, 0.03);
+  }
+}
+
+TEST(Predict, WhatDoesNotFitSaysWhatWould) {
+  const nlohmann::json large = {{"model", "gpt-22b"},
+                                {"parallelism", {{"tensor", 8}, {"pipeline", 1}}},
+                                {"batch", {{"micro", 4}, {"global", 4}}}};
+  const report::Metrics metrics = predict(small(large), {.advice = true}).metrics;
+  ASSERT_TRUE(metrics.memory.advice);
+  EXPECT_FALSE(metrics.memory.fits);
+  EXPECT_EQ(metrics.memory.dominant, "activations");
+  EXPECT_NE(metrics.memory.advice->find("recompute \"selective\""), std::string::npos) << *metrics.memory.advice;
+}
+
+TEST(Predict, AdviceAsksTheScheduleBeforeItProposesASmallerMicroBatch) {
+  // Micro-batch 1 would make 20 micro-batches, which groups of 6 do not take on 4 stages.
+  const report::Metrics metrics =
+      predict(small({{"model", {{"base", "gpt3-175b"}, {"n_layer", 48}}},
+                     {"gpus", 16},
+                     {"parallelism", {{"tensor", 4}, {"pipeline", 4}, {"virtual_pipeline", 3}}},
+                     {"batch", {{"micro", 2}, {"global", 20}, {"microbatch_group", 6}}}}),
+              {.advice = true})
+          .metrics;
+  ASSERT_TRUE(metrics.memory.advice);
+  EXPECT_FALSE(metrics.memory.fits);
+  EXPECT_EQ(metrics.memory.advice->find("batch.micro"), std::string::npos) << *metrics.memory.advice;
+}
+
+TEST(Predict, WaitingForParametersIsNotWork) {
+  const auto bubble = [](bool overlap) {
+    return predict(small({{"model", "gpt-7.5b"},
+                          {"gpus", 16},
+                          {"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 0.5}}}}}}},
+                          {"parallelism", {{"tensor", 4}, {"pipeline", 2}}},
+                          {"optimizer", {{"zero_stage", 1}}},
+                          {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap}}}}))
+        .observations.stages;
+  };
+  const auto exposed = bubble(false), overlapped = bubble(true);
+  for (std::size_t stage = 0; stage < exposed.size(); ++stage) EXPECT_EQ(exposed[stage].busy, overlapped[stage].busy);
+}
+
+TEST(Predict, AStepOfMonthsIsTheUsersMistake) {
+  const nlohmann::json slow = {{"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nics", {{"gb_per_s", 1e-9}}}}}}},
+                               {"gpus", 16}};
+  EXPECT_THROW((void)predict(small(slow)), ConfigError);
+}
+
+TEST(Predict, OverlapHidesGradientReductionAndParameterGathering) {
+  const auto step = [](bool overlap, int zero) {
+    return predict(small({{"parallelism", {{"pipeline", 2}}},
+                          {"optimizer", {{"zero_stage", zero}}},
+                          {"overlap", {{"grad_reduce", overlap}, {"param_gather", overlap && zero == 1}}}}))
+        .metrics;
+  };
+  for (const int zero : {0, 1}) {
+    const report::Metrics exposed = step(false, zero), hidden = step(true, zero);
+    EXPECT_LT(hidden.step_time, exposed.step_time) << "ZeRO " << zero;
+  }
+}
+
+// Nobody adds to a prediction: a part is there when it was asked for, and only then.
+TEST(Predict, HasThePartsThatWereAskedForAndNoOthers) {
+  const job::Job large = small({{"model", "gpt-22b"},
+                                {"parallelism", {{"tensor", 8}, {"pipeline", 1}}},
+                                {"batch", {{"micro", 4}, {"global", 4}}}});
+  const report::Metrics bare = predict(large).metrics;
+  EXPECT_FALSE(bare.memory.advice || bare.delays || bare.interval);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  const Prediction whole =
+      predict(large, {.advice = true, .delays = true, .interval = IntervalQuestion{evidence, 0.5}});
+  ASSERT_TRUE(whole.metrics.memory.advice && whole.metrics.delays && whole.metrics.interval);
+  EXPECT_TRUE(whole.metrics.delays->empty()) << "nothing is slow";
+  EXPECT_EQ(whole.metrics.interval->level, 0.5);
+  EXPECT_LT(whole.metrics.interval->low, whole.metrics.step_time);
+  EXPECT_EQ(whole.metrics.step_time.value(), bare.step_time.value());
+  EXPECT_FALSE(whole.how.advice || whole.how.delays || whole.how.interval) << "the way of the run alone";
+}
+
+}  // namespace
+}  // namespace foretoken::study

@@ -1,0 +1,50 @@
+// One line: which parts, whose they are, and how to get one's own.
+#include "sim/study/predict/strict.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/base/text.h"
+#include "sim/step/profile_uses.h"
+
+namespace foretoken::study {
+
+namespace {
+
+std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost::Uses& uses, const std::string& gpu,
+                                        const std::string& file) {
+  if (profile.gpu != gpu)
+    return Complaint{
+        file, "/profile",
+        fmt::format("--strict: expected costs of the cluster's GPU {}, found profile {} of GPU {}; measure "
+                    "with foretoken-calibrate all, then fit with foretoken calibrate fit --gpu {}",
+                    in_quotes(gpu), in_quotes(profile.name), in_quotes(profile.gpu), gpu)};
+  std::vector<std::string> parts;
+  std::set<std::string_view> measurements;
+  for (const cost::ScaledPart& part : cost::scaled_parts(profile, uses)) {
+    parts.push_back(fmt::format("{} (from {})", part.name, part.from));
+    measurements.insert(part.measured_by);
+  }
+  if (parts.empty()) return std::nullopt;
+  return Complaint{
+      file, "/profile",
+      fmt::format("--strict: expected no scaled parts, found in profile {}: {}; measure with "
+                  "foretoken-calibrate {}, then fit with foretoken calibrate fit --gpu {}",
+                  in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
+}
+
+}  // namespace
+
+std::optional<Complaint> why_not_strict(const job::Job& scenario, const std::string& file) {
+  int stage = 0;
+  for (const auto& [profile, uses] : step::profiles_used(scenario)) {
+    if (auto complaint = why_not_strict(*profile, uses, scenario.cluster_of(stage).gpu.name, file)) return complaint;
+    if (!scenario.groups.empty()) stage += scenario.groups[scenario.group_of(stage)].stages;
+  }
+  return std::nullopt;
+}
+
+}  // namespace foretoken::study

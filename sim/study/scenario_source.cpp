@@ -1,0 +1,20 @@
+// A scenario read again with other overrides.
+#include "sim/study/scenario_source.h"
+
+#include "sim/io/scenario/read_scenario.h"
+
+namespace foretoken::study {
+
+job::Made ScenarioSource::read(std::span<const std::string> sets) const {
+  return text_ ? io::read_scenario_text(*text_, file_, sets) : io::read_scenario_file(file_, sets);
+}
+
+std::string ScenarioSource::merged(std::span<const std::string> sets) const {
+  return text_ ? io::merged_scenario_text(*text_, file_, sets) : io::merged_scenario_file(file_, sets);
+}
+
+io::OpenScenario ScenarioSource::read_open(std::span<const std::string> sets) const {
+  return text_ ? io::read_open_scenario_text(*text_, file_, sets) : io::read_open_scenario_file(file_, sets);
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,110 @@
+// Replayed schedules: golden cases exactly, and the bubbles that the zero-bubble paper prints for 1F1B.
+#include "sim/study/schedule_replay.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/schedule/catalogue.h"
+#include "sim/schedule/op_text.h"
+
+namespace foretoken::study {
+namespace {
+
+using nlohmann::json;
+
+schedule::Program build(const std::string& name, schedule::PipelineShape shape) {
+  return schedule::find_schedule(name)->build(shape);
+}
+
+// T_F, T_B, T_W and T_comm in ms (Table 9) and the bubble rate of 1F1B (Table 5): arXiv:2401.10241.
+struct ZeroBubbleRow {
+  int stages, microbatches;
+  double forward, input_gradient, weight_gradient, message, bubble;
+};
+constexpr ZeroBubbleRow kZeroBubble[] = {
+    {8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431},   {8, 32, 18.513, 18.086, 9.331, 0.626, 0.1985},
+    {8, 64, 18.546, 18.097, 9.321, 0.762, 0.1240},   {8, 24, 29.718, 29.444, 19.927, 0.527, 0.2347},
+    {8, 32, 29.802, 29.428, 19.530, 0.577, 0.1898},  {8, 64, 29.935, 29.621, 19.388, 0.535, 0.1091},
+    {16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552},  {16, 64, 11.307, 11.254, 8.101, 0.379, 0.2082},
+    {16, 128, 11.325, 11.308, 8.109, 0.378, 0.1251}, {32, 96, 10.419, 10.207, 7.715, 0.408, 0.2646},
+    {32, 128, 10.408, 10.204, 7.703, 0.408, 0.2168}, {32, 256, 10.402, 10.248, 7.698, 0.460, 0.1352},
+};
+
+TEST(ScheduleReplay, BubblesOf1F1BAreThoseOfTheZeroBubblePaper) {
+  for (const ZeroBubbleRow& row : kZeroBubble) {
+    SCOPED_TRACE(testing::Message() << row.stages << " stages, " << row.microbatches << " micro-batches");
+    const auto ms = [](double value) { return des::to_duration(Seconds(value * 1e-3)); };
+    const Replay result = replay(build("1f1b", {.stages = row.stages, .microbatches = row.microbatches}),
+                                 {.forward = {ms(row.forward)},
+                                  .backward = {ms(row.input_gradient + row.weight_gradient)},
+                                  .message = ms(row.message)});
+    EXPECT_NEAR(result.bubble_fraction_of_step(), row.bubble, 0.5e-4);
+  }
+}
+
+// The paper's own definition of T, the longest time that one stage takes from its first pass to its last, is the same
+// here: stage 0 starts first and ends last.
+TEST(ScheduleReplay, StageZeroOf1F1BSpansThePipeline) {
+  const Replay result = replay(build("1f1b", {.stages = 8, .microbatches = 24}),
+                               {.forward = {{18'522}}, .backward = {{27'423}}, .message = {601}});
+  const auto& first_stage = result.workload.passes.front();
+  EXPECT_EQ(result.run.end[first_stage.back().last.value] - result.run.start[first_stage.front().first.value],
+            result.pipeline);
+}
+
+void expect_golden(const json& golden, const schedule::Program& program, int chunks, const json& metrics) {
+  const auto chunk_count = static_cast<std::size_t>(chunks);
+  const json& cost = metrics["cost"];
+  const Replay result =
+      replay(program, {.forward = std::vector<des::Duration>(chunk_count, {cost["F"].get<std::int64_t>()}),
+                       .backward = std::vector<des::Duration>(chunk_count, {cost["B"].get<std::int64_t>()}),
+                       .message = {cost["comm"].get<std::int64_t>()}});
+  EXPECT_EQ(result.run.makespan.ps, metrics["makespan"].get<std::int64_t>());
+  for (std::size_t stage = 0; stage < program.size(); ++stage) {
+    for (std::size_t at = 0; at < program[stage].size(); ++at) {
+      const step::PassTasks& pass = result.workload.passes[stage][at];
+      EXPECT_EQ(pass.op, *schedule::parse_op(golden["orders"][stage][at].get<std::string>()));
+      if (!metrics.contains("start")) continue;
+      EXPECT_EQ(result.run.start[pass.first.value].ps, metrics["start"][stage][at].get<std::int64_t>());
+    }
+  }
+}
+
+TEST(ScheduleReplay, GoldenSchedulesAreExact) {
+  std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/schedule/testdata/golden_schedules.json");
+  const json data = json::parse(file);
+  std::size_t cases = 0;
+  for (const json& golden : data["cases"]) {
+    const int chunks = golden["v"].get<int>();
+    std::string name = golden["schedule"].get<std::string>();
+    if (name == "gpipe_lifo") name = "gpipe";
+    if (name == "gpipe_fifo") name = "gpipe-fifo";
+    if (name == "interleaved_1f1b") name = "interleaved-1f1b";
+    SCOPED_TRACE(name + golden["p"].dump() + "x" + golden["m"].dump() + "x" + golden["v"].dump());
+    const schedule::Program program = build(name, {.stages = golden["p"].get<int>(),
+                                                   .microbatches = golden["m"].get<int>(),
+                                                   .chunks = chunks,
+                                                   .group = golden.value("group", 0)});
+    expect_golden(golden, program, chunks, golden["metrics_equal"]);
+    expect_golden(golden, program, chunks, golden["metrics_unequal"]);
+    ++cases;
+  }
+  EXPECT_EQ(cases, 22U);
+}
+
+TEST(ScheduleReplay, BlockingMessagesNeverHelp) {
+  for (const char* name : {"gpipe", "gpipe-fifo", "1f1b"}) {
+    const schedule::Program program = build(name, {.stages = 4, .microbatches = 9});
+    const ReplayTimes times{.forward = {{1000}}, .backward = {{2000}}, .message = {150}};
+    ReplayTimes blocking = times;
+    blocking.blocking = true;
+    EXPECT_LE(replay(program, times).run.makespan, replay(program, blocking).run.makespan) << name;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::study

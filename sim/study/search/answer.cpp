@@ -1,0 +1,149 @@
+// From the best outcomes to full predictions of them.
+#include "sim/study/search/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/check.h"
+#include "sim/base/noun.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/job/make.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/time_parts.h"
+#include "sim/step/memory/memory.h"
+#include "sim/study/predict/interval.h"
+#include "sim/study/predict/predict.h"
+#include "sim/study/search/parallel.h"
+
+namespace foretoken::study {
+namespace {
+
+using search::Outcome;
+
+std::vector<std::string> open_keys(const job::Choices& asked) {
+  std::vector<std::string> keys;
+  for (const job::Key key : job::searched_keys())
+    if (job::is_open(asked, key)) keys.emplace_back(job::name_of(key));
+  return keys;
+}
+
+// Precondition: the outcome is of a valid candidate.
+FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
+  const search::Candidate& candidate = space.candidates()[outcome.candidate];
+  job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate)));
+  return {.candidate = candidate, .outcome = outcome, .scenario = std::move(made.job), .text = {}, .metrics = {}};
+}
+
+std::vector<FoundConfiguration> all_found(const search::Space& space, const std::vector<Outcome>& outcomes) {
+  std::vector<FoundConfiguration> all;
+  for (const Outcome& outcome : outcomes) all.push_back(found(space, outcome));
+  return all;
+}
+
+// What ranks is written as a scenario, read again and simulated, as a user would.
+void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
+  best.text = question.text_of(best.scenario);
+  if (best.candidate.gpus != question.asked().choices.gpus) rename(best, best.scenario.cluster.name);
+  job::Made made = io::read_scenario_text(best.text, "the configuration found");
+  best.scenario = made.job;
+  best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
+  expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
+              best.metrics->memory.peak == best.outcome.peak,
+          "a replay says what simulate says");
+}
+
+}  // namespace
+
+SearchAnswer answer_of(const SearchRequest& request, const search::Space& space, const search::Ranking& ranking,
+                       bool complete, const AnswerOptions& options) {
+  SearchAnswer answer{.name = space.question().asked().name,
+                      .objective = request.objective,
+                      .axes = request.axes,
+                      .searched = open_keys(space.question().asked().choices),
+                      .several_sizes = request.space.gpus.size() > 1,
+                      .complete = complete,
+                      .considered = space.candidates().size(),
+                      .decided = ranking.count(),
+                      .invalid = ranking.count(search::Verdict::kInvalid),
+                      .too_large = ranking.too_large(),
+                      .ranked = all_found(space, ranking.top()),
+                      .front = all_found(space, ranking.front()),
+                      .smallest = {},
+                      .difference = {}};
+  if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
+  search::parallel_for(options.threads, answer.ranked.size(), [&](std::size_t, std::size_t rank) {
+    predict_in_full(answer.ranked[rank], space.question(), options);
+  });
+  if (!answer.ranked.empty())
+    answer.difference = trust::difference_at(place_of(answer.ranked.front().scenario), options.evidence);
+  return answer;
+}
+
+void rename(FoundConfiguration& found, const std::string& cluster) {
+  const std::string name =
+      fmt::format("{} on {} of {}", found.scenario.model.name, with_noun(found.candidate.gpus, "GPU"), cluster);
+  nlohmann::json scenario = nlohmann::json::parse(found.text);
+  scenario["name"] = name;
+  found.text = scenario.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  found.scenario.name = name;
+  if (found.metrics) found.metrics->name = name;
+}
+
+std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question, const search::SpaceOptions& space) {
+  job::Question asked = question.asked();
+  if (!space.gpus.empty()) asked.choices.gpus = space.gpus.front();
+  std::vector<Complaint> complaints = job::attempt(asked).complaints;
+  if (complaints.empty())
+    complaints.push_back({question.asked().name, "",
+                          "no combination of the open keys is valid: expected heads, layers, batch and GPUs that the "
+                          "degrees divide; try other --gpus, or --free keys that the scenario states"});
+  return complaints;
+}
+
+Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step::outside_allocator(found.scenario); }
+
+double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
+
+std::string configuration_words(const search::Candidate& c) {
+  std::string words = fmt::format("TP{} PP{}", c.tensor, c.pipeline);
+  if (c.virtual_pipeline > 1) words += fmt::format(" VPP{}", c.virtual_pipeline);
+  if (c.context > 1) words += fmt::format(" CP{}", c.context);
+  words += fmt::format(" DP{}", c.data());
+  if (c.sequence_parallel) words += " SP";
+  words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
+  if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
+  return words;
+}
+
+std::string why_runner_up_loses(const SearchAnswer& answer) {
+  if (answer.ranked.size() < 2) return "";
+  const report::Metrics &first = *answer.ranked[0].metrics, &second = *answer.ranked[1].metrics;
+  const auto step = [](const report::Metrics& m) { return m.step_time.value(); };
+  struct Part {
+    std::string_view words;
+    double more;  // seconds
+  };
+  std::vector<Part> parts;
+  for (const report::TimePart& part : report::kTimeParts)
+    parts.push_back({part.change, (part.of(second.time) - part.of(first.time)).value()});
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& x, const Part& y) { return std::abs(x.more) > std::abs(y.more); });
+  std::string changes;
+  for (const Part& part : parts) {
+    if (std::abs(part.more) < 5e-4 * step(first)) continue;
+    changes += fmt::format("{}{} {}{}", changes.empty() ? "" : ", ", part.words, part.more > 0 ? "+" : "-",
+                           report::time_text(Seconds(std::abs(part.more))));
+  }
+  const double slower = step(second) / step(first) - 1;
+  const double memory = (second.memory.peak - first.memory.peak).value() / kGiB;
+  std::string text = configuration_words(answer.ranked[1].candidate);
+  if (answer.several_sizes) text += " on " + report::counted(answer.ranked[1].candidate.gpus, "GPU");
+  text += slower == 0 ? ": the same step time" : fmt::format(": step {:+.2f} %", 100 * slower);
+  if (!changes.empty()) text += fmt::format(" ({})", changes);
+  return text + fmt::format(", memory {:+.1f} GiB.", memory);
+}
+
+}  // namespace foretoken::study

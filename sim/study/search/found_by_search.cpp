@@ -1,0 +1,42 @@
+// What a search finds for the scenario of a report.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/otherwise/variants.h"
+#include "sim/study/search/answer.h"
+#include "sim/study/search/request.h"
+#include "sim/study/search/searcher.h"
+
+namespace foretoken::study {
+
+std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
+                                     const job::Job& base, std::size_t count, const trust::Evidence& evidence) {
+  if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
+    return {};  // a search takes even hardware
+  // Everything anew but the context-parallel degree.
+  std::vector<std::string> open = all_keys_free();
+  open.push_back(fmt::format("parallelism.context={}", base.parallelism.context));
+  const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, open);
+  SearchRequest request;
+  request.question = question.question();
+  request.space.schedules = search::default_schedules();
+  request.top = count;
+  const search::Space space(question, request.space);
+  search::SearchOptions options;
+  options.top = count;
+  const search::SearchResult result = search::run_search(space, options);
+  SearchAnswer answer = answer_of(request, space, result.ranking, true, {evidence});
+  std::vector<Variant> found;
+  for (FoundConfiguration& each : answer.ranked)
+    found.push_back({.label = configuration_words(each.candidate),
+                     .is_base = false,
+                     .metrics = std::move(each.metrics),
+                     .why_not = {},
+                     .gpus = each.candidate.gpus,
+                     .chart = {}});
+  return found;
+}
+
+}  // namespace foretoken::study

@@ -1,0 +1,30 @@
+// Everything that the answer of a search depends on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/io/scenario/open_scenario.h"
+#include "sim/study/search/searcher.h"
+
+namespace foretoken::study {
+
+/// Everything that the answer depends on, and nothing else.
+struct SearchRequest {
+  std::string question;  ///< JSON of the open scenario
+  search::SpaceOptions space;
+  search::Objective objective = search::Objective::kStepTime;
+  std::array<search::Objective, 2> axes{search::Objective::kStepTime, search::Objective::kMemory};
+  std::size_t top = 10;
+  bool require_fit = true;
+};
+
+/// Returns the overrides that leave open every key that a search can choose: "parallelism.tensor=null", and so on.
+[[nodiscard]] std::vector<std::string> all_keys_free();
+
+/// Returns the request as one line of JSON, without a newline.
+[[nodiscard]] std::string to_json(const SearchRequest& request);
+
+}  // namespace foretoken::study

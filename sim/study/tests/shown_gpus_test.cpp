@@ -1,0 +1,138 @@
+// Of every stage the GPU that is shown: the one that the step waits for, with what it computes and who waits for it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/observe/critical_path.h"
+#include "sim/study/predict/predict.h"
+
+namespace foretoken::study {
+namespace {
+
+using schedule::OpKind;
+
+struct Job {
+  std::string parallelism = R"("pipeline": 4, "data": 4)";
+  int gpus = 16, batch = 32;
+};
+
+Prediction run(const Job& job, const std::string& imperfections, How how = {.unfolded = true}) {
+  return predict(io::read_scenario_text(R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false},
+      "cluster": "dgx-a100-80gb-hdr", "runtime": "megatron-2021", "precision": "fp16", "gpus": )" +
+                                            std::to_string(job.gpus) + R"(, "parallelism": {)" + job.parallelism +
+                                            R"(}, "batch": {"micro": 1, "global": )" + std::to_string(job.batch) +
+                                            R"(, "sequence_length": 1024}, "imperfections": {)" + imperfections + "}}",
+                                        "test", {}),
+                 how);
+}
+
+// The length of the first pass of a stage as it is shown.
+std::int64_t first_pass_ps(const Prediction& prediction, std::size_t stage) {
+  const step::PassTasks& pass = prediction.step.workload.passes[stage].front();
+  return (prediction.run.end[pass.last.value] - prediction.run.start[pass.first.value]).ps;
+}
+
+std::int64_t bubble_ps(const Prediction& prediction, std::size_t stage) {
+  const observe::StageActivity& seen = prediction.observations.stages[stage];
+  return (seen.last_backward_end - seen.first_forward_start - seen.busy).ps;
+}
+
+constexpr const char* kSlowGpu5 = R"("slow_gpus": [{"gpu": 5, "slowdown": 3}])";
+
+TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
+  const Prediction even = run({}, ""), uneven = run({}, kSlowGpu5);
+  EXPECT_EQ(uneven.metrics.shown_gpus, (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
+  EXPECT_EQ(uneven.observations.busiest_stage, 1);
+  const step::PassTiming& timing = even.step.passes->timing(1, 0, OpKind::kForward);
+  EXPECT_NEAR(static_cast<double>(first_pass_ps(uneven, 1)),
+              static_cast<double>(timing.total.ps) + 2 * static_cast<double>(timing.compute.ps), 1);
+  for (const std::size_t stage : {0U, 2U, 3U}) {
+    EXPECT_EQ(first_pass_ps(uneven, stage), first_pass_ps(even, stage)) << stage;
+    EXPECT_GT(bubble_ps(uneven, stage), bubble_ps(even, stage)) << stage << " waits for it";
+  }
+  // The critical path of what is shown runs through the slow stage more than through any other.
+  std::vector<std::int64_t> time(4);
+  for (const des::TaskId task : observe::critical_path(uneven.step.workload, uneven.run))
+    if (uneven.step.workload.meaning[task.value].kind == step::TaskMeaning::kPass)
+      time[uneven.step.workload.meaning[task.value].stage] +=
+          (uneven.run.end[task.value] - uneven.run.start[task.value]).ps;
+  EXPECT_EQ(std::max_element(time.begin(), time.end()) - time.begin(), 1);
+}
+
+TEST(ShownGpus, EvenHardwareShowsTheLastToEndAndAFoldedStepNone) {
+  EXPECT_EQ(run({}, "").metrics.shown_gpus, (std::vector{0, 4, 8, 12}));
+  EXPECT_TRUE(run({}, "", {}).metrics.shown_gpus.empty());
+}
+
+TEST(ShownGpus, AFastGpuIsNotWaitedFor) {
+  EXPECT_EQ(run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 0.5}])").metrics.shown_gpus, (std::vector{0, 4, 8, 12}));
+}
+
+TEST(ShownGpus, GpusAreThoseOnWhichRanksArePlaced) {
+  const Prediction placed = run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 3}],
+      "placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7])");
+  EXPECT_EQ(placed.metrics.shown_gpus, (std::vector{9, 13, 1, 5}));
+}
+
+TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
+  const Job job{.parallelism = R"("tensor": 4, "data": 2)", .gpus = 8, .batch = 2};
+  const How how{.fidelity = step::Fidelity::kKernel, .unfolded = true};
+  const Prediction slow = run(job, R"("slow_gpus": [{"gpu": 6, "slowdown": 2}])", how);
+  EXPECT_EQ(slow.metrics.shown_gpus, std::vector{6});
+  const Prediction even = run(job, "", how);
+  // Its kernels last twice as long, and it waits for nobody.
+  const auto kernels = [](const Prediction& prediction) {
+    std::int64_t time = 0;
+    for (std::uint32_t task = 0; task < prediction.step.workload.meaning.size(); ++task) {
+      const step::Meaning& meaning = prediction.step.workload.meaning[task];
+      if (meaning.kind == step::TaskMeaning::kPass && meaning.pass == OpKind::kForward && meaning.op != nullptr &&
+          !meaning.op->axis)
+        time += (prediction.run.end[task] - prediction.run.start[task]).ps;
+    }
+    return time;
+  };
+  ASSERT_GT(kernels(even), 0);
+  EXPECT_EQ(kernels(slow), 2 * kernels(even));
+}
+
+TEST(ShownGpus, ASlowNicShowsTheRankWhoseMessagesItCarries) {
+  const Job job{.parallelism = R"("pipeline": 2, "data": 8)", .gpus = 16, .batch = 32};
+  const Prediction slow = run(job, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])");
+  EXPECT_EQ(slow.metrics.shown_gpus, (std::vector{3, 11}));
+}
+
+TEST(ShownGpus, OfAReplicaThatASlowLinkHoldsUpItIsTheRankBesideIt) {
+  struct Beside {
+    const char* name;
+    const char* slow;
+    std::vector<int> gpus;
+  };
+  const Job one_node{.parallelism = R"("tensor": 4, "data": 2)", .gpus = 8, .batch = 2};
+  for (const auto& [name, slow, gpus] : {Beside{"the GPU at its end",
+                                                R"("slow_links": [{"between": ["node 0 gpu 6", "node 0 nvswitch 0"],
+                                                        "rate_factor": 0.01}])",
+                                                {6}},
+                                         Beside{"the GPU at the end of the slowest",
+                                                R"("slow_links": [
+                {"between": ["node 0 gpu 5", "node 0 nvswitch 0"], "rate_factor": 0.02},
+                {"between": ["node 0 gpu 6", "node 0 nvswitch 0"], "rate_factor": 0.01},
+                {"between": ["node 0 gpu 7", "node 0 nvswitch 0"], "rate_factor": 0.02}])",
+                                                {6}},
+                                         Beside{"wherever its rank is placed",
+                                                R"("placement": [7, 6, 5, 4, 3, 2, 1, 0], "slow_links": [
+                {"between": ["node 0 gpu 6", "node 0 nvswitch 0"], "rate_factor": 0.01}])",
+                                                {6}}}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(run(one_node, slow).metrics.shown_gpus, gpus);
+    EXPECT_EQ(run(one_node, slow, {.fidelity = step::Fidelity::kKernel}).metrics.shown_gpus, gpus);
+  }
+  const Job two_nodes{.parallelism = R"("tensor": 16)", .gpus = 16, .batch = 2};
+  EXPECT_EQ(run(two_nodes, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])").metrics.shown_gpus,
+            std::vector{11})
+      << "the GPU near the NIC";
+}
+
+}  // namespace
+}  // namespace foretoken::study

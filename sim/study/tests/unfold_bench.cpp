@@ -1,0 +1,71 @@
+// How long it takes to simulate every GPU of a job.
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "sim/io/hardware/read_nccl.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/ranks/nccl_flows.h"
+#include "sim/study/predict/predict.h"
+
+namespace foretoken::study {
+namespace {
+
+const std::string kScenarios = std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/";
+
+void simulate_unfolded(benchmark::State& state, const job::Job& job, ranks::Traffic traffic) {
+  const step::LoweredStep step = step::lower(job, step::Fidelity::kStage);
+  double tasks = 0;
+  for (auto _ : state) {
+    const ranks::UnfoldedStep every = ranks::unfold(step, job, traffic);
+    benchmark::DoNotOptimize(des::run(every.graph).makespan);
+    tasks = static_cast<double>(every.graph.tasks());
+  }
+  state.counters["gpus"] = job.gpus;
+  state.counters["tasks"] = tasks;
+  state.counters["tasks/s"] = benchmark::Counter(tasks, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void gpt_1t_3072(benchmark::State& state, ranks::Traffic traffic) {
+  simulate_unfolded(state, io::read_scenario_file(kScenarios + "gpt-1t-3072-a100.json", {}).job, traffic);
+}
+BENCHMARK_CAPTURE(gpt_1t_3072, analytic, ranks::Traffic::kAnalytic)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt_1t_3072, flows, ranks::Traffic::kFlows)->Unit(benchmark::kMillisecond);
+
+// Llama 3 405B on 1024 to 16,384 GPUs: more replicas of the same pipelines.
+void llama_3_405b(benchmark::State& state) {
+  const auto gpus = state.range(0);
+  const std::vector<std::string> sets = {"gpus=" + std::to_string(gpus),
+                                         "parallelism.data=" + std::to_string(gpus / 256),
+                                         "batch.global=" + std::to_string(gpus / 8)};
+  simulate_unfolded(state, io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", sets).job,
+                    ranks::Traffic::kAnalytic);
+}
+BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark::kMillisecond);
+
+// One all-reduce of 1 GB over every GPU of a cluster as flows, by a ring or by trees and switches: routes and rates.
+void all_reduce_flows(benchmark::State& state, cost::NcclAlgorithm algorithm) {
+  const auto gpus = static_cast<int>(state.range(0));
+  const net::Cluster cluster = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {}).job.cluster;
+  const ranks::Nccl nccl{
+      .architecture = cost::NcclArchitecture::kHopper, .tuning = io::read_nccl_tuning(""), .settings = {algorithm, {}}};
+  const int domain = cluster.links.gpus;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        ranks::nccl_flow_time(CollectiveKind::kAllReduce, Bytes(1e9), domain, gpus / domain, cluster, nccl));
+}
+BENCHMARK_CAPTURE(all_reduce_flows, ring, cost::NcclAlgorithm::kRing)
+    ->Arg(512)
+    ->Arg(4096)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(all_reduce_flows, tree, cost::NcclAlgorithm::kTree)
+    ->Arg(512)
+    ->Arg(4096)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(all_reduce_flows, nvls_tree, cost::NcclAlgorithm::kNvlsTree)
+    ->Arg(512)
+    ->Arg(4096)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace foretoken::study

@@ -1,0 +1,13 @@
+// A prediction with its delays, for tests of slow hardware.
+#pragma once
+
+#include "sim/study/predict/predict.h"
+
+namespace foretoken::study {
+
+inline Prediction with_delays(const job::Job& job, How how = {}) {
+  how.delays = true;
+  return predict(job, how);
+}
+
+}  // namespace foretoken::study

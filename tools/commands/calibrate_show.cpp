@@ -1,0 +1,69 @@
+// foretoken calibrate show and diff: profiles for the eye.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "calibration/fit/diff_profiles.h"
+#include "sim/io/hardware/profile.h"
+#include "tools/commands/calibrate_commands.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
+#include "tools/text/describe.h"
+#include "tools/text/profile_page.h"
+
+namespace foretoken::tools {
+namespace {
+
+struct Options {
+  std::string first, second, svg, colour;
+};
+
+cost::Profile profile_of(const std::string& name, const std::string& asker) {
+  const io::Document document = open_data_file(io::kProfiles, name, asker);
+  io::Findings findings;
+  cost::Profile profile = io::read_profile(document.root(findings));
+  findings.throw_if_wrong();
+  return profile;
+}
+
+int show(const Options& options) {
+  print(
+      profile_page(profile_of(options.first, "foretoken calibrate show"), report::Paint(wants_colour(options.colour))));
+  return 0;
+}
+
+int diff(const Options& options) {
+  const cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
+                      b = profile_of(options.second, "foretoken calibrate diff");
+  if (!options.svg.empty()) {
+    OutputFile file(options.svg);
+    file.write(fit::plot_profiles(a, b));
+    file.finish();
+    file.commit();
+  }
+  print(fit::diff_profiles(a, b));
+  return 0;
+}
+
+}  // namespace
+
+void add_calibrate_show(CLI::App& calibrate, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = calibrate.add_subcommand("show", "A profile: each part with source, samples and held-out errors");
+  command->add_option("PROFILE", options->first, "A name of `foretoken profiles list`, or a file")->required();
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return show(*options); }; });
+}
+
+void add_calibrate_diff(CLI::App& calibrate, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = calibrate.add_subcommand("diff", "Two profiles side by side on the same work");
+  command->add_option("A", options->first, "A name of `foretoken profiles list`, or a file")->required();
+  command->add_option("B", options->second, "Likewise")->required();
+  command->add_option("--svg", options->svg, "Draw both: products and all-reduces over their size")->type_name("FILE");
+  command->callback([&chosen, options] { chosen = [options] { return diff(*options); }; });
+}
+
+}  // namespace foretoken::tools

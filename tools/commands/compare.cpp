@@ -1,0 +1,232 @@
+// foretoken compare: schedules side by side on one scenario.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/report/gantt.h"
+#include "sim/report/json.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+#include "sim/schedule/catalogue.h"
+#include "sim/study/otherwise/schedules.h"
+#include "sim/study/predict/strict.h"
+#include "sim/study/reason.h"
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Paint;
+using report::Table;
+using study::ScheduleChoice;
+using Rows = std::vector<study::TriedSchedule>;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string scenario, svg, colour;
+  std::vector<std::string> schedules, sets;
+  bool json = false, no_gantt = false, strict = false;
+};
+
+Complaint wrong_choice(const std::string& text, std::string message) {
+  return {"--schedules " + printable(text, 60), "", std::move(message)};
+}
+
+ScheduleChoice parse_choice(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  ScheduleChoice choice{.label = text, .schedule = text.substr(0, colon)};
+  if (choice.schedule == "interleaved") choice.schedule = "interleaved-1f1b";
+  const auto known = schedule::find_schedule(choice.schedule);
+  if (!known) {
+    std::vector<std::string> names;
+    for (const schedule::Schedule& each : schedule::all_schedules())
+      names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
+    const std::string meant = did_you_mean(choice.schedule, names);
+    throw ConfigError({wrong_choice(
+        text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
+  }
+  if (colon != text.npos) {
+    const auto chunks = parse_number<int>(std::string_view(text).substr(colon + 1), 1);
+    if (!chunks) throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});
+    choice.chunks = *chunks;
+  }
+  if (known->interleaves && choice.chunks < 2)
+    throw ConfigError({wrong_choice(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});
+  if (!known->interleaves && choice.chunks > 1)
+    throw ConfigError({wrong_choice(text, "this schedule has one chunk a stage; leave the number out")});
+  return choice;
+}
+
+// "interleaved:4": the label of a schedule as --schedules takes it.
+std::string label_of(const ScheduleChoice& choice) {
+  const std::string name = choice.schedule == "interleaved-1f1b" ? "interleaved" : choice.schedule;
+  return choice.chunks > 1 ? fmt::format("{}:{}", name, choice.chunks) : name;
+}
+
+std::vector<ScheduleChoice> usual_choices(const job::Job& job) {
+  std::vector<ScheduleChoice> choices = study::usual_schedules(job);
+  for (ScheduleChoice& each : choices) each.label = label_of(each);
+  return choices;
+}
+
+std::string table_text(const Rows& rows, const Paint& paint) {
+  const std::optional<std::size_t> best = study::fastest(rows);
+  Table table({{"schedule", Table::Align::kLeft},
+               {"step"},
+               {"to best"},
+               {"tokens/s"},
+               {"MFU"},
+               {"bubble"},
+               {"ideal"},
+               {"peak GiB"},
+               {"fits", Table::Align::kLeft},
+               {"sent a stage"}});
+  for (const study::TriedSchedule& row : rows) {
+    const std::string label = row.choice.label + (row.is_own ? " *" : "");
+    if (!row.metrics) {
+      table.add_note({label}, "impossible here, see below");
+      continue;
+    }
+    const report::Metrics& m = *row.metrics;
+    const double behind = m.step_time / rows[*best].metrics->step_time - 1;
+    table.add({label, report::time_text(m.step_time),
+               &row == &rows[*best] ? "best" : fmt::format("{:+.1f} %", behind * 100),
+               report::significant(m.tokens_per_s), report::percent(m.mfu), report::percent(m.bubble_fraction),
+               report::percent(m.ideal_bubble_fraction), report::gib(m.memory.peak), m.memory.fits ? "yes" : "NO",
+               report::binary_bytes(Bytes(m.p2p_bytes_per_step))});
+  }
+  return table.text(paint);
+}
+
+// Every warning once. Where not all schedules have it, the labels of those that do stand before it.
+std::vector<std::string> warnings_of(const Rows& rows) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> labels;  // by warning
+  std::size_t possible = 0;
+  for (const study::TriedSchedule& row : rows) {
+    if (!row.metrics) continue;
+    ++possible;
+    for (const std::string& warning : row.metrics->warnings) {
+      auto known = std::find_if(labels.begin(), labels.end(), [&](const auto& each) { return each.first == warning; });
+      if (known == labels.end()) known = labels.insert(labels.end(), {warning, {}});
+      known->second.push_back(row.choice.label);
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [warning, of] : labels)
+    warnings.push_back(of.size() == possible ? warning : fmt::format("{}: {}", fmt::join(of, ", "), warning));
+  return warnings;
+}
+
+std::string text_of(const std::string& name, const Rows& rows, const Options& options, const Paint& paint) {
+  std::string text = paint(report::Ink::kBold, name) + '\n' + table_text(rows, paint);
+  text +=
+      "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
+      "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
+  if (std::any_of(rows.begin(), rows.end(), [](const study::TriedSchedule& row) { return row.is_own; }))
+    text += "  *: the scenario's own schedule\n";
+  for (const study::TriedSchedule& row : rows)
+    for (const Complaint& complaint : row.impossible)
+      text += report::paragraph("  " + row.choice.label + ": ", study::reason(complaint));
+  const std::string warnings = report::warnings_text(warnings_of(rows), paint);
+  if (options.no_gantt || !study::fastest(rows)) return text + warnings;
+  des::Duration axis;
+  for (const study::TriedSchedule& row : rows) axis = std::max(axis, row.chart.length);
+  text += report::title_text("Over time", "all on one axis", paint);
+  for (const study::TriedSchedule& row : rows)
+    if (row.metrics) text += report::gantt_text(row.chart, axis, paint) + '\n';
+  return text + report::gantt_legend(paint) + warnings;
+}
+
+std::string json_of(const std::string& name, const Rows& rows) {
+  const std::optional<std::size_t> best = study::fastest(rows);
+  Json json = {{"name", name}};
+  json["best"] = best ? Json(rows[*best].choice.label) : Json();
+  json["schedules"] = Json::array();
+  for (const study::TriedSchedule& row : rows) {
+    Json entry = {{"label", row.choice.label},
+                  {"schedule", row.choice.schedule},
+                  {"virtual_pipeline", row.choice.chunks},
+                  {"is_own", row.is_own}};
+    entry["impossible"] = row.impossible.empty() ? Json() : Json(study::reasons(row.impossible));
+    if (row.metrics) {
+      entry["step_time_to_best"] = row.metrics->step_time / rows[*best].metrics->step_time;
+      entry["result"] = Json::parse(report::to_json(*row.metrics));
+    }
+    json["schedules"].push_back(std::move(entry));
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+int run(const Options& options) {
+  std::vector<ScheduleChoice> choices;
+  for (const std::string& text : options.schedules) choices.push_back(parse_choice(text));
+  const study::ScenarioSource source = scenario_source(options.scenario);
+  const job::Job scenario = source.read(options.sets).job;  // an error of every schedule is printed once
+  if (choices.empty()) choices = usual_choices(scenario);
+  if (options.strict)
+    if (const auto refusal = study::why_not_strict(scenario, options.scenario)) {
+      print_error(refusal->line());
+      return kRefused;
+    }
+  std::optional<OutputFile> svg;
+  if (!options.svg.empty()) svg.emplace(options.svg);
+  const Rows rows = study::try_schedules(source, options.sets, scenario, choices, io::read_shipped_residuals());
+  if (svg) {
+    std::vector<report::Gantt> charts;
+    for (const study::TriedSchedule& row : rows)
+      if (row.metrics) charts.push_back(row.chart);
+    svg->write(report::gantt_svg(charts));
+    svg->commit();
+  }
+  const Paint paint(!options.json && wants_colour(options.colour));
+  print(options.json ? json_of(scenario.name, rows) : text_of(scenario.name, rows, options, paint));
+  return study::fastest(rows) ? 0 : 1;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken compare gpt3-175b-1024-a100\n"
+    "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2 --svg schedules.svg\n"
+    "  foretoken compare my.json --set batch.global=512 --json\n\n"
+    "A schedule that the scenario cannot have is shown with the reason. Exit status 1: none is possible.\n";
+
+}  // namespace
+
+void add_compare(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("compare", "Pipeline schedules side by side on one scenario");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  command
+      ->add_option("--schedules", options->schedules,
+                   "Names from `foretoken schedule list`, interleaved with its chunks a stage "
+                   "(gpipe,1f1b,interleaved:2,interleaved:4 and the scenario's own)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_option("--svg", options->svg, "Write the Gantt charts, one below the other")->type_name("FILE");
+  command->add_flag("--no-gantt", options->no_gantt, "Only the table");
+  add_strict_option(*command, options->strict);
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,126 @@
+// foretoken explain: why a step takes as long as it does, from ideal arithmetic downwards, and what better hardware is
+// worth.
+#include "sim/study/otherwise/explain.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/report/json.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/text.h"
+#include "sim/report/waterfall.h"
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Ink;
+using report::Paint;
+using Json = nlohmann::ordered_json;
+
+constexpr double kPart = 0.1;  // more of a hardware property
+
+struct Options {
+  std::string scenario, colour;
+  std::vector<std::string> sets;
+  bool json = false;
+};
+
+// A bar to the left for time saved, to the right for time lost.
+std::string hardware_text(const study::Explanation& answer, const Paint& paint) {
+  constexpr double kHalf = 19;
+  double widest = 0;
+  for (const study::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(answer.change(each)));
+  std::string text = report::title_text(
+      "What hardware is worth",
+      fmt::format("change of the step with {:.0f} % more of it, everything else as it is", 100 * answer.part), paint);
+  for (const study::Sensitivity& each : answer.hardware) {
+    const double part = answer.change(each);
+    const auto cells = static_cast<std::size_t>(std::lround(widest > 0 ? std::abs(part) / widest * kHalf : 0));
+    const std::string bar = paint(part < 0 ? Ink::kGreen : Ink::kOrange, report::repeat("█", cells));
+    std::string line = "  " + report::pad_right(each.name, 38) + fmt::format("{:>+9.2f} %", 100 * part) + "           ";
+    line += part < 0 ? std::string(static_cast<std::size_t>(kHalf) - cells, ' ') + bar + "│"
+                     : std::string(static_cast<std::size_t>(kHalf), ' ') + "│" + bar;
+    text += line + '\n';
+  }
+  return text;
+}
+
+std::string text_of(const study::Explanation& answer, const Paint& paint) {
+  const report::Metrics& m = answer.prediction.metrics;
+  std::string text = paint(Ink::kBold, m.name) + '\n';
+  text += fmt::format("  step {}, MFU {}; {:.0f} % interval {} to {}\n", report::time_text(m.step_time),
+                      report::percent(m.mfu), 100 * m.interval->level, report::time_text(m.interval->low),
+                      report::time_text(m.interval->high));
+  text += report::paragraph("  ", m.interval->words);
+  text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
+  text += report::delays_text(m, paint);
+  return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
+}
+
+std::string json_of(const study::Explanation& answer) {
+  const report::Metrics& m = answer.prediction.metrics;
+  Json steps = Json::array(), hardware = Json::array();
+  for (const report::WaterfallStep& each : answer.fall.steps)
+    steps.push_back({{"step", each.key}, {"time_s", des::to_seconds(each.time).value()}});
+  for (const study::Sensitivity& each : answer.hardware)
+    hardware.push_back({{"property", each.name},
+                        {"belongs", each.belongs},
+                        {"more", answer.part},
+                        {"step_time_s", each.larger.value()},
+                        {"step_change", answer.change(each)}});
+  return Json{{"name", m.name},
+              {"step_time_s", m.step_time.value()},
+              {"step_time_s_interval", Json::array({m.interval->low.value(), m.interval->high.value()})},
+              {"stage", answer.fall.stage},
+              {"ideal_s", des::to_seconds(answer.fall.ideal).value()},
+              {"waterfall", std::move(steps)},
+              {"delays", report::delays_json(m)},
+              {"hardware", std::move(hardware)},
+              {"warnings", m.warnings}}
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         '\n';
+}
+
+int run(const Options& options) {
+  const study::Explanation answer =
+      study::explain(scenario_source(options.scenario).read(options.sets), io::read_shipped_residuals(), kPart);
+  print(options.json ? json_of(answer) : text_of(answer, Paint(wants_colour(options.colour))));
+  return 0;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken explain gpt3-175b-1024-a100\n"
+    "  foretoken explain llama-3-70b-256-h100 --set parallelism.context=2 --json\n\n"
+    "docs/user/explain.md says what each line means.\n";
+
+}  // namespace
+
+void add_explain(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("explain", "From the ideal step to the predicted one, and what hardware is worth");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,159 @@
+// foretoken models|clusters|profiles|runtimes|scenarios list|show: the data that ships, with its sources.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/report/fabric_svg.h"
+#include "sim/report/text/number.h"
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
+#include "tools/text/describe.h"
+
+namespace foretoken::tools {
+namespace {
+
+// A file that cannot be read is complained about; the others are listed all the same.
+int list(const Described& described, bool names_only) {
+  const std::vector<std::string> names = io::list_names(described.kind);
+  report::Table table(described.columns);
+  std::string plain;
+  int status = 0;
+  for (const std::string& name : names) {
+    plain += name + '\n';
+    if (names_only) continue;
+    try {
+      const io::Document document =
+          open_data_file(described.kind, name, fmt::format("foretoken {} show", described.command));
+      io::Findings findings;
+      std::vector<std::string> row = described.row(document, findings);
+      findings.throw_if_wrong();
+      table.add(std::move(row));
+    } catch (const ConfigError& error) {
+      print_complaints(error);
+      status = 2;
+    }
+  }
+  if (names.empty()) throw ConfigError({{"foretoken", "", io::unknown_name(described.kind, "")}});
+  print(names_only ? plain : table.text(report::Paint(wants_colour("auto")), 0));
+  return status;
+}
+
+int show(const Described& described, const std::string& name, bool json, const std::string& colour) {
+  if (described.command == "clusters" && name == "links" && !json) {
+    print(links_page(report::Paint(wants_colour(colour))));
+    return 0;
+  }
+  const io::Document document =
+      open_data_file(described.kind, name, fmt::format("foretoken {} show", described.command));
+  io::Findings findings;
+  const std::string page = described.page(document, findings, report::Paint(!json && wants_colour(colour)));
+  findings.throw_if_wrong();
+  if (json) {
+    print(document.value.dump(2) + '\n');
+  } else {
+    print(page + entry("file", document.source.file));
+  }
+  return 0;
+}
+
+// What to show, and how.
+struct Shown {
+  std::string name, colour, svg, dot;
+  bool json = false;
+  int nodes = 2;
+};
+
+// Drawings of a cluster, when asked for.
+void draw(const Described& described, const Shown& shown) {
+  if (shown.svg.empty() && shown.dot.empty()) return;
+  const io::Document document =
+      open_data_file(described.kind, shown.name, fmt::format("foretoken {} show", described.command));
+  io::Findings findings;
+  const net::Cluster cluster = io::read_cluster(document.root(findings));
+  findings.throw_if_wrong();
+  const net::Fabric fabric(cluster, shown.nodes);
+  const std::string title = fmt::format("{}, {}", cluster.name, report::counted(shown.nodes, "node"));
+  const auto write = [](const std::string& path, const std::string& text) {
+    if (path.empty()) return;
+    OutputFile file(path);
+    file.write(text);
+    file.finish();
+    file.commit();
+  };
+  write(shown.svg, report::fabric_svg(fabric, title));
+  write(shown.dot, report::fabric_dot(fabric, title));
+}
+
+void add_drawing_options(CLI::App& command, Shown& shown) {
+  constexpr int kMostNodes = 64;  // more is no drawing
+  command.add_option("--svg", shown.svg, "Write a drawing of nodes and network")->type_name("FILE");
+  command.add_option("--dot", shown.dot, "Write the same as a GraphViz graph")->type_name("FILE");
+  command.add_option("--nodes", shown.nodes, "Nodes to draw (default 2)")
+      ->check(whole_number(1, kMostNodes))
+      ->type_name("N");
+}
+
+void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
+  const auto described = std::make_shared<Described>(kind);
+  CLI::App* command = program.add_subcommand(std::string(kind.command), std::string(kind.about));
+  CLI::App* listing = command->add_subcommand("list", "All there are");
+  const auto names_only = std::make_shared<bool>(false);
+  listing->add_flag("--names", *names_only, "Only the names, one a line");
+  listing->callback(
+      [&chosen, described, names_only] { chosen = [described, names_only] { return list(*described, *names_only); }; });
+  CLI::App* showing = command->add_subcommand("show", "One of them with all its values and their source");
+  const auto shown = std::make_shared<Shown>();
+  showing->add_option("NAME", shown->name, "A name of the list, or a file")->required();
+  showing->add_flag("--json", shown->json, "The file's JSON, with its bases merged in");
+  add_colour_option(*showing, shown->colour);
+  if (kind.command == "clusters") {
+    add_drawing_options(*showing, *shown);
+    add_cluster_import(*command, chosen);
+  }
+  showing->callback([&chosen, described, shown] {
+    chosen = [described, shown] {
+      draw(*described, *shown);
+      return show(*described, shown->name, shown->json, shown->colour);
+    };
+  });
+  command->footer(fmt::format("Examples:\n  foretoken {0} list\n  foretoken {0} show NAME\n", kind.command));
+}
+
+}  // namespace
+
+io::Document open_data_file(const io::DataKind& kind, const std::string& name, const std::string& asker) {
+  io::Findings findings;
+  std::optional<std::filesystem::path> path;
+  if (io::is_path(name)) {
+    path = name;
+  } else {
+    path = io::find_data_file(kind, name);
+    if (!path) findings.complaints.push_back({asker, "", io::unknown_name(kind, name)});
+  }
+  findings.throw_if_wrong();
+  auto document = io::document_from_file(*path, findings);
+  if (document) document = io::with_bases(std::move(*document), kind, findings);
+  findings.throw_if_wrong();
+  return std::move(*document);
+}
+
+std::string entry(std::string_view label, std::string_view text) {
+  constexpr std::size_t kLabel = 16;
+  return text.empty() ? "" : report::paragraph("  " + report::pad_right(label, kLabel), text);
+}
+
+std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
+
+void add_lists(CLI::App& program, Action& chosen) {
+  for (const Described& kind :
+       {described_scenarios(), described_models(), described_clusters(), described_profiles(), described_runtimes()})
+    add_kind(program, chosen, kind);
+}
+
+}  // namespace foretoken::tools

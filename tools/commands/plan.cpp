@@ -1,0 +1,107 @@
+// foretoken plan: which cluster, how many GPUs, how long and for how much.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "tools/commands.h"
+#include "tools/options/open_options.h"
+#include "tools/options/options.h"
+#include "tools/options/quantity.h"
+#include "tools/options/scenario_argument.h"
+#include "tools/output/output.h"
+#include "tools/text/plan_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+struct Options {
+  OpenOptions open;
+  std::string scenario, tokens, deadline, budget, checkpoint_write, restart, write, colour;
+  std::vector<std::string> clusters;
+  double price = 0, mtbf = 0, storage = 0, pue = 0;
+  int threads = 0, interval = 90;
+  bool json = false;
+};
+
+study::PlanQuestion question_of(const Options& options) {
+  study::PlanQuestion question{.scenario = scenario_source(options.scenario),
+                               .sets = overrides(options.open),
+                               .clusters = options.clusters,
+                               .space = space_of(options.open),
+                               .assumptions = {},
+                               .deadline_days = {},
+                               .budget = {},
+                               .level = options.interval / 100.0,
+                               .threads = std::max<std::size_t>(1, std::thread::hardware_concurrency())};
+  if (options.threads > 0) question.threads = static_cast<std::size_t>(options.threads);
+  study::PlanAssumptions& assumed = question.assumptions;
+  if (!options.tokens.empty()) assumed.tokens = parse_count("--tokens", options.tokens);
+  if (!options.deadline.empty()) question.deadline_days = parse_seconds("--deadline", options.deadline) / 86400;
+  if (!options.budget.empty()) question.budget = parse_count("--budget", options.budget);
+  if (!options.checkpoint_write.empty())
+    assumed.checkpoint_write_s = parse_seconds("--checkpoint-write", options.checkpoint_write);
+  if (!options.restart.empty()) assumed.restart_s = parse_seconds("--restart", options.restart);
+  if (options.price > 0) assumed.price_per_gpu_hour = options.price;
+  if (options.mtbf > 0) assumed.mtbf_hours_per_gpu = options.mtbf;
+  if (options.storage > 0) assumed.checkpoint_gb_per_s_per_gpu = options.storage;
+  if (options.pue > 0) assumed.pue = options.pue;
+  return question;
+}
+
+int run(const Options& options) {
+  const study::Plan plan = study::make_plan(question_of(options));
+  print(options.json ? plan_json(plan) : plan_text(plan, report::Paint(wants_colour(options.colour))));
+  return plan.smallest ? 0 : 1;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken plan gpt3-175b-1024-a100 --free all --tokens 300B --gpus 256:4096:x2 --deadline 30d\n"
+    "  foretoken plan my.json --tokens 2T --clusters dgx-a100-80gb-hdr,dgx-h100-ndr --gpus 512,1024\n"
+    "  foretoken plan my.json --tokens 300B --budget 2M --price 2 --json\n\n"
+    "A row meets the deadline when nine in ten runs do (P90).\nExit status 1: none meets deadline and budget.\n";
+
+void add_assumptions(CLI::App& command, Options& options) {
+  const auto number = [&](const char* name, double& value, double low, double high, const char* about,
+                          const char* type) {
+    command.add_option(name, value, about)->check(number_between(low, high))->type_name(type);
+  };
+  number("--price", options.price, 1e-6, 1e6, "Price of a GPU hour, in place of the cluster's", "PRICE");
+  number("--mtbf", options.mtbf, 1e-3, 1e12, "Hours between interruptions of one GPU (50000)", "HOURS");
+  number("--storage", options.storage, 1e-6, 1e6, "GB/s that a GPU writes of a checkpoint (0.122)", "GB/S");
+  number("--pue", options.pue, 1, 10, "Energy of the site over that of the GPUs (1.1)", "PUE");
+  command
+      .add_option("--checkpoint-write", options.checkpoint_write, "Time to write one, in place of size over --storage")
+      ->type_name("TIME");
+  command.add_option("--restart", options.restart, "From an interruption until training goes on (10m)")
+      ->type_name("TIME");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("plan", "Which cluster, how many GPUs, how long and for how much");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  command->add_option("--tokens", options->tokens, "Tokens to train on: 300B, 2T")->type_name("N");
+  command->add_option("--deadline", options->deadline, "Days until it must be done: 30d, 6w")->type_name("TIME");
+  command->add_option("--budget", options->budget, "Money that it may cost: 2M")->type_name("N");
+  command->add_option("--clusters", options->clusters, "Clusters to try, in place of the scenario's")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  add_open_options(*command, options->open);
+  add_assumptions(*command, *options);
+  command->add_option("--threads", options->threads, "Threads (all cores)")
+      ->check(whole_number(1, 256))
+      ->type_name("N");
+  add_interval_option(*command, options->interval);
+  command->add_flag("--json", options->json, "JSON instead of text");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,111 @@
+// foretoken report: everything about one scenario as one HTML file.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/html/document.h"
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/observe/critical_path.h"
+#include "sim/study/near/near_runs.h"
+#include "sim/study/otherwise/variants.h"
+#include "sim/study/plan/plan_file.h"
+#include "sim/study/predict/delays.h"
+#include "sim/study/predict/predict.h"
+#include "sim/study/scenario_source.h"
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
+#include "tools/output/output.h"
+#include "validate/measured_runs.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr std::size_t kNearRuns = 10, kFound = 8;
+constexpr double kSensitivityPart = 0.1;
+
+struct Options {
+  std::string scenario, output = "report.html";
+  std::vector<std::string> sets;
+  bool require_fit = false;
+};
+
+// The command that gives the same file, each word as a shell takes it.
+std::string command_of(const Options& options) {
+  const auto word = [](const std::string& text) {
+    if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@") == text.npos)
+      return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    return quoted + "'";
+  };
+  std::string command = "foretoken report " + word(options.scenario);
+  for (const std::string& set : options.sets) command += " --set " + word(set);
+  return printable(command + " -o " + word(options.output), 100000);
+}
+
+int run(const Options& options) {
+  OutputFile file(options.output);
+  std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
+  if (plan && !options.sets.empty())
+    throw ConfigError({{"--set", "",
+                        "expected none with a plan, whose numbers would not follow; give it to foretoken plan, or a "
+                        "scenario to report"}});
+  const study::ScenarioSource source =
+      plan ? study::ScenarioSource(plan->scenario, options.scenario) : scenario_source(options.scenario);
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  const study::Prediction base = study::predict(
+      source.read(options.sets), {.advice = true, .delays = true, .interval = study::IntervalQuestion{evidence}});
+  html::ReportData data{.base = base,
+                        .waterfall = study::waterfall_of(base),
+                        .critical_path = observe::critical_path(base.step.workload, base.run),
+                        .communication = observe::communication(base.step, base.run, base.observations),
+                        .schedules = study::other_schedules(source, options.sets, base.job, evidence),
+                        .scaling = study::other_sizes(source, options.sets, base.job, evidence),
+                        .alternatives = study::other_decisions(source, options.sets, base),
+                        .found = study::found_by_search(source, options.sets, base.job, kFound, evidence),
+                        .sensitivity_part = kSensitivityPart,
+                        .sensitivity = study::sensitivities(base.job, kSensitivityPart),
+                        .near_runs = study::near_runs(base.job, validate::measured_runs(), kNearRuns),
+                        .plan = plan ? std::optional(std::move(plan->plan)) : std::nullopt,
+                        .command = command_of(options),
+                        .version = std::string(version()),
+                        .scenario_json = source.merged(options.sets)};
+  file.write(html::document(data));
+  file.commit();
+  return options.require_fit && !base.metrics.memory.fits ? 1 : 0;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken report gpt3-175b-1024-a100 -o report.html\n"
+    "  foretoken plan my.json --tokens 300B --gpus 256:4096:x2 --json >plan.json\n"
+    "  foretoken report plan.json\n"
+    "  foretoken report my.json --set batch.micro=2 -o micro-2.html\n\n"
+    "The file needs no network and can be read, printed and mailed as it is.\n";
+
+}  // namespace
+
+void add_report(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("report", "Everything about a scenario or a capacity plan as one HTML file");
+  command->footer(kExamples);
+  command
+      ->add_option(
+          "SCENARIO", options->scenario,
+          "Scenario file or name, or a plan of `foretoken plan --json`; - reads a scenario from standard input")
+      ->required();
+  command->add_option("-o,--output", options->output, "The file to write (report.html)")->type_name("FILE");
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--require-fit", options->require_fit, "Exit with 1 when the scenario does not fit in memory");
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,119 @@
+// foretoken schedule check: whether a program, written as text, is complete, ordered and free of deadlock.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/io/json/parse_json.h"
+#include "sim/report/text/layout.h"
+#include "sim/report/text/number.h"
+#include "sim/schedule/check_program.h"
+#include "sim/schedule/op_text.h"
+#include "tools/commands/schedule_commands.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+std::string read_text(const std::string& file) {
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  io::Findings findings;
+  const auto text = io::read_text_file(file, printable(file), findings);
+  findings.throw_if_wrong();
+  return *text;
+}
+
+// A stage a line; blank lines and what follows # do not count.
+schedule::Program parse_program(const std::string& text, const std::string& file) {
+  constexpr std::size_t kMostComplaints = 20;
+  constexpr int kMostNumber = 1 << 24;
+  schedule::Program program;
+  std::vector<Complaint> complaints;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    line.erase(std::min(line.find('#'), line.size()));
+    std::istringstream words(line);
+    schedule::StageProgram ops;
+    for (std::string word; words >> word;) {
+      const auto op = schedule::parse_op(word);
+      if (op && op->microbatch < kMostNumber && op->chunk < kMostNumber) {
+        ops.push_back(*op);
+      } else if (complaints.size() < kMostComplaints) {
+        complaints.push_back(
+            {printable(file), "",
+             fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number, in_quotes(word))});
+      }
+    }
+    if (!ops.empty()) program.push_back(std::move(ops));
+  }
+  if (program.empty() && complaints.empty())
+    complaints.push_back({printable(file), "", "empty; expected one line of ops a stage, for instance F0 B0"});
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  return program;
+}
+
+// The smallest shape that holds every op named.
+schedule::PipelineShape shape_of(const schedule::Program& program) {
+  schedule::PipelineShape shape{.stages = static_cast<int>(program.size())};
+  for (const schedule::StageProgram& ops : program)
+    for (const schedule::StageOp& op : ops) {
+      shape.microbatches = std::max(shape.microbatches, op.microbatch + 1);
+      shape.chunks = std::max(shape.chunks, op.chunk + 1);
+    }
+  return shape;
+}
+
+// A huge number in one op would ask for tables of that size.
+void refuse_gaps(const schedule::PipelineShape& shape, const schedule::Program& program, const std::string& file) {
+  std::size_t ops = 0;
+  for (const schedule::StageProgram& stage : program) ops += stage.size();
+  const double expected = 2.0 * shape.stages * shape.microbatches * shape.chunks;
+  constexpr double kSlack = 1e6;
+  if (expected > static_cast<double>(ops) + kSlack)
+    throw ConfigError({{printable(file), "",
+                        fmt::format("{}, but {} of {} on {} are named, which need {:.0f}; number micro-batches "
+                                    "and chunks from 0",
+                                    with_noun(static_cast<std::int64_t>(ops), "op"),
+                                    with_noun(shape.microbatches, "micro-batch", "micro-batches"),
+                                    with_noun(shape.chunks, "chunk"), with_noun(shape.stages, "stage"), expected)}});
+}
+
+int check(const std::string& file) {
+  const schedule::Program program = parse_program(read_text(file), file);
+  const schedule::PipelineShape shape = shape_of(program);
+  refuse_gaps(shape, program, file);
+  const std::vector<std::string> problems = schedule::check_program(program, shape);
+  std::string text;
+  for (const std::string& problem : problems) text += report::paragraph("  - ", problem);
+  const std::string what = fmt::format("{}, {}, {} a stage", report::counted(shape.stages, "stage"),
+                                       report::counted(shape.microbatches, "micro-batch", "micro-batches"),
+                                       report::counted(shape.chunks, "chunk"));
+  print(problems.empty() ? fmt::format("valid: {}; every pass once, forwards before backwards, no deadlock\n", what)
+                         : fmt::format("invalid: {}\n{}", what, text));
+  return problems.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_schedule_check(CLI::App& schedule, Action& chosen) {
+  const auto file = std::make_shared<std::string>();
+  CLI::App* command = schedule.add_subcommand("check", "Whether a program is complete, ordered and free of deadlock");
+  command->footer(
+      "The file holds a line for every stage, its passes in order: F0 F1 B0 B1, with chunks F0.0 F0.1 ...\n"
+      "Exit status: 0 valid, 1 not, 2 unreadable.\n\nExamples:\n"
+      "  foretoken schedule show gpipe --stages 2 --microbatches 4 --plain > gpipe.txt\n"
+      "  foretoken schedule check gpipe.txt\n");
+  command->add_option("FILE", *file, "The program; - reads standard input")->required();
+  command->callback([&chosen, file] { chosen = [file] { return check(*file); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,279 @@
+// foretoken schedule list and show: names, op orders, and a replay with given times.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/text.h"
+#include "sim/report/gantt.h"
+#include "sim/report/text/number.h"
+#include "sim/schedule/catalogue.h"
+#include "sim/schedule/op_text.h"
+#include "sim/schedule/program_counts.h"
+#include "sim/study/schedule_replay.h"
+#include "tools/commands/schedule_commands.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Paint;
+using Json = nlohmann::ordered_json;
+
+constexpr int kMostStages = 4096, kMostMicrobatches = 1 << 20, kMostChunks = 1024;
+constexpr std::int64_t kMostPasses = 20'000'000;
+constexpr double kLongestMs = 1e9;
+
+struct Options {
+  std::string name, svg, colour;
+  schedule::PipelineShape shape;
+  std::vector<double> forward_ms{1}, backward_ms{2};
+  double message_ms = 0;
+  bool blocking = false, json = false, plain = false;
+};
+
+ConfigError wrong(std::string message) { return ConfigError({{"foretoken schedule show", "", std::move(message)}}); }
+
+schedule::Schedule find(const std::string& name) {
+  if (const auto found = schedule::find_schedule(name)) return *found;
+  std::vector<std::string> names;
+  for (const schedule::Schedule& each : schedule::all_schedules()) names.emplace_back(each.name);
+  const std::string meant = did_you_mean(name, names);
+  throw wrong(fmt::format("unknown schedule {}{}", in_quotes(name),
+                          meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant));
+}
+
+std::vector<des::Duration> durations(const char* option, const std::vector<double>& ms, int chunks) {
+  if (ms.size() != 1 && ms.size() != static_cast<std::size_t>(chunks))
+    throw wrong(fmt::format("{}: expected one time, or {} (one a chunk), found {}", option, chunks, ms.size()));
+  std::vector<des::Duration> result;
+  for (int chunk = 0; chunk < chunks; ++chunk)
+    result.push_back(des::to_duration(Seconds(1e-3 * (ms.size() == 1 ? ms[0] : ms[static_cast<std::size_t>(chunk)]))));
+  return result;
+}
+
+// Whatever order the schedule has, it ends before all passes and messages in a row would: that must fit the clock.
+void check_length(const Options& options) {
+  constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
+  double passes_ms = 0;
+  for (const auto* ms : {&options.forward_ms, &options.backward_ms})
+    for (int chunk = 0; chunk < options.shape.chunks; ++chunk)
+      passes_ms += ms->size() == 1 ? ms->front() : (*ms)[static_cast<std::size_t>(chunk)];
+  const double ops = static_cast<double>(options.shape.stages) * options.shape.microbatches;
+  const double days = ops * (passes_ms + 2.0 * options.shape.chunks * options.message_ms) / kMsPerDay;
+  if (days > kMostDays)
+    throw wrong(
+        fmt::format("expected at most {} days of passes and messages in all, found {:.3g}; check --forward, "
+                    "--backward and --comm, in milliseconds",
+                    kMostDays, days));
+}
+
+// A schedule for a shape, and its replay.
+struct Shown {
+  schedule::Program program;
+  study::Replay replay;
+};
+
+Shown build(const Options& options) {
+  const schedule::Schedule chosen = find(options.name);
+  if (const auto reason = schedule::why_not(chosen, options.shape)) throw wrong(*reason);
+  const std::int64_t passes =
+      std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
+  if (passes > kMostPasses)
+    throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
+  const auto forward = durations("--forward", options.forward_ms, options.shape.chunks),
+             backward = durations("--backward", options.backward_ms, options.shape.chunks);
+  check_length(options);
+  Shown shown{.program = chosen.build(options.shape), .replay = {}};
+  shown.replay = study::replay(shown.program, {.forward = forward,
+                                               .backward = backward,
+                                               .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
+                                               .blocking = options.blocking});
+  if (!shown.replay.run.stuck.empty())
+    throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
+  return shown;
+}
+
+double ideal_bubble(const schedule::PipelineShape& shape) {
+  return (shape.stages - 1.0) / (static_cast<double>(shape.chunks) * shape.microbatches);
+}
+
+std::vector<int> peaks_in_flight(const schedule::Program& program) {
+  std::vector<int> peaks;
+  for (int stage = 0; stage < static_cast<int>(program.size()); ++stage)
+    peaks.push_back(schedule::peak_in_flight(program, stage));
+  return peaks;
+}
+
+std::string json_of(const Options& options, const Shown& shown) {
+  Json orders = Json::array(), starts = Json::array();
+  for (std::size_t stage = 0; stage < shown.program.size(); ++stage) {
+    Json ops = Json::array(), start = Json::array();
+    for (const step::PassTasks& pass : shown.replay.workload.passes[stage]) {
+      ops.push_back(schedule::to_text(pass.op, options.shape.chunks));
+      start.push_back(static_cast<double>(shown.replay.run.start[pass.first.value].ps) * 1e-12);
+    }
+    orders.push_back(std::move(ops));
+    starts.push_back(std::move(start));
+  }
+  const Json json = {{"schedule", options.name},
+                     {"stages", options.shape.stages},
+                     {"microbatches", options.shape.microbatches},
+                     {"chunks", options.shape.chunks},
+                     {"makespan_s", static_cast<double>(shown.replay.run.makespan.ps) * 1e-12},
+                     {"bubble_fraction", shown.replay.bubble_fraction()},
+                     {"bubble_fraction_of_step", shown.replay.bubble_fraction_of_step()},
+                     {"ideal_bubble_fraction", ideal_bubble(options.shape)},
+                     {"peak_in_flight", peaks_in_flight(shown.program)},
+                     {"sends", schedule::sends_per_stage(shown.program)},
+                     {"orders", std::move(orders)},
+                     {"start_s", std::move(starts)}};
+  return json.dump() + '\n';
+}
+
+std::string list_of(const std::vector<double>& ms) { return fmt::format("{}", fmt::join(ms, ", ")); }
+
+// "8, 16 (stages 1 to 6), 8": runs of equal values are joined.
+template <class T>
+std::string runs_text(const std::vector<T>& values) {
+  std::string text;
+  for (std::size_t at = 0; at < values.size();) {
+    std::size_t end = at;
+    while (end < values.size() && values[end] == values[at]) ++end;
+    if (!text.empty()) text += ", ";
+    text += end - at > 2    ? fmt::format("{} (stages {} to {})", values[at], at, end - 1)
+            : end - at == 2 ? fmt::format("{0}, {0}", values[at])
+                            : fmt::format("{}", values[at]);
+    at = end;
+  }
+  return text;
+}
+
+std::string pipeline_text(const schedule::PipelineShape& shape) {
+  return report::counted(shape.stages, "stage") + ", " +
+         report::counted(shape.microbatches, "micro-batch", "micro-batches");
+}
+
+std::string text_of(const Options& options, const Shown& shown, const Paint& paint) {
+  using report::Ink;
+  using report::paragraph;
+  const schedule::PipelineShape& shape = options.shape;
+  std::string text = paint(Ink::kBold, options.name) +
+                     fmt::format(": {}, {} a stage\n", pipeline_text(shape), report::counted(shape.chunks, "chunk"));
+  text += paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
+                                      list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
+                                      options.blocking ? "both sides wait for it" : "which blocks nobody"));
+  const study::Replay& replay = shown.replay;
+  text += fmt::format("\n  makespan {}, bubble {} of the work, {} of the step, ideal (p-1)/(vm) {}\n",
+                      report::time_text(des::to_seconds(replay.run.makespan - des::Instant{})),
+                      report::percent(replay.bubble_fraction()), report::percent(replay.bubble_fraction_of_step()),
+                      report::percent(ideal_bubble(shape)));
+  text += paragraph("  chunk activations alive at most, by stage: ", runs_text(peaks_in_flight(shown.program)));
+  text += paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
+  text += '\n' + paint(Ink::kBold, "Over time") + '\n';
+  const report::Gantt chart = report::gantt_of(replay.workload, replay.run, "");
+  text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend(paint);
+  text += '\n' + paint(Ink::kBold, "Order") + "  " +
+          paint(Ink::kDim, "F forward, B backward, micro-batch" + std::string(shape.chunks > 1 ? ".chunk" : "")) + '\n';
+  for (std::size_t stage = 0; stage < shown.program.size(); ++stage)
+    text += paragraph(fmt::format("  stage {:<3} ", stage), schedule::to_text(shown.program[stage], shape.chunks));
+  return text;
+}
+
+std::string plain_text(const Options& options, const schedule::Program& program) {
+  std::string text;
+  for (const schedule::StageProgram& ops : program) text += schedule::to_text(ops, options.shape.chunks) + '\n';
+  return text;
+}
+
+int show(const Options& options) {
+  const Shown shown = build(options);
+  if (!options.svg.empty()) {
+    OutputFile file(options.svg);
+    file.write(report::gantt_svg({report::gantt_of(
+        shown.replay.workload, shown.replay.run, fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
+    file.commit();
+  }
+  print(options.json    ? json_of(options, shown)
+        : options.plain ? plain_text(options, shown.program)
+                        : text_of(options, shown, Paint(wants_colour(options.colour))));
+  return 0;
+}
+
+void add_shape_options(CLI::App& command, Options& options) {
+  command.add_option("--stages", options.shape.stages, "Pipeline stages")
+      ->required()
+      ->check(whole_number(1, kMostStages))
+      ->type_name("P");
+  command.add_option("--microbatches", options.shape.microbatches, "Micro-batches of one step")
+      ->required()
+      ->check(whole_number(1, kMostMicrobatches))
+      ->type_name("M");
+  command.add_option("--chunks", options.shape.chunks, "Model chunks a stage, for interleaved schedules")
+      ->check(whole_number(1, kMostChunks))
+      ->type_name("V");
+  command.add_option("--group", options.shape.group, "Micro-batch group of interleaving (default: the stages)")
+      ->check(whole_number(0, kMostMicrobatches))
+      ->type_name("G");
+}
+
+void add_time_options(CLI::App& command, Options& options) {
+  command
+      .add_option("--forward", options.forward_ms,
+                  "Milliseconds of the forward pass of one chunk, default 1; V values separated by commas give each "
+                  "chunk its own")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(number_between(0, kLongestMs))
+      ->type_name("MS");
+  command.add_option("--backward", options.backward_ms, "The same of the backward pass, default 2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(number_between(0, kLongestMs))
+      ->type_name("MS");
+  command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages, default 0")
+      ->check(number_between(0, kLongestMs))
+      ->type_name("MS");
+  command.add_flag("--blocking", options.blocking, "Sender and receiver wait for messages, as Megatron's 1F1B does");
+}
+
+}  // namespace
+
+void add_schedule_list(CLI::App& schedule, Action& chosen) {
+  schedule.add_subcommand("list", "The schedules there are")->callback([&chosen] {
+    chosen = [] {
+      std::string text;
+      for (const schedule::Schedule& each : schedule::all_schedules())
+        text += report::paragraph(report::pad_right(each.name, 20), each.description);
+      print(text);
+      return 0;
+    };
+  });
+}
+
+void add_schedule_show(CLI::App& schedule, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = schedule.add_subcommand("show", "The order of passes of every stage, replayed with given times");
+  command->footer(
+      "Examples:\n"
+      "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
+      "  foretoken schedule show interleaved-1f1b --stages 4 --microbatches 8 --chunks 2 --svg s.svg\n"
+      "  foretoken schedule show 1f1b --stages 8 --microbatches 24 --forward 18 --backward 27 --comm 0.6\n"
+      "  foretoken schedule show gpipe --stages 4 --microbatches 8 --json\n");
+  command->add_option("NAME", options->name, "A schedule of `foretoken schedule list`")->required();
+  add_shape_options(*command, *options);
+  add_time_options(*command, *options);
+  command->add_flag("--json", options->json, "JSON: orders, start times and figures");
+  command->add_flag("--plain", options->plain, "Only the orders, a stage a line, as `schedule check` reads them");
+  command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return show(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,168 @@
+// foretoken search: the best configurations of a scenario that leaves keys open.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/study/search/searcher.h"
+#include "tools/commands.h"
+#include "tools/options/open_options.h"
+#include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
+#include "tools/options/search_values.h"
+#include "tools/output/output.h"
+#include "tools/output/progress_line.h"
+#include "tools/output/search_log.h"
+#include "tools/text/search_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr int kMostThreads = 256, kMostTop = 10'000, kInterrupted = 130;
+
+struct Options {
+  OpenOptions open;
+  std::string scenario, objective = "step-time", pareto = "step-time,memory", out, write, colour;
+  int top = 10, threads = 0, interval = 90;
+  bool json = false, require_fit = true, resume = false;
+};
+
+// Set by Ctrl-C, and only then: a signal handler can reach nothing else.
+std::atomic<bool> interrupted = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// While it lives, the first Ctrl-C asks the search to end; a second one ends the program.
+class CatchInterrupt {
+ public:
+  CatchInterrupt() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  CatchInterrupt(const CatchInterrupt&) = delete;
+  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+study::SearchRequest request_of(const Options& options, const io::OpenScenario& question) {
+  return {.question = question.question(),
+          .space = space_of(options.open),
+          .objective = parse_objective(options.objective),
+          .axes = parse_axes(options.pareto),
+          .top = static_cast<std::size_t>(options.top),
+          .require_fit = options.require_fit};
+}
+
+// The file of --write, opened before the work so that a wrong path is said first.
+std::unique_ptr<OutputFile> open_winner(const Options& options) {
+  return options.write.empty() ? nullptr : std::make_unique<OutputFile>(options.write);
+}
+
+// Prints, writes what was asked for, and says whether there is an answer.
+int finish(const Options& options, const study::SearchAnswer& answer, const std::unique_ptr<OutputFile>& winner) {
+  if (winner && !answer.ranked.empty()) {
+    const study::FoundConfiguration& best = answer.ranked.front();
+    winner->write(io::read_open_scenario_text(best.text, "the configuration found").text_of(best.scenario, 2) + '\n');
+    winner->commit();
+  }
+  print(options.json ? search_json(answer) : search_text(answer, report::Paint(wants_colour(options.colour))));
+  if (!answer.complete) return kInterrupted;
+  return answer.ranked.empty() ? 1 : 0;
+}
+
+std::size_t threads_of(const Options& options) {
+  if (options.threads > 0) return static_cast<std::size_t>(options.threads);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+// Searches; outcomes go to the file of --out as they are decided.
+search::SearchResult search_all(const Options& options, const study::SearchRequest& request,
+                                const search::Space& space) {
+  std::optional<SearchLog> log;
+  if (!options.out.empty()) log.emplace(options.out, request, options.resume);
+  ProgressLine line("configurations");
+  search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = &interrupted};
+  hooks.progress = [&](const search::Progress& progress) { line.show(progress.decided, progress.total); };
+  if (log) {
+    hooks.known = log->known();
+    hooks.decided = [&](std::span<const search::Outcome> outcomes) { log->append(space, outcomes); };
+  }
+  const CatchInterrupt catching;
+  return run_search(space,
+                    {.objective = request.objective,
+                     .top = request.top,
+                     .axes = request.axes,
+                     .require_fit = request.require_fit,
+                     .threads = threads_of(options)},
+                    hooks);
+}
+
+int run(const Options& options) {
+  if (options.resume && options.out.empty())
+    throw ConfigError({{"--resume", "", "expected --out FILE too, the file to go on with"}});
+  const io::OpenScenario question = scenario_source(options.scenario).read_open(overrides(options.open));
+  const study::SearchRequest request = request_of(options, question);
+  const search::Space space(question, request.space);
+  const std::unique_ptr<OutputFile> winner = open_winner(options);
+  if (space.candidates().empty()) throw ConfigError(study::why_none_is_valid(question, request.space));
+  const search::SearchResult result = search_all(options, request, space);
+  if (result.complete && result.ranking.count(search::Verdict::kInvalid) == space.candidates().size())
+    throw ConfigError(study::why_none_is_valid(question, request.space));
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  return finish(options,
+                study::answer_of(request, space, result.ranking, result.complete,
+                                 {evidence, options.interval / 100.0, threads_of(options)}),
+                winner);
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken search my-question.json                     (whatever it leaves out is searched)\n"
+    "  foretoken search gpt3-175b-1024-a100 --free all --fix parallelism.tensor=8\n"
+    "  foretoken search gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --objective cost\n"
+    "  foretoken search big.json --out results.jsonl --resume       (goes on after an interruption)\n"
+    "\n"
+    "Exit status 1: no configuration fits; 130: interrupted, after printing the best so far.\n";
+
+}  // namespace
+
+void add_search(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("search", "The best configurations for a model, a cluster and a batch");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  add_open_options(*command, options->open);
+  command->add_option("--objective", options->objective, "What shall be small: step-time, cost, gpus or memory")
+      ->type_name("NAME");
+  command->add_option("--pareto", options->pareto, "Axes of the Pareto front (step-time,memory)")->type_name("X,Y");
+  command->add_option("--top", options->top, "Configurations in the ranked list (10)")
+      ->check(whole_number(1, kMostTop))
+      ->type_name("N");
+  command->add_flag("--require-fit,!--no-require-fit", options->require_fit,
+                    "Leave out what does not fit in memory (the default)");
+  command->add_option("--threads", options->threads, "Threads (all cores)")
+      ->check(whole_number(1, kMostThreads))
+      ->type_name("N");
+  command->add_option("--out", options->out, "Append the outcome of every configuration, one JSON object a line")
+      ->type_name("FILE");
+  command->add_flag("--resume", options->resume, "Go on with the file of --out");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  add_interval_option(*command, options->interval);
+  command->add_option("--write", options->write, "Write the best configuration as a scenario file")->type_name("FILE");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

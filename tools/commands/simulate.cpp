@@ -1,0 +1,258 @@
+// foretoken simulate: predicts one training step for each scenario.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/io/scenario/read_residuals.h"
+#include "sim/io/scenario/read_scenario.h"
+#include "sim/report/gantt.h"
+#include "sim/report/json.h"
+#include "sim/report/text/text.h"
+#include "sim/report/trace.h"
+#include "sim/study/ordered_parallel.h"
+#include "sim/study/predict/predict.h"
+#include "sim/study/predict/strict.h"
+#include "tools/commands.h"
+#include "tools/commands/share_cluster.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr int kMostThreads = 256, kWrongInput = 2;
+
+struct Options {
+  std::vector<std::string> scenarios, sets, nodes;
+  std::string fidelity = "stage", collectives, trace, svg, colour;
+  bool json = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
+  int threads = 1, interval = 90;
+};
+
+// One question: a file, or a line of standard input.
+struct Question {
+  std::string file;
+  std::optional<std::string> line;
+  std::size_t line_number = 0;
+};
+
+// What complaints call it.
+std::string name_of(const Question& question) {
+  return question.line_number > 0 ? fmt::format("-:{}", question.line_number) : question.file;
+}
+
+struct Answer {
+  std::string output;
+  std::vector<Complaint> complaints;
+  bool fits = true;
+  bool refused = false;  // by --strict: the complaint says why
+};
+
+// The questions in order; "-" stands for every line of standard input that is not blank, and is a question without text
+// when there is none.
+class Questions {
+ public:
+  explicit Questions(const std::vector<std::string>& files) : files_(files) {}
+  std::optional<Question> operator()() {
+    for (; at_ < files_.size(); ++at_) {
+      if (files_[at_] != "-") return Question{files_[at_++], std::nullopt, 0};
+      for (std::string line; std::getline(std::cin, line);) {
+        ++line_;
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        read_ = true;
+        return Question{"-", std::move(line), line_};
+      }
+      if (!std::exchange(read_, true)) return Question{"-", "", 0};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const std::vector<std::string>& files_;
+  std::size_t at_ = 0, line_ = 0;
+  bool read_ = false;
+};
+
+// The only question that there is: files are written for one.
+Question only_question(Questions& questions) {
+  const std::optional<Question> first = questions();
+  std::size_t count = first ? 1 : 0;
+  while (questions()) ++count;
+  if (count != 1)
+    throw ConfigError(
+        {{"foretoken simulate", "", fmt::format("--trace and --svg take one scenario, found {}", count)}});
+  return *first;
+}
+
+step::Fidelity fidelity_of(const Options& options) {
+  return options.fidelity == "kernel" ? step::Fidelity::kKernel : step::Fidelity::kStage;
+}
+
+std::optional<ranks::Traffic> traffic_of(const Options& options) {
+  if (options.collectives.empty()) return std::nullopt;
+  return options.collectives == "flows" ? ranks::Traffic::kFlows : ranks::Traffic::kAnalytic;
+}
+
+std::string error_json(const ConfigError& error) {
+  nlohmann::ordered_json json = {{"error", error.what()}, {"complaints", nlohmann::ordered_json::array()}};
+  for (const Complaint& c : error.complaints())
+    json["complaints"].push_back({{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}});
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+// The files that were asked for: opened before the work, there only when all of it succeeded.
+class Files {
+ public:
+  explicit Files(const Options& options) : fidelity_(options.fidelity) {
+    if (!options.trace.empty()) trace_.emplace(options.trace);
+    if (!options.svg.empty()) svg_.emplace(options.svg);
+  }
+  void write(const study::Prediction& prediction) {
+    if (trace_)
+      report::write_trace({.step = prediction.step,
+                           .run = prediction.run,
+                           .memory = prediction.memory,
+                           .metrics = prediction.metrics,
+                           .version = std::string(version()),
+                           .fidelity = fidelity_},
+                          [&](std::string_view text) { trace_->write(text); });
+    if (svg_)
+      svg_->write(report::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
+    if (trace_) trace_->finish();
+    if (svg_) svg_->finish();
+    if (trace_) trace_->commit();
+    if (svg_) svg_->commit();
+  }
+
+ private:
+  std::string fidelity_;
+  std::optional<OutputFile> trace_, svg_;
+};
+
+Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence, bool colour) {
+  try {
+    if (question.line && question.line->empty())
+      throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
+    job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
+                                       : io::read_scenario_file(question.file, options.sets);
+    if (options.strict)
+      if (const auto refusal = study::why_not_strict(scenario.job, name_of(question)))
+        return {.output = options.json ? error_json(ConfigError({*refusal})) : "",
+                .complaints = {*refusal},
+                .refused = true};
+    Files files(options);
+    const study::Prediction prediction =
+        study::predict(std::move(scenario), {.fidelity = fidelity_of(options),
+                                             .unfolded = options.unfolded,
+                                             .traffic = traffic_of(options),
+                                             .advice = true,
+                                             .delays = true,
+                                             .interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
+    files.write(prediction);
+    Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
+    answer.output = options.json ? report::to_json(prediction.metrics) + '\n'
+                                 : report::to_text(prediction.job, prediction.notes, prediction.observations,
+                                                   prediction.metrics, report::Paint(colour));
+    return answer;
+  } catch (const ConfigError& error) {
+    std::vector<Complaint> complaints = error.complaints();
+    for (Complaint& complaint : complaints)  // found after reading: lowering knows no files
+      if (complaint.file.empty()) complaint.file = name_of(question);
+    return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
+  }
+}
+
+int run(const Options& options) {
+  if (!options.trace.empty() && options.trace == options.svg)
+    throw ConfigError({{"foretoken simulate", "", "--trace and --svg name the same file; expected two"}});
+  const bool colour = !options.json && wants_colour(options.colour);
+  if (options.share_cluster)
+    return share_cluster({options.scenarios, options.sets, options.nodes, options.json, colour});
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  bool wrong = false, refused = false, fits = true, first = true;
+  const bool writes_files = !(options.trace.empty() && options.svg.empty());
+  Questions questions(options.scenarios);
+  std::optional<Question> only;
+  if (writes_files) only = only_question(questions);
+  study::ordered_parallel<Question>(
+      options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
+      [&](const Question& question) { return answer(options, question, evidence, colour); },
+      [&](const Answer& answer) {
+        for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
+        wrong = wrong || (!answer.complaints.empty() && !answer.refused);
+        refused = refused || answer.refused;
+        fits = fits && answer.fits;
+        if (!options.json && !first && !answer.output.empty()) print("\n" + std::string(100, '=') + "\n\n");
+        print(answer.output);
+        first = first && answer.output.empty();
+      });
+  return wrong ? kWrongInput : refused || (options.require_fit && !fits) ? kRefused : 0;
+}
+
+void add_share_options(CLI::App& command, Options& options) {
+  CLI::Option* share =
+      command.add_flag("--share-cluster", options.share_cluster,
+                       "Simulate the scenarios as neighbours on one cluster, every GPU and link of it");
+  command
+      .add_option("--nodes", options.nodes,
+                  "Nodes of a scenario, like 0-3,8; once for each (default: one after another)")
+      ->allow_extra_args(false)
+      ->needs(share)
+      ->type_name("LIST");
+  for (const char* other : {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit"})
+    share->excludes(command.get_option(other));
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
+    "  foretoken simulate gpt3-175b-1024-a100 --set batch.global=3072 --set model.n_layer=48\n"
+    "  foretoken simulate gpt3-175b-1024-a100 --trace step.json   (open it in ui.perfetto.dev)\n"
+    "  foretoken simulate scenarios/*.json --json --threads 8 | jq '[.name, .step_time_s, .mfu]'\n"
+    "  foretoken simulate a.json b.json --share-cluster --nodes 0-3 --nodes 4-7\n"
+    "  generate-scenarios | foretoken simulate - --json           (one scenario a line)\n";
+
+}  // namespace
+
+void add_simulate(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("simulate", "Predict one training step of each scenario");
+  command->footer(kExamples);
+  command
+      ->add_option("SCENARIO", options->scenarios,
+                   "Scenario files or names; - reads one scenario a line from standard input")
+      ->required();
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--json", options->json, "One JSON object a line instead of text");
+  command->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
+  command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
+  command->add_option("--fidelity", options->fidelity, "stage: one task a pass; kernel: every kernel and collective")
+      ->check(one_of({"stage", "kernel"}))
+      ->type_name("stage|kernel");
+  command->add_flag("--unfolded", options->unfolded, "Simulate every GPU of the job, not one for all that do the same");
+  command
+      ->add_option("--collectives", options->collectives,
+                   "Unfolded: flows that share links, or one cost each (analytic)")
+      ->check(one_of({"flows", "analytic"}))
+      ->type_name("flows|analytic");
+  command->add_option("--threads", options->threads, "Scenarios simulated at the same time")
+      ->check(whole_number(1, kMostThreads))
+      ->type_name("N");
+  command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");
+  add_interval_option(*command, options->interval);
+  add_strict_option(*command, options->strict);
+  add_share_options(*command, *options);
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,77 @@
+// foretoken validate: published measurements beside predictions, as text, JSON, CSV, HTML or the pages of docs/.
+#include "validate/validate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr int kBoundBroken = 1;
+
+struct Options {
+  std::vector<std::string> sets;
+  std::string docs;
+  std::int64_t worst = 3;
+  bool json = false, csv = false, html = false;
+};
+
+void write_pages(const validate::Validation& validation, const std::filesystem::path& folder) {
+  for (const auto& [name, text] : validate::as_pages(validation)) {
+    std::error_code error;  // what cannot be made shows when the file is opened
+    std::filesystem::create_directories((folder / name).parent_path(), error);
+    OutputFile file((folder / name).string());
+    file.write(text);
+    file.finish();
+    file.commit();
+  }
+}
+
+int run(const Options& options) {
+  const validate::Validation validation = validate::run_validation(options.sets);
+  if (!options.docs.empty()) write_pages(validation, options.docs);
+  if (options.json) {
+    print(validate::as_json(validation));
+  } else if (options.html) {
+    print(validate::as_html(validation));
+  } else if (options.csv) {
+    print(validate::as_csv(validation));
+  } else {
+    print(validate::as_text(validation, static_cast<std::size_t>(options.worst)));
+  }
+  return validation.broken.empty() ? 0 : kBoundBroken;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& program, Action& chosen) {
+  CLI::App* command = program.add_subcommand("validate", "Published measurements beside predictions, and their errors");
+  const auto options = std::make_shared<Options>();
+  CLI::Option* sets =
+      command->add_option("--set", options->sets, "Only this set of cases, by name or file; may be repeated");
+  command->add_option("--worst", options->worst, "Rows shown of each set, those missed most first")
+      ->check(whole_number(0, 1000));
+  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "A line for each comparison")->excludes(json);
+  command->add_flag("--html", options->html, "One page for a browser, with plots and every row")
+      ->excludes(json)
+      ->excludes(csv);
+  command
+      ->add_option("--write-docs", options->docs,
+                   "Write docs/modeller/validation.md, its plots and validate/residuals.json below this folder")
+      ->excludes(sets);
+  command->footer(
+      "Exit status 1: a set is worse than its bound in validate/bounds.json.\n\n"
+      "Examples:\n  foretoken validate\n  foretoken validate --set bloom --worst 10\n"
+      "  foretoken validate --html > validation.html\n");
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,101 @@
+// foretoken whatif: a scenario with other values of some keys, and with better and worse hardware.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/io/scenario/read_residuals.h"
+#include "tools/commands.h"
+#include "tools/options/options.h"
+#include "tools/options/scenario_argument.h"
+#include "tools/output/output.h"
+#include "tools/text/whatif_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr std::size_t kMostCombinations = 10000;
+constexpr int kMostThreads = 256;
+
+struct Options {
+  std::string scenario, colour;
+  std::vector<std::string> vary, sets;
+  double part = 0.1;
+  bool tornado = false, json = false, csv = false;
+  int threads = 1;
+};
+
+ConfigError refusal(std::string message) { return ConfigError({{"foretoken whatif", "", std::move(message)}}); }
+
+std::vector<study::Varied> varied_keys(const std::vector<std::string>& texts) {
+  std::vector<study::Varied> keys;
+  std::size_t count = 1;
+  for (const std::string& text : texts) {
+    keys.push_back(study::parse_varied(text));
+    for (std::size_t i = 0; i + 1 < keys.size(); ++i)
+      if (keys[i].key == keys.back().key)
+        throw refusal(fmt::format("--vary names {} twice; give all its values at once", keys[i].key));
+    count *= keys.back().values.size();
+    if (count > kMostCombinations)
+      throw refusal(fmt::format("expected at most {} combinations of values", kMostCombinations));
+  }
+  return keys;
+}
+
+int run(const Options& options) {
+  if (options.vary.empty() && !options.tornado)
+    throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
+  if (options.json && options.csv) throw refusal("--json and --csv exclude one another; expected one");
+  if (options.csv && options.vary.empty()) throw refusal("--csv lists combinations; expected --vary");
+  const study::WhatIf whatif = study::what_if({.scenario = scenario_source(options.scenario),
+                                               .sets = options.sets,
+                                               .keys = varied_keys(options.vary),
+                                               .part = options.part,
+                                               .tornado = options.tornado,
+                                               .threads = options.threads},
+                                              io::read_shipped_residuals());
+  print(options.json  ? whatif_json(whatif)
+        : options.csv ? whatif_csv(whatif)
+                      : whatif_text(whatif, report::Paint(wants_colour(options.colour))));
+  return 0;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  foretoken whatif gpt3-175b-1024-a100 --vary cluster.node.nics.gb_per_s=12.5,25,50,100\n"
+    "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --vary recompute=none,selective,full\n"
+    "  foretoken whatif gpt3-175b-1024-a100 --vary cluster=selene,dgx-a100-80gb-4hdr --csv\n"
+    "  foretoken whatif llama-3-70b-1024-h100 --tornado\n\n"
+    "Several --vary give every combination. One that the scenario cannot have is shown with the reason.\n";
+
+}  // namespace
+
+void add_whatif(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("whatif", "Other values of a scenario's keys, and what they are worth");
+  command->footer(kExamples);
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
+      ->required();
+  command->add_option("--vary", options->vary, "A key and the values to try; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE,...");
+  command->add_flag("--tornado", options->tornado, "What each hardware property is worth: made smaller and larger");
+  command->add_option("--by", options->part, "How much smaller and larger the tornado makes them (0.1: 10 %)")
+      ->check(number_between(0.001, 0.9))
+      ->type_name("PART");
+  command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_flag("--csv", options->csv, "CSV instead of text");
+  command->add_option("--threads", options->threads, "Combinations simulated at the same time")
+      ->check(whole_number(1, kMostThreads))
+      ->type_name("N");
+  add_colour_option(*command, options->colour);
+  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace foretoken::tools

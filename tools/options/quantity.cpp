@@ -1,0 +1,45 @@
+// Numbers with a letter behind them.
+#include "tools/options/quantity.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/base/parse_number.h"
+#include "sim/base/text.h"
+
+namespace foretoken::tools {
+namespace {
+
+// The number in front, times what the letter stands for; 0 when the text is neither.
+double scaled(const std::string& text, std::initializer_list<std::pair<std::string_view, double>> letters) {
+  std::string_view letter = text;
+  const std::optional<double> value = take_number<double>(letter, 0);
+  for (const auto& [name, factor] : letters)
+    if (value && name == letter) return *value * factor;
+  return 0;
+}
+
+[[noreturn]] void refuse_quantity(const std::string& option, const std::string& text, const char* expected) {
+  throw ConfigError({{option + " " + printable(text, 60), "", fmt::format("expected {}", expected)}});
+}
+
+}  // namespace
+
+double parse_count(const std::string& option, const std::string& text) {
+  const double value = scaled(text, {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}});
+  if (value <= 0 || value > 1e18) refuse_quantity(option, text, "a positive number, for instance 300B, 2M or 1.5e12");
+  return value;
+}
+
+double parse_seconds(const std::string& option, const std::string& text) {
+  const double value = scaled(text, {{"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}});
+  if (value <= 0 || value > 1e12)
+    refuse_quantity(option, text, "a time with its unit, for instance 90s, 10m, 36h, 30d or 6w");
+  return value;
+}
+
+}  // namespace foretoken::tools

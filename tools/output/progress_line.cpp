@@ -1,0 +1,47 @@
+// How far a long command is.
+#include "tools/output/progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "sim/report/text/layout.h"
+#include "sim/report/text/number.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr double kQuietSeconds = 1, kRedrawSeconds = 0.1;
+constexpr std::size_t kBarColumns = 24;
+
+void write(const std::string& text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::string things) : things_(std::move(things)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (drawn_) write("\r\033[K");
+}
+
+void ProgressLine::show(std::size_t done, std::size_t total) {
+  const auto now = Clock::now();
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const std::size_t tenths = total == 0 ? 10 : 10 * done / total;
+  const bool newer = terminal_ ? std::chrono::duration<double>(now - shown_).count() >= kRedrawSeconds
+                               : std::exchange(tenths_, tenths) != tenths;
+  if (elapsed < kQuietSeconds || !newer || total == 0) return;
+  shown_ = now;
+  const double fraction = static_cast<double>(done) / static_cast<double>(total);
+  const double rate = static_cast<double>(done) / elapsed;
+  const std::string left = done == 0 ? "" : fmt::format(", {:.0f} s left", static_cast<double>(total - done) / rate);
+  const std::string text =
+      fmt::format("{:3.0f} %  {} of {} {}, {}/s{}", 100 * fraction, report::whole(static_cast<double>(done)),
+                  report::whole(static_cast<double>(total)), things_, report::whole(rate), left);
+  drawn_ = terminal_;
+  write(terminal_ ? "\r\033[K[" + report::pad_right(report::bar(fraction, kBarColumns), kBarColumns) + "] " + text
+                  : text + '\n');
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,222 @@
+// foretoken search from outside: files, kills, full disks, closed pipes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "sim/report/text/layout.h"
+#include "tools/tests/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kQuestion =
+    R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 12}, "cluster": "dgx-h100-ndr",
+        "gpus": 16, "batch": {"global": 32, "sequence_length": 4096}, "parallelism": {"context": 1}})";
+
+TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion), best = folder.file("best.json");
+  const Ran searched = run_foretoken({"search", question, "--json", "--top", "4", "--write", best});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const json answer = json::parse(searched.out);
+  ASSERT_EQ(answer["ranked"].size(), 4u);
+  double before = 0;
+  for (const json& row : answer["ranked"]) {
+    EXPECT_GE(row["step_time_s"].get<double>(), before);
+    before = row["step_time_s"];
+    EXPECT_EQ(row["step_time_s"], row["result"]["step_time_s"]);
+    EXPECT_EQ(row["step_time_s_interval"], row["result"]["step_time_s_interval"]);
+    EXPECT_LT(row["step_time_s_interval"][0], row["step_time_s"]);
+    EXPECT_GT(row["step_time_s_interval"][1], row["step_time_s"]);
+    EXPECT_TRUE(row["fits"]);
+  }
+  EXPECT_GE(answer["difference"]["comparisons"], 5 - 1e-9);
+  EXPECT_LT(answer["difference"]["comparisons"], answer["difference"]["runs"]);
+  EXPECT_LT(answer["difference"]["half"], answer["difference"]["nine_in_ten"]);
+  const Ran simulated = run_foretoken({"simulate", best, "--json", "--require-fit"});
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  const json alone = json::parse(simulated.out);
+  EXPECT_EQ(alone["step_time_s"], answer["ranked"][0]["step_time_s"]);
+  EXPECT_EQ(alone["step_time_s_interval"], answer["ranked"][0]["step_time_s_interval"]);
+}
+
+TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
+  const TemporaryFolder folder;
+  const std::string small = folder.put("question.json", kQuestion);
+  const std::vector<std::vector<std::string>> questions = {
+      {"gpt3-175b-1024-a100", "--free", "all"},
+      {"gpt3-175b-1024-a100", "--free", "all", "--gpus", "1,2"},
+      {small, "--free", "parallelism.context", "--interval", "95", "--top", "120", "--schedules", "all"},
+      {small, "--free", "parallelism.context", "--gpus", "8:32:x2", "--no-require-fit", "--schedules", "all", "--set",
+       "run.tokens=1e12"}};
+  for (const std::vector<std::string>& question : questions) {
+    std::vector<std::string> words{"search"};
+    words.insert(words.end(), question.begin(), question.end());
+    const Ran searched = run_foretoken(words);
+    EXPECT_LE(searched.status, 1) << searched.err;
+    for (const std::string& line : lines_of(searched.out)) EXPECT_LE(report::columns_of(line), 100U) << line;
+  }
+}
+
+TEST(SearchCommand, TheLegendExplainsTheColumnsShownAndNoOthers) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const std::string all = run_foretoken({"search", question}).out;
+  EXPECT_THAT(all, AllOf(HasSubstr("  bubble"), HasSubstr("bubble: idle time"), Not(HasSubstr("CP"))));
+  const std::string days = run_foretoken({"search", question, "--gpus", "8,16", "--set", "run.tokens=1e12"}).out;
+  EXPECT_THAT(days, AllOf(HasSubstr("  days"), HasSubstr("MBS:"), Not(HasSubstr("bubble:"))));
+  const std::string context = run_foretoken({"search", question, "--free", "parallelism.context"}).out;
+  EXPECT_THAT(context, AllOf(HasSubstr("  CP  DP"), HasSubstr("TP, PP, VPP, CP, DP:")));
+}
+
+TEST(SearchCommand, WhatIsTooLargeIsCountedWhetherItRanksOrNot) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const auto candidates = [&](const char* option) {
+    return json::parse(run_foretoken({"search", question, "--gpus", "4,8", "--json", option}).out)["candidates"];
+  };
+  const json left_out = candidates("--require-fit"), ranked = candidates("--no-require-fit");
+  EXPECT_GT(left_out["too_large"], 0);
+  EXPECT_EQ(ranked["too_large"], left_out["too_large"]);
+}
+
+TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {
+  const Ran searched = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", "parallelism.pipeline", "--free",
+                                      "parallelism.data", "--free", "parallelism.virtual_pipeline", "--free",
+                                      "schedule", "--fix", "batch.micro=2", "--json"});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const json answer = json::parse(searched.out);
+  EXPECT_GT(answer["ranked"].size(), 2u);
+  for (const json& row : answer["ranked"]) {
+    EXPECT_EQ(row["tensor"], 8);
+    EXPECT_EQ(row["micro"], 2);
+    EXPECT_EQ(row["recompute"], "selective");
+    EXPECT_EQ(row["zero_stage"], 0);
+  }
+}
+
+// The scenario overlaps parameter gathers; on one GPU there are none, and the question has an answer all the same.
+TEST(SearchCommand, AnOverlapOfNothingRulesNothingOut) {
+  const TemporaryFolder folder;
+  const std::string best = folder.file("best.json");
+  const Ran searched = run_foretoken({"search", "llama-3-8b-8-h200", "--free", "all", "--gpus", "1", "--set",
+                                      "model.num_hidden_layers=8", "--write", best, "--json"});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const Ran simulated = run_foretoken({"simulate", best, "--json"});
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  EXPECT_EQ(json::parse(simulated.out)["step_time_s"], json::parse(searched.out)["ranked"][0]["step_time_s"]);
+}
+
+TEST(SearchCommand, AnswersAreTheSameBytesForAnyThreads) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const std::string one = run_foretoken({"search", question, "--json", "--threads", "1"}).out;
+  EXPECT_EQ(run_foretoken({"search", question, "--json", "--threads", "4"}).out, one);
+}
+
+// Starts a search, kills it once its file has grown to `bytes`, and waits for it to be gone.
+void kill_search(const std::vector<std::string>& arguments, const std::string& file, std::uintmax_t bytes) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<std::string> words = {FORETOKEN_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const int quiet = ::open("/dev/null", O_WRONLY);
+    ::dup2(quiet, STDOUT_FILENO);
+    ::dup2(quiet, STDERR_FILENO);
+    ::execv(FORETOKEN_BINARY, argv.data());
+    ::_exit(127);
+  }
+  struct stat status {};
+  while (::waitpid(child, nullptr, WNOHANG) == 0) {
+    if (::stat(file.c_str(), &status) == 0 && static_cast<std::uintmax_t>(status.st_size) > bytes)
+      ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const std::string whole = folder.file("whole.jsonl"), killed = folder.file("killed.jsonl");
+  const auto arguments = [&](const std::string& out) {  // a long list rules little out: many rounds
+    return std::vector<std::string>{"search", question, "--top", "5000", "--json", "--resume", "--out", out};
+  };
+  ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);
+  std::size_t kills = 0;
+  for (const std::uintmax_t part : {1u, 40u, 60u, 80u}) {
+    kill_search(arguments(killed), killed, std::filesystem::file_size(whole) * part / 100);
+    if (std::filesystem::file_size(killed) < std::filesystem::file_size(whole)) ++kills;
+  }
+  std::ofstream(killed, std::ios::app) << R"({"candidate": 12, "verd)";  // a line cut short by a power cut
+  const Ran resumed = run_foretoken(arguments(killed));
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(contents(killed), contents(whole));
+  EXPECT_GE(kills, 1u) << "the search was over before it could be killed";
+  std::set<std::size_t> seen;
+  const std::vector<std::string> lines = lines_of(contents(killed));
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    EXPECT_TRUE(seen.insert(json::parse(lines[i])["candidate"].get<std::size_t>()).second);
+  const Ran again = run_foretoken({"search", question, "--out", killed});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.err, testing::HasSubstr("--resume"));
+  const Ran other = run_foretoken({"search", question, "--out", killed, "--resume", "--top", "3"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, testing::HasSubstr("another search"));
+}
+
+TEST(SearchCommand, AFullDiskAndAClosedPipeEndClearly) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const Ran full = run_foretoken({"search", question, "--out", "/dev/full"});
+  EXPECT_EQ(full.status, 2);
+  EXPECT_EQ(lines_of(full.err).size(), 1u) << full.err;
+  EXPECT_THAT(full.err, testing::HasSubstr("No space left"));
+  const Ran screen = run_foretoken({"search", question}, "", "/dev/full");
+  EXPECT_EQ(screen.status, 2);
+  EXPECT_THAT(lines_of(screen.err).back(), testing::HasSubstr("No space left"));
+  const std::string piped = std::string(FORETOKEN_BINARY) + " search " + question + " --json 2> " +
+                            folder.file("said") + " | head -c 1 > " + folder.file("head");
+  EXPECT_EQ(std::system(piped.c_str()), 0);
+  EXPECT_EQ(contents(folder.file("head")), "{");
+  EXPECT_THAT(lines_of(contents(folder.file("said"))), testing::Each(testing::HasSubstr(" %  ")));  // progress, if slow
+}
+
+TEST(SearchCommand, SaysWhatIsWrongAndWhenNothingFits) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kQuestion);
+  const auto expect_wrong = [&](const std::vector<std::string>& more, const std::string& words) {
+    std::vector<std::string> arguments = {"search", question};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run_foretoken(arguments);
+    EXPECT_EQ(ran.status, 2) << words;
+    EXPECT_THAT(ran.err, testing::HasSubstr(words));
+  };
+  expect_wrong({"--gpus", "8:4:x2"}, "FIRST:LAST");
+  expect_wrong({"--objective", "steptime"}, "step-time");
+  expect_wrong({"--schedules", "1f1bb"}, "did you mean");
+  expect_wrong({"--resume"}, "--out");
+  expect_wrong({"--fix", "parallelism.tensor=7"}, "7");
+  const Ran large =
+      run_foretoken({"search", question, "--set", "model.num_hidden_layers=512", "--gpus", "8", "--json"});
+  EXPECT_EQ(large.status, 1) << large.err;
+  const json answer = json::parse(large.out);
+  EXPECT_TRUE(answer["ranked"].empty());
+  EXPECT_FALSE(answer["nearest_misses"].empty());
+}
+
+}  // namespace
+}  // namespace foretoken::tools

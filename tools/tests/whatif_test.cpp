@@ -1,0 +1,103 @@
+// foretoken whatif from outside: rows against simulate, threads, impossible combinations, CSV.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/tests/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(study::WhatIf, EveryRowIsWhatSimulateSays) {
+  const Ran ran =
+      run_foretoken({"whatif", "gpt-22b-8-a100-sp", "--vary", "cluster.node.nvlink.gb_per_s_per_gpu=150,300", "--vary",
+                     "batch.micro=2,4", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const json answer = json::parse(ran.out);
+  ASSERT_EQ(answer["rows"].size(), 4U);
+  for (const json& row : answer["rows"]) {
+    std::vector<std::string> words{"simulate", "gpt-22b-8-a100-sp", "--json"};
+    for (const auto& [key, value] : row["set"].items()) {
+      words.emplace_back("--set");
+      words.push_back(key + "=" + value.get<std::string>());
+    }
+    EXPECT_EQ(row["result"]["step_time_s"], json::parse(run_foretoken(words).out)["step_time_s"]) << row["set"];
+    EXPECT_DOUBLE_EQ(row["step_time_to_base"].get<double>(),
+                     row["result"]["step_time_s"].get<double>() / answer["base"]["step_time_s"].get<double>());
+  }
+}
+
+TEST(study::WhatIf, AnotherClusterBringsItsOwnCosts) {
+  const std::string scenario =
+      R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","profile":"a100-sxm4-80gb","gpus":8,)"
+      R"("batch":{"micro":1,"global":16,"sequence_length":4096}})";
+  const Ran ran = run_foretoken({"whatif", "-", "--vary", "cluster=dgx-h100-ndr", "--json"}, scenario);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const Ran own =
+      run_foretoken({"simulate", "-", "--set", "cluster=dgx-h100-ndr", "--set", "profile=null", "--json"}, scenario);
+  EXPECT_EQ(json::parse(ran.out)["rows"][0]["result"]["step_time_s"], json::parse(own.out)["step_time_s"]);
+}
+
+TEST(study::WhatIf, ThreadsDoNotChangeTheAnswer) {
+  const std::vector<std::string> words{"whatif", "gpt-22b-8-a100-sp", "--vary", "batch.micro=1,2,4", "--tornado"};
+  std::vector<std::string> threaded = words;
+  threaded.insert(threaded.end(), {"--threads", "4"});
+  const Ran one = run_foretoken(words);
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(one.out, run_foretoken(threaded).out);
+  EXPECT_THAT(one.out, HasSubstr("GPU arithmetic rate"));
+}
+
+TEST(study::WhatIf, AnImpossibleCombinationIsShownWithItsReason) {
+  const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("  batch.global: expected a multiple of "));
+  const Ran deep = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "cluster.node.nics.gb_per_s=25,x"});
+  EXPECT_THAT(deep.out, HasSubstr("  cluster.node.nics.gb_per_s: expected a number "));
+}
+
+TEST(study::WhatIf, WhereAllAreImpossibleEachHasItsOwnLines) {
+  const Ran one = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1537,1539"});
+  EXPECT_EQ(one.status, 2);
+  EXPECT_THAT(one.out, testing::IsEmpty());
+  EXPECT_THAT(one.err, testing::MatchesRegex("[^:\n]*gpt3-175b-1024-a100.json: batch.global = 1537: batch.global: "
+                                             "expected a multiple of [^\n]+\n"
+                                             "[^:\n]*gpt3-175b-1024-a100.json: batch.global = 1539: batch.global: "
+                                             "expected a multiple of [^\n]+\n"));
+  const Ran two =
+      run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1537,1538", "--vary", "batch.micro=1,x"});
+  EXPECT_EQ(two.status, 2);
+  EXPECT_EQ(std::count(two.err.begin(), two.err.end(), '\n'), 4);
+  EXPECT_THAT(two.err, HasSubstr("batch.global = 1538, batch.micro = x: batch.micro: expected a whole number"));
+}
+
+TEST(study::WhatIf, WhereAllAreImpossibleEveryReasonIsTold) {
+  const Ran alike = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "parallelism.tensor=7"});
+  EXPECT_THAT(alike.err, testing::MatchesRegex("[^:\n]*.json: gpus: expected a multiple of [^\n]+\n"
+                                               "([^:\n]*.json: parallelism.tensor: expected a divisor of [^\n]+\n)+"
+                                               "[^:\n]*.json: batch.sequence_length: [^\n]+\n"));
+  std::string values = "1537";
+  for (int value = 1538; value < 1548; ++value) values += fmt::format(",{}", value);
+  const Ran many = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=" + values});
+  EXPECT_EQ(many.status, 2);
+  EXPECT_EQ(std::count(many.err.begin(), many.err.end(), '\n'), 11);
+  EXPECT_THAT(many.err, testing::EndsWith("gpt3-175b-1024-a100.json: and 1 more\n"));
+}
+
+TEST(study::WhatIf, CsvHasAsManyFieldsInEveryLine) {
+  const Ran ran = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "batch.global=1536,1537", "--csv"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string head = ran.out.substr(0, ran.out.find('\n'));
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 4);
+  EXPECT_THAT(head, testing::StartsWith("batch.global,step_time_s,step_time_to_base,"));
+  EXPECT_THAT(ran.out, HasSubstr(",\"batch.global: expected a multiple of "));
+}
+
+}  // namespace
+}  // namespace foretoken::tools

@@ -1,0 +1,131 @@
+// Transformers in words.
+#include <fmt/format.h>
+
+#include "sim/io/model/read_model.h"
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/transformer.h"
+#include "sim/report/text/number.h"
+#include "tools/text/describe.h"
+
+namespace foretoken::tools {
+namespace {
+
+using model::Transformer;
+using report::in_words;
+
+std::string number(std::int64_t value) { return report::whole(static_cast<double>(value)); }
+
+std::string_view activation_name(model::Activation activation) {
+  switch (activation) {
+    case model::Activation::kGelu:
+      return "GeLU";
+    case model::Activation::kSwiGlu:
+      return "SwiGLU";
+    case model::Activation::kGeGlu:
+      return "GeGLU";
+    case model::Activation::kSquaredRelu:
+      return "squared ReLU";
+    case model::Activation::kRelu:
+      return "ReLU";
+  }
+  return "";
+}
+
+std::string_view positions_name(model::Positions positions) {
+  switch (positions) {
+    case model::Positions::kLearned:
+      return "learned";
+    case model::Positions::kRotary:
+      return "rotary";
+    case model::Positions::kAlibi:
+      return "ALiBi";
+    case model::Positions::kNone:
+      return "none";
+  }
+  return "";
+}
+
+Transformer read(const io::Document& document, io::Findings& findings) {
+  return io::read_model(document.root(findings), document.name);
+}
+
+std::vector<std::string> model_row(const io::Document& document, io::Findings& findings) {
+  const Transformer m = read(document, findings);
+  return {document.name,
+          in_words(model::total_parameters(m)),
+          number(m.layers),
+          number(m.hidden),
+          number(m.heads),
+          m.kv_heads == m.heads ? "" : number(m.kv_heads),
+          number(m.ffn_hidden),
+          number(m.vocabulary),
+          std::string(activation_name(m.activation)),
+          m.tied_embeddings ? "tied" : "untied"};
+}
+
+std::string operations(const Transformer& m) {
+  std::string text = "\n  Operations of training, forward and backward, per token, by sequence length\n";
+  for (const std::int64_t sequence : {2048, 4096, 8192}) {
+    if (m.max_positions > 0 && sequence > m.max_positions) continue;
+    const auto s = static_cast<double>(sequence);
+    text += entry(fmt::format("  at {}", number(sequence)),
+                  fmt::format("{} FLOP with the full s x s attention; {} with causal attention counted half",
+                              in_words(model::model_flop_per_sequence(m, sequence).value() / s),
+                              in_words(model::causal_model_flop_per_sequence(m, sequence).value() / s)));
+  }
+  return text;
+}
+
+std::string model_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
+  const Transformer m = read(document, findings);
+  std::string text = paint(report::Ink::kBold, m.name) + '\n';
+  text += entry("parameters", fmt::format("{} ({})", in_words(model::total_parameters(m)),
+                                          report::whole(model::total_parameters(m))));
+  text +=
+      entry("  one layer", fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
+                                       report::whole(model::layer_matmul_parameters(m))));
+  text += entry(
+      "  ends",
+      fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
+                  report::whole(model::head_parameters(m)), m.tied_embeddings ? "tied to the embedding" : "not tied"));
+  text += entry("layers", number(m.layers));
+  text += entry("hidden", number(m.hidden));
+  text += entry("attention",
+                fmt::format("{} of {}, {} for keys and values{}", report::counted(static_cast<double>(m.heads), "head"),
+                            number(m.head_dim), number(m.kv_heads), m.parallel_residual ? ", beside the MLP" : ""));
+  text += entry("MLP", fmt::format("{} wide, {}{}", number(m.ffn_hidden), activation_name(m.activation),
+                                   m.gated() ? ", gated (three matrices)" : ""));
+  text += entry("norm", m.norm == model::Norm::kLayerNorm ? "LayerNorm" : "RMSNorm");
+  text += entry("positions", fmt::format("{}{}", positions_name(m.positions),
+                                         m.max_positions > 0 ? ", " + number(m.max_positions) : ""));
+  text += entry("vocabulary", number(m.vocabulary) + " (not padded)");
+  text += entry("biases", fmt::format("linears {}, query/key/value {}", yes_no(m.linear_bias), yes_no(m.qkv_bias)));
+  text += entry("dropout", fmt::format("hidden {}, attention {}", m.hidden_dropout, m.attention_dropout));
+  text += entry("source", m.source);
+  if (findings.complaints.empty()) text += operations(m);
+  return text;
+}
+
+}  // namespace
+
+Described described_models() {
+  using Align = report::Table::Align;
+  return {.command = "models",
+          .about = "Transformers (models/NAME.json)",
+          .kind = io::kModels,
+          .columns = {{"name", Align::kLeft},
+                      {"parameters"},
+                      {"layers"},
+                      {"hidden"},
+                      {"heads"},
+                      {"kv"},
+                      {"ffn"},
+                      {"vocab"},
+                      {"activation", Align::kLeft},
+                      {"head", Align::kLeft}},
+          .row = model_row,
+          .page = model_page};
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,87 @@
+// A capacity plan as one line of JSON (docs/user/plan.md).
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/report/json.h"
+#include "tools/text/plan_text.h"
+#include "tools/text/search_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json row_json(const study::PlanRow& row) {
+  Json json = {{"cluster", row.cluster}, {"gpus", row.gpus}};
+  json["impossible"] = row.impossible.empty() ? Json() : Json(row.impossible);
+  if (!row.impossible.empty()) return json;
+  const search::RunWithFailures& failures = row.run.failures;
+  const trust::Interval& step = *row.best.metrics->interval;
+  json.update({{"configuration", configuration_json(row.best)},
+               {"step_time_s", row.best.metrics->step_time.value()},
+               {"step_time_s_interval", {step.low.value(), step.high.value()}},
+               {"training_days", row.run.training_days},
+               {"expected_days", failures.expected_days},
+               {"p50_days", failures.p50_days},
+               {"p90_days", failures.p90_days},
+               {"goodput", failures.goodput},
+               {"job_mtbf_hours", failures.job_mtbf_hours},
+               {"expected_failures", failures.expected_failures},
+               {"checkpoint_bytes", row.checkpoint_bytes},
+               {"checkpoint_write_s", row.checkpoint_write_s},
+               {"checkpoint_interval_s", failures.checkpoint_interval_s},
+               {"gpu_hours", row.run.gpu_hours},
+               {"price_per_gpu_hour", or_null(row.price_per_gpu_hour)},
+               {"cost", or_null(row.run.cost)},
+               {"energy_mwh", or_null(row.run.energy_mwh)}});
+  const auto ends = [&](const char* key, auto value_of) {
+    json[fmt::format("{}_interval", key)] = {value_of(row.fast), value_of(row.slow)};
+  };
+  ends("training_days", [](const study::PlannedRun& run) { return run.training_days; });
+  ends("expected_days", [](const study::PlannedRun& run) { return run.failures.expected_days; });
+  ends("p50_days", [](const study::PlannedRun& run) { return run.failures.p50_days; });
+  ends("p90_days", [](const study::PlannedRun& run) { return run.failures.p90_days; });
+  ends("gpu_hours", [](const study::PlannedRun& run) { return run.gpu_hours; });
+  ends("cost", [](const study::PlannedRun& run) { return or_null(run.cost); });
+  ends("energy_mwh", [](const study::PlannedRun& run) { return or_null(run.energy_mwh); });
+  if (!row.run.cost) json["cost_interval"] = nullptr;
+  if (!row.run.energy_mwh) json["energy_mwh_interval"] = nullptr;
+  json.update({{"scaling_efficiency", row.scaling_efficiency},
+               {"meets_deadline", row.run.meets_deadline},
+               {"meets_deadline_if_slow", row.slow.meets_deadline},
+               {"within_budget", row.run.within_budget},
+               {"within_budget_if_slow", row.slow.within_budget},
+               {"scenario", Json::parse(row.best.text)},
+               {"result", Json::parse(report::to_json(*row.best.metrics))}});
+  return json;
+}
+
+}  // namespace
+
+std::string plan_json(const study::Plan& plan) {
+  const study::PlanAssumptions& assumed = plan.assumptions;
+  Json json = {{"name", plan.name},
+               {"tokens", assumed.tokens},
+               {"deadline_days", or_null(plan.deadline_days)},
+               {"budget", or_null(plan.budget)},
+               {"currency", assumed.currency},
+               {"interval_level", plan.level},
+               {"assumptions",
+                {{"mtbf_hours_per_gpu", assumed.mtbf_hours_per_gpu},
+                 {"checkpoint_gb_per_s_per_gpu", assumed.checkpoint_gb_per_s_per_gpu},
+                 {"restart_s", assumed.restart_s},
+                 {"pue", assumed.pue}}},
+               {"smallest", or_null(plan.smallest)},
+               {"cheapest", or_null(plan.cheapest)}};
+  json["options"] = Json::array();
+  for (const study::PlanRow& row : plan.rows) json["options"].push_back(row_json(row));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace foretoken::tools

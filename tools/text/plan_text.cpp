@@ -1,0 +1,209 @@
+// A capacity plan for people: at most 100 columns.
+#include "tools/text/plan_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/report/text/number.h"
+#include "sim/report/text/range.h"
+#include "sim/report/text/text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Ink;
+using report::Paint;
+using report::Table;
+
+std::string money(double amount, const std::string& currency) {
+  return fmt::format("{} {}", report::in_words3(amount), currency);
+}
+
+// Columns of a row: what is predicted, and below it the ends of its interval.
+struct Cells {
+  std::vector<std::string> predicted, ends;
+  void add(std::string value, std::string range = "") {
+    predicted.push_back(std::move(value));
+    ends.push_back(std::move(range));
+  }
+};
+
+// "likely": only when the step turns out no slower than predicted.
+std::string verdict_word(const study::PlanRow& row) {
+  if (!row.run.meets_deadline) return "late";
+  if (!row.run.within_budget) return row.run.cost ? "dear" : "unpriced";
+  return row.slow.meets_deadline && row.slow.within_budget ? "yes" : "likely";
+}
+
+Cells cells_of(const study::PlanRow& row, bool costs, bool asked) {
+  const report::Metrics& m = *row.best.metrics;
+  Cells cells;
+  cells.add(row.cluster);
+  cells.add(fmt::format("{}", row.gpus));
+  cells.add(report::percent(m.mfu));
+  cells.add(report::percent(row.scaling_efficiency));
+  cells.add(report::significant(row.run.failures.p50_days, 3),
+            report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
+  cells.add(report::significant(row.run.failures.p90_days, 3),
+            report::number_range({row.fast.failures.p90_days, row.slow.failures.p90_days}));
+  cells.add(report::percent(row.run.failures.goodput));
+  cells.add(report::letters(row.run.gpu_hours), report::letters_range({row.fast.gpu_hours, row.slow.gpu_hours}));
+  if (costs && row.run.cost)
+    cells.add(report::letters(*row.run.cost), report::letters_range({*row.fast.cost, *row.slow.cost}));
+  else if (costs)
+    cells.add("n/a");
+  if (asked) cells.add(verdict_word(row));
+  return cells;
+}
+
+std::string table_text(const study::Plan& plan, const Paint& paint) {
+  const bool costs =
+      std::any_of(plan.rows.begin(), plan.rows.end(), [](const study::PlanRow& row) { return row.run.cost; });
+  const bool asked = plan.deadline_days || plan.budget;
+  std::vector<Table::Column> heads{{"cluster", Table::Align::kLeft},
+                                   {"GPUs"},
+                                   {"MFU"},
+                                   {"scaling"},
+                                   {"P50 days"},
+                                   {"P90 days"},
+                                   {"goodput"},
+                                   {"GPU hours"}};
+  if (costs) heads.push_back({plan.assumptions.currency});
+  if (asked) heads.push_back({"meets", Table::Align::kLeft});
+  Table table(std::move(heads));
+  for (const study::PlanRow& row : plan.rows) {
+    if (!row.impossible.empty()) {
+      table.add_note({row.cluster, fmt::format("{}", row.gpus)}, row.impossible);
+      continue;
+    }
+    Cells cells = cells_of(row, costs, asked);
+    for (std::string& end : cells.ends) end = paint(Ink::kDim, end);
+    table.add(std::move(cells.predicted));
+    table.add(std::move(cells.ends));
+  }
+  return table.text(paint);
+}
+
+std::string legend_text(const study::Plan& plan) {
+  const bool any =
+      std::any_of(plan.rows.begin(), plan.rows.end(), [](const study::PlanRow& row) { return row.impossible.empty(); });
+  if (!any) return "";
+  std::string text =
+      "  P50, P90: half and nine in ten of runs are done by then, failures and checkpoints counted; scaling:\n"
+      "  tokens/s per GPU against the cluster's smallest size; GPU hours and cost of the expected time\n" +
+      fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
+  if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
+  return text;
+}
+
+std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
+  std::string words =
+      fmt::format("{} of {}: done in {} days (P50; P90 {}; {} without failures), a step in {}, {} GPU hours",
+                  report::counted(row.gpus, "GPU"), row.cluster, report::significant(row.run.failures.p50_days, 3),
+                  report::significant(row.run.failures.p90_days, 3), report::significant(row.run.training_days, 3),
+                  report::time_text(row.best.metrics->step_time), report::whole(row.run.gpu_hours));
+  if (row.run.energy_mwh) words += fmt::format(", {} MWh", report::significant(*row.run.energy_mwh, 3));
+  if (row.run.cost) words += ", " + money(*row.run.cost, plan.assumptions.currency);
+  words += fmt::format(". {:.0f} % interval: {} days (P50)", 100 * plan.level,
+                       report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
+  if (row.run.cost)
+    words += fmt::format(", {} {}", report::words_range({*row.fast.cost, *row.slow.cost}), plan.assumptions.currency);
+  words += fmt::format(". {}.", study::configuration_words(row.best.candidate));
+  if (study::filled(row.best) > study::kEdgeOfMemory)
+    words += fmt::format(" It fills {} of the memory: try it before you rely on it.",
+                         report::percent(study::filled(row.best)));
+  if (row.run.meets_deadline && !row.slow.meets_deadline)
+    words += fmt::format(" At the slow end of the interval it is late: P90 {} days.",
+                         report::significant(row.slow.failures.p90_days, 3));
+  if (row.run.within_budget && !row.slow.within_budget) words += " At the slow end of the interval it is too dear.";
+  return words;
+}
+
+// What comes nearest when nothing meets the question.
+std::string nearest_text(const study::Plan& plan) {
+  const study::PlanRow *fastest = nullptr, *least = nullptr;
+  for (const study::PlanRow& row : plan.rows) {
+    if (!row.impossible.empty()) continue;
+    if (fastest == nullptr || row.run.failures.p90_days < fastest->run.failures.p90_days) fastest = &row;
+    if (row.run.cost && (least == nullptr || *row.run.cost < *least->run.cost)) least = &row;
+  }
+  std::string text;
+  if (fastest != nullptr) text += report::paragraph("  Fastest: ", row_words(plan, *fastest));
+  if (least != nullptr && least != fastest) text += report::paragraph("  Least cost: ", row_words(plan, *least));
+  return text;
+}
+
+std::string verdict_text(const study::Plan& plan, const Paint& paint) {
+  if (!plan.smallest) {
+    const std::string nearest = nearest_text(plan);
+    const char* const asked = plan.deadline_days && plan.budget ? "deadline and budget"
+                              : plan.budget                     ? "the budget"
+                                                                : "the deadline";
+    return paint(Ink::kRed, nearest.empty() ? "  None of these is possible."
+                                            : fmt::format("  No cluster of these meets {}.", asked)) +
+           '\n' + nearest;
+  }
+  const bool same = plan.cheapest == plan.smallest;
+  std::string text = report::paragraph(same ? "  Smallest and cheapest: " : "  Smallest: ",
+                                       row_words(plan, plan.rows[*plan.smallest]));
+  if (!same) text += report::paragraph("  Cheapest: ", row_words(plan, plan.rows[*plan.cheapest]));
+  return text;
+}
+
+// Clusters whose cost is not known, which therefore are not compared by it.
+std::string unpriced_text(const study::Plan& plan) {
+  std::vector<std::string> names;
+  bool priced = false;
+  for (const study::PlanRow& row : plan.rows) {
+    priced = priced || row.run.cost;
+    if (!row.impossible.empty() || row.run.cost) continue;
+    if (std::find(names.begin(), names.end(), row.cluster) == names.end()) names.push_back(row.cluster);
+  }
+  if (names.empty() || (!priced && !plan.budget)) return "";
+  return report::paragraph("  ", fmt::format("No price is known of {}: state one with --price, or price_per_gpu_hour "
+                                             "in the cluster's file.",
+                                             fmt::join(names, ", ")));
+}
+
+std::string failures_text(const study::Plan& plan, const Paint& paint) {
+  std::string text = report::title_text("Failures", "of the smallest cluster that will do", paint);
+  const study::PlanRow& row = plan.rows[*plan.smallest];
+  const search::RunWithFailures& run = row.run.failures;
+  return text + report::paragraph(
+                    "  ", fmt::format(
+                              "An interruption every {} hours, {} in the run; a checkpoint of {} every {} (best by "
+                              "Daly), {} to write; {} to restart. Goodput {}.",
+                              report::significant(run.job_mtbf_hours, 3), report::significant(run.expected_failures, 3),
+                              report::decimal_bytes(Bytes(row.checkpoint_bytes)),
+                              report::days_text(run.checkpoint_interval_s / 86400),
+                              report::time_text(Seconds(row.checkpoint_write_s)),
+                              report::days_text(plan.assumptions.restart_s / 86400), report::percent(run.goodput)));
+}
+
+}  // namespace
+
+std::string plan_text(const study::Plan& plan, const Paint& paint) {
+  const study::PlanAssumptions& assumed = plan.assumptions;
+  std::string text = paint(Ink::kBold, plan.name) + '\n';
+  std::string asked = fmt::format("{} tokens", report::in_words(assumed.tokens));
+  if (plan.deadline_days)
+    asked += fmt::format(", within {} day{}", report::plain(*plan.deadline_days), *plan.deadline_days == 1 ? "" : "s");
+  if (plan.budget) asked += fmt::format(", for at most {} {}", report::in_words(*plan.budget), assumed.currency);
+  text += report::paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
+  text += legend_text(plan) + '\n';
+  text += verdict_text(plan, paint) + unpriced_text(plan);
+  if (plan.smallest) text += failures_text(plan, paint);
+  text += report::title_text("Assumed", "", paint);
+  const bool is_usual = assumed.mtbf_hours_per_gpu == study::PlanAssumptions{}.mtbf_hours_per_gpu;
+  text += report::paragraph(
+      "  ",
+      fmt::format("{} hours between interruptions of one GPU{}; energy of GPUs at their TDP times PUE {}; hosts and "
+                  "network not counted.",
+                  report::plain(assumed.mtbf_hours_per_gpu),
+                  is_usual ? " (arXiv:2407.21783: 419 in 54 days on 16,384 GPUs)" : "", report::plain(assumed.pue)));
+  return text;
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,72 @@
+// The answer of a search as one line of JSON (docs/user/search.md).
+#include <nlohmann/json.hpp>
+
+#include "sim/report/json.h"
+#include "sim/report/megatron.h"
+#include "tools/text/search_text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found) {
+  const job::Job& s = found.scenario;
+  return {{"gpus", s.gpus},
+          {"tensor", s.parallelism.tensor},
+          {"context", s.parallelism.context},
+          {"pipeline", s.parallelism.pipeline},
+          {"virtual_pipeline", s.parallelism.virtual_pipeline},
+          {"data", s.parallelism.data},
+          {"schedule", s.schedule},
+          {"micro", s.batch.micro},
+          {"sequence_parallel", s.parallelism.sequence_parallel},
+          {"recompute", model::name_of(s.recompute.granularity)},
+          {"zero_stage", s.optimizer.zero_stage},
+          {"fits", found.outcome.fits},
+          {"peak_bytes", found.outcome.peak.value()},
+          {"step_time_s", des::to_seconds(found.outcome.step_time).value()}};
+}
+
+std::string search_json(const study::SearchAnswer& answer) {
+  Json json = {{"name", answer.name},
+               {"objective", name_of(answer.objective)},
+               {"complete", answer.complete},
+               {"searched", answer.searched},
+               {"candidates",
+                {{"considered", answer.considered},
+                 {"decided", answer.decided},
+                 {"invalid", answer.invalid},
+                 {"too_large", answer.too_large}}}};
+  json["ranked"] = Json::array();
+  for (const study::FoundConfiguration& found : answer.ranked) {
+    Json entry = {{"rank", json["ranked"].size() + 1}};
+    entry.update(configuration_json(found));
+    entry["step_time_s_interval"] = {found.metrics->interval->low.value(), found.metrics->interval->high.value()};
+    entry["result"] = Json::parse(report::to_json(*found.metrics));
+    json["ranked"].push_back(std::move(entry));
+  }
+  json["difference"] = {{"half", answer.difference.half},
+                        {"nine_in_ten", answer.difference.nine_in_ten},
+                        {"comparisons", answer.difference.comparisons},
+                        {"runs", answer.difference.runs},
+                        {"jobs", answer.difference.jobs},
+                        {"where", answer.difference.where}};
+  json["runner_up"] = answer.ranked.size() < 2 ? Json() : Json(study::why_runner_up_loses(answer));
+  json["pareto"] = {{"axes", {name_of(answer.axes[0]), name_of(answer.axes[1])}}, {"points", Json::array()}};
+  for (const study::FoundConfiguration& found : answer.front)
+    json["pareto"]["points"].push_back(configuration_json(found));
+  json["nearest_misses"] = Json::array();
+  for (const study::FoundConfiguration& found : answer.smallest)
+    json["nearest_misses"].push_back(configuration_json(found));
+  json["winner"] = Json();
+  if (!answer.ranked.empty())
+    json["winner"] = {{"megatron", report::megatron_command(answer.ranked[0].scenario)},
+                      {"remarks", report::megatron_remarks(answer.ranked[0].scenario)},
+                      {"scenario", Json::parse(answer.ranked[0].text)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace foretoken::tools

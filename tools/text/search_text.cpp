@@ -1,0 +1,325 @@
+// The answer of a search for people: at most 100 columns.
+#include "tools/text/search_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "sim/report/megatron.h"
+#include "sim/report/scatter.h"
+#include "sim/report/text/number.h"
+#include "sim/report/text/range.h"
+#include "sim/report/text/text.h"
+
+namespace foretoken::tools {
+namespace {
+
+using report::Ink;
+using report::Paint;
+using report::Table;
+using search::Candidate;
+using search::Objective;
+
+bool any(const study::SearchAnswer& answer, bool (*test)(const study::FoundConfiguration&)) {
+  return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
+}
+
+std::string objective_value(Objective objective, const study::FoundConfiguration& found) {
+  const Seconds step = des::to_seconds(found.outcome.step_time);
+  switch (objective) {
+    case Objective::kStepTime:
+      return report::time_text(step);
+    case Objective::kCost:
+      return fmt::format("{} GPU-s", report::significant(found.candidate.gpus * step.value()));
+    case Objective::kGpus:
+      return report::counted(found.candidate.gpus, "GPU");
+    case Objective::kMemory:
+      return report::gib(found.outcome.peak) + " GiB";
+  }
+  return "";
+}
+
+// A column of the ranked list. `spare`: 0 is always there; where the page is too narrow the largest goes first.
+struct RankedColumn {
+  std::string head;
+  std::function<std::string(const study::FoundConfiguration&)> cell;
+  int spare = 0;
+  Table::Align align = Table::Align::kRight;
+};
+
+std::string or_dash(bool stated, std::string text) { return stated ? std::move(text) : "-"; }
+
+// The keys of a configuration; those that say the same of every row are left out where that is no loss.
+std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
+  const auto number = [](auto Candidate::*key) {
+    return [key](const study::FoundConfiguration& f) { return fmt::format("{}", f.candidate.*key); };
+  };
+  std::vector<RankedColumn> columns;
+  if (answer.several_sizes) columns.push_back({"GPUs", number(&Candidate::gpus)});
+  columns.push_back({"TP", number(&Candidate::tensor)});
+  columns.push_back({"PP", number(&Candidate::pipeline)});
+  columns.push_back({"VPP", [](const auto& f) {
+                       return or_dash(f.candidate.virtual_pipeline > 1,
+                                      fmt::format("{}", f.candidate.virtual_pipeline));
+                     }});
+  if (any(answer, [](const auto& f) { return f.candidate.context > 1; }))
+    columns.push_back({"CP", number(&Candidate::context)});
+  columns.push_back({"DP", [](const auto& f) { return fmt::format("{}", f.candidate.data()); }});
+  columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }});
+  columns.push_back({"MBS", number(&Candidate::micro)});
+  columns.push_back({"recompute", [](const auto& f) { return std::string(model::name_of(f.candidate.recompute)); }, 0,
+                     Table::Align::kLeft});
+  columns.push_back({"ZeRO", [](const auto& f) {
+                       return or_dash(f.candidate.zero_stage > 0, fmt::format("{}", f.candidate.zero_stage));
+                     }});
+  if (any(answer,
+          [](const auto& f) { return f.scenario.schedule != "1f1b" && f.scenario.schedule != "interleaved-1f1b"; }))
+    columns.push_back(
+        {"schedule",
+         [](const auto& f) { return f.scenario.schedule == "interleaved-1f1b" ? "interleaved" : f.scenario.schedule; },
+         0, Table::Align::kLeft});
+  return columns;
+}
+
+// What was predicted of it.
+std::vector<RankedColumn> result_columns(const study::SearchAnswer& answer) {
+  const study::FoundConfiguration& best = answer.ranked.front();
+  const bool run = answer.several_sizes && best.metrics->run;
+  std::vector<RankedColumn> columns;
+  columns.push_back({"step", [](const auto& f) { return report::time_text(f.metrics->step_time); }});
+  if (!answer.several_sizes) {
+    columns.push_back({fmt::format("{:.0f} % range", 100 * best.metrics->interval->level),
+                       [](const auto& f) {
+                         const auto& interval = *f.metrics->interval;
+                         return report::time_range({interval.low.value(), interval.high.value()});
+                       },
+                       1});
+    columns.push_back({"behind",
+                       [&best](const auto& f) {
+                         const double behind = f.metrics->step_time / best.metrics->step_time - 1;
+                         return &f == &best ? "best" : fmt::format("{:+.1f} %", 100 * behind);
+                       },
+                       2});
+  }
+  columns.push_back({"MFU", [](const auto& f) { return report::percent(f.metrics->mfu); }, 5});
+  if (!run) columns.push_back({"bubble", [](const auto& f) { return report::percent(f.metrics->bubble_fraction); }, 6});
+  columns.push_back({"peak", [](const auto& f) { return report::gib(f.metrics->memory.peak); }});
+  if (any(answer, [](const auto& f) { return !f.outcome.fits; }))
+    columns.push_back({"fits", [](const auto& f) { return f.outcome.fits ? "yes" : "NO"; }, 0, Table::Align::kLeft});
+  if (run) columns.push_back({"days", [](const auto& f) { return report::significant(f.metrics->run->days, 3); }, 3});
+  if (run && best.metrics->run->cost)
+    columns.push_back({"cost", [](const auto& f) { return report::letters(*f.metrics->run->cost); }, 4});
+  return columns;
+}
+
+std::string table_of(const study::SearchAnswer& answer, const std::vector<RankedColumn>& columns, const Paint& paint) {
+  std::vector<Table::Column> heads{{"#"}};
+  for (const RankedColumn& column : columns) heads.push_back({column.head, column.align});
+  Table table(std::move(heads));
+  for (std::size_t rank = 0; rank < answer.ranked.size(); ++rank) {
+    std::vector<std::string> cells{fmt::format("{}", rank + 1)};
+    for (const RankedColumn& column : columns) cells.push_back(column.cell(answer.ranked[rank]));
+    table.add(std::move(cells));
+  }
+  return table.text(paint);
+}
+
+// What the short heads mean.
+std::string legend_of(const std::vector<RankedColumn>& columns) {
+  const auto shown = [&](std::string_view head) {
+    return std::any_of(columns.begin(), columns.end(), [&](const RankedColumn& column) { return column.head == head; });
+  };
+  std::string text = shown("CP") ? "TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree"
+                                 : "TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree";
+  text += "; SP: sequence parallel; MBS: micro-batch size";
+  if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
+  return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
+}
+
+// The ranked list, as many columns of it as the page holds.
+std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) {
+  std::vector<RankedColumn> columns = key_columns(answer);
+  for (RankedColumn& column : result_columns(answer)) columns.push_back(std::move(column));
+  std::vector<std::string> dropped;
+  std::string text = table_of(answer, columns, paint);
+  while (report::columns_of(text.substr(0, text.find('\n'))) > report::kPageColumns) {
+    const auto last = std::max_element(columns.begin(), columns.end(),
+                                       [](const auto& a, const auto& b) { return a.spare < b.spare; });
+    if (last->spare == 0) break;
+    dropped.push_back(last->head);
+    columns.erase(last);
+    text = table_of(answer, columns, paint);
+  }
+  if (!dropped.empty()) text += fmt::format("  too wide for the page, in --json: {}\n", fmt::join(dropped, ", "));
+  return text + legend_of(columns);
+}
+
+// What the best means for the whole run.
+std::string run_text(const report::Metrics& best) {
+  if (!best.run) return "";
+  const report::RunCost& run = *best.run;
+  std::string text = fmt::format("With the best, {} tokens take {} ({})", report::in_words(run.tokens),
+                                 report::days_text(run.days), report::days_range(*report::range_of(best, run.days)));
+  if (run.cost)
+    text += fmt::format(" and cost {} {} ({})", report::in_words3(*run.cost), run.currency,
+                        report::words_range(*report::range_of(best, *run.cost)));
+  return report::paragraph("  ", text + ", failures not counted.");
+}
+
+// How far the order of the list can be trusted.
+std::string order_text(const study::SearchAnswer& answer) {
+  const trust::Difference& known = answer.difference;
+  if (answer.ranked.size() < 2 || known.comparisons == 0) return "";
+  const study::FoundConfiguration& best = answer.ranked.front();
+  const auto is_near = [&](const study::FoundConfiguration& other) {  // the same job, no farther than half of all pairs
+    return other.candidate.gpus == best.candidate.gpus &&
+           std::abs(other.metrics->step_time / best.metrics->step_time - 1) <= known.half;
+  };
+  std::size_t near = 1;
+  while (near < answer.ranked.size() && is_near(answer.ranked[near])) ++near;
+  std::string text = fmt::format(
+      "Of two published runs of one job {}, the predicted ratio of their steps missed the measured one by less than {} "
+      "in half of all pairs and {} in nine of ten ({} runs of {}, worth {:.0f} independent comparisons; what "
+      "their "
+      "runtime was fitted on counts too).",
+      known.where, report::percent(known.half), report::percent(known.nine_in_ten), known.runs,
+      report::counted(known.jobs, "job"), known.comparisons);
+  if (near > 1)
+    text += fmt::format(" Rank{} {} {} nearer than {} to the best: measure before you choose.", near > 2 ? "s" : "",
+                        near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",
+                        report::percent(known.half));
+  return report::paragraph("  ", text);
+}
+
+// What fits on paper may not run well.
+std::string edge_text(const study::SearchAnswer& answer) {
+  const study::FoundConfiguration& best = answer.ranked.front();
+  if (!best.outcome.fits || study::filled(best) <= study::kEdgeOfMemory) return "";
+  std::string text = fmt::format(
+      "The best fills {} of the memory. Peaks of published runs are missed by up to 2 %, and runs at the edge of the "
+      "memory took up to 20 % longer than predicted.",
+      report::percent(study::filled(best)));
+  const auto roomy =
+      std::find_if(answer.ranked.begin(), answer.ranked.end(),
+                   [](const study::FoundConfiguration& found) { return study::filled(found) <= study::kEdgeOfMemory; });
+  if (roomy != answer.ranked.end())
+    text += fmt::format(" Rank {} is the first that leaves {:.0f} % free.", roomy - answer.ranked.begin() + 1,
+                        100 * (1 - study::kEdgeOfMemory));
+  return report::paragraph("  ", text);
+}
+
+double axis_value(Objective objective, const study::FoundConfiguration& found) {
+  const double step = des::to_seconds(found.outcome.step_time).value(), gpus = found.candidate.gpus;
+  switch (objective) {
+    case Objective::kStepTime:
+      return step;
+    case Objective::kCost:
+      return gpus * step;
+    case Objective::kGpus:
+      return gpus;
+    case Objective::kMemory:
+      return found.outcome.peak.value();
+  }
+  return 0;
+}
+
+report::ScatterAxis axis_of(Objective objective) {
+  switch (objective) {
+    case Objective::kStepTime:
+      return {"step time", [](double v) { return report::time_text(Seconds(v)); }};
+    case Objective::kCost:
+      return {"GPU-seconds a step", [](double v) { return report::significant(v); }};
+    case Objective::kGpus:
+      return {"GPUs", [](double v) { return report::whole(v); }};
+    case Objective::kMemory:
+      return {"peak memory (GiB)", [](double v) { return report::gib(Bytes(v)); }};
+  }
+  return {};
+}
+
+std::string front_text(const study::SearchAnswer& answer, const Paint& paint) {
+  constexpr std::size_t kShown = 10;
+  if (answer.front.size() < 2) return "";
+  std::vector<report::ScatterPoint> points;
+  for (const study::FoundConfiguration& found : answer.front)
+    points.push_back({axis_value(answer.axes[0], found), axis_value(answer.axes[1], found), '*'});
+  std::string text = report::title_text(
+      "Pareto front", fmt::format("{} against {}", name_of(answer.axes[0]), name_of(answer.axes[1])), paint);
+  text += report::scatter_text(points, axis_of(answer.axes[0]), axis_of(answer.axes[1]), paint);
+  Table table({{std::string(name_of(answer.axes[0]))},
+               {std::string(name_of(answer.axes[1]))},
+               {"configuration", Table::Align::kLeft}});
+  const std::size_t every = (answer.front.size() + kShown - 1) / kShown;
+  for (std::size_t at = 0; at < answer.front.size(); at += every) {
+    const study::FoundConfiguration& found = answer.front[at];
+    const std::string size = answer.several_sizes ? report::counted(found.candidate.gpus, "GPU") + ": " : "";
+    table.add({objective_value(answer.axes[0], found), objective_value(answer.axes[1], found),
+               size + study::configuration_words(found.candidate)});
+  }
+  text += table.text(paint);
+  if (every > 1) text += fmt::format("  every {} of {} points; --json has all\n", every, answer.front.size());
+  return text;
+}
+
+std::string winner_text(const study::FoundConfiguration& winner, const Paint& paint) {
+  std::string text =
+      report::title_text("Megatron-LM", "the best configuration; add data, tokenizer and learning rate", paint);
+  std::string line = " ";
+  for (const std::string& flag : report::megatron_command(winner.scenario)) {
+    if (report::columns_of(line) + flag.size() + 3 > report::kPageColumns) {
+      text += line + " \\\n";
+      line = "     ";
+    }
+    line += " " + flag;
+  }
+  text += line + '\n';
+  for (const std::string& remark : report::megatron_remarks(winner.scenario)) text += report::paragraph("  ! ", remark);
+  return text;
+}
+
+std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) {
+  std::string text = paint(Ink::kRed, "  No configuration fits in memory.") + '\n';
+  for (const study::FoundConfiguration& found : answer.smallest) {
+    const net::Gpu& gpu = found.scenario.cluster.gpu;
+    const int gpus = found.candidate.gpus;
+    text += report::paragraph("  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"),
+                                                study::configuration_words(found.candidate),
+                                                report::gib(study::needed(found)), report::gib(gpu.memory)));
+  }
+  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario states.\n";
+}
+
+}  // namespace
+
+std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
+  const auto whole = [](std::size_t count) { return report::whole(static_cast<double>(count)); };
+  std::string text = paint(Ink::kBold, answer.name) + '\n';
+  text += report::paragraph(
+      "  ", answer.complete ? fmt::format("{} considered, {} valid, {} too large for memory; objective {}.",
+                                          report::counted(static_cast<double>(answer.considered), "configuration"),
+                                          whole(answer.considered - answer.invalid), whole(answer.too_large),
+                                          name_of(answer.objective))
+                            : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
+                                          whole(answer.considered), name_of(answer.objective)));
+  text += answer.searched.empty()
+              ? "  Nothing was left open: the scenario states every key. Try --free all, or --free KEY.\n"
+              : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
+  if (!answer.complete)
+    text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before anything was found."
+                                                   : "  Interrupted: the best so far, not the best of all.") +
+            '\n';
+  text += '\n';
+  if (answer.ranked.empty())
+    return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
+  text += ranked_table(answer, paint) + '\n';
+  text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
+  if (const std::string why = study::why_runner_up_loses(answer); !why.empty())
+    text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);
+  text += front_text(answer, paint);
+  return text + winner_text(answer.ranked.front(), paint);
+}
+
+}  // namespace foretoken::tools

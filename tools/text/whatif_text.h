@@ -1,0 +1,16 @@
+// Other values of a scenario's keys for people, as JSON and as CSV.
+#pragma once
+
+#include <string>
+
+#include "sim/report/text/layout.h"
+#include "sim/study/otherwise/whatif.h"
+
+namespace foretoken::tools {
+
+[[nodiscard]] std::string whatif_text(const study::WhatIf& whatif, const report::Paint& paint);
+[[nodiscard]] std::string whatif_json(const study::WhatIf& whatif);
+/// A line for each row, the base first.
+[[nodiscard]] std::string whatif_csv(const study::WhatIf& whatif);
+
+}  // namespace foretoken::tools
