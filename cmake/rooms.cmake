@@ -63,3 +63,16 @@ function(foretoken_room NAME)
     endforeach()
   endif()
 endfunction()
+
+# Embeds text files into a room's library: foretoken_embed(NAME HEADER NAMESPACE FILES...); HEADER declares the strings.
+function(foretoken_embed NAME HEADER NAMESPACE)
+  set(ASSETS ${CMAKE_CURRENT_BINARY_DIR}/assets.cpp)
+  add_custom_command(
+    OUTPUT ${ASSETS}
+    COMMAND ${CMAKE_COMMAND} -D OUT=${ASSETS} -D HEADER=${HEADER} -D NAMESPACE=${NAMESPACE} -D "FILES=${ARGN}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  target_sources(foretoken_${NAME} PRIVATE ${ASSETS})
+  set_source_files_properties(${ASSETS} PROPERTIES COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:Clang>:-Wno-overlength-strings>")
+endfunction()

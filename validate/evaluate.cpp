@@ -25,7 +25,7 @@ std::string configuration_of(const job::Job& s) {
   const job::Parallelism& p = s.parallelism;
   return fmt::format("{} {} GPUs t{} p{} v{} d{} c{} sp{} b{} B{} {} recompute {} {} {} zero {}", shape_of(s), s.gpus,
                      p.tensor, p.pipeline, p.virtual_pipeline, p.data, p.context, p.sequence_parallel, s.batch.micro,
-                     s.batch.global, s.schedule, static_cast<int>(s.recompute.granularity), s.recompute.block,
+                     s.batch.global, s.schedule.name, static_cast<int>(s.recompute.granularity), s.recompute.block,
                      s.recompute.layers, s.optimizer.zero_stage);
 }
 

@@ -5,8 +5,9 @@
 #include <array>
 #include <cmath>
 
-#include "sim/report/escaped.h"
-#include "validate/html_assets.h"
+#include "sim/html/assets.h"
+#include "sim/html/markup.h"
+#include "validate/assets.h"
 #include "validate/plots.h"
 #include "validate/split_text.h"
 #include "validate/validate.h"
@@ -14,7 +15,7 @@
 namespace foretoken::validate {
 namespace {
 
-using report::escaped;
+using html::escaped;
 
 // One for each part of report::TimeSplit; compute, communication, waiting.
 constexpr std::array<std::string_view, 9> kPartColours{"#0072b2", "#d55e00", "#e69f00", "#cc79a7", "#882255",
@@ -26,40 +27,40 @@ struct Head {
 };
 
 std::string table_start(std::string_view id, const std::vector<Head>& heads) {
-  std::string html = fmt::format("<div class=\"wide\"><table id=\"{}\"><thead><tr>", id);
+  std::string page = fmt::format("<div class=\"wide\"><table id=\"{}\"><thead><tr>", id);
   for (const Head& head : heads)
-    html += fmt::format("<th{}>{}</th>", head.text ? " class=\"text\"" : "", escaped(head.title));
-  return html + "</tr></thead><tbody>\n";
+    page += fmt::format("<th{}>{}</th>", head.text ? " class=\"text\"" : "", escaped(head.title));
+  return page + "</tr></thead><tbody>\n";
 }
 constexpr std::string_view kTableEnd = "</tbody></table></div>\n";
 
 std::string text_cell(std::string_view text) { return fmt::format("<td class=\"text\">{}</td>", escaped(text)); }
 std::string number_cell(double value, std::string_view shown) {
-  return fmt::format("<td data-v=\"{:.6g}\">{}</td>", value, shown);
+  return fmt::format("<td data-sort=\"{:.6g}\">{}</td>", value, shown);
 }
 std::string percent_cell(double fraction) { return number_cell(fraction, fmt::format("{:.1f}", 100 * fraction)); }
-std::string count_cell(std::size_t count) { return fmt::format("<td>{}</td>", count); }
+std::string count_cell(std::size_t count) { return number_cell(static_cast<double>(count), fmt::format("{}", count)); }
 
 std::string summary_row(const SetResult& result, const QuantityErrors& errors) {
   const Spread& all = errors.all;
   const bool step = errors.quantity == Quantity::kStepTime;
-  std::string html = "<tr>" + text_cell(result.set.name) + text_cell(words_of(errors.quantity)) + count_cell(all.count);
-  for (const double value : {all.mean, all.median, all.p90, all.worst}) html += percent_cell(value);
-  html += number_cell(all.bias, fmt::format("{:+.1f}", 100 * all.bias));
-  html += errors.untouched.count == 0 ? "<td></td>" : percent_cell(errors.untouched.mean);
-  html += step && result.ranking.pairs > 0 ? number_cell(result.ranking.tau, fmt::format("{:.2f}", result.ranking.tau))
+  std::string page = "<tr>" + text_cell(result.set.name) + text_cell(words_of(errors.quantity)) + count_cell(all.count);
+  for (const double value : {all.mean, all.median, all.p90, all.worst}) page += percent_cell(value);
+  page += number_cell(all.bias, fmt::format("{:+.1f}", 100 * all.bias));
+  page += errors.untouched.count == 0 ? "<td></td>" : percent_cell(errors.untouched.mean);
+  page += step && result.ranking.pairs > 0 ? number_cell(result.ranking.tau, fmt::format("{:.2f}", result.ranking.tau))
                                            : "<td></td>";
   const auto& coverage = result.coverage;
-  html += step && coverage ? percent_cell(static_cast<double>(coverage->apart) / static_cast<double>(coverage->rows))
+  page += step && coverage ? percent_cell(static_cast<double>(coverage->apart) / static_cast<double>(coverage->rows))
                            : "<td></td>";
-  html += step ? fmt::format("<td{}>{}</td>", result.false_out_of_memory > 0 ? " class=\"bad\"" : "",
-                             result.false_out_of_memory)
+  page += step ? fmt::format("<td{0} data-sort=\"{1}\">{1}</td>",
+                             result.false_out_of_memory > 0 ? " class=\"bad\"" : "", result.false_out_of_memory)
                : "<td></td>";
-  return html + "</tr>\n";
+  return page + "</tr>\n";
 }
 
 std::string summary_table(const Validation& validation) {
-  std::string html = table_start("sets", {{"set", true},
+  std::string page = table_start("sets", {{"set", true},
                                           {"quantity", true},
                                           {"rows"},
                                           {"mean %"},
@@ -72,17 +73,17 @@ std::string summary_table(const Validation& validation) {
                                           {"in interval %"},
                                           {"false OOM"}});
   for (const SetResult& result : validation.sets)
-    for (const QuantityErrors& errors : result.errors) html += summary_row(result, errors);
-  return html + std::string(kTableEnd);
+    for (const QuantityErrors& errors : result.errors) page += summary_row(result, errors);
+  return page + std::string(kTableEnd);
 }
 
 std::string ranking_table(const Validation& validation) {
-  std::string html = table_start("ranking", {{"set", true}, {"model", true}, {"pairs"}, {"tau"}});
+  std::string page = table_start("ranking", {{"set", true}, {"model", true}, {"pairs"}, {"tau"}});
   for (const SetResult& result : validation.sets)
     for (const ModelRanking& one : result.ranking.models)
-      html += "<tr>" + text_cell(result.set.name) + text_cell(one.model) + count_cell(one.pairs) +
+      page += "<tr>" + text_cell(result.set.name) + text_cell(one.model) + count_cell(one.pairs) +
               number_cell(one.tau, fmt::format("{:.2f}", one.tau)) + "</tr>\n";
-  return html + std::string(kTableEnd);
+  return page + std::string(kTableEnd);
 }
 
 // A bar from the middle, full at 30 %.
@@ -96,26 +97,26 @@ std::string error_cell(double error) {
 
 std::string split_cell(const CaseResult& one) {
   const auto parts = split_parts(one.split);
-  std::string html = fmt::format("<td data-v=\"{:.4f}\"><div class=\"split\" title=\"{}\">",
+  std::string page = fmt::format("<td data-sort=\"{:.4f}\"><div class=\"split\" title=\"{}\">",
                                  one.split.compute / one.step_time, escaped(split_text(one)));
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const double percent = 100 * (parts[p].second / one.step_time);
     if (percent >= 0.5)
-      html += fmt::format("<i style=\"width:{:.1f}%;background:{}\"></i>", percent, kPartColours.at(p));
+      page += fmt::format("<i style=\"width:{:.1f}%;background:{}\"></i>", percent, kPartColours.at(p));
   }
-  return html + "</div></td>";
+  return page + "</div></td>";
 }
 
 std::string split_key() {
-  std::string html = "<p class=\"key dim\">Step:";
+  std::string page = "<p class=\"key dim\">Step:";
   const auto parts = split_parts({});
   for (std::size_t p = 0; p < parts.size(); ++p)
-    html += fmt::format("<i style=\"background:{}\"></i>{}", kPartColours.at(p), parts[p].first);
-  return html + "</p>\n";
+    page += fmt::format("<i style=\"background:{}\"></i>{}", kPartColours.at(p), parts[p].first);
+  return page + "</p>\n";
 }
 
 std::string rows_table(const Validation& validation) {
-  std::string html = table_start("rows", {{"set", true},
+  std::string page = table_start("rows", {{"set", true},
                                           {"row", true},
                                           {"GPUs"},
                                           {"quantity", true},
@@ -132,30 +133,30 @@ std::string rows_table(const Validation& validation) {
         const auto value = [&](double v) {
           return number_cell(v, fmt::format("{:.4g} {}", v / unit, bytes ? "GB" : "s"));
         };
-        html += "<tr>" + text_cell(result.set.name) + text_cell(one.row.id) +
+        page += "<tr>" + text_cell(result.set.name) + text_cell(one.row.id) +
                 count_cell(static_cast<std::size_t>(one.gpus)) + text_cell(words_of(seen.quantity)) +
                 value(seen.measured) + value(seen.predicted) + error_cell(seen.error()) +
                 text_cell(one.row.fitted ? "fitted" : "") + split_cell(one) + "</tr>\n";
       }
-  return html + std::string(kTableEnd);
+  return page + std::string(kTableEnd);
 }
 
 std::string sources(const Validation& validation) {
-  std::string html;
+  std::string page;
   for (const SetResult& result : validation.sets) {
     const CaseSet& set = result.set;
-    html += fmt::format("<h3>{}</h3>\n<p>{}. <span class=\"dim\">Source: {}. Quality {}.</span> {}</p>\n",
+    page += fmt::format("<h3>{}</h3>\n<p>{}. <span class=\"dim\">Source: {}. Quality {}.</span> {}</p>\n",
                         escaped(set.name), escaped(set.title), escaped(set.source), escaped(set.quality),
                         escaped(set.notes));
-    if (!set.residues.empty()) html += fmt::format("<p>{}</p>\n", escaped(set.residues));
+    if (!set.residues.empty()) page += fmt::format("<p>{}</p>\n", escaped(set.residues));
   }
-  return html;
+  return page;
 }
 
 std::string introduction(const Validation& validation) {
   std::size_t cases = 0;
   for (const SetResult& result : validation.sets) cases += result.cases.size();
-  std::string html = fmt::format(
+  std::string page = fmt::format(
       "<h1>Foretoken: predicted beside published</h1>\n<p>{} published runs in {} sets. Errors are predicted over "
       "measured, less one. Rows marked fitted took part in fitting a number of their runtime; untouched is the mean "
       "over "
@@ -163,38 +164,26 @@ std::string introduction(const Validation& validation) {
       cases, validation.sets.size());
   if (validation.intervals) {
     const Coverage& all = validation.intervals->all;
-    html += fmt::format(
+    page += fmt::format(
         "<p>{:.1f} % of {} step times lie in their 90 % interval, made without the row's own publication.</p>\n",
         100 * static_cast<double>(all.apart) / static_cast<double>(all.rows), all.rows);
   }
   for (const std::string& sentence : validation.broken)
-    html += fmt::format("<p class=\"bad\">Bound broken: {}</p>\n", escaped(sentence));
-  return html;
+    page += fmt::format("<p class=\"bad\">Bound broken: {}</p>\n", escaped(sentence));
+  return page;
 }
 
 }  // namespace
 
 std::string as_html(const Validation& validation) {
-  std::string html =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>Foretoken: predicted beside published</title>\n<style>";
-  html += kStyle;
-  html += "</style></head><body>\n" + introduction(validation);
-  html += "<div class=\"plots\">\n" + steps_plot(validation, true) + errors_plot(validation, true) + "</div>\n";
-  html += "<h2>Sets</h2>\n" + summary_table(validation);
-  html +=
-      "<h2>Ranking</h2>\n<p>Kendall's tau over pairs of configurations of one model that were measured more than 1 % "
-      "apart, by GPU seconds a token: 1 when all are in the right order.</p>\n" +
-      ranking_table(validation);
-  html +=
-      "<h2>Rows</h2>\n<p><input id=\"find\" type=\"search\" placeholder=\"only rows with these words\" "
-      "aria-label=\"only rows with these words\"></p>\n" +
-      split_key() + rows_table(validation);
-  html += "<h2>Sources</h2>\n" + sources(validation);
-  html += "<script>";
-  html += kScript;
-  return html + "</script></body></html>\n";
+  return html::filled(kValidationHtml, {{"style", std::string(kValidationCss)},
+                                        {"introduction", introduction(validation)},
+                                        {"plots", steps_plot(validation, true) + errors_plot(validation, true)},
+                                        {"sets", summary_table(validation)},
+                                        {"ranking", ranking_table(validation)},
+                                        {"rows", split_key() + rows_table(validation)},
+                                        {"sources", sources(validation)},
+                                        {"script", std::string(html::kTablesJs) + std::string(kValidationJs)}});
 }
 
 }  // namespace foretoken::validate

@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "validate/plot.h"
+#include "sim/draw/scatter_svg.h"
 #include "validate/split_text.h"
 
 namespace foretoken::validate {
 namespace {
+
+using draw::Guide;
+using draw::Point;
+using draw::scatter_svg;
+using draw::Series;
 
 // One series a set that measured steps; `place` puts a case with its step into the plot.
 template <class Place>

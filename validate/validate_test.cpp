@@ -10,7 +10,6 @@
 
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_residuals.h"
-#include "validate/plot.h"
 
 namespace foretoken::validate {
 namespace {
@@ -188,14 +187,6 @@ TEST(CaseSets, ARowIsMergedOverTheBase) {
   EXPECT_EQ(scenario.at("parallelism").at("pipeline"), 64);
   EXPECT_EQ(scenario.at("batch").at("sequence_length"), 2048);
   EXPECT_EQ(scenario.at("runtime"), "megatron-2021");
-}
-
-TEST(Plot, PointsLieWhereTheirValuesSay) {
-  const Axis axis{.title = "x", .low = 0.1, .high = 1000, .logarithmic = true, .tick = 1};
-  const std::string svg = scatter_svg("t", axis, axis, {{"s", {{0.1, 0.1}, {10, 1000}}}}, {});
-  EXPECT_THAT(svg, HasSubstr("<circle cx=\"70.0\" cy=\"560.0\""));
-  EXPECT_THAT(svg, HasSubstr("<circle cx=\"330.0\" cy=\"40.0\""));
-  EXPECT_THAT(svg, HasSubstr(">1000</text>"));
 }
 
 }  // namespace

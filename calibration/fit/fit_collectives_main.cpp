@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "calibration/fit/check_collectives.h"
-#include "calibration/fit/check_flows.h"
+#include "calibration/fit/collectives/check_collectives.h"
+#include "calibration/fit/collectives/check_flows.h"
 #include "sim/io/hardware/collectives.h"
 
 namespace foretoken::fit {

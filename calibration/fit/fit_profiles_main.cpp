@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "calibration/fit/build_profiles.h"
+#include "calibration/fit/recipes/build_profiles.h"
 #include "sim/io/hardware/profile.h"
 
 namespace foretoken::fit {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "calibration/fit/samples.h"
+#include "calibration/fit/recipes/samples.h"
 
 namespace foretoken::fit {
 

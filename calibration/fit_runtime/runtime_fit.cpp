@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "calibration/fit/minimise.h"
+#include "calibration/fit/numerics/minimise.h"
 #include "calibration/fit_runtime/runtime_number.h"
 #include "sim/base/check.h"
 #include "sim/study/predict/predict.h"

@@ -20,7 +20,7 @@ Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
   const step::JobMemory memory(job);
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     peak = std::max(peak, memory.held(id_of<Stage>(stage)).total() +
-                              observe::peak_live_bytes(job, stage, program[static_cast<std::size_t>(stage)]));
+                              observe::peak_live_bytes(job, stage, program.stages[id_of<Stage>(stage)]));
   return peak;
 }
 
@@ -39,12 +39,12 @@ Duration least_step_time(const job::Job& job, const step::Passes& passes) {
           passes.timing(stage, chunk, OpKind::kForward).total + passes.timing(stage, chunk, OpKind::kBackward).total;
     ends.finished.push_back(first + Duration{work.ps * microbatches});
     first = first + passes.timing(stage, 0, OpKind::kForward).total;
-    if (stages > 1) first = first + messages.forward[static_cast<std::size_t>(stage)];
+    if (stages > 1) first = first + messages.to_next[id_of<Stage>(stage)];
   }
   for (int stage = stages - 2; stage >= 0; --stage) {
     const auto at = static_cast<std::size_t>(stage);
-    const Instant after =
-        ends.finished[at + 1] + messages.backward[at + 1] + passes.timing(stage, 0, OpKind::kBackward).total;
+    const Instant after = ends.finished[at + 1] + messages.to_previous[id_of<Stage>(stage + 1)] +
+                          passes.timing(stage, 0, OpKind::kBackward).total;
     ends.finished[at] = std::max(ends.finished[at], after);
   }
   if (job.overlap.grad_reduce) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
-#include "sim/schedule/catalogue.h"
 #include "sim/step/pipeline/host_programs.h"
 
 namespace foretoken::fast {
@@ -13,38 +12,44 @@ namespace {
 using des::Duration;
 using des::Instant;
 using des::TaskId;
+using schedule::Neighbour;
 using schedule::OpKind;
 using schedule::StageOp;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// Slots: messages forward, messages backward (one a stage each), passes, blocks of them, gathers, standing still.
+// Slots: messages to the next and to the previous stage (one a stage each), passes, blocks of them, gathers, standing
+// still.
 struct Slots {
   explicit Slots(const PlanShape& shape)
       : stages(static_cast<std::size_t>(shape.stages)),
         chunks(static_cast<std::size_t>(shape.chunks)),
         gathers(shape.gates.size()),
+        kinds(shape.kinds.size()),
         blocks_before{0} {
+    for (std::size_t at = 0; at < kinds; ++at) kind_at[static_cast<std::size_t>(shape.kinds[at])] = at;
     for (const int count : shape.blocks)
       blocks_before.push_back(blocks_before.back() + static_cast<std::size_t>(count));
   }
   // Place of a pass in PlanTimes::passes.
-  [[nodiscard]] std::size_t place(int stage, StageOp op) const {
-    return 2 * (static_cast<std::size_t>(stage) * chunks + static_cast<std::size_t>(op.chunk)) +
-           (op.kind == OpKind::kForward ? 0 : 1);
+  [[nodiscard]] std::size_t place(Stage stage, const StageOp& op) const {
+    const std::optional<std::size_t> kind = kind_at[static_cast<std::size_t>(op.kind)];
+    expects(kind.has_value(), "a plan knows the kinds of its program's passes");
+    return kinds * (stage.index() * chunks + op.chunk.index()) + *kind;
   }
-  [[nodiscard]] std::size_t passes() const { return 2 * stages * chunks; }
-  [[nodiscard]] std::size_t message(int stage, OpKind kind) const {
-    return static_cast<std::size_t>(stage) + (kind == OpKind::kForward ? 0 : stages);
+  [[nodiscard]] std::size_t passes() const { return kinds * stages * chunks; }
+  [[nodiscard]] std::size_t message(Stage stage, Neighbour link) const {
+    return stage.index() + (link == Neighbour::kNext ? 0 : stages);
   }
-  [[nodiscard]] std::size_t pass(int stage, StageOp op) const { return 2 * stages + place(stage, op); }
+  [[nodiscard]] std::size_t pass(Stage stage, const StageOp& op) const { return 2 * stages + place(stage, op); }
   [[nodiscard]] std::size_t block(std::size_t at) const { return 2 * stages + passes() + at; }
   [[nodiscard]] std::size_t gather(std::size_t at) const { return block(blocks_before.back() + at); }
   [[nodiscard]] std::size_t still() const { return gather(gathers); }
   [[nodiscard]] std::size_t count() const { return still() + 1; }
 
-  std::size_t stages, chunks, gathers;
-  std::vector<std::size_t> blocks_before;  // by pass, and all of them at the end
+  std::size_t stages, chunks, gathers, kinds;
+  std::array<std::optional<std::size_t>, schedule::kOpKinds> kind_at{};  // by kind: its place among the plan's kinds
+  std::vector<std::size_t> blocks_before;                                // by pass, and all of them at the end
 };
 
 // Tasks of a pipeline (host_programs.h), each with its slot and what it waits for.
@@ -59,22 +64,23 @@ class PlanTasks {
   };
 
   PlanTasks(const PlanShape& shape, const Slots& slots, std::size_t passes)
-      : slots_(slots), in_order_(shape.style != step::MessageStyle::kLatency), stands_still_(shape.stands_still) {
-    forward_.assign(slots.stages, kNone);
-    backward_ = compute_ = gathers_ = forward_;
+      : slots_(slots), in_order_(shape.policy != step::MessagePolicy::kLatency), stands_still_(shape.stands_still) {
+    to_next_.assign(slots.stages, kNone);
+    to_previous_ = compute_ = gathers_ = to_next_;
     tasks_.reserve((stands_still_ ? 3 : 2) * passes);
     edges_.reserve(4 * passes);
   }
 
-  TaskId gather(int stage, std::size_t at) { return append(slots_.gather(at), gathers_, stage); }
+  TaskId gather(Stage stage, std::size_t at) { return append(slots_.gather(at), gathers_, stage); }
 
-  TaskId message(int stage, StageOp op) {
-    const std::size_t slot = slots_.message(stage, op.kind);
+  TaskId message(const step::MessageKey& key, Neighbour link) {
+    const Stage sender = key.sender.stage;
+    const std::size_t slot = slots_.message(sender, link);
     if (!in_order_) return add(slot, kNone);
-    return append(slot, op.kind == OpKind::kForward ? forward_ : backward_, stage);
+    return append(slot, link == Neighbour::kNext ? to_next_ : to_previous_, sender);
   }
 
-  TaskId pass(int stage, StageOp op, const std::vector<TaskId>& after, std::optional<TaskId> previous,
+  TaskId pass(Stage stage, const StageOp& op, const std::vector<TaskId>& after, std::optional<TaskId> previous,
               const step::BlockHooks& hooks) {
     if (!previous) first_of_stage_.push_back(static_cast<std::uint32_t>(tasks_.size()));
     if (stands_still_) append(slots_.still(), compute_, stage);
@@ -110,8 +116,8 @@ class PlanTasks {
     tasks_.push_back({static_cast<std::uint32_t>(slot), before, kNone});
     return {static_cast<std::uint32_t>(tasks_.size() - 1)};
   }
-  TaskId append(std::size_t slot, std::vector<std::uint32_t>& stream, int stage) {
-    std::uint32_t& tail = stream[static_cast<std::size_t>(stage)];
+  TaskId append(std::size_t slot, std::vector<std::uint32_t>& stream, Stage stage) {
+    std::uint32_t& tail = stream[stage.index()];
     const TaskId task = add(slot, tail);
     tail = task.value;
     return task;
@@ -124,7 +130,7 @@ class PlanTasks {
   bool in_order_, stands_still_;
   std::vector<Task> tasks_;
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> forward_, backward_, compute_, gathers_;  // last tasks of the stages' streams
+  std::vector<std::uint32_t> to_next_, to_previous_, compute_, gathers_;  // last tasks of the stages' streams
   std::vector<std::uint32_t> first_of_stage_;
 };
 
@@ -136,7 +142,7 @@ step::ForwardGates add_gathers(PlanTasks& tasks, const PlanShape& shape) {
     const auto [stage, chunk, block] = shape.gates[i];
     auto& blocks = gates[static_cast<std::size_t>(stage)][static_cast<std::size_t>(chunk)];
     if (blocks.size() <= static_cast<std::size_t>(block)) blocks.resize(static_cast<std::size_t>(block) + 1);
-    blocks[static_cast<std::size_t>(block)].push_back(tasks.gather(stage, i));
+    blocks[static_cast<std::size_t>(block)].push_back(tasks.gather(id_of<Stage>(stage), i));
   }
   return gates;
 }
@@ -198,18 +204,13 @@ class Order {
 
 }  // namespace
 
-PipelinePlan::PipelinePlan(const PlanShape& shape) {
+PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& program) {
   const Slots slots(shape);
   expects(shape.blocks.empty() || shape.blocks.size() == slots.passes(),
           "blocks are stated for every pass or for none");
-  const auto found = schedule::find_schedule(shape.schedule);
-  expects(found.has_value(), "a plan is of a known schedule");
-  const schedule::Program program = found->build(
-      {.stages = shape.stages, .microbatches = shape.microbatches, .chunks = shape.chunks, .group = shape.group});
-  PlanTasks made(shape, slots, program.size() * program.front().size());
-  step::PipelineOptions options{.chunks = shape.chunks, .style = shape.style, .messages = {}, .gates = {}};
-  options.gates = add_gathers(made, shape);
-  options.gradient_blocks = shape.gradient_blocks;
+  PlanTasks made(shape, slots, program.stages.size() * program.stages.front().size());
+  const step::PipelineOptions options{
+      .policy = shape.policy, .gates = add_gathers(made, shape), .gradient_blocks = shape.gradient_blocks};
   const step::PipelineEnds ends = step::carry_out(made, program, options);
 
   const Order order(made);
@@ -239,8 +240,8 @@ PipelinePlan::PipelinePlan(const PlanShape& shape) {
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
   std::vector<std::int64_t> slots;
-  for (const auto* part :
-       {&times.messages.forward, &times.messages.backward, &times.passes, &times.block_lengths, &times.gathers})
+  for (const auto* part : {&times.messages.to_next.values(), &times.messages.to_previous.values(), &times.passes,
+                           &times.block_lengths, &times.gathers})
     for (const Duration duration : *part) slots.push_back(duration.ps);
   slots.push_back(times.pass_overhead.ps);
   return slots;

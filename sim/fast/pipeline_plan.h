@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/des/time.h"
+#include "sim/schedule/program.h"
 #include "sim/step/pipeline/lower_pipeline.h"
 
 namespace foretoken::fast {
@@ -20,11 +21,12 @@ namespace foretoken::fast {
 struct PlanShape {
   std::string schedule;
   int stages = 1, chunks = 1, microbatches = 1, group = 0;
-  step::MessageStyle style = step::MessageStyle::kBlocking;
-  bool gradient_blocks = false;  ///< the last backward pass of every chunk is cut into its blocks
+  std::vector<schedule::OpKind> kinds = {};  ///< of the passes, as schedule::pass_kinds lists them
+  step::MessagePolicy policy = step::MessagePolicy::kBlocking;
+  bool gradient_blocks = false;  ///< the pass that completes a chunk's gradients is cut into its blocks
   /// Blocks of every pass, [stage][chunk][kind]; empty when no pass is cut.
   std::vector<int> blocks = {};
-  /// Parameter gathers that hold up first forward passes: (stage, chunk, block) of each, in the order of their tasks.
+  /// Parameter gathers that hold up first passes: (stage, chunk, block) of each, in the order of their tasks.
   std::vector<std::array<int, 3>> gates = {};
   bool stands_still = false;  ///< the GPU waits a while before every pass
   friend auto operator<=>(const PlanShape&, const PlanShape&) = default;
@@ -42,14 +44,15 @@ struct PlanTimes {
 /// What one replay gives.
 struct PlanRun {
   std::vector<des::Instant> finished;  ///< per stage: its last pass and the messages it waits for
-  /// [stage][chunk][block]: ends of the blocks of the last backward pass; empty unless they are cut.
+  /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients; empty unless they are cut.
   std::vector<std::vector<std::vector<des::Instant>>> gradient_blocks;
   des::Instant last;  ///< the end of everything
 };
 
 class PipelinePlan {
  public:
-  explicit PipelinePlan(const PlanShape& shape);
+  /// Precondition: `program` is the schedule's for that shape.
+  PipelinePlan(const PlanShape& shape, const schedule::Program& program);
 
   /// `scratch` is memory that a thread keeps between replays.
   [[nodiscard]] PlanRun replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const;

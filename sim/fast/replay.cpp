@@ -16,7 +16,6 @@ namespace {
 using des::Duration;
 using des::Instant;
 using des::TaskId;
-using schedule::OpKind;
 
 // A task that ends at a known time.
 TaskId known_end(step::Workload& workload, int stage, Instant at) {
@@ -26,10 +25,10 @@ TaskId known_end(step::Workload& workload, int stage, Instant at) {
 }
 
 template <class F>
-void for_each_pass(const job::Job& job, F&& f) {
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) f(stage, chunk, kind);
+void for_each_pass(const PlanShape& shape, F&& f) {
+  for (int stage = 0; stage < shape.stages; ++stage)
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      for (const schedule::OpKind kind : shape.kinds) f(stage, chunk, kind);
 }
 
 // Shape and times of a pipeline, as lower() would build it.
@@ -56,18 +55,19 @@ void add_gathers(const job::Job& job, PlannedPipeline& pipeline) {
 
 PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
   PlannedPipeline pipeline{
-      .shape = {.schedule = job.schedule,
+      .shape = {.schedule = job.schedule.name,
                 .stages = job.parallelism.pipeline,
                 .chunks = job.parallelism.virtual_pipeline,
                 .microbatches = job.microbatches(),
                 .group = job.batch.microbatch_group.value_or(0),
-                .style = step::message_style(job),
+                .kinds = passes.kinds(),
+                .policy = step::message_policy(job),
                 .gradient_blocks = job.overlap.grad_reduce},
       .times = {.messages = step::message_durations(job), .pass_overhead = step::pass_overhead(job)}};
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (job.overlap.param_gather) add_gathers(job, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
-  for_each_pass(job, [&](int stage, int chunk, OpKind kind) {
+  for_each_pass(pipeline.shape, [&](int stage, int chunk, schedule::OpKind kind) {
     const step::PassTiming& timing = passes.timing(stage, chunk, kind);
     pipeline.times.passes.push_back(timing.total);
     if (!cut) return;
@@ -126,7 +126,7 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
   constexpr double kLongest = 9e18;  // picoseconds, of all tasks together, as in lower()
   const PlannedPipeline pipeline = pipeline_of(job, passes);
   const PipelinePlan& plan = plans_.get(pipeline.shape, [&] {
-    PipelinePlan made(pipeline.shape);
+    PipelinePlan made(pipeline.shape, step::program_of(job));
     planned_tasks_ += made.tasks();
     return made;
   });

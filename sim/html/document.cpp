@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "sim/html/assets.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
@@ -32,18 +30,6 @@ constexpr Section kSections[] = {{"verdict", "Verdict", verdict},
                                  {"validation", "Nearest measured runs", validation},
                                  {"assumptions", "Assumptions and sources", assumptions},
                                  {"reproduce", "How to reproduce", reproduce}};
-
-// `page` with every {{name}} replaced. Replacements are not searched for further names.
-std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
-  std::string out;
-  for (std::size_t open = page.find("{{"); open != page.npos; open = page.find("{{")) {
-    const std::size_t close = page.find("}}", open);
-    out += page.substr(0, open);
-    out += values.at(page.substr(open + 2, close - open - 2));
-    page.remove_prefix(close + 2);
-  }
-  return out += page;
-}
 
 }  // namespace
 

@@ -1,119 +1,12 @@
-// Curves over a logarithmic axis of sizes.
+// The data of a line chart, as the script in the page reads it.
 #include "sim/html/line_chart.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-
 #include "sim/html/live_chart.h"
-#include "sim/html/markup.h"
-#include "sim/html/svg.h"
-#include "sim/report/text/number.h"
 
 namespace foretoken::html {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kChartLeft = 84, kChartRight = 18, kChartTop = 34, kChartBottom = 46;
-
-// Data to drawing units.
-class Scale {
- public:
-  explicit Scale(const LineChart& chart) : chart_(chart) {
-    bool first = true;
-    for (const Curve& curve : chart.curves)
-      for (const CurvePoint& p : curve.points) {
-        const double low = p.interval ? p.interval->first : p.y, high = p.interval ? p.interval->second : p.y;
-        x_low_ = first ? p.x : std::min(x_low_, p.x);
-        x_high_ = first ? p.x : std::max(x_high_, p.x);
-        y_low_ = first ? low : std::min(y_low_, low);
-        y_high_ = first ? high : std::max(y_high_, high);
-        first = false;
-      }
-    x_low_ /= 1.15;
-    x_high_ *= 1.15;
-    if (chart.logarithmic_y) {
-      y_low_ /= 1.25;
-      y_high_ *= 1.25;
-    } else {
-      y_low_ = 0;
-      y_high_ *= 1.08;
-    }
-  }
-  [[nodiscard]] double x(double value) const {
-    return kChartLeft +
-           std::log(value / x_low_) / std::log(x_high_ / x_low_) * (chart_.width - kChartLeft - kChartRight);
-  }
-  [[nodiscard]] double y(double value) const {
-    const double part = chart_.logarithmic_y ? std::log(value / y_low_) / std::log(y_high_ / y_low_)
-                                             : (value - y_low_) / (y_high_ - y_low_);
-    return chart_.height - kChartBottom - part * (chart_.height - kChartTop - kChartBottom);
-  }
-  /// The sizes of all points, and their labels.
-  [[nodiscard]] AxisData x_axis() const {
-    AxisData axis{.title = chart_.x_title, .is_logarithmic = true, .low = x_low_, .high = x_high_, .ticks = {}};
-    std::set<double> sizes;
-    for (const Curve& curve : chart_.curves)
-      for (const CurvePoint& p : curve.points) sizes.insert(p.x);
-    for (const double size : sizes) axis.ticks.emplace_back(size, report::whole(size));
-    return axis;
-  }
-  [[nodiscard]] AxisData y_axis() const {
-    AxisData axis{.title = "", .is_logarithmic = chart_.logarithmic_y, .low = y_low_, .high = y_high_, .ticks = {}};
-    for (const double tick : y_ticks()) axis.ticks.emplace_back(tick, chart_.y_label(tick));
-    return axis;
-  }
-
- private:
-  [[nodiscard]] std::vector<double> y_ticks() const {
-    if (!chart_.logarithmic_y) return round_ticks(y_low_, y_high_, 4);
-    std::vector<double> ticks;
-    const bool few = y_high_ / y_low_ < 300;
-    for (double ten = std::pow(10, std::floor(std::log10(y_low_))); ten <= y_high_; ten *= 10)
-      for (const double digit : {1.0, 2.0, 5.0})
-        if ((few || digit == 1) && ten * digit >= y_low_ && ten * digit <= y_high_) ticks.push_back(ten * digit);
-    return ticks;
-  }
-
-  const LineChart& chart_;
-  double x_low_ = 1, x_high_ = 2, y_low_ = 0, y_high_ = 1;
-};
-
-void axes(Svg& svg, const LineChart& chart, const Scale& scale) {
-  const double bottom = chart.height - kChartBottom;
-  svg.text("title", 0, 16, "start", chart.title);
-  for (const auto& [tick, label] : scale.y_axis().ticks) {
-    svg.line("grid", kChartLeft, scale.y(tick), chart.width - kChartRight, scale.y(tick));
-    svg.text("num dim", kChartLeft - 8, scale.y(tick) + 4, "end", label);
-  }
-  double last = -1e9;
-  for (const auto& [size, label] : scale.x_axis().ticks) {
-    svg.line("axis", scale.x(size), bottom, scale.x(size), bottom + 4);
-    if (scale.x(size) - last < 46) continue;
-    svg.text("num dim", scale.x(size), bottom + 18, "middle", label);
-    last = scale.x(size);
-  }
-  svg.line("axis", kChartLeft, bottom, chart.width - kChartRight, bottom);
-  svg.text("dim", (kChartLeft + chart.width - kChartRight) / 2, chart.height - 8, "middle", chart.x_title);
-}
-
-std::string route(const std::vector<std::pair<double, double>>& points) {
-  std::string commands;
-  for (const auto& [x, y] : points) commands += fmt::format("{}{:.1f} {:.1f}", commands.empty() ? "M" : "L", x, y);
-  return commands;
-}
-
-void band(Svg& svg, const Curve& curve, const Scale& scale) {
-  std::vector<std::pair<double, double>> outline;
-  for (const CurvePoint& p : curve.points)
-    if (p.interval) outline.emplace_back(scale.x(p.x), scale.y(p.interval->second));
-  for (auto p = curve.points.rbegin(); p != curve.points.rend(); ++p)
-    if (p->interval) outline.emplace_back(scale.x(p->x), scale.y(p->interval->first));
-  if (outline.size() > 2) svg.path(fmt::format("band {}", curve.style), route(outline) + "Z");
-}
 
 Json series_of(const Curve& curve) {
   const bool is_ideal = curve.style == "ideal";
@@ -134,11 +27,12 @@ Json series_of(const Curve& curve) {
   return series;
 }
 
-Json data_of(const LineChart& chart, const Scale& scale) {
+Json data_of(const LineChart& chart) {
+  const auto [x, y] = draw::axes_of(chart);
   Json data{{"title", chart.title},
             {"aspect", chart.width / chart.height},
-            {"x", json_of(scale.x_axis())},
-            {"y", json_of(scale.y_axis())},
+            {"x", json_of(x)},
+            {"y", json_of(y)},
             {"series", Json::array()}};
   for (const Curve& curve : chart.curves) data["series"].push_back(series_of(curve));
   return data;
@@ -146,21 +40,6 @@ Json data_of(const LineChart& chart, const Scale& scale) {
 
 }  // namespace
 
-std::string line_chart(const LineChart& chart) {
-  const Scale scale(chart);
-  Svg svg(chart.width, chart.height, chart.title);
-  axes(svg, chart, scale);
-  for (const Curve& curve : chart.curves) band(svg, curve, scale);
-  for (const Curve& curve : chart.curves) {
-    std::vector<std::pair<double, double>> points;
-    for (const CurvePoint& p : curve.points) points.emplace_back(scale.x(p.x), scale.y(p.y));
-    svg.path(fmt::format("line {}", curve.style), route(points));
-    if (curve.style == "ideal") continue;
-    for (const CurvePoint& p : curve.points)
-      svg.circle(fmt::format("point {}{}", curve.style, p.is_marked ? " marked" : ""), scale.x(p.x), scale.y(p.y),
-                 p.is_marked ? 6 : 4, escaped(p.hint));
-  }
-  return live_chart(data_of(chart, scale), svg.take());
-}
+std::string line_chart(const LineChart& chart) { return live_chart(data_of(chart), draw::line_svg(chart)); }
 
 }  // namespace foretoken::html

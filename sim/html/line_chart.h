@@ -1,35 +1,15 @@
-// Curves over a logarithmic axis of sizes, with bands where an interval is known.
+// Curves over a logarithmic axis of sizes, as figures that can be read by pointing at them.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+
+#include "sim/draw/line_svg.h"
 
 namespace foretoken::html {
 
-struct CurvePoint {
-  double x = 0, y = 0;
-  std::optional<std::pair<double, double>> interval{};  ///< of y
-  std::string hint{};                                   ///< shown at the point
-  bool is_marked = false;                               ///< the scenario itself
-};
-
-struct Curve {
-  std::string_view style;  ///< "s1", "s2", "ideal" (a dashed line without points)
-  std::vector<CurvePoint> points;
-  std::string name{};  ///< where several curves share a chart
-};
-
-struct LineChart {
-  std::string title, x_title;
-  std::vector<Curve> curves;
-  bool logarithmic_y = false;
-  /// Label of a value on the y axis.
-  std::string (*y_label)(double) = nullptr;
-  double width = 480, height = 280;
-};
+using draw::Curve;
+using draw::CurvePoint;
+using draw::LineChart;
 
 /// The chart as a figure (live_chart.h). Precondition: at least one point; x > 0, and y > 0 where logarithmic.
 [[nodiscard]] std::string line_chart(const LineChart& chart);

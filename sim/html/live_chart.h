@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "sim/draw/axis.h"
 
 namespace foretoken::html {
 
@@ -19,12 +19,7 @@ namespace foretoken::html {
 ///                  "stacked": bool (an area on top of the series before it, in steps)}]}
 [[nodiscard]] std::string live_chart(const nlohmann::ordered_json& data, std::string_view drawing);
 
-struct AxisData {
-  std::string_view title{};
-  bool is_logarithmic = false;
-  double low = 0, high = 1;
-  std::vector<std::pair<double, std::string>> ticks{};
-};
+using draw::AxisData;
 [[nodiscard]] nlohmann::ordered_json json_of(const AxisData& axis);
 
 /// Five significant digits, more than a drawing shows: keeps the page small.

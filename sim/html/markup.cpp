@@ -55,4 +55,15 @@ std::string Table::html(bool sortable) const {
   return html + "</tbody></table></div>\n";
 }
 
+std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
+  std::string out;
+  for (std::size_t open = page.find("{{"); open != page.npos; open = page.find("{{")) {
+    const std::size_t close = page.find("}}", open);
+    out += page.substr(0, open);
+    out += values.at(page.substr(open + 2, close - open - 2));
+    page.remove_prefix(close + 2);
+  }
+  return out += page;
+}
+
 }  // namespace foretoken::html

@@ -1,20 +1,24 @@
 // Pieces of HTML: escaped text, tables, legends.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "sim/report/escaped.h"
+#include "sim/draw/svg.h"
 #include "sim/report/text/range.h"
 
 namespace foretoken::html {
 
-using report::escaped;
+using draw::escaped;
 
 using report::in_words3;
+
+/// `page` with every {{name}} replaced. Replacements are not searched for further names.
+[[nodiscard]] std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values);
 
 /// JSON for a script element: nothing in it ends the element, for "<", which stands in strings only, is escaped.
 [[nodiscard]] std::string script_json(std::string json);

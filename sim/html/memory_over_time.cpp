@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/draw/axis.h"
+#include "sim/draw/svg.h"
 #include "sim/html/live_chart.h"
-#include "sim/html/svg.h"
 
 namespace foretoken::html {
 namespace {
+
+using draw::round_ticks;
+using draw::Svg;
+using draw::tick_time;
 
 using Json = nlohmann::ordered_json;
 

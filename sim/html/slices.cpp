@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "sim/report/gantt_bins.h"
+
 namespace foretoken::html {
 namespace {
 
 // Flags of a bar: the same as expected, so it is not written.
+static_assert(report::kActivities <= 8, "the lower three bits of a bar's first byte hold its activity");
 constexpr unsigned kSameChunk = 8, kNextMicrobatch = 16, kNoGap = 32, kSameDuration = 64;
 
 class Packer {

@@ -90,7 +90,7 @@ TEST(PackedSlices, ReadBackAsTheyWere) {
       std::int64_t begin = 0;
       for (int i = below(200); i > 0; --i) {
         begin += below(1 << below(24));
-        lane->push_back({des::Instant{begin}, des::Instant{begin + below(1 << 20)}, static_cast<Activity>(below(5)),
+        lane->push_back({des::Instant{begin}, des::Instant{begin + below(1 << 20)}, static_cast<Activity>(below(8)),
                          below(70000), below(12)});
       }
     }

@@ -77,4 +77,13 @@ std::string Job::gpu_names() const {
   return names;
 }
 
+schedule::PipelineShape pipeline_shape(const Job& job) {
+  return {.stages = job.parallelism.pipeline,
+          .microbatches = job.microbatches(),
+          .chunks = job.parallelism.virtual_pipeline,
+          .group = job.batch.microbatch_group.value_or(0)};
+}
+
+schedule::Placement placement_of(const Job& job) { return placement_of(job.schedule, pipeline_shape(job)); }
+
 }  // namespace foretoken::job

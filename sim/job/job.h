@@ -13,6 +13,7 @@
 #include "sim/model/transformer.h"
 #include "sim/net/cluster.h"
 #include "sim/net/rank_grid.h"
+#include "sim/schedule/catalogue.h"
 
 namespace foretoken::job {
 
@@ -81,7 +82,7 @@ struct Job {
   std::vector<StageGroup> groups;  ///< of a cluster of several kinds of nodes, in order of stages; empty: all are alike
   Runtime runtime;
   Parallelism parallelism;
-  std::string schedule = "1f1b";  ///< a name of the schedule catalogue
+  schedule::Schedule schedule = schedule::schedule_named("1f1b");  ///< of the catalogue, or any other
   Batch batch;
   Precision precision = Precision::kBf16;
   PrecisionRecipe recipe;
@@ -124,5 +125,10 @@ struct Job {
   /// Layers of chunk `chunk` of stage `stage` (layout.h has what else stands there).
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
+
+/// The shape that the programs of the job's schedule are built for.
+[[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);
+/// Where the virtual stages of the job stand.
+[[nodiscard]] schedule::Placement placement_of(const Job& job);
 
 }  // namespace foretoken::job

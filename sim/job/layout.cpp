@@ -9,15 +9,40 @@
 namespace foretoken::job {
 namespace {
 
-/// The place of a chunk in the line of all chunks.
-int position_of(int stages, Stage stage, Chunk chunk) { return chunk.number() * stages + stage.number(); }
-
-/// The number of layers on the chunks before a position.
-std::int64_t layers_before(const Job& job, int position) {
+/// The layers on the chunks before a place.
+std::int64_t layers_before(const Job& job, const schedule::Placement& placement, schedule::Place at) {
   std::int64_t layers = 0;
-  for (int before = 0; before < position; ++before)
-    layers += job.layers_in(before % job.parallelism.pipeline, before / job.parallelism.pipeline);
+  for (auto before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
+       before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
+    layers += job.layers_in(before->stage.number(), before->chunk.number());
   return layers;
+}
+
+/// Which ends of the model stand on a chunk.
+struct Ends {
+  bool embedding = false, head = false;
+  [[nodiscard]] int count() const { return (embedding ? 1 : 0) + (head ? 1 : 0); }
+};
+
+/// The ends where virtual stage k p + r is chunk k of stage r. Search asks this too often to build a placement.
+Ends looped_ends(int stages, int chunks, Stage stage, Chunk chunk) {
+  return {.embedding = stage.number() == 0 && chunk.number() == 0,
+          .head = stage.number() + 1 == stages && chunk.number() + 1 == chunks};
+}
+
+Ends ends_of(const Job& job, Stage stage, Chunk chunk) {
+  const Parallelism& parallel = job.parallelism;
+  if (!job.schedule.place) return looped_ends(parallel.pipeline, parallel.virtual_pipeline, stage, chunk);
+  const schedule::Placement placement = placement_of(job);
+  return {.embedding = placement.is_first({stage, chunk}), .head = placement.is_last({stage, chunk})};
+}
+
+/// The stage on which a chunk is such an end; the first one where the model stands twice.
+Stage stage_where(const Job& job, bool Ends::*end) {
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+      if (ends_of(job, stage, chunk).*end) return stage;
+  contract_broken("every model has an embedding and a head", __FILE__, __LINE__);
 }
 
 }  // namespace
@@ -41,11 +66,13 @@ bool Dealing::works(std::int64_t layers) const {
   return static_cast<int>(stated_.size()) == stages_ && sum == layers && cut;
 }
 
-int Dealing::layers(Stage stage, Chunk chunk) const {
+int Dealing::layers(Stage stage, int ends) const {
   if (!stated_.empty()) return stated_.at(stage.index()) / chunks_a_stage_;
-  const int position = position_of(stages_, stage, chunk);
-  const int ends = (position == 0 ? 1 : 0) + (position + 1 == chunks() ? 1 : 0);
   return static_cast<int>(share_ - ends * extra_);
+}
+
+int Dealing::layers(Stage stage, Chunk chunk) const {
+  return layers(stage, looped_ends(stages_, chunks_a_stage_, stage, chunk).count());
 }
 
 int Dealing::largest() const {
@@ -70,16 +97,15 @@ int ChunkContents::layer_count() const {
 int Job::layers_in(int stage, int chunk) const {
   const std::optional<Dealing> dealing = deal_layers(model.layers, parallelism);
   expects(dealing.has_value(), "the layers of a job can be dealt out; reading it checks that");
-  return dealing->layers(id_of<Stage>(stage), id_of<Chunk>(chunk));
+  return dealing->layers(id_of<Stage>(stage), ends_of(*this, id_of<Stage>(stage), id_of<Chunk>(chunk)).count());
 }
 
 ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
-  const Parallelism& parallel = job.parallelism;
-  const int position = position_of(parallel.pipeline, stage, chunk);
-  const std::int64_t before = job.model.stack ? layers_before(job, position) : 0;
+  const Ends ends = ends_of(job, stage, chunk);
+  const std::int64_t before = job.model.stack ? layers_before(job, placement_of(job), {stage, chunk}) : 0;
   return {.layers = model::layers_between(job.model, before, job.layers_in(stage.number(), chunk.number())),
-          .embedding = position == 0,
-          .head = position + 1 == parallel.pipeline * parallel.virtual_pipeline};
+          .embedding = ends.embedding,
+          .head = ends.head};
 }
 
 std::vector<model::LayerCount> layers_of(const Job& job, Stage stage) {
@@ -110,9 +136,13 @@ std::vector<model::LayerCount> first_layers(const std::vector<model::LayerCount>
   return first;
 }
 
-Stage stage_of_embedding(const Job&) { return id_of<Stage>(0); }
+Stage stage_of_embedding(const Job& job) {
+  return job.schedule.place ? stage_where(job, &Ends::embedding) : id_of<Stage>(0);
+}
 
-Stage stage_of_head(const Job& job) { return id_of<Stage>(job.parallelism.pipeline - 1); }
+Stage stage_of_head(const Job& job) {
+  return job.schedule.place ? stage_where(job, &Ends::head) : id_of<Stage>(job.parallelism.pipeline - 1);
+}
 
 bool head_has_own_table(const Job& job) {
   return !job.model.tied_embeddings || stage_of_embedding(job) != stage_of_head(job);

@@ -1,7 +1,7 @@
 // Which layers stand on which model chunk, and where embedding and head stand.
 //
-// The chunks of all stages form a line, the model's layers in forward order. The embedding stands before the first
-// layer, on the first chunk of the line; the head behind the last, on the last chunk.
+// The chunks of all stages form a line, the model's layers in forward order: the placement of the job's schedule. The
+// embedding stands before the first layer, on the first chunk of the line; the head behind the last, on the last chunk.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,10 @@ namespace foretoken::job {
 /// Layers dealt out to the chunks of all stages.
 class Dealing {
  public:
-  /// Layers of one chunk.
+  /// Layers of one chunk, where virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] int layers(Stage stage, Chunk chunk) const;
+  /// Layers of one chunk of `stage` on which so many ends of the model stand (embedding, head).
+  [[nodiscard]] int layers(Stage stage, int ends) const;
   /// Layers of the largest chunk.
   [[nodiscard]] int largest() const;
 

@@ -64,13 +64,20 @@ TEST(DealLayers, AsStated) {
 
 model::Block block_of(std::string name) { return {.name = std::move(name), .at = {}}; }
 
-TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
+using Layers = std::vector<model::LayerCount>;
+
+// Four dense layers, five sparse ones and three dense ones on two stages of two chunks.
+Job mixed_job() {
   Job job;
   job.model.layers = 12;
   job.model.stack = {{block_of("dense"), 4}, {block_of("sparse"), 5}, {block_of("dense"), 3}};
   job.parallelism = {.pipeline = 2, .virtual_pipeline = 2};
+  return job;
+}
+
+TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
+  const Job job = mixed_job();
   const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
-  using Layers = std::vector<model::LayerCount>;
   EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
   EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
   EXPECT_EQ(at(0, 1).layers, (Layers{{1, 3}}));
@@ -80,6 +87,27 @@ TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
   EXPECT_FALSE(at(1, 0).embedding || at(1, 0).head || at(0, 1).embedding || at(0, 1).head);
   EXPECT_EQ(layers_of(job, id_of<Stage>(0)), (Layers{{0, 3}, {1, 3}}));
   EXPECT_EQ(first_layers(at(1, 0).layers, 2), (Layers{{0, 1}, {1, 1}}));
+}
+
+// One stage of V placement holds both ends of the model.
+schedule::Schedule v_shaped() {
+  return {.name = "v", .description = "", .interleaves = true, .place = [](schedule::PipelineShape shape) {
+            return schedule::Placement::v_shaped(shape.stages);
+          }};
+}
+
+TEST(Layout, FollowsThePlacementOfTheSchedule) {
+  Job job = mixed_job();
+  job.schedule = v_shaped();
+  const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
+  EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
+  EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
+  EXPECT_EQ(at(1, 1).layers, (Layers{{1, 3}}));
+  EXPECT_EQ(at(0, 1).layers, (Layers{{2, 3}}));
+  EXPECT_TRUE(at(0, 0).embedding && at(0, 1).head);
+  EXPECT_FALSE(at(0, 0).head || at(0, 1).embedding || at(1, 1).head || at(1, 0).head);
+  EXPECT_EQ(stage_of_head(job), stage_of_embedding(job));
+  EXPECT_FALSE(head_has_own_table(job)) << "tied, on one stage";
 }
 
 TEST(Layout, TheHeadHasATableOfItsOwnUnlessItIsTiedOnTheSameStage) {

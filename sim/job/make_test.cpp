@@ -34,7 +34,7 @@ TEST(Make, FillsInWhatIsNotStated) {
   const Job job = make(small_question()).job;
   EXPECT_EQ(job.parallelism.data, 8);
   EXPECT_EQ(job.batch.micro, 1);
-  EXPECT_EQ(job.schedule, "1f1b");
+  EXPECT_EQ(job.schedule.name, "1f1b");
   EXPECT_EQ(job.microbatches(), 2);
 }
 
@@ -48,7 +48,7 @@ TEST(Make, ComplainsOfEveryRuleAtItsKey) {
                 "q: /parallelism/tensor: expected a divisor of the model's 8 attention heads, found 3; try 1, 2, 4",
                 "q: /parallelism/tensor: expected a divisor of the model's MLP width 64, found 3; try 1, 2, 4",
                 "q: /parallelism/pipeline: the 4 layers do not split evenly over pipeline 3 x virtual_pipeline 1 = 3 "
-                "chunks; try pipeline 1, 2, 4 or layers_per_stage"}));
+                "chunks; try embedding_and_head_as_layers true, pipeline 1, 2, 4 or layers_per_stage"}));
 }
 
 TEST(Make, AnUnsoundPartIsNotJudged) {
@@ -74,7 +74,7 @@ TEST(Make, AJobAskedForAgainIsTheSame) {
   EXPECT_TRUE(again.parallelism.sequence_parallel);
   EXPECT_EQ(again.optimizer.zero_stage, 1);
   EXPECT_EQ(again.microbatches(), job.microbatches());
-  EXPECT_EQ(again.schedule, job.schedule);
+  EXPECT_EQ(again.schedule.name, job.schedule.name);
   EXPECT_EQ(again.recipe.gradient_bytes, job.recipe.gradient_bytes);
   EXPECT_EQ(again.recipe.extra_gradient_bytes, job.recipe.extra_gradient_bytes);
 }

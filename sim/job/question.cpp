@@ -35,7 +35,7 @@ std::vector<AskedPool> asked(const std::vector<StageGroup>& groups, int ranks_a_
 Choices choices_of(const Job& job) {
   return {.gpus = job.gpus,
           .parallelism = asked(job.parallelism),
-          .schedule = schedule::find_schedule(job.schedule),
+          .schedule = job.schedule,
           .batch = {.micro = job.batch.micro,
                     .global = job.batch.global,
                     .sequence_length = job.batch.sequence_length,

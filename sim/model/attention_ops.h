@@ -28,10 +28,8 @@ struct CoreCut : Cut {
     return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
   }
   /// Width of queries, keys and values together, and of the output, on one rank: (a+2g)d/t and ad/t.
-  [[nodiscard]] std::int64_t operand_width() const {
-    return (core.heads + 2 * core.kv_heads) * core.head_dim / context.tensor;
-  }
-  [[nodiscard]] std::int64_t output_width() const { return core.heads * core.head_dim / context.tensor; }
+  [[nodiscard]] std::int64_t operand_width() const { return core.operand_width() / context.tensor; }
+  [[nodiscard]] std::int64_t output_width() const { return core.output_width() / context.tensor; }
   [[nodiscard]] double operand_bytes() const { return kHalf * tokens * static_cast<double>(operand_width()); }
   [[nodiscard]] double key_value_bytes() const {  // K and V of the local tokens
     const double heads = static_cast<double>(std::max<std::int64_t>(1, core.kv_heads / context.tensor));

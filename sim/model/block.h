@@ -32,7 +32,7 @@ enum class Split : std::uint8_t { kWhole, kRows, kColumns };
 
 /// A weight as the model states it, before it is cut.
 struct Weight {
-  std::string_view name;
+  std::string_view name{};
   WeightKind kind = WeightKind::kVector;
   std::int64_t rows = 1, columns = 1;  ///< outputs and inputs of a product
   Split split = Split::kWhole;         ///< what the ranks of `axes` share out; whole: every rank holds all of it
@@ -45,7 +45,7 @@ struct Weight {
 
 /// A tensor that flows between ops: 16 bit unless its name says otherwise.
 struct Tensor {
-  std::string_view name;
+  std::string_view name{};
   double bytes = 0;                         ///< of one micro-batch on one GPU
   SelectiveModules dropped_by = kNoModule;  ///< modules whose recomputation makes it again
   bool freed_early = false;                 ///< freed before the backward pass reaches the ops before its own
@@ -88,31 +88,35 @@ enum class ProductKind : std::uint8_t {
 /// A product of all tokens with the op's first weight, a matrix or a table.
 struct Product {
   ProductKind kind = ProductKind::kColumn;
-  std::string_view input_gradient, weight_gradient;  ///< names of the kernels of the backward pass
+  std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
 };
 
 /// Scores, softmax and values, fused or not, exchanged over context-parallel ranks.
 struct AttentionCore {
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;  ///< before they are cut
   bool dropout = false;
+
+  /// Outputs of the product that makes queries, keys and values: (a + 2g) d.
+  [[nodiscard]] std::int64_t operand_width() const { return (heads + 2 * kv_heads) * head_dim; }
+  [[nodiscard]] std::int64_t output_width() const { return heads * head_dim; }
 };
 
 /// One kernel bound by memory in each pass; none where it moves no bytes.
 struct MemoryBound {
   double forward_bytes = 0, backward_bytes = 0;
-  std::string_view backward_name;
+  std::string_view backward_name{};
 };
 
 /// A collective over the tensor-parallel group in each pass, where one is named.
 struct Exchange {
   double payload = 0;
-  std::optional<CollectiveKind> forward, backward;
-  std::string_view backward_name;
+  std::optional<CollectiveKind> forward{}, backward{};
+  std::string_view backward_name{};
 };
 
 /// An op that writes its kernels itself.
 struct OwnKernels {
-  std::function<void(OpWriter&)> forward, backward;
+  std::function<void(OpWriter&)> forward{}, backward{};
   double forward_flop_per_token = 0;
 };
 
@@ -122,10 +126,10 @@ using Work = std::variant<Product, AttentionCore, MemoryBound, Exchange, OwnKern
 struct Op {
   std::string_view name;  ///< of its kernel in the forward pass
   OpRole role = OpRole::kElementwise;
-  Work work;
-  IdList<WeightId> weights;
-  IdList<TensorId> reads, writes;
-  IdList<TensorId> saves;                    ///< what its backward pass needs of those
+  Work work{};
+  IdList<WeightId> weights{};
+  IdList<TensorId> reads{}, writes{};
+  IdList<TensorId> saves{};                  ///< what its backward pass needs of those
   SelectiveModules repeated_by = kNoModule;  ///< modules whose recomputation repeats it
   double working_bytes = 0;                  ///< gradients that are alive while its backward pass runs
 };
@@ -147,8 +151,8 @@ struct BlockOps {
 
 /// A kind of layer.
 struct Block {
-  std::string name;
-  std::function<BlockOps(const LayerContext&)> at;  ///< its ops under a cut
+  std::string name{};
+  std::function<BlockOps(const LayerContext&)> at{};  ///< its ops under a cut
 };
 
 /// Layers of one kind, one after the other.

@@ -12,58 +12,53 @@
 namespace foretoken::model {
 namespace {
 
-/// Writes the kernels of one pass of an op, one overload for each kind of work.
-class Forward {
- public:
-  Forward(OpWriter& ops, const Cut& cut, const BlockOps& block, const Op& op)
-      : ops_(ops), cut_(cut), block_(block), op_(op) {}
+/// An op of a block, and where its kernels go.
+struct Site {
+  OpWriter& ops;
+  const Cut& cut;
+  const BlockOps& block;
+  const Op& op;
 
-  void operator()(const Product&) const { product_forward(ops_, cut_, op_, block_[*op_.weights.begin()]); }
-  void operator()(const AttentionCore& core) const { core_forward(ops_, cut_, core); }
-  void operator()(const MemoryBound& kernel) const { ops_.memory(op_.name, op_.role, kernel.forward_bytes); }
-  void operator()(const Exchange& exchange) const {
-    if (exchange.forward) ops_.collective(op_.name, *exchange.forward, exchange.payload);
-  }
-  void operator()(const OwnKernels& own) const {
-    if (own.forward) own.forward(ops_);
-  }
-
- private:
-  OpWriter& ops_;
-  const Cut& cut_;
-  const BlockOps& block_;
-  const Op& op_;
+  [[nodiscard]] const Weight& matrix() const { return block[*op.weights.begin()]; }
 };
 
-class Backward {
- public:
-  Backward(OpWriter& ops, const Cut& cut, const BlockOps& block, const Op& op)
-      : ops_(ops), cut_(cut), block_(block), op_(op) {}
+/// Writes the kernels of an op in the forward pass, one overload for each kind of work.
+struct Forward {
+  Site at;
 
-  void operator()(const Product&) const { product_backward(ops_, cut_, op_, block_[*op_.weights.begin()]); }
-  void operator()(const AttentionCore& core) const { core_backward(ops_, cut_, core); }
-  void operator()(const MemoryBound& kernel) const {
-    ops_.memory(kernel.backward_name, op_.role, kernel.backward_bytes);
-  }
+  void operator()(const Product&) const { product_forward(at.ops, at.cut, at.op, at.matrix()); }
+  void operator()(const AttentionCore& core) const { core_forward(at.ops, at.cut, core); }
+  void operator()(const MemoryBound& kernel) const { at.ops.memory(at.op.name, at.op.role, kernel.forward_bytes); }
   void operator()(const Exchange& exchange) const {
-    if (exchange.backward) ops_.collective(exchange.backward_name, *exchange.backward, exchange.payload);
+    if (exchange.forward) at.ops.collective(at.op.name, *exchange.forward, exchange.payload);
   }
   void operator()(const OwnKernels& own) const {
-    if (own.backward) own.backward(ops_);
+    if (own.forward) own.forward(at.ops);
   }
+};
 
- private:
-  OpWriter& ops_;
-  const Cut& cut_;
-  const BlockOps& block_;
-  const Op& op_;
+/// The same in the backward pass.
+struct Backward {
+  Site at;
+
+  void operator()(const Product&) const { product_backward(at.ops, at.cut, at.op, at.matrix()); }
+  void operator()(const AttentionCore& core) const { core_backward(at.ops, at.cut, core); }
+  void operator()(const MemoryBound& kernel) const {
+    at.ops.memory(kernel.backward_name, at.op.role, kernel.backward_bytes);
+  }
+  void operator()(const Exchange& exchange) const {
+    if (exchange.backward) at.ops.collective(exchange.backward_name, *exchange.backward, exchange.payload);
+  }
+  void operator()(const OwnKernels& own) const {
+    if (own.backward) own.backward(at.ops);
+  }
 };
 
 template <class Wanted>
 void write_forward(OpWriter& ops, const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
   const Cut cut(context);
   for (const Op& op : block.ops)
-    if (wanted(op)) std::visit(Forward(ops, cut, block, op), op.work);
+    if (wanted(op)) std::visit(Forward{{ops, cut, block, op}}, op.work);
 }
 
 }  // namespace
@@ -77,7 +72,8 @@ OpList forward_kernels(const BlockOps& block, const LayerContext& context) {
 OpList backward_kernels(const BlockOps& block, const LayerContext& context) {
   const Cut cut(context);
   OpWriter ops(context);
-  for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) std::visit(Backward(ops, cut, block, *op), op->work);
+  for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op)
+    std::visit(Backward{{ops, cut, block, *op}}, op->work);
   return ops.take();
 }
 

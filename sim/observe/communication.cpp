@@ -85,7 +85,7 @@ class Sums {
 void add_passes(Sums& sums, int stage, const step::LoweredStep& step) {
   const step::Communications& rows = step.passes->communications(stage);
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
-    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.kind))
+    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk.number(), pass.op.kind))
       for (const step::TimedOp& op : *block)
         if (op.communication) sums.add(rows[*op.communication], des::to_seconds(op.duration));
 }

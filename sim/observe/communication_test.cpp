@@ -121,7 +121,7 @@ TEST(Communication, PipelineMessagesAreCountedOnBothSides) {
   Job s = job(0, false);
   s.parallelism.pipeline = 2;
   s.parallelism.data = kGpus / 2;
-  s.schedule = "1f1b";
+  s.schedule = schedule::schedule_named("1f1b");
   s.batch.global = kMicrobatches * s.parallelism.data;
   s.model.tied_embeddings = true;
   const std::vector<GroupTraffic> groups = traffic_of(s);

@@ -21,12 +21,13 @@ struct Ran {
 Ran one_f_one_b(int stages, int microbatches, Duration message) {
   Ran ran;
   step::add_stage_streams(ran.workload, stages);
-  const std::vector<std::vector<Duration>> forward(static_cast<std::size_t>(stages), {Duration{1000}});
-  const std::vector<std::vector<Duration>> backward(static_cast<std::size_t>(stages), {Duration{2000}});
-  const auto emitter = step::fixed_passes({forward, backward});
-  step::PipelineOptions options;
-  options.messages.forward.assign(static_cast<std::size_t>(stages), message);
-  options.messages.backward.assign(static_cast<std::size_t>(stages), message);
+  const auto passes = [stages](Duration duration) {
+    return Table<Stage, Table<Chunk, Duration>>(stages, Table<Chunk, Duration>(1, duration));
+  };
+  const auto emitter = step::fixed_passes(
+      {{schedule::OpKind::kForward, passes(Duration{1000})}, {schedule::OpKind::kBackward, passes(Duration{2000})}});
+  step::PipelineOptions options{.policy = step::MessagePolicy::kBlocking};
+  options.messages.to_next = options.messages.to_previous = Table<Stage, Duration>(stages, message);
   step::lower_pipeline(ran.workload, schedule::one_f_one_b({.stages = stages, .microbatches = microbatches}), options,
                        *emitter);
   ran.run = des::run(ran.workload.graph);

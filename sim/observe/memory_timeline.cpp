@@ -8,9 +8,7 @@
 namespace foretoken::observe {
 namespace {
 
-using schedule::OpKind;
-
-// Live bytes of one stage while its passes run one after the other; tells `see` of every change.
+// Live bytes of one stage while its ops run one after the other; tells `see` of every change.
 template <class See>
 class StageWalk {
  public:
@@ -20,21 +18,28 @@ class StageWalk {
       memory_.push_back(memory.of_pass(id_of<Stage>(stage), chunk));
   }
 
-  void forward(int chunk, des::Instant start) {
-    stored_ += memory_[static_cast<std::size_t>(chunk)].stash;
-    see_(start, stored_, Bytes(0), ++alive_);
-  }
-
-  void backward(int chunk, des::Instant start, des::Instant end) {
-    const step::PassMemory& memory = memory_[static_cast<std::size_t>(chunk)];
-    see_(start, stored_, memory.transient, alive_);
-    stored_ += -1.0 * memory.stash;
-    see_(end, stored_, Bytes(0), --alive_);
+  void run(const schedule::StageOp& op, des::Instant start, des::Instant end) {
+    const step::PassMemory& memory = memory_[op.chunk];
+    switch (schedule::traits(op.kind).stash) {
+      case schedule::Stash::kStores:
+        stored_ += memory.stash;
+        see_(start, stored_, Bytes(0), ++alive_);
+        break;
+      case schedule::Stash::kKeeps:
+        see_(start, stored_, memory.transient, alive_);
+        see_(end, stored_, Bytes(0), alive_);
+        break;
+      case schedule::Stash::kFrees:
+        see_(start, stored_, memory.transient, alive_);
+        stored_ += -1.0 * memory.stash;
+        see_(end, stored_, Bytes(0), --alive_);
+        break;
+    }
   }
 
  private:
   See see_;
-  std::vector<step::PassMemory> memory_;  // by chunk
+  Table<Chunk, step::PassMemory> memory_;
   Bytes stored_;
   int alive_ = 0;
 };
@@ -64,26 +69,17 @@ std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::Low
       add_point(timeline, {at, stored, transient}, alive);
     });
     for (const step::PassTasks& pass : step.workload.passes[stage]) {
-      const des::Instant start = run.start[pass.first.value], end = run.end[pass.last.value];
-      if (pass.op.kind == OpKind::kForward)
-        walk.forward(pass.op.chunk, start);
-      else
-        walk.backward(pass.op.chunk, start, end);
+      walk.run(pass.op, run.start[pass.first.value], run.end[pass.last.value]);
     }
   }
   return timelines;
 }
 
-Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& passes) {
+Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& ops) {
   Bytes peak;
   StageWalk walk(job, stage,
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
-  for (const schedule::StageOp& op : passes) {
-    if (op.kind == OpKind::kForward)
-      walk.forward(op.chunk, {});
-    else
-      walk.backward(op.chunk, {}, {});
-  }
+  for (const schedule::StageOp& op : ops) walk.run(op, {}, {});
   return peak;
 }
 

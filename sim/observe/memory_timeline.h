@@ -25,12 +25,12 @@ struct StageTimeline {
   std::vector<Bytes> stored;  ///< by chunk: a forward pass stores this until its backward pass ends
 };
 
-/// Replays what passes store and free, stage by stage: a forward pass stores from its start, a backward pass frees at
-/// its end.
+/// Replays what ops store and free, stage by stage: an op that stores activations does so from its start, an op that
+/// frees them does so at its end.
 [[nodiscard]] std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                                           const des::RunResult& run);
 
-/// The same peak of one stage, from the order of its passes alone: it does not depend on when they run.
-[[nodiscard]] Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& passes);
+/// The same peak of one stage, from the order of its ops alone: it does not depend on when they run.
+[[nodiscard]] Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& ops);
 
 }  // namespace foretoken::observe

@@ -14,7 +14,6 @@ namespace foretoken::observe {
 namespace {
 
 using des::Duration;
-using schedule::OpKind;
 using step::Meaning;
 using step::TaskMeaning;
 
@@ -39,13 +38,15 @@ StageActivity activity_of(int stage, const step::LoweredStep& step, const des::R
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     // Its work: a pass may last longer, waiting for parameters.
-    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.kind).total;
+    activity.busy += step.passes->timing(stage, pass.op.chunk.number(), pass.op.kind).total;
     activity.busy += stretch_of(pass, step.workload, stretch);
-    if (pass.op.kind == OpKind::kForward && !seen_forward) {
+    const schedule::Results makes = schedule::traits(pass.op.kind).makes;
+    if (makes.has(schedule::Result::kOutput) && !seen_forward) {
       activity.first_forward_start = {span.begin};
       seen_forward = true;
     }
-    if (pass.op.kind == OpKind::kBackward) activity.last_backward_end = {span.end};
+    if (makes.has(schedule::Result::kInputGradient) || makes.has(schedule::Result::kWeightGradient))
+      activity.last_backward_end = {span.end};
   }
   return activity;
 }
@@ -84,7 +85,7 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
   std::vector<Interval> passes;
   Duration inside, stretched;
   for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
-    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.kind);
+    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk.number(), pass.op.kind);
     split.compute += timing.compute;
     for (const auto& [axis, name] : kAxisNames) split.comm[axis] += timing.comm[axis];
     split.host += timing.host;

@@ -5,11 +5,34 @@
 
 #include <algorithm>
 
+#include "sim/base/check.h"
+
 namespace foretoken::report {
 namespace {
 
 using step::Meaning;
 using step::TaskMeaning;
+
+Activity activity_of(schedule::OpKind kind) {
+  switch (kind) {
+    case schedule::OpKind::kForward:
+      return Activity::kForward;
+    case schedule::OpKind::kBackward:
+      return Activity::kBackward;
+    case schedule::OpKind::kBackwardInput:
+      return Activity::kBackwardInput;
+    case schedule::OpKind::kBackwardWeight:
+      return Activity::kBackwardWeight;
+    case schedule::OpKind::kRecompute:
+      return Activity::kRecompute;
+    case schedule::OpKind::kSendAway:
+    case schedule::OpKind::kBringBack:
+      return Activity::kMessage;
+    case schedule::OpKind::kUpdate:
+      return Activity::kStepEnd;
+  }
+  contract_broken("every kind of op is drawn", __FILE__, __LINE__);
+}
 
 // Passes are drawn whole. What several stages move together stands in the row of each of them, a message in its
 // sender's.
@@ -41,10 +64,9 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     GanttRow& row = chart.rows.emplace_back();
     row.label = fmt::format("stage {}", stage);
     for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.kind == schedule::OpKind::kForward;
-      row.work.push_back({run.start[pass.first.value], run.end[pass.last.value],
-                          forward ? Activity::kForward : Activity::kBackward, pass.op.microbatch, pass.op.chunk});
-      chart.chunks = std::max(chart.chunks, pass.op.chunk + 1);
+      row.work.push_back({run.start[pass.first.value], run.end[pass.last.value], activity_of(pass.op.kind),
+                          pass.op.microbatch.number(), pass.op.chunk.number()});
+      chart.chunks = std::max(chart.chunks, pass.op.chunk.number() + 1);
     }
   }
   for (std::size_t task = 0; task < workload.meaning.size(); ++task)

@@ -1,4 +1,4 @@
-// A pipeline over time: what each stage does when. As SVG and as text.
+// A pipeline over time: what each stage does when. As text here, as SVG in sim/draw.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,19 @@
 
 namespace foretoken::report {
 
-enum class Activity : std::uint8_t { kForward, kBackward, kStepEnd, kMessage, kDataParallel };
+enum class Activity : std::uint8_t {
+  kForward,
+  kBackward,
+  kStepEnd,
+  kMessage,
+  kDataParallel,
+  kBackwardInput,
+  kBackwardWeight,
+  kRecompute,
+};
+[[nodiscard]] constexpr bool is_pass(Activity activity) {
+  return activity != Activity::kStepEnd && activity != Activity::kMessage && activity != Activity::kDataParallel;
+}
 
 /// Something a stage does from `begin` to `end`.
 struct GanttBar {
@@ -38,15 +50,7 @@ struct Gantt {
 /// What a run did, stage by stage.
 [[nodiscard]] Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title);
 
-/// A drawing of all `charts`, one below the other on one time axis. At most `kMostRectangles`: where there are more
-/// passes, stretches of time are drawn as one, their heights showing the shares of what happened in them.
-inline constexpr std::size_t kMostRectangles = 5000;
-[[nodiscard]] std::string gantt_svg(const std::vector<Gantt>& charts);
-/// The same as an element of a page that has the classes and the pattern "h" of gantt_svg's style itself, and explains
-/// them.
-[[nodiscard]] std::string gantt_svg_for_page(const std::vector<Gantt>& charts);
-
-/// The same for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
+/// The chart for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
 /// they share `axis`, the length that the full width stands for.
 [[nodiscard]] std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint);
 /// What the glyphs of gantt_text mean.

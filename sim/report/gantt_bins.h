@@ -8,7 +8,7 @@
 
 namespace foretoken::report {
 
-inline constexpr std::size_t kActivities = 5;
+inline constexpr std::size_t kActivities = 8;
 
 /// A stretch of time and, by Activity, the part of it that each takes; the rest is idle.
 struct Stretch {

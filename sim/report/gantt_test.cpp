@@ -6,31 +6,13 @@
 
 #include <sstream>
 
+#include "sim/report/example_gantt.h"
 #include "sim/report/gantt_bins.h"
-#include "sim/report/test_count.h"
 
 namespace foretoken::report {
 namespace {
 
 using testing::HasSubstr;
-
-GanttBar bar_of(Activity activity, std::int64_t begin, std::int64_t end, int microbatch = 0) {
-  return {.begin = {begin}, .end = {end}, .activity = activity, .microbatch = microbatch};
-}
-
-// One stage alternates forward (1) and backward (2) over `pairs` micro-batches.
-Gantt alternating(int pairs, int stages) {
-  Gantt chart{.title = "alternating", .rows = {}, .length = {pairs * 3}};
-  for (int s = 0; s < stages; ++s) {
-    GanttRow& row = chart.rows.emplace_back();
-    row.label = "stage " + std::to_string(s);
-    for (int m = 0; m < pairs; ++m) {
-      row.work.push_back(bar_of(Activity::kForward, m * 3, m * 3 + 1, m));
-      row.work.push_back(bar_of(Activity::kBackward, m * 3 + 1, m * 3 + 3, m));
-    }
-  }
-  return chart;
-}
 
 TEST(Gantt, SmallChartsAreExactInText) {
   constexpr std::int64_t kMs = 1'000'000'000;
@@ -62,21 +44,6 @@ TEST(Gantt, TextFitsTheColumnsAndThinsOutStages) {
   EXPECT_THAT(text, HasSubstr("stage 199"));
 }
 
-TEST(Gantt, SvgDrawsEveryPassWhenThereIsRoom) {
-  const std::string svg = gantt_svg({alternating(10, 2)});
-  EXPECT_EQ(count(svg, "class=\"forward p\""), 20U);
-  EXPECT_THAT(svg, HasSubstr(">9</text>"));
-  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
-}
-
-TEST(Gantt, SvgStaysWithinItsRectangles) {
-  for (const int stages : {1, 8, 64, 512}) {
-    const std::string svg = gantt_svg({alternating(2000, stages), alternating(700, stages)});
-    EXPECT_LE(count(svg, "<rect"), kMostRectangles) << stages;
-    EXPECT_THAT(svg, HasSubstr("heights are shares of time"));
-  }
-}
-
 TEST(Gantt, CondensedRunsKeepTheirEdges) {
   std::vector<GanttBar> bars;
   for (int i = 0; i < 5; ++i) bars.push_back(bar_of(Activity::kForward, i * 10, i * 10 + 10));  // warm-up to 50
@@ -92,12 +59,6 @@ TEST(Gantt, CondensedRunsKeepTheirEdges) {
   EXPECT_EQ(runs[1].begin, 100);
   EXPECT_EQ(runs[1].end, 700);
   EXPECT_NEAR(runs[1].share[1], 2.0 / 3, 1e-12);
-}
-
-TEST(Gantt, TitlesAreEscaped) {
-  Gantt chart = alternating(1, 1);
-  chart.title = "<b> & \"c\"";
-  EXPECT_THAT(gantt_svg({chart}), HasSubstr("&lt;b&gt; &amp; &quot;c&quot;"));
 }
 
 }  // namespace

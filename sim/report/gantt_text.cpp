@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t kMostRows = 32;
 constexpr const char* kForwardGlyph = "▄";
 constexpr const char* kBackwardGlyph = "█";
+constexpr const char* kBackwardInputGlyph = "▓";
+constexpr const char* kBackwardWeightGlyph = "▀";
+constexpr const char* kRecomputeGlyph = "░";
 constexpr const char* kStepEndGlyph = "▒";
 constexpr const char* kCommunicationGlyph = "─";
 constexpr const char* kIdleGlyph = "·";
@@ -25,6 +28,12 @@ std::string_view glyph_of(Activity activity) {
       return kForwardGlyph;
     case Activity::kBackward:
       return kBackwardGlyph;
+    case Activity::kBackwardInput:
+      return kBackwardInputGlyph;
+    case Activity::kBackwardWeight:
+      return kBackwardWeightGlyph;
+    case Activity::kRecompute:
+      return kRecomputeGlyph;
     case Activity::kStepEnd:
       return kStepEndGlyph;
     case Activity::kMessage:
@@ -39,7 +48,11 @@ Ink ink_of(Activity activity) {
     case Activity::kForward:
       return Ink::kBlue;
     case Activity::kBackward:
+    case Activity::kBackwardInput:
+    case Activity::kBackwardWeight:
       return Ink::kOrange;
+    case Activity::kRecompute:
+      return Ink::kBlue;
     case Activity::kStepEnd:
       return Ink::kGreen;
     case Activity::kMessage:
@@ -70,7 +83,7 @@ std::size_t fitting_columns(const Gantt& chart, des::Duration axis, std::size_t 
 // The micro-batch's number at the start of every pass that is long enough to hold it and one glyph more.
 void write_numbers(std::vector<Cell>& cells, const std::vector<GanttBar>& bars, double cells_per_ps) {
   for (const GanttBar& bar : bars) {
-    if (bar.activity != Activity::kForward && bar.activity != Activity::kBackward) continue;
+    if (!is_pass(bar.activity)) continue;
     const auto begin = static_cast<std::size_t>(std::llround(static_cast<double>(bar.begin.ps) * cells_per_ps));
     const auto end = static_cast<std::size_t>(std::llround(static_cast<double>(bar.end.ps) * cells_per_ps));
     const std::string number = fmt::format("{}", bar.microbatch);

@@ -121,8 +121,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   const auto add = [&](bool condition, std::string remark) {
     if (condition) remarks.push_back(std::move(remark));
   };
-  add(job.schedule != "1f1b" && job.schedule != "interleaved-1f1b",
-      fmt::format("Megatron-LM has no schedule {}", job.schedule));
+  add(job.schedule.name != "1f1b" && job.schedule.name != "interleaved-1f1b",
+      fmt::format("Megatron-LM has no schedule {}", job.schedule.name));
   add(job.optimizer.zero_stage > 1,
       fmt::format("ZeRO stage {} needs Megatron-FSDP (--use-megatron-fsdp) or PyTorch FSDP", job.optimizer.zero_stage));
   add(!job.parallelism.layers_per_stage.empty(),

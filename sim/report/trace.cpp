@@ -10,12 +10,14 @@
 #include <optional>
 #include <utility>
 
+#include "sim/schedule/op_text.h"
+
 namespace foretoken::report {
 namespace {
 
 using des::Instant;
 using des::TaskId;
-using schedule::OpKind;
+using schedule::Neighbour;
 using step::Meaning;
 using step::TaskMeaning;
 
@@ -45,33 +47,28 @@ bool is_send(const Meaning& meaning, const step::Workload& workload) {
   return row != nullptr && is_message(row->purpose);
 }
 
-// Message tasks by what they carry: [sender][kind][chunk][microbatch].
+// Message tasks by what they carry: [sender][chunk][to][microbatch].
 class MessageIndex {
  public:
-  MessageIndex(const step::Workload& workload, int stages) {
-    for (const auto& passes : workload.passes)
-      for (const step::PassTasks& pass : passes) {
-        chunks_ = std::max(chunks_, static_cast<std::size_t>(pass.op.chunk) + 1);
-        microbatches_ = std::max(microbatches_, static_cast<std::size_t>(pass.op.microbatch) + 1);
-      }
-    tasks_.resize(static_cast<std::size_t>(stages) * 2 * chunks_ * microbatches_);
-    for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
+  MessageIndex(const step::Workload& workload, const schedule::Program& program)
+      : chunks_(static_cast<std::size_t>(program.placement.chunks())),
+        microbatches_(static_cast<std::size_t>(microbatches_of(program))) {
+    tasks_.resize(workload.stages.size() * chunks_ * 2 * microbatches_);
+    for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
       const Meaning& m = workload.meaning[task];
-      if (is_send(m, workload))
-        tasks_[at(m.stage, m.pass, m.chunk, m.microbatch)] = TaskId{static_cast<std::uint32_t>(task)};
+      if (!is_send(m, workload)) continue;
+      const Neighbour to = schedule::traits(m.pass).result_to.value();
+      tasks_[at({{Stage{m.stage}, Chunk{m.chunk}}, schedule::MicroBatch{m.microbatch}, to})] = TaskId{task};
     }
   }
-  [[nodiscard]] int chunks() const { return static_cast<int>(chunks_); }
-  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const {
-    return tasks_[at(static_cast<std::size_t>(key.stage), key.op.kind, static_cast<std::size_t>(key.op.chunk),
-                     static_cast<std::size_t>(key.op.microbatch))];
-  }
+  [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const { return tasks_[at(key)]; }
 
  private:
-  [[nodiscard]] std::size_t at(std::size_t stage, OpKind kind, std::size_t chunk, std::size_t microbatch) const {
-    return ((stage * 2 + (kind == OpKind::kForward ? 0 : 1)) * chunks_ + chunk) * microbatches_ + microbatch;
+  [[nodiscard]] std::size_t at(const step::MessageKey& key) const {
+    const std::size_t place = key.sender.stage.index() * chunks_ + key.sender.chunk.index();
+    return (place * 2 + (key.to == Neighbour::kNext ? 0 : 1)) * microbatches_ + key.microbatch.index();
   }
-  std::size_t chunks_ = 1, microbatches_ = 1;
+  std::size_t chunks_, microbatches_;
   std::vector<std::optional<TaskId>> tasks_;
 };
 
@@ -145,21 +142,18 @@ void write_names(EventWriter& out, const std::vector<int>& gpus, const step::Wor
   }
 }
 
-void write_passes(EventWriter& out, const TraceInput& input, const MessageIndex& messages) {
+void write_passes(EventWriter& out, const TraceInput& input) {
   const step::Workload& workload = input.step.workload;
-  const step::VirtualStages where(static_cast<int>(workload.passes.size()), messages.chunks());
-  for (std::size_t stage = 0; stage < workload.passes.size(); ++stage)
-    for (const step::PassTasks& pass : workload.passes[stage]) {
-      const bool forward = pass.op.kind == OpKind::kForward;
-      const std::string name = messages.chunks() > 1
-                                   ? fmt::format("{}{}.{}", forward ? 'F' : 'B', pass.op.microbatch, pass.op.chunk)
-                                   : fmt::format("{}{}", forward ? 'F' : 'B', pass.op.microbatch);
-      out.slice(name, forward ? "forward" : "backward", {stage, kPasses}, input.run.start[pass.first.value],
-                input.run.end[pass.last.value]);
-      if (where.receives(static_cast<int>(stage), pass.op))
-        if (const auto message = messages.of(where.needed(static_cast<int>(stage), pass.op)))
+  const schedule::Placement& placement = input.step.program.placement;
+  const MessageIndex messages(workload, input.step.program);
+  for (const Stage stage : input.step.program.stages.ids())
+    for (const step::PassTasks& pass : workload.passes[stage.index()]) {
+      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name, {stage.index(), kPasses},
+                input.run.start[pass.first.value], input.run.end[pass.last.value]);
+      if (const auto needed = step::needed_by(placement, stage, pass.op))
+        if (const auto message = messages.of(*needed))
           out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);
-      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch, pass.op.chunk);
+      out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch.number(), pass.op.chunk.number());
     }
 }
 
@@ -223,7 +217,7 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
           input.metrics.step_time.value());
   write_names(out, input.metrics.shown_gpus, workload, streams_used(workload));
-  write_passes(out, input, MessageIndex(workload, static_cast<int>(workload.stages.size())));
+  write_passes(out, input);
   write_tasks(out, input, tracks);
   write_memory(out, input);
   out.put("\n]}}\n");

@@ -25,7 +25,7 @@ job::Job small_scenario(int virtual_pipeline) {
   s.name = "small \"quoted\"";
   s.gpus = 32;
   s.parallelism = {.tensor = 2, .pipeline = 4, .virtual_pipeline = virtual_pipeline, .data = 4};
-  s.schedule = virtual_pipeline > 1 ? "interleaved-1f1b" : "1f1b";
+  s.schedule = schedule::schedule_named(virtual_pipeline > 1 ? "interleaved-1f1b" : "1f1b");
   s.batch = {.micro = 1, .global = 32, .sequence_length = 1024};
   s.overlap = {.grad_reduce = true, .param_gather = true, .p2p = virtual_pipeline > 1};
   s.optimizer.zero_stage = 1;

@@ -17,7 +17,6 @@ namespace {
 
 using des::Duration;
 using job::Job;
-using schedule::OpKind;
 
 // Computing of all stages together.
 struct Kernels {
@@ -37,7 +36,7 @@ Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
   for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
     for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
+      for (const schedule::OpKind kind : step.passes->kinds())
         for (const step::TimedOps* block : step.passes->blocks(stage, chunk, kind))
           for (const step::TimedOp& op : *block) kernels.add(op, job.microbatches());
   return kernels;

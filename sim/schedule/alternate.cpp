@@ -1,32 +1,46 @@
 // Warm up, one forward one backward, drain: the merge of a forward and a backward order.
 #include "sim/schedule/alternate.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "sim/base/check.h"
 
 namespace foretoken::schedule {
+namespace {
 
-StageProgram warm_up_then_alternate(std::span<const StageOp> forwards, std::span<const StageOp> backwards, int warmup) {
-  expects(forwards.size() == backwards.size(), "every forward has one backward");
-  expects(warmup >= 0 && static_cast<std::size_t>(warmup) <= forwards.size(), "warm-up takes some of the forwards");
-  const auto first_forwards = static_cast<std::size_t>(warmup);
-
+StageProgram stage_ops(const StageProgram& forwards, const StageProgram& backwards, int warm_up) {
+  const auto first_forwards = static_cast<std::size_t>(warm_up);
   StageProgram ops;
   ops.reserve(2 * forwards.size());
-  ops.insert(ops.end(), forwards.begin(), forwards.begin() + warmup);
+  ops.insert(ops.end(), forwards.begin(), forwards.begin() + warm_up);
   for (std::size_t next = first_forwards; next < forwards.size(); ++next) {
     ops.push_back(forwards[next]);
     ops.push_back(backwards[next - first_forwards]);
   }
-  ops.insert(ops.end(), backwards.end() - warmup, backwards.end());
+  ops.insert(ops.end(), backwards.end() - warm_up, backwards.end());
   return ops;
 }
 
-StageProgram passes_in_order(OpKind kind, int microbatches) {
+}  // namespace
+
+Program alternating_program(PipelineShape shape, const Alternation& order) {
+  expects(order.forwards.size() == order.backwards.size(), "every forward has one backward");
+  Program program{.placement = Placement::looped(shape.stages, shape.chunks), .stages = {}, .warm_up = {}};
+  program.stages.reserve(static_cast<std::size_t>(shape.stages));
+  program.warm_up.reserve(static_cast<std::size_t>(shape.stages));
+  for (const Stage stage : ids<Stage>(shape.stages)) {
+    const int warm_up = std::min(order.warm_up(stage), static_cast<int>(order.forwards.size()));
+    program.stages.push_back(stage_ops(order.forwards, order.backwards, warm_up));
+    program.warm_up.push_back(warm_up);
+  }
+  return program;
+}
+
+StageProgram ops_in_order(OpKind kind, int microbatches) {
   StageProgram ops;
   ops.reserve(static_cast<std::size_t>(microbatches));
-  for (int microbatch = 0; microbatch < microbatches; ++microbatch) ops.push_back({kind, microbatch, 0});
+  for (const MicroBatch microbatch : ids<MicroBatch>(microbatches)) ops.push_back({kind, microbatch});
   return ops;
 }
 

@@ -1,19 +1,23 @@
 // The pattern behind the synchronous schedules: warm up with forwards, alternate with backwards, drain.
 #pragma once
 
-#include <span>
+#include <functional>
 
 #include "sim/schedule/program.h"
 
 namespace foretoken::schedule {
 
-/// `warmup` forwards, then one forward and one backward in turn while forwards last, then the remaining backwards.
-/// A schedule of this kind is thus an order of forwards, an order of backwards and a warm-up count for every stage.
-/// Precondition: 0 <= warmup <= forwards.size() == backwards.size().
-[[nodiscard]] StageProgram warm_up_then_alternate(std::span<const StageOp> forwards, std::span<const StageOp> backwards,
-                                                  int warmup);
+/// Every stage runs some forwards, then one forward and one backward in turn while forwards last, then the remaining
+/// backwards. A schedule of this kind is an order of forwards, an order of backwards and a warm-up for every stage.
+struct Alternation {
+  StageProgram forwards, backwards;
+  std::function<int(Stage)> warm_up;  ///< forwards before the first backward's turn; more than there are: all
+};
 
-/// The pass `kind` of micro-batches 0 .. microbatches-1 of chunk 0, in order.
-[[nodiscard]] StageProgram passes_in_order(OpKind kind, int microbatches);
+/// The looped program of that order. Precondition: there are as many forwards as backwards.
+[[nodiscard]] Program alternating_program(PipelineShape shape, const Alternation& order);
+
+/// The op `kind` of every micro-batch of chunk 0, in order.
+[[nodiscard]] StageProgram ops_in_order(OpKind kind, int microbatches);
 
 }  // namespace foretoken::schedule

@@ -3,155 +3,229 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
+#include <algorithm>
 #include <optional>
 
 #include "sim/base/check.h"
 #include "sim/base/noun.h"
+#include "sim/schedule/op_counts.h"
 #include "sim/schedule/op_text.h"
 
 namespace foretoken::schedule {
 namespace {
 
-/// An op and the stage that runs it.
-struct PlacedOp {
-  int stage = 0;
-  StageOp op;
+/// The complaints about one program, as they are found.
+class Problems {
+ public:
+  explicit Problems(PipelineShape shape) : shape_(shape) {}
+  [[nodiscard]] std::string name(const StageOp& op) const { return to_text(op, shape_.chunks); }
+  void add(Stage stage, const StageOp& op, const std::string& what) {
+    texts_.push_back(fmt::format("stage {}: {} {}", stage.number(), name(op), what));
+  }
+  void add(std::string text) { texts_.push_back(std::move(text)); }
+  [[nodiscard]] bool none() const { return texts_.empty(); }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(texts_); }
+
+ private:
+  PipelineShape shape_;
+  std::vector<std::string> texts_;
 };
 
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
-
-/// One number for every op of a stage.
-std::size_t slot_of(StageOp op, PipelineShape shape) {
-  const int kind = op.kind == OpKind::kForward ? 0 : 1;
-  return (index(kind) * index(shape.chunks) + index(op.chunk)) * index(shape.microbatches) + index(op.microbatch);
+void check_inside(const Program& program, PipelineShape shape, Problems& problems) {
+  const OpSlots slots(shape);
+  const std::string outside =
+      fmt::format("is outside {} and {}", with_noun(shape.microbatches, "micro-batch", "micro-batches"),
+                  with_noun(shape.chunks, "chunk"));
+  for (const Stage stage : program.stages.ids())
+    for (const StageOp& op : program.stages[stage])
+      if (!slots.has(op)) problems.add(stage, op, outside);
 }
 
-std::size_t slots(PipelineShape shape) { return 2 * index(shape.chunks) * index(shape.microbatches); }
+/// Completeness of a program whose ops are inside the shape.
+class Completeness {
+ public:
+  Completeness(const Program& program, PipelineShape shape, Problems& problems)
+      : placement_(program.placement), shape_(shape), problems_(problems), counts_(program, shape) {
+    for (const MicroBatch microbatch : ids<MicroBatch>(shape.microbatches)) ways_.push_back(ways_of(microbatch));
+  }
 
-bool is_in_shape(StageOp op, PipelineShape shape) {
-  return op.microbatch >= 0 && op.microbatch < shape.microbatches && op.chunk >= 0 && op.chunk < shape.chunks;
-}
+  void check() {
+    for (const MicroBatch microbatch : ids<MicroBatch>(shape_.microbatches))
+      if (std::ranges::count(ways_[microbatch], true) > 1)
+        problems_.add(fmt::format("micro-batch {} goes more ways than one", microbatch.number()));
+    for (const Stage stage : ids<Stage>(shape_.stages)) check_stage(stage);
+  }
 
-/// Every op that a stage must run, once, forwards first.
-StageProgram required_ops(PipelineShape shape) {
-  StageProgram ops;
-  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
-    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      for (int microbatch = 0; microbatch < shape.microbatches; ++microbatch) ops.push_back({kind, microbatch, chunk});
+ private:
+  // Which ways a micro-batch goes; the first one when it goes none.
+  [[nodiscard]] std::vector<bool> ways_of(MicroBatch microbatch) const {
+    std::vector<bool> ways(static_cast<std::size_t>(placement_.ways()), false);
+    if (ways.size() > 1)
+      for (const Stage stage : ids<Stage>(shape_.stages))
+        for (const Chunk chunk : ids<Chunk>(shape_.chunks))
+          if (counts_.any({stage, chunk}, microbatch))
+            ways[static_cast<std::size_t>(placement_.way_of({stage, chunk}))] = true;
+    if (std::ranges::count(ways, true) == 0) ways.front() = true;
+    return ways;
+  }
+
+  void check_stage(Stage stage) {
+    const auto for_each = [&](auto&& check_one) {
+      for (const Chunk chunk : ids<Chunk>(shape_.chunks))
+        for (const MicroBatch microbatch : ids<MicroBatch>(shape_.microbatches))
+          check_one(Place{stage, chunk}, microbatch);
+    };
+    for_each([&](Place at, MicroBatch microbatch) { expect_once(at, OpKind::kForward, microbatch); });
+    for_each([&](Place at, MicroBatch microbatch) { check_backward(at, microbatch); });
+    for_each([&](Place at, MicroBatch microbatch) {
+      for (const OpKind kind : {OpKind::kRecompute, OpKind::kSendAway, OpKind::kBringBack, OpKind::kUpdate})
+        expect_at_most_once(at, kind, microbatch);
+    });
+  }
+
+  void check_backward(Place at, MicroBatch microbatch) {
+    const auto times = [&](OpKind kind) { return counts_.times(at, kind, microbatch); };
+    if (times(OpKind::kBackwardInput) + times(OpKind::kBackwardWeight) == 0) {
+      expect_once(at, OpKind::kBackward, microbatch);
+      return;
+    }
+    if (times(OpKind::kBackward) > 0)
+      problems_.add(at.stage, {OpKind::kBackward, microbatch, at.chunk}, "is there beside a part of it");
+    expect_once(at, OpKind::kBackwardInput, microbatch);
+    expect_once(at, OpKind::kBackwardWeight, microbatch);
+  }
+
+  void expect_once(Place at, OpKind kind, MicroBatch microbatch) {
+    const bool comes_here = ways_[microbatch][static_cast<std::size_t>(placement_.way_of(at))];
+    if (comes_here && counts_.times(at, kind, microbatch) == 0)
+      problems_.add(at.stage, {kind, microbatch, at.chunk}, "is missing");
+    expect_at_most_once(at, kind, microbatch);
+  }
+
+  void expect_at_most_once(Place at, OpKind kind, MicroBatch microbatch) {
+    const int found = counts_.times(at, kind, microbatch);
+    if (found > 1) problems_.add(at.stage, {kind, microbatch, at.chunk}, fmt::format("is there {} times", found));
+  }
+
+  const Placement& placement_;
+  PipelineShape shape_;
+  Problems& problems_;
+  OpCounts counts_;
+  Table<MicroBatch, std::vector<bool>> ways_;
+};
+
+/// What the passes before have made, in a replay without times.
+class Made {
+ public:
+  explicit Made(PipelineShape shape) : slots_(shape), done_(slots_.count(), false) {}
+  void run(Stage stage, const StageOp& op) { done_[slots_.of(stage, op)] = true; }
+  [[nodiscard]] bool has(Place at, MicroBatch microbatch, Result result) const {
+    return std::ranges::any_of(kOpTraits, [&](const OpTraits& one) {
+      return one.makes.has(result) && done_[slots_.of(at.stage, {one.kind, microbatch, at.chunk})];
+    });
+  }
+
+ private:
+  OpSlots slots_;
+  std::vector<bool> done_;
+};
+
+void check_order(const Program& program, PipelineShape shape, Problems& problems) {
+  const OpCounts counts(program, shape);
+  Made made(shape);
+  for (const Stage stage : program.stages.ids()) {
+    const OpSlots slots(shape);
+    std::vector<bool> stored(slots.count(), false);
+    for (const StageOp& op : program.stages[stage]) {
+      const OpTraits& its = traits(op.kind);
+      const Place place{stage, op.chunk};
+      const std::size_t stash = slots.of(stage, {OpKind::kForward, op.microbatch, op.chunk});
+      if (its.follows && !made.has(place, op.microbatch, *its.follows)) {
+        const OpKind maker = counts.maker(place, op.microbatch, *its.follows);
+        problems.add(
+            stage, op,
+            fmt::format("comes before its {} {}", traits(maker).name, problems.name({maker, op.microbatch, op.chunk})));
+      } else if (its.follows && its.is_pass && !stored[stash]) {
+        problems.add(stage, op, "finds no activations");
+      }
+      if (its.stash != Stash::kKeeps) stored[stash] = its.stash == Stash::kStores;
+      made.run(stage, op);
     }
   }
-  return ops;
-}
-
-void check_complete(const Program& program, PipelineShape shape, std::vector<std::string>& problems) {
-  const StageProgram required = required_ops(shape);
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    std::vector<int> times(slots(shape), 0);
-    for (const StageOp op : program[index(stage)]) {
-      if (is_in_shape(op, shape)) {
-        ++times[slot_of(op, shape)];
-      } else {
-        problems.push_back(fmt::format("stage {}: {} is outside {} and {}", stage, to_text(op, shape.chunks),
-                                       with_noun(shape.microbatches, "micro-batch", "micro-batches"),
-                                       with_noun(shape.chunks, "chunk")));
-      }
-    }
-    for (const StageOp op : required) {
-      const int found = times[slot_of(op, shape)];
-      if (found == 0) problems.push_back(fmt::format("stage {}: {} is missing", stage, to_text(op, shape.chunks)));
-      if (found > 1) {
-        problems.push_back(fmt::format("stage {}: {} is there {} times", stage, to_text(op, shape.chunks), found));
-      }
-    }
-  }
-}
-
-void check_order(const Program& program, PipelineShape shape, std::vector<std::string>& problems) {
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    std::vector<bool> seen(slots(shape), false);
-    for (const StageOp op : program[index(stage)]) {
-      const StageOp forward{OpKind::kForward, op.microbatch, op.chunk};
-      if (op.kind == OpKind::kBackward && !seen[slot_of(forward, shape)]) {
-        problems.push_back(fmt::format("stage {}: {} comes before its forward {}", stage, to_text(op, shape.chunks),
-                                       to_text(forward, shape.chunks)));
-      }
-      seen[slot_of(op, shape)] = true;
-    }
-  }
-}
-
-/// The pass of a neighbour that feeds `at`; none for the forward of the first virtual stage and the backward of the
-/// last. Virtual stage k p + r is chunk k of stage r.
-std::optional<PlacedOp> feeder_of(PlacedOp at, PipelineShape shape) {
-  const int step = at.op.kind == OpKind::kForward ? -1 : 1;
-  const int virtual_stage = at.op.chunk * shape.stages + at.stage + step;
-  if (virtual_stage < 0 || virtual_stage >= shape.stages * shape.chunks) return std::nullopt;
-  return PlacedOp{virtual_stage % shape.stages, {at.op.kind, at.op.microbatch, virtual_stage / shape.stages}};
 }
 
 /// Runs the lists in order without times, every stage as far as it gets.
 class Replay {
  public:
   Replay(const Program& program, PipelineShape shape)
-      : program_(program), shape_(shape), next_(program.size(), 0), done_(program.size()) {
-    for (std::vector<bool>& ops : done_) ops.assign(slots(shape), false);
+      : program_(program), next_(program.stages.size(), 0), made_(shape), beside_(program.stages.size()) {
+    for (const Stage stage : program.stages.ids())
+      for (const Chunk chunk : ids<Chunk>(shape.chunks))
+        for (const Neighbour which : {Neighbour::kPrevious, Neighbour::kNext})
+          if (const auto there = program.placement.neighbour({stage, chunk}, which)) remember(stage, there->stage);
   }
 
   void run() {
-    // A stage can only be woken by its neighbours on the ring, so those of a stage that moved are tried again.
-    std::vector<int> to_try;
-    for (int stage = shape_.stages - 1; stage >= 0; --stage) to_try.push_back(stage);
+    // Only a neighbour can wake a stage, so the neighbours of a stage that moved are tried again.
+    std::vector<Stage> to_try;
+    for (const Stage stage : program_.stages.ids()) to_try.insert(to_try.begin(), stage);
     while (!to_try.empty()) {
-      const int stage = to_try.back();
+      const Stage stage = to_try.back();
       to_try.pop_back();
-      if (!advance(stage)) continue;
-      to_try.push_back((stage + shape_.stages - 1) % shape_.stages);
-      to_try.push_back((stage + 1) % shape_.stages);
+      if (advance(stage)) to_try.insert(to_try.end(), beside_[stage].begin(), beside_[stage].end());
     }
   }
 
   /// The op at which `stage` stopped; none when it has finished.
-  [[nodiscard]] std::optional<PlacedOp> stopped_at(int stage) const {
-    const StageProgram& ops = program_[index(stage)];
-    if (next_[index(stage)] == ops.size()) return std::nullopt;
-    return PlacedOp{stage, ops[next_[index(stage)]]};
+  [[nodiscard]] std::optional<PlacedOp> stopped_at(Stage stage) const {
+    const StageProgram& ops = program_.stages[stage];
+    if (next_[stage] == ops.size()) return std::nullopt;
+    return PlacedOp{stage, ops[next_[stage]]};
   }
 
  private:
-  /// Runs ops of `stage` until one has to wait; whether any ran.
-  bool advance(int stage) {
-    const std::size_t before = next_[index(stage)];
-    for (auto at = stopped_at(stage); at && can_run(*at); at = stopped_at(stage)) {
-      done_[index(stage)][slot_of(at->op, shape_)] = true;
-      ++next_[index(stage)];
-    }
-    return next_[index(stage)] > before;
+  void remember(Stage stage, Stage neighbour) {
+    if (std::ranges::find(beside_[stage], neighbour) == beside_[stage].end()) beside_[stage].push_back(neighbour);
   }
 
-  [[nodiscard]] bool can_run(PlacedOp at) const {
-    const auto feeder = feeder_of(at, shape_);
-    return !feeder || done_[index(feeder->stage)][slot_of(feeder->op, shape_)];
+  /// Runs ops of `stage` until one has to wait; whether any ran.
+  bool advance(Stage stage) {
+    const std::size_t before = next_[stage];
+    for (auto at = stopped_at(stage); at && can_run(*at); at = stopped_at(stage)) {
+      made_.run(stage, at->op);
+      ++next_[stage];
+    }
+    return next_[stage] > before;
+  }
+
+  [[nodiscard]] bool can_run(const PlacedOp& at) const {
+    const std::optional<Neighbour> from = traits(at.op.kind).input_from;
+    if (!from) return true;
+    const std::optional<Place> feeder = program_.placement.neighbour(at.place(), *from);
+    return !feeder || made_.has(*feeder, at.op.microbatch, result_from(*from));
   }
 
   const Program& program_;
-  PipelineShape shape_;
-  std::vector<std::size_t> next_;        // [stage]: ops that have run
-  std::vector<std::vector<bool>> done_;  // [stage][slot]
+  Table<Stage, std::size_t> next_;  // ops that have run
+  Made made_;
+  Table<Stage, std::vector<Stage>> beside_;
 };
 
-void check_deadlock(const Program& program, PipelineShape shape, std::vector<std::string>& problems) {
+void check_deadlock(const Program& program, PipelineShape shape, Problems& problems) {
+  const OpCounts counts(program, shape);
   Replay replay(program, shape);
   replay.run();
-  for (int stage = 0; stage < shape.stages; ++stage) {
+  for (const Stage stage : program.stages.ids()) {
     const auto stopped = replay.stopped_at(stage);
     if (!stopped) continue;
-    // Both exist: only a missing feeder stops an op, and in a complete program its stage has yet to come to it.
-    const PlacedOp feeder = feeder_of(*stopped, shape).value();
-    const PlacedOp feeder_stopped = replay.stopped_at(feeder.stage).value();
-    problems.push_back(fmt::format("deadlock: stage {} waits at {} for {} of stage {}, which waits at {}", stage,
-                                   to_text(stopped->op, shape.chunks), to_text(feeder.op, shape.chunks), feeder.stage,
-                                   to_text(feeder_stopped.op, shape.chunks)));
+    // Both exist: only a missing input stops an op, and in a complete program its maker has yet to come.
+    const Neighbour from = traits(stopped->op.kind).input_from.value();
+    const Place feeder = program.placement.neighbour(stopped->place(), from).value();
+    const MicroBatch microbatch = stopped->op.microbatch;
+    const OpKind maker = counts.maker(feeder, microbatch, result_from(from));
+    problems.add(fmt::format("deadlock: stage {} waits at {} for {} of stage {}, which waits at {}", stage.number(),
+                             problems.name(stopped->op), problems.name({maker, microbatch, feeder.chunk}),
+                             feeder.stage.number(), problems.name(replay.stopped_at(feeder.stage).value().op)));
   }
 }
 
@@ -160,14 +234,16 @@ void check_deadlock(const Program& program, PipelineShape shape, std::vector<std
 std::vector<std::string> check_program(const Program& program, PipelineShape shape) {
   expects(shape.stages >= 1 && shape.microbatches >= 1 && shape.chunks >= 1,
           "a pipeline has at least one stage, one micro-batch and one chunk");
-  if (program.size() != index(shape.stages)) {
-    return {fmt::format("expected {} stages, found {}", shape.stages, program.size())};
-  }
-  std::vector<std::string> problems;
-  check_complete(program, shape, problems);
-  if (problems.empty()) check_order(program, shape, problems);
-  if (problems.empty()) check_deadlock(program, shape, problems);
-  return problems;
+  if (program.stages.size() != static_cast<std::size_t>(shape.stages))
+    return {fmt::format("expected {} stages, found {}", shape.stages, program.stages.size())};
+  expects(program.placement.stages() == shape.stages && program.placement.chunks() == shape.chunks,
+          "the placement of a program has the stages and chunks of its shape");
+  Problems problems(shape);
+  check_inside(program, shape, problems);
+  if (problems.none()) Completeness(program, shape, problems).check();
+  if (problems.none()) check_order(program, shape, problems);
+  if (problems.none()) check_deadlock(program, shape, problems);
+  return problems.take();
 }
 
 }  // namespace foretoken::schedule

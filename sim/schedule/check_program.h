@@ -9,9 +9,11 @@
 namespace foretoken::schedule {
 
 /// What is wrong with `program` for that shape, one sentence each; empty: nothing. Valid means that
-///  - every stage runs every forward and every backward of its chunks exactly once, each forward before its backward;
-///  - when every stage runs its list strictly in order, and an op waits for the neighbour's pass that feeds it (a
-///    forward for that of the previous virtual stage, a backward for that of the next), all stages finish.
+///  - every micro-batch goes one way of the placement, and every chunk on that way runs its forward once, and once
+///    either its whole backward or both parts of it;
+///  - every op comes after what it follows on its stage (OpTraits::follows), and finds activations where it needs them;
+///  - when every stage runs its list strictly in order, and an op waits for the neighbour that its input comes from,
+///    all stages finish.
 /// The order is looked at only in complete programs and deadlock only in ordered ones. Sends are taken not to block.
 [[nodiscard]] std::vector<std::string> check_program(const Program& program, PipelineShape shape);
 

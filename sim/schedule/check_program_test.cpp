@@ -7,30 +7,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "sim/schedule/interleaved_1f1b.h"
 #include "sim/schedule/one_f_one_b.h"
 #include "sim/schedule/op_text.h"
+#include "sim/schedule/test_programs.h"
 
 namespace foretoken::schedule {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-/// One string of ops a stage.
-Program program_of(const std::vector<std::string>& stages) {
-  Program program;
-  for (const std::string& text : stages) {
-    StageProgram& ops = program.emplace_back();
-    std::istringstream words(text);
-    for (std::string word; words >> word;) ops.push_back(parse_op(word).value());
-  }
-  return program;
-}
 
 struct BrokenCase {
   const char* name;
@@ -76,32 +65,33 @@ const BrokenCase kBroken[] = {
 TEST(CheckProgram, NamesWhatIsWrong) {
   for (const auto& [name, shape, stages, problems] : kBroken) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(check_program(program_of(stages), shape), problems);
+    EXPECT_EQ(check_program(program_of(Placement::looped(shape.stages, shape.chunks), stages), shape), problems);
   }
 }
 
 TEST(CheckProgram, CatchesEveryOpThatIsTakenAwayOrDoubled) {
   const PipelineShape shape{.stages = 3, .microbatches = 6, .chunks = 2};
   const Program whole = interleaved_1f1b(shape);
-  for (std::size_t stage = 0; stage < whole.size(); ++stage) {
-    for (std::size_t at = 0; at < whole[stage].size(); ++at) {
-      const std::string op = to_text(whole[stage][at], shape.chunks);
+  for (const Stage stage : whole.stages.ids()) {
+    for (std::size_t at = 0; at < whole.stages[stage].size(); ++at) {
+      const std::string op = to_text(whole.stages[stage][at], shape.chunks);
       const auto offset = static_cast<std::ptrdiff_t>(at);
       Program less = whole;
-      less[stage].erase(less[stage].begin() + offset);
+      less.stages[stage].erase(less.stages[stage].begin() + offset);
       EXPECT_THAT(check_program(less, shape),
-                  ElementsAre("stage " + std::to_string(stage) + ": " + op + " is missing"));
+                  ElementsAre("stage " + std::to_string(stage.number()) + ": " + op + " is missing"));
       Program more = whole;
-      more[stage].push_back(whole[stage][at]);
+      more.stages[stage].push_back(whole.stages[stage][at]);
       EXPECT_THAT(check_program(more, shape),
-                  ElementsAre("stage " + std::to_string(stage) + ": " + op + " is there 2 times"));
+                  ElementsAre("stage " + std::to_string(stage.number()) + ": " + op + " is there 2 times"));
     }
   }
 }
 
 /// An op of the graph below: its stage and its position there.
 struct Node {
-  std::size_t stage, position;
+  Stage stage;
+  std::size_t position;
 };
 
 /// Whether all ops can be put in one sequence that respects every list and every dependency: takes away any op that
@@ -109,17 +99,18 @@ struct Node {
 bool has_a_sequence(const Program& program, PipelineShape shape) {
   const auto precedes = [&](Node a, Node b) {
     if (a.stage == b.stage && a.position < b.position) return true;
-    const StageOp x = program[a.stage][a.position], y = program[b.stage][b.position];
+    const StageOp x = program.stages[a.stage][a.position], y = program.stages[b.stage][b.position];
     if (x.microbatch != y.microbatch) return false;
-    const int vx = x.chunk * shape.stages + static_cast<int>(a.stage);
-    const int vy = y.chunk * shape.stages + static_cast<int>(b.stage);
+    const int vx = x.chunk.number() * shape.stages + a.stage.number();
+    const int vy = y.chunk.number() * shape.stages + b.stage.number();
     if (x.kind == OpKind::kForward && y.kind == OpKind::kForward) return vx + 1 == vy;
     if (x.kind == OpKind::kBackward && y.kind == OpKind::kBackward) return vx == vy + 1;
     return x.kind == OpKind::kForward && vx == vy;
   };
   std::vector<Node> left;
-  for (std::size_t stage = 0; stage < program.size(); ++stage) {
-    for (std::size_t position = 0; position < program[stage].size(); ++position) left.push_back({stage, position});
+  for (const Stage stage : program.stages.ids()) {
+    for (std::size_t position = 0; position < program.stages[stage].size(); ++position)
+      left.push_back({stage, position});
   }
   while (true) {
     const auto free = std::find_if(left.begin(), left.end(), [&](Node b) {
@@ -141,7 +132,7 @@ TEST(CheckProgram, AgreesWithAnIndependentProofOnShuffledPrograms) {
     const PipelineShape shape = shapes[below(std::size(shapes))];
     Program program = shape.chunks == 1 ? one_f_one_b(shape) : interleaved_1f1b(shape);
     for (std::size_t swaps = 1 + below(4); swaps > 0; --swaps) {
-      StageProgram& ops = program[below(program.size())];
+      StageProgram& ops = program.stages[id_of<Stage>(static_cast<int>(below(program.stages.size())))];
       const std::size_t at = below(ops.size() - 1);
       std::swap(ops[at], ops[at + 1 + below(std::min<std::size_t>(3, ops.size() - at - 1))]);
     }

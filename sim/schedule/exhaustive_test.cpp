@@ -64,7 +64,7 @@ void expect_valid(const Program& program, PipelineShape shape, const std::functi
   EXPECT_EQ(check_program(program, shape), kNoProblems);
   EXPECT_EQ(sends_per_stage(program), expected_sends(shape));
   for (int stage = 0; stage < shape.stages; ++stage) {
-    EXPECT_EQ(peak_in_flight(program, stage), peak(stage)) << "stage " << stage;
+    EXPECT_EQ(peak_in_flight(program.stages[id_of<Stage>(stage)]), peak(stage)) << "stage " << stage;
   }
 }
 
@@ -111,13 +111,14 @@ TEST(Exhaustive, InterleavedIsValidWithALastGroupThatIsSmaller) {
 TEST(Exhaustive, MicrobatchesKeepTheirOrderInEveryChunk) {
   for_interleaved_shapes(kLargest, [](PipelineShape s) {
     SCOPED_TRACE(title_of(s));
-    for (const StageProgram& ops : interleaved_1f1b(s)) {
+    const Program program = interleaved_1f1b(s);
+    for (const StageProgram& ops : program.stages) {
       for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
-        for (int chunk = 0; chunk < s.chunks; ++chunk) {
+        for (const Chunk chunk : ids<Chunk>(s.chunks)) {
           int next = 0;
           for (const StageOp op : ops) {
             if (op.kind != kind || op.chunk != chunk) continue;
-            EXPECT_EQ(op.microbatch, next++);
+            EXPECT_EQ(op.microbatch.number(), next++);
           }
           EXPECT_EQ(next, s.microbatches);
         }
@@ -139,7 +140,7 @@ TEST(Exhaustive, OnTheLastStageInterleavingOneChunkIs1f1b) {
   for_interleaved_shapes(kLargest, [](PipelineShape s) {
     if (s.chunks != 1) return;
     PipelineShape plain{.stages = s.stages, .microbatches = s.microbatches};
-    EXPECT_EQ(interleaved_1f1b(s).back(), one_f_one_b(plain).back()) << title_of(s);
+    EXPECT_EQ(interleaved_1f1b(s).stages.back(), one_f_one_b(plain).stages.back()) << title_of(s);
   });
 }
 
@@ -152,7 +153,7 @@ TEST(Exhaustive, WhatTheCatalogueAllowsIsValid) {
           for (int group = -1; group <= 9; ++group) {
             const PipelineShape shape{stages, microbatches, chunks, group};
             if (why_not(schedule, shape)) continue;
-            SCOPED_TRACE(std::string(schedule.name) + " " + title_of(shape));
+            SCOPED_TRACE(schedule.name + " " + title_of(shape));
             EXPECT_EQ(check_program(schedule.build(shape), shape), kNoProblems);
             ++allowed;
           }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,14 +12,10 @@
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/op_text.h"
 #include "sim/schedule/program_counts.h"
+#include "sim/schedule/test_programs.h"
 
 namespace foretoken::schedule {
 namespace {
-
-nlohmann::json read_fixture(const std::string& name) {
-  std::ifstream file(std::string(FORETOKEN_SOURCE_DIR) + "/sim/schedule/testdata/" + name);
-  return nlohmann::json::parse(file);
-}
 
 /// The fixtures' names for ours.
 Schedule schedule_called(const std::string& fixture_name) {
@@ -30,14 +25,6 @@ Schedule schedule_called(const std::string& fixture_name) {
                                                             {"interleaved_1f1b", "interleaved-1f1b"},
                                                             {"interleaved", "interleaved-1f1b"}};
   return find_schedule(kNames.at(fixture_name)).value();
-}
-
-PipelineShape shape_of(const nlohmann::json& row) {
-  const bool has_group = row.contains("group") && !row["group"].is_null();
-  return {.stages = row["p"],
-          .microbatches = row["m"],
-          .chunks = row["v"],
-          .group = has_group ? row["group"].get<int>() : 0};
 }
 
 std::string title_of(const nlohmann::json& row) {
@@ -50,7 +37,7 @@ std::string title_of(const nlohmann::json& row) {
 
 class Golden : public testing::Test {
  protected:
-  const nlohmann::json cases_ = read_fixture("golden_schedules.json")["cases"];
+  const nlohmann::json cases_ = golden_file("golden_schedules.json")["cases"];
 };
 
 TEST_F(Golden, HoldsEveryCaseOfOurSchedules) {
@@ -66,11 +53,11 @@ TEST_F(Golden, OrdersAreExact) {
     SCOPED_TRACE(title_of(row));
     const PipelineShape shape = shape_of(row);
     const Program program = schedule_called(row["schedule"]).build(shape);
-    ASSERT_EQ(program.size(), row["orders"].size());
-    for (std::size_t stage = 0; stage < program.size(); ++stage) {
+    ASSERT_EQ(program.stages.size(), row["orders"].size());
+    for (const Stage stage : program.stages.ids()) {
       std::vector<std::string> order;
-      for (const StageOp op : program[stage]) order.push_back(to_text(op, shape.chunks));
-      EXPECT_EQ(order, row["orders"][stage].get<std::vector<std::string>>()) << "stage " << stage;
+      for (const StageOp& op : program.stages[stage]) order.push_back(to_text(op, shape.chunks));
+      EXPECT_EQ(order, row["orders"][stage.index()].get<std::vector<std::string>>()) << "stage " << stage.number();
     }
   }
 }
@@ -78,13 +65,14 @@ TEST_F(Golden, OrdersAreExact) {
 TEST_F(Golden, OrdersReadBackToTheSameProgram) {
   for (const auto& row : cases_) {
     SCOPED_TRACE(title_of(row));
-    Program program;
+    const Program built = schedule_called(row["schedule"]).build(shape_of(row));
+    Table<Stage, StageProgram> stages;
     for (const auto& order : row["orders"]) {
-      StageProgram& ops = program.emplace_back();
+      StageProgram& ops = stages.emplace_back();
       for (const std::string text : order) ops.push_back(parse_op(text).value());
     }
-    EXPECT_EQ(program, schedule_called(row["schedule"]).build(shape_of(row)));
-    EXPECT_EQ(check_program(program, shape_of(row)), std::vector<std::string>{});
+    EXPECT_EQ(stages, built.stages);
+    EXPECT_EQ(check_program(built, shape_of(row)), std::vector<std::string>{});
   }
 }
 
@@ -93,9 +81,7 @@ TEST_F(Golden, PeakStashAndMessagesAreExact) {
     SCOPED_TRACE(title_of(row));
     const Program program = schedule_called(row["schedule"]).build(shape_of(row));
     std::vector<int> peaks;
-    for (std::size_t stage = 0; stage < program.size(); ++stage) {
-      peaks.push_back(peak_in_flight(program, static_cast<int>(stage)));
-    }
+    for (const StageProgram& ops : program.stages) peaks.push_back(peak_in_flight(ops));
     for (const char* metrics : {"metrics_equal", "metrics_unequal"}) {
       EXPECT_EQ(peaks, row[metrics]["peak_stash"].get<std::vector<int>>());
       EXPECT_EQ(sends_per_stage(program), row[metrics]["p2p_sends"].get<std::vector<std::int64_t>>());
@@ -104,7 +90,7 @@ TEST_F(Golden, PeakStashAndMessagesAreExact) {
 }
 
 TEST(MegatronCallSequences, ComputeOrderIsExactOnEveryRankOfEveryRun) {
-  const auto runs = read_fixture("megatron_call_sequences.json")["runs"];
+  const auto runs = golden_file("megatron_call_sequences.json")["runs"];
   ASSERT_EQ(runs.size(), 8U);
   for (const auto& run : runs) {
     SCOPED_TRACE(title_of(run));
@@ -112,9 +98,10 @@ TEST(MegatronCallSequences, ComputeOrderIsExactOnEveryRankOfEveryRun) {
     const Schedule schedule = schedule_called(run["schedule"]);
     ASSERT_EQ(why_not(schedule, shape), std::nullopt);
     const Program program = schedule.build(shape);
-    ASSERT_EQ(program.size(), run["compute"].size());
-    for (std::size_t rank = 0; rank < program.size(); ++rank) {
-      EXPECT_EQ(to_text(program[rank], shape.chunks), run["compute"][rank].get<std::string>()) << "rank " << rank;
+    ASSERT_EQ(program.stages.size(), run["compute"].size());
+    for (const Stage stage : program.stages.ids()) {
+      EXPECT_EQ(to_text(program.stages[stage], shape.chunks), run["compute"][stage.index()].get<std::string>())
+          << "stage " << stage.number();
     }
   }
 }

@@ -2,7 +2,6 @@
 #include "sim/schedule/gpipe.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "sim/base/check.h"
 #include "sim/schedule/alternate.h"
@@ -10,10 +9,10 @@
 namespace foretoken::schedule {
 namespace {
 
-Program all_forwards_then(const StageProgram& backwards, PipelineShape shape) {
-  const StageProgram forwards = passes_in_order(OpKind::kForward, shape.microbatches);
-  return Program(static_cast<std::size_t>(shape.stages),
-                 warm_up_then_alternate(forwards, backwards, shape.microbatches));
+Program all_forwards_then(StageProgram backwards, PipelineShape shape) {
+  return alternating_program(shape, {.forwards = ops_in_order(OpKind::kForward, shape.microbatches),
+                                     .backwards = std::move(backwards),
+                                     .warm_up = [shape](Stage) { return shape.microbatches; }});
 }
 
 void expects_legal(PipelineShape shape) {
@@ -25,14 +24,14 @@ void expects_legal(PipelineShape shape) {
 
 Program gpipe(PipelineShape shape) {
   expects_legal(shape);
-  StageProgram backwards = passes_in_order(OpKind::kBackward, shape.microbatches);
+  StageProgram backwards = ops_in_order(OpKind::kBackward, shape.microbatches);
   std::reverse(backwards.begin(), backwards.end());
-  return all_forwards_then(backwards, shape);
+  return all_forwards_then(std::move(backwards), shape);
 }
 
 Program gpipe_fifo(PipelineShape shape) {
   expects_legal(shape);
-  return all_forwards_then(passes_in_order(OpKind::kBackward, shape.microbatches), shape);
+  return all_forwards_then(ops_in_order(OpKind::kBackward, shape.microbatches), shape);
 }
 
 }  // namespace foretoken::schedule

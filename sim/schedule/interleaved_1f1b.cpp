@@ -29,16 +29,18 @@ namespace {
 
 int group_of(PipelineShape shape) { return shape.group == 0 ? shape.stages : shape.group; }
 
-/// All passes of one kind in the order of virtual micro-batches.
+/// All ops of one kind in the order of virtual micro-batches. Backwards go through the chunks in reverse.
 StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
   const int group = group_of(shape);
+  const bool in_order = kind == OpKind::kForward;
   StageProgram ops;
   ops.reserve(static_cast<std::size_t>(shape.microbatches) * static_cast<std::size_t>(shape.chunks));
   for (int first = 0; first < shape.microbatches; first += group) {
     const int end = std::min(first + group, shape.microbatches);
     for (int round = 0; round < shape.chunks; ++round) {
-      const int chunk = kind == OpKind::kForward ? round : shape.chunks - 1 - round;
-      for (int microbatch = first; microbatch < end; ++microbatch) ops.push_back({kind, microbatch, chunk});
+      const Chunk chunk = id_of<Chunk>(in_order ? round : shape.chunks - 1 - round);
+      for (int microbatch = first; microbatch < end; ++microbatch)
+        ops.push_back({kind, id_of<MicroBatch>(microbatch), chunk});
     }
   }
   return ops;
@@ -74,17 +76,12 @@ Program interleaved_1f1b(PipelineShape shape) {
   expects(shape.stages >= 1 && shape.microbatches >= 1 && shape.chunks >= 1,
           "a pipeline has at least one stage, one micro-batch and one chunk");
   expects(!interleaved_1f1b_group_rule(shape), "micro-batches fill groups from p to m, or leave at least p");
-  const StageProgram forwards = virtual_microbatches(OpKind::kForward, shape);
-  const StageProgram backwards = virtual_microbatches(OpKind::kBackward, shape);
-
-  Program program;
-  program.reserve(static_cast<std::size_t>(shape.stages));
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    const int until_first_backward = 2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * group_of(shape);
-    const int warmup = std::min(until_first_backward, shape.microbatches * shape.chunks);
-    program.push_back(warm_up_then_alternate(forwards, backwards, warmup));
-  }
-  return program;
+  const auto warm_up = [shape](Stage stage) {
+    return 2 * (shape.stages - 1 - stage.number()) + (shape.chunks - 1) * group_of(shape);
+  };
+  return alternating_program(shape, {.forwards = virtual_microbatches(OpKind::kForward, shape),
+                                     .backwards = virtual_microbatches(OpKind::kBackward, shape),
+                                     .warm_up = warm_up});
 }
 
 std::optional<std::string> interleaved_1f1b_group_rule(PipelineShape shape) {

@@ -1,4 +1,4 @@
-// Ops as text: "F3" is the forward of micro-batch 3, "B0.1" the backward of micro-batch 0 in chunk 1.
+// Ops as text: "F3" is the forward of micro-batch 3, "W0.1" the backward for weight of micro-batch 0 in chunk 1.
 #pragma once
 
 #include <optional>

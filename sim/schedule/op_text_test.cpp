@@ -3,23 +3,38 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace foretoken::schedule {
 namespace {
 
 TEST(OpText, NamesPhaseMicrobatchAndChunk) {
-  EXPECT_EQ(to_text({OpKind::kForward, 3, 0}, 1), "F3");
-  EXPECT_EQ(to_text({OpKind::kForward, 3, 0}, 2), "F3.0");
-  EXPECT_EQ(to_text({OpKind::kBackward, 0, 1}, 2), "B0.1");
-  EXPECT_EQ(to_text({OpKind::kBackward, 0, 1}, 1), "B0.1") << "a chunk is never hidden";
-  EXPECT_EQ(to_text(StageProgram{{OpKind::kForward, 0, 0}, {OpKind::kBackward, 0, 0}}, 1), "F0 B0");
+  EXPECT_EQ(to_text({OpKind::kForward, MicroBatch{3}, Chunk{0}}, 1), "F3");
+  EXPECT_EQ(to_text({OpKind::kForward, MicroBatch{3}, Chunk{0}}, 2), "F3.0");
+  EXPECT_EQ(to_text({OpKind::kBackward, MicroBatch{0}, Chunk{1}}, 2), "B0.1");
+  EXPECT_EQ(to_text({OpKind::kBackward, MicroBatch{0}, Chunk{1}}, 1), "B0.1") << "a chunk is never hidden";
+  EXPECT_EQ(
+      to_text(StageProgram{{OpKind::kForward, MicroBatch{0}, Chunk{0}}, {OpKind::kBackward, MicroBatch{0}, Chunk{0}}},
+              1),
+      "F0 B0");
   EXPECT_EQ(to_text(StageProgram{}, 1), "");
 }
 
+TEST(OpText, EveryKindHasARowAndALetterOfItsOwn) {
+  std::set<char> letters;
+  for (std::size_t at = 0; at < kOpKinds; ++at) {
+    EXPECT_EQ(static_cast<std::size_t>(kOpTraits[at].kind), at);
+    letters.insert(kOpTraits[at].letter);
+  }
+  EXPECT_EQ(letters.size(), kOpKinds);
+  EXPECT_EQ(to_text({OpKind::kBackwardWeight, MicroBatch{7}, Chunk{1}}, 2), "W7.1");
+}
+
 TEST(OpText, ReadsWhatItWrites) {
-  for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
-    for (const int microbatch : {0, 9, 10, 2147483647}) {
-      for (int chunk = 0; chunk < 3; ++chunk) {
-        const StageOp op{kind, microbatch, chunk};
+  for (const OpTraits& one : kOpTraits) {
+    for (const std::uint32_t microbatch : {0U, 9U, 10U, 2147483647U}) {
+      for (std::uint32_t chunk = 0; chunk < 3; ++chunk) {
+        const StageOp op{one.kind, MicroBatch{microbatch}, Chunk{chunk}};
         EXPECT_EQ(parse_op(to_text(op, 3)), op);
         EXPECT_EQ(parse_op(to_text(op, 1)), op);
       }
@@ -28,7 +43,7 @@ TEST(OpText, ReadsWhatItWrites) {
 }
 
 TEST(OpText, RefusesWhatIsNoOp) {
-  for (const char* text : {"", "F", "f0", "W0", "0", "F-1", "F+1", "F 1", "F1 ", " F1", "F1.", "F.1", "F1.2.3", "F1.-1",
+  for (const char* text : {"", "F", "f0", "X0", "0", "F-1", "F+1", "F 1", "F1 ", " F1", "F1.", "F.1", "F1.2.3", "F1.-1",
                            "F1x", "F0x1", "F2147483648", "F99999999999999999999"}) {
     EXPECT_EQ(parse_op(text), std::nullopt) << '"' << text << '"';
   }

@@ -43,6 +43,10 @@ class Results {
 /// A neighbour on the way of a micro-batch through the virtual stages.
 enum class Neighbour : std::uint8_t { kPrevious, kNext };
 
+[[nodiscard]] constexpr Neighbour opposite(Neighbour neighbour) {
+  return neighbour == Neighbour::kPrevious ? Neighbour::kNext : Neighbour::kPrevious;
+}
+
 /// What an op does to the stored activations of its chunk and micro-batch.
 enum class Stash : std::uint8_t { kKeeps, kStores, kFrees };
 
@@ -112,7 +116,9 @@ inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
 
 [[nodiscard]] constexpr const OpTraits& traits(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
 
-/// Whether the result of such an op is sent on, or back.
-[[nodiscard]] constexpr bool sends_forward(OpKind kind) { return traits(kind).result_to == Neighbour::kNext; }
+/// What comes from that neighbour: outputs from the previous virtual stage, input gradients from the next one.
+[[nodiscard]] constexpr Result result_from(Neighbour neighbour) {
+  return neighbour == Neighbour::kPrevious ? Result::kOutput : Result::kInputGradient;
+}
 
 }  // namespace foretoken::schedule

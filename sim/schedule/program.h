@@ -3,7 +3,10 @@
 
 #include <vector>
 
+#include "sim/base/ids.h"
+#include "sim/base/table.h"
 #include "sim/schedule/ops.h"
+#include "sim/schedule/placement.h"
 
 namespace foretoken::schedule {
 
@@ -13,18 +16,30 @@ struct PipelineShape {
   int stages = 1, microbatches = 1, chunks = 1, group = 0;
 };
 
+using MicroBatch = Id<struct MicroBatchTag>;  ///< of one step and one replica, over all ways of the placement
+
 /// What a stage does with one micro-batch of one of its model chunks.
 struct StageOp {
   OpKind kind = OpKind::kForward;
-  int microbatch = 0;
-  int chunk = 0;
+  MicroBatch microbatch;
+  Chunk chunk = {};
   friend bool operator==(const StageOp&, const StageOp&) = default;
 };
 
 /// The op list of one stage in issue order.
 using StageProgram = std::vector<StageOp>;
 
-/// The op lists of all stages. Stage r holds in chunk k the virtual stage k * stages + r.
-using Program = std::vector<StageProgram>;
+/// The op lists of all stages, and where the virtual stages stand.
+struct Program {
+  Placement placement;
+  Table<Stage, StageProgram> stages;
+  /// Forwards before a forward and a backward take turns, by stage; empty: the schedule knows no such order. Megatron
+  /// posts messages by it.
+  Table<Stage, int> warm_up = {};
+  friend bool operator==(const Program&, const Program&) = default;
+};
+
+/// One more than the largest micro-batch of any op.
+[[nodiscard]] int microbatches_of(const Program& program);
 
 }  // namespace foretoken::schedule

@@ -8,13 +8,12 @@
 
 namespace foretoken::schedule {
 
-/// The most chunk activations that `stage` holds at once: each forward stashes one, its backward frees it. Counts
-/// passes of one chunk, so a whole stage's activations of one micro-batch count as many as the stage has chunks.
-/// Precondition: 0 <= stage < program.size().
-[[nodiscard]] int peak_in_flight(const Program& program, int stage);
+/// The most chunk activations that a stage holds at once. A forward stores one; a whole backward or a backward for
+/// weight frees one. A whole stage's activations of one micro-batch count as many as the stage has chunks.
+[[nodiscard]] int peak_in_flight(const StageProgram& ops);
 
-/// Messages that each stage sends to another in one step: activations to the next virtual stage, gradients to the
-/// previous one; what stays on the stage is no message. The chunks of a stage are those that the program names.
+/// Messages that each stage sends to another in one step: outputs to the next virtual stage, input gradients to the
+/// previous one. Results that stay on the stage are no messages.
 [[nodiscard]] std::vector<std::int64_t> sends_per_stage(const Program& program);
 
 }  // namespace foretoken::schedule

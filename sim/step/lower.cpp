@@ -6,7 +6,6 @@
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/job/parts.h"
-#include "sim/schedule/catalogue.h"
 #include "sim/step/duration.h"
 #include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/replicas/lower_sharded.h"
@@ -29,9 +28,9 @@ void expect_a_real_length(const des::TaskGraph& graph) {
 void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
   constexpr std::size_t kMostKernels = 50'000'000;
   std::size_t kernels = 0;
-  for (std::size_t stage = 0; stage < program.size(); ++stage)
-    for (const schedule::StageOp& op : program[stage])
-      for (const TimedOps* block : passes.blocks(static_cast<int>(stage), op.chunk, op.kind)) kernels += block->size();
+  for (const Stage stage : program.stages.ids())
+    for (const schedule::StageOp& op : program.stages[stage])
+      for (const TimedOps* block : passes.blocks(stage.number(), op.chunk.number(), op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
@@ -54,8 +53,10 @@ void add_pass_rows(Workload& workload, const job::Job& job, const Passes& passes
 
 }  // namespace
 
-MessageStyle message_style(const job::Job& job) {
-  return job.parallelism.virtual_pipeline > 1 && job.overlap.p2p ? MessageStyle::kOverlapped : MessageStyle::kBlocking;
+MessagePolicy message_policy(const job::Job& job) {
+  if (job.schedule.posting == schedule::Posting::kAsProduced) return MessagePolicy::kAsProduced;
+  const bool overlaps = job.parallelism.virtual_pipeline > 1 && job.overlap.p2p;
+  return overlaps ? MessagePolicy::kOverlapped : MessagePolicy::kBlocking;
 }
 
 // Without a pipeline nothing separates the passes.
@@ -63,14 +64,7 @@ des::Duration pass_overhead(const job::Job& job) {
   return job.parallelism.pipeline > 1 ? duration_of(job.runtime.pass_overhead) : des::Duration{};
 }
 
-schedule::Program program_of(const job::Job& job) {
-  const auto found = schedule::find_schedule(job.schedule);
-  expects(found.has_value(), "a checked scenario names a known schedule");
-  return found->build({.stages = job.parallelism.pipeline,
-                       .microbatches = job.microbatches(),
-                       .chunks = job.parallelism.virtual_pipeline,
-                       .group = job.batch.microbatch_group.value_or(0)});
-}
+schedule::Program program_of(const job::Job& job) { return job.schedule.build(job::pipeline_shape(job)); }
 
 LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   LoweredStep step;
@@ -81,8 +75,7 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   add_pass_rows(step.workload, job, *step.passes);
   const job::Parts parts(job);
   PipelineOptions options{
-      .chunks = job.parallelism.virtual_pipeline,
-      .style = message_style(job),
+      .policy = message_policy(job),
       .messages = message_durations(job),
       .message_row = [&](Stage from, Stage to,
                          Purpose purpose) { return message_between(job, parts, from, to, purpose); },

@@ -34,8 +34,8 @@ struct LoweredStep {
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
-/// How passes meet the messages between stages.
-[[nodiscard]] MessageStyle message_style(const job::Job& job);
+/// How the messages between stages are posted.
+[[nodiscard]] MessagePolicy message_policy(const job::Job& job);
 
 /// How long a GPU stands still before every pass.
 [[nodiscard]] des::Duration pass_overhead(const job::Job& job);

@@ -40,14 +40,14 @@ TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
   s.runtime.host_per_layer_forward = microseconds(2000);
   s.runtime.host_growth_per_tensor_rank = 0.1;
   const LayerBlocks fused = time_blocks(s);
-  const double forward = 2000e-6 * 1.1, one = forward / static_cast<double>(fused.layer_forward.size());
-  EXPECT_NEAR(host_time(fused.layer_forward).value(), forward, 1e-9);
-  EXPECT_NEAR(host_time(fused.head_forward).value(), one * static_cast<double>(fused.head_forward.size()), 1e-9);
-  EXPECT_EQ(host_time(fused.layer_backward), Seconds(0));
+  const double forward = 2000e-6 * 1.1, one = forward / static_cast<double>(fused.layers.front().forward.size());
+  EXPECT_NEAR(host_time(fused.layers.front().forward).value(), forward, 1e-9);
+  EXPECT_NEAR(host_time(fused.head.forward).value(), one * static_cast<double>(fused.head.forward.size()), 1e-9);
+  EXPECT_EQ(host_time(fused.layers.front().backward.whole), Seconds(0));
   s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls apart into five kernels
   const LayerBlocks apart = time_blocks(s);
-  EXPECT_EQ(apart.layer_forward.size(), fused.layer_forward.size() + 4);
-  EXPECT_NEAR(host_time(apart.layer_forward).value(), forward + 4 * one, 1e-9);
+  EXPECT_EQ(apart.layers.front().forward.size(), fused.layers.front().forward.size() + 4);
+  EXPECT_NEAR(host_time(apart.layers.front().forward).value(), forward + 4 * one, 1e-9);
 }
 
 TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeSays) {
@@ -158,7 +158,7 @@ TEST(Lower, NothingDeadlocksWithAnySmallShape) {
           s.parallelism.pipeline = pipeline;
           s.parallelism.data = 1;
           s.parallelism.virtual_pipeline = chunks;
-          s.schedule = chunks > 1 ? "interleaved-1f1b" : "1f1b";
+          s.schedule = schedule::schedule_named(chunks > 1 ? "interleaved-1f1b" : "1f1b");
           s.batch.global = global;
           s.gpus = 2 * pipeline;
           s.overlap.p2p = overlap;
@@ -172,9 +172,9 @@ TEST(TimeBlocks, NoOpIsIssuedFasterThanAMeasuredLaunch) {
   job::Job s = job();
   s.runtime.host_per_layer_forward = s.runtime.host_per_layer_backward = Seconds(0);
   s.profile.host = cost::HostLaw{.launch = microseconds(7), .evidence = {}};
-  for (const TimedOp& op : time_blocks(s).layer_forward) EXPECT_EQ(op.host.ps, 7'000'000) << op.name;
+  for (const TimedOp& op : time_blocks(s).layers.front().forward) EXPECT_EQ(op.host.ps, 7'000'000) << op.name;
   s.runtime.host_per_layer_forward = Seconds(1);
-  for (const TimedOp& op : time_blocks(s).layer_forward) EXPECT_GT(op.host.ps, 7'000'000) << op.name;
+  for (const TimedOp& op : time_blocks(s).layers.front().forward) EXPECT_GT(op.host.ps, 7'000'000) << op.name;
 }
 
 TEST(UsesOf, OnlyWhatTheJobReads) {

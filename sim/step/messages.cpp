@@ -69,16 +69,16 @@ Communication message_between(const job::Job& job, const job::Parts& parts, Stag
 MessageDurations message_durations(const job::Job& job) {
   MessageDurations durations;
   const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
-  durations.forward.resize(stages);
-  durations.backward.resize(stages);
+  durations.to_next.resize(stages);
+  durations.to_previous.resize(stages);
   const job::Parts parts(job);
   for (const Stage stage : ids<Stage>(stages)) {
     const Stage next = id_of<Stage>((stage.number() + 1) % static_cast<int>(stages));
     const Communication onward = message_between(job, parts, stage, next, Purpose::kActivations);
-    durations.forward[stage.index()] = time_of(onward, job);
+    durations.to_next[stage] = time_of(onward, job);
     const bool alike = onward.other_sites.empty();  // the way back is the same
-    durations.backward[next.index()] =
-        alike ? durations.forward[stage.index()]
+    durations.to_previous[next] =
+        alike ? durations.to_next[stage]
               : time_of(message_between(job, parts, next, stage, Purpose::kActivationGradients), job);
   }
   return durations;

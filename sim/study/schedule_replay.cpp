@@ -39,15 +39,16 @@ double Replay::bubble_fraction_of_step() const { return ratio(pipeline - work, p
 
 Replay replay(const schedule::Program& program, const ReplayTimes& times) {
   Replay result;
-  const std::size_t stages = program.size();
+  const std::size_t stages = program.stages.size();
   step::add_stage_streams(result.workload, static_cast<int>(stages));
-  const auto passes = step::fixed_passes(
-      {.forward = std::vector(stages, times.forward), .backward = std::vector(stages, times.backward)});
+  step::PassDurations durations;
+  for (const auto& [kind, by_chunk] : times.passes)
+    durations[kind] = Table<Stage, Table<Chunk, Duration>>(stages, by_chunk);
+  const auto passes = step::fixed_passes(std::move(durations));
+  const Table<Stage, Duration> message(stages, times.message);
   const step::PipelineOptions options{
-      .chunks = static_cast<int>(times.forward.size()),
-      .style = times.blocking ? step::MessageStyle::kBlocking : step::MessageStyle::kLatency,
-      .messages = {.forward = std::vector(stages, times.message), .backward = std::vector(stages, times.message)},
-      .gates = {}};
+      .policy = times.blocking ? step::MessagePolicy::kBlocking : step::MessagePolicy::kLatency,
+      .messages = {.to_next = message, .to_previous = message}};
   (void)step::lower_pipeline(result.workload, program, options, *passes);
   result.run = des::run(result.workload.graph);
   if (result.run.stuck.empty()) measure(result);

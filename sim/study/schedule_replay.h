@@ -1,7 +1,7 @@
 // A pipeline schedule replayed with given times, without a model or a cluster.
 #pragma once
 
-#include <vector>
+#include <map>
 
 #include "sim/des/engine.h"
 #include "sim/schedule/program.h"
@@ -11,7 +11,7 @@ namespace foretoken::study {
 
 /// Times of one pass of one chunk, by chunk, and of one message.
 struct ReplayTimes {
-  std::vector<des::Duration> forward, backward;  ///< one per chunk
+  std::map<schedule::OpKind, Table<Chunk, des::Duration>> passes;
   des::Duration message;
   bool blocking = false;  ///< sender and receiver wait for a message; otherwise it only delays its receiver
 };
@@ -26,7 +26,7 @@ struct Replay {
   [[nodiscard]] double bubble_fraction_of_step() const;  ///< (T - W) / T
 };
 
-/// Runs `program`, whose stages hold as many chunks as `times` has entries. A deadlock (blocking messages of a program
+/// Runs `program`, of whose passes `times` knows every kind and chunk. A deadlock (blocking messages of a program
 /// that no runtime issues) leaves Replay::run.stuck filled and the figures zero.
 [[nodiscard]] Replay replay(const schedule::Program& program, const ReplayTimes& times);
 

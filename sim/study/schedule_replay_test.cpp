@@ -20,6 +20,13 @@ schedule::Program build(const std::string& name, schedule::PipelineShape shape) 
   return schedule::find_schedule(name)->build(shape);
 }
 
+ReplayTimes times(int chunks, des::Duration forward, des::Duration backward, des::Duration message) {
+  using ByChunk = Table<Chunk, des::Duration>;
+  return {.passes = {{schedule::OpKind::kForward, ByChunk(chunks, forward)},
+                     {schedule::OpKind::kBackward, ByChunk(chunks, backward)}},
+          .message = message};
+}
+
 // T_F, T_B, T_W and T_comm in ms (Table 9) and the bubble rate of 1F1B (Table 5): arXiv:2401.10241.
 struct ZeroBubbleRow {
   int stages, microbatches;
@@ -38,10 +45,9 @@ TEST(ScheduleReplay, BubblesOf1F1BAreThoseOfTheZeroBubblePaper) {
   for (const ZeroBubbleRow& row : kZeroBubble) {
     SCOPED_TRACE(testing::Message() << row.stages << " stages, " << row.microbatches << " micro-batches");
     const auto ms = [](double value) { return des::to_duration(Seconds(value * 1e-3)); };
-    const Replay result = replay(build("1f1b", {.stages = row.stages, .microbatches = row.microbatches}),
-                                 {.forward = {ms(row.forward)},
-                                  .backward = {ms(row.input_gradient + row.weight_gradient)},
-                                  .message = ms(row.message)});
+    const Replay result =
+        replay(build("1f1b", {.stages = row.stages, .microbatches = row.microbatches}),
+               times(1, ms(row.forward), ms(row.input_gradient + row.weight_gradient), ms(row.message)));
     EXPECT_NEAR(result.bubble_fraction_of_step(), row.bubble, 0.5e-4);
   }
 }
@@ -49,23 +55,19 @@ TEST(ScheduleReplay, BubblesOf1F1BAreThoseOfTheZeroBubblePaper) {
 // The paper's own definition of T, the longest time that one stage takes from its first pass to its last, is the same
 // here: stage 0 starts first and ends last.
 TEST(ScheduleReplay, StageZeroOf1F1BSpansThePipeline) {
-  const Replay result = replay(build("1f1b", {.stages = 8, .microbatches = 24}),
-                               {.forward = {{18'522}}, .backward = {{27'423}}, .message = {601}});
+  const Replay result = replay(build("1f1b", {.stages = 8, .microbatches = 24}), times(1, {18'522}, {27'423}, {601}));
   const auto& first_stage = result.workload.passes.front();
   EXPECT_EQ(result.run.end[first_stage.back().last.value] - result.run.start[first_stage.front().first.value],
             result.pipeline);
 }
 
 void expect_golden(const json& golden, const schedule::Program& program, int chunks, const json& metrics) {
-  const auto chunk_count = static_cast<std::size_t>(chunks);
   const json& cost = metrics["cost"];
-  const Replay result =
-      replay(program, {.forward = std::vector<des::Duration>(chunk_count, {cost["F"].get<std::int64_t>()}),
-                       .backward = std::vector<des::Duration>(chunk_count, {cost["B"].get<std::int64_t>()}),
-                       .message = {cost["comm"].get<std::int64_t>()}});
+  const Replay result = replay(program, times(chunks, {cost["F"].get<std::int64_t>()}, {cost["B"].get<std::int64_t>()},
+                                              {cost["comm"].get<std::int64_t>()}));
   EXPECT_EQ(result.run.makespan.ps, metrics["makespan"].get<std::int64_t>());
-  for (std::size_t stage = 0; stage < program.size(); ++stage) {
-    for (std::size_t at = 0; at < program[stage].size(); ++at) {
+  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+    for (std::size_t at = 0; at < result.workload.passes[stage].size(); ++at) {
       const step::PassTasks& pass = result.workload.passes[stage][at];
       EXPECT_EQ(pass.op, *schedule::parse_op(golden["orders"][stage][at].get<std::string>()));
       if (!metrics.contains("start")) continue;
@@ -99,10 +101,10 @@ TEST(ScheduleReplay, GoldenSchedulesAreExact) {
 TEST(ScheduleReplay, BlockingMessagesNeverHelp) {
   for (const char* name : {"gpipe", "gpipe-fifo", "1f1b"}) {
     const schedule::Program program = build(name, {.stages = 4, .microbatches = 9});
-    const ReplayTimes times{.forward = {{1000}}, .backward = {{2000}}, .message = {150}};
-    ReplayTimes blocking = times;
+    const ReplayTimes free = times(1, {1000}, {2000}, {150});
+    ReplayTimes blocking = free;
     blocking.blocking = true;
-    EXPECT_LE(replay(program, times).run.makespan, replay(program, blocking).run.makespan) << name;
+    EXPECT_LE(replay(program, free).run.makespan, replay(program, blocking).run.makespan) << name;
   }
 }
 

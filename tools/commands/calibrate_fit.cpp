@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/fit_profile.h"
+#include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/import/import.h"
 #include "sim/base/text.h"
 #include "sim/io/hardware/profile.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "calibration/fit/diff_profiles.h"
+#include "calibration/fit/profiles/diff_profiles.h"
 #include "sim/io/hardware/profile.h"
 #include "tools/commands/calibrate_commands.h"
 #include "tools/options/options.h"

@@ -12,6 +12,7 @@
 
 #include "sim/base/parse_number.h"
 #include "sim/base/text.h"
+#include "sim/draw/gantt_svg.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
@@ -188,7 +189,7 @@ int run(const Options& options) {
     std::vector<report::Gantt> charts;
     for (const study::TriedSchedule& row : rows)
       if (row.metrics) charts.push_back(row.chart);
-    svg->write(report::gantt_svg(charts));
+    svg->write(draw::gantt_svg(charts));
     svg->commit();
   }
   const Paint paint(!options.json && wants_colour(options.colour));

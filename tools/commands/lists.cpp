@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/draw/fabric_svg.h"
 #include "sim/io/hardware/read_cluster.h"
-#include "sim/report/fabric_svg.h"
 #include "sim/report/text/number.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
@@ -86,8 +86,8 @@ void draw(const Described& described, const Shown& shown) {
     file.finish();
     file.commit();
   };
-  write(shown.svg, report::fabric_svg(fabric, title));
-  write(shown.dot, report::fabric_dot(fabric, title));
+  write(shown.svg, draw::fabric_svg(fabric, title));
+  write(shown.dot, draw::fabric_dot(fabric, title));
 }
 
 void add_drawing_options(CLI::App& command, Shown& shown) {

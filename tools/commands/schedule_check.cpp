@@ -23,6 +23,8 @@
 namespace foretoken::tools {
 namespace {
 
+using Stages = Table<Stage, schedule::StageProgram>;
+
 std::string read_text(const std::string& file) {
   if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   io::Findings findings;
@@ -32,10 +34,10 @@ std::string read_text(const std::string& file) {
 }
 
 // A stage a line; blank lines and what follows # do not count.
-schedule::Program parse_program(const std::string& text, const std::string& file) {
+Stages parse_stages(const std::string& text, const std::string& file) {
   constexpr std::size_t kMostComplaints = 20;
   constexpr int kMostNumber = 1 << 24;
-  schedule::Program program;
+  Stages stages;
   std::vector<Complaint> complaints;
   std::istringstream lines(text);
   std::string line;
@@ -45,7 +47,7 @@ schedule::Program parse_program(const std::string& text, const std::string& file
     schedule::StageProgram ops;
     for (std::string word; words >> word;) {
       const auto op = schedule::parse_op(word);
-      if (op && op->microbatch < kMostNumber && op->chunk < kMostNumber) {
+      if (op && op->microbatch.number() < kMostNumber && op->chunk.number() < kMostNumber) {
         ops.push_back(*op);
       } else if (complaints.size() < kMostComplaints) {
         complaints.push_back(
@@ -53,29 +55,29 @@ schedule::Program parse_program(const std::string& text, const std::string& file
              fmt::format("line {}: expected an op like F0, B3 or F2.1, found {}", number, in_quotes(word))});
       }
     }
-    if (!ops.empty()) program.push_back(std::move(ops));
+    if (!ops.empty()) stages.push_back(std::move(ops));
   }
-  if (program.empty() && complaints.empty())
+  if (stages.empty() && complaints.empty())
     complaints.push_back({printable(file), "", "empty; expected one line of ops a stage, for instance F0 B0"});
   if (!complaints.empty()) throw ConfigError(std::move(complaints));
-  return program;
+  return stages;
 }
 
 // The smallest shape that holds every op named.
-schedule::PipelineShape shape_of(const schedule::Program& program) {
-  schedule::PipelineShape shape{.stages = static_cast<int>(program.size())};
-  for (const schedule::StageProgram& ops : program)
+schedule::PipelineShape shape_of(const Stages& stages) {
+  schedule::PipelineShape shape{.stages = static_cast<int>(stages.size())};
+  for (const schedule::StageProgram& ops : stages)
     for (const schedule::StageOp& op : ops) {
-      shape.microbatches = std::max(shape.microbatches, op.microbatch + 1);
-      shape.chunks = std::max(shape.chunks, op.chunk + 1);
+      shape.microbatches = std::max(shape.microbatches, op.microbatch.number() + 1);
+      shape.chunks = std::max(shape.chunks, op.chunk.number() + 1);
     }
   return shape;
 }
 
 // A huge number in one op would ask for tables of that size.
-void refuse_gaps(const schedule::PipelineShape& shape, const schedule::Program& program, const std::string& file) {
+void refuse_gaps(const schedule::PipelineShape& shape, const Stages& stages, const std::string& file) {
   std::size_t ops = 0;
-  for (const schedule::StageProgram& stage : program) ops += stage.size();
+  for (const schedule::StageProgram& stage : stages) ops += stage.size();
   const double expected = 2.0 * shape.stages * shape.microbatches * shape.chunks;
   constexpr double kSlack = 1e6;
   if (expected > static_cast<double>(ops) + kSlack)
@@ -87,10 +89,20 @@ void refuse_gaps(const schedule::PipelineShape& shape, const schedule::Program& 
                                     with_noun(shape.chunks, "chunk"), with_noun(shape.stages, "stage"), expected)}});
 }
 
-int check(const std::string& file) {
-  const schedule::Program program = parse_program(read_text(file), file);
-  const schedule::PipelineShape shape = shape_of(program);
-  refuse_gaps(shape, program, file);
+// Where the virtual stages stand, by the name of the option.
+schedule::Placement placed(const std::string& placement, const schedule::PipelineShape& shape) {
+  if (placement == "looped") return schedule::Placement::looped(shape.stages, shape.chunks);
+  if (shape.chunks != 2)
+    throw ConfigError({{"foretoken schedule check", "",
+                        fmt::format("--placement {}: expected 2 chunks a stage, found {}", placement, shape.chunks)}});
+  return placement == "v" ? schedule::Placement::v_shaped(shape.stages) : schedule::Placement::two_way(shape.stages);
+}
+
+int check(const std::string& file, const std::string& placement) {
+  Stages stages = parse_stages(read_text(file), file);
+  const schedule::PipelineShape shape = shape_of(stages);
+  refuse_gaps(shape, stages, file);
+  const schedule::Program program{.placement = placed(placement, shape), .stages = std::move(stages)};
   const std::vector<std::string> problems = schedule::check_program(program, shape);
   std::string text;
   for (const std::string& problem : problems) text += report::paragraph("  - ", problem);
@@ -106,14 +118,21 @@ int check(const std::string& file) {
 
 void add_schedule_check(CLI::App& schedule, Action& chosen) {
   const auto file = std::make_shared<std::string>();
+  const auto placement = std::make_shared<std::string>("looped");
   CLI::App* command = schedule.add_subcommand("check", "Whether a program is complete, ordered and free of deadlock");
   command->footer(
       "The file holds a line for every stage, its passes in order: F0 F1 B0 B1, with chunks F0.0 F0.1 ...\n"
+      "A backward pass may come in two parts: I0 for its input, W0 for its weights.\n"
       "Exit status: 0 valid, 1 not, 2 unreadable.\n\nExamples:\n"
       "  foretoken schedule show gpipe --stages 2 --microbatches 4 --plain > gpipe.txt\n"
       "  foretoken schedule check gpipe.txt\n");
   command->add_option("FILE", *file, "The program; - reads standard input")->required();
-  command->callback([&chosen, file] { chosen = [file] { return check(*file); }; });
+  command
+      ->add_option("--placement", *placement,
+                   "Where virtual stages stand: looped, v (the second chunk runs backwards over the stages), two-way")
+      ->check(CLI::IsMember({"looped", "v", "two-way"}))
+      ->type_name("NAME");
+  command->callback([&chosen, file, placement] { chosen = [file, placement] { return check(*file, *placement); }; });
 }
 
 }  // namespace foretoken::tools

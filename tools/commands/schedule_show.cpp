@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/draw/gantt_svg.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
 #include "sim/schedule/catalogue.h"
@@ -49,10 +50,10 @@ schedule::Schedule find(const std::string& name) {
                           meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant));
 }
 
-std::vector<des::Duration> durations(const char* option, const std::vector<double>& ms, int chunks) {
+Table<Chunk, des::Duration> durations(const char* option, const std::vector<double>& ms, int chunks) {
   if (ms.size() != 1 && ms.size() != static_cast<std::size_t>(chunks))
     throw wrong(fmt::format("{}: expected one time, or {} (one a chunk), found {}", option, chunks, ms.size()));
-  std::vector<des::Duration> result;
+  Table<Chunk, des::Duration> result;
   for (int chunk = 0; chunk < chunks; ++chunk)
     result.push_back(des::to_duration(Seconds(1e-3 * (ms.size() == 1 ? ms[0] : ms[static_cast<std::size_t>(chunk)]))));
   return result;
@@ -87,14 +88,14 @@ Shown build(const Options& options) {
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
-  const auto forward = durations("--forward", options.forward_ms, options.shape.chunks),
-             backward = durations("--backward", options.backward_ms, options.shape.chunks);
+  study::ReplayTimes times{
+      .passes = {{schedule::OpKind::kForward, durations("--forward", options.forward_ms, options.shape.chunks)},
+                 {schedule::OpKind::kBackward, durations("--backward", options.backward_ms, options.shape.chunks)}},
+      .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
+      .blocking = options.blocking};
   check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
-  shown.replay = study::replay(shown.program, {.forward = forward,
-                                               .backward = backward,
-                                               .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
-                                               .blocking = options.blocking});
+  shown.replay = study::replay(shown.program, times);
   if (!shown.replay.run.stuck.empty())
     throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
   return shown;
@@ -106,14 +107,13 @@ double ideal_bubble(const schedule::PipelineShape& shape) {
 
 std::vector<int> peaks_in_flight(const schedule::Program& program) {
   std::vector<int> peaks;
-  for (int stage = 0; stage < static_cast<int>(program.size()); ++stage)
-    peaks.push_back(schedule::peak_in_flight(program, stage));
+  for (const schedule::StageProgram& ops : program.stages) peaks.push_back(schedule::peak_in_flight(ops));
   return peaks;
 }
 
 std::string json_of(const Options& options, const Shown& shown) {
   Json orders = Json::array(), starts = Json::array();
-  for (std::size_t stage = 0; stage < shown.program.size(); ++stage) {
+  for (std::size_t stage = 0; stage < shown.program.stages.size(); ++stage) {
     Json ops = Json::array(), start = Json::array();
     for (const step::PassTasks& pass : shown.replay.workload.passes[stage]) {
       ops.push_back(schedule::to_text(pass.op, options.shape.chunks));
@@ -181,14 +181,15 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
   text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend(paint);
   text += '\n' + paint(Ink::kBold, "Order") + "  " +
           paint(Ink::kDim, "F forward, B backward, micro-batch" + std::string(shape.chunks > 1 ? ".chunk" : "")) + '\n';
-  for (std::size_t stage = 0; stage < shown.program.size(); ++stage)
-    text += paragraph(fmt::format("  stage {:<3} ", stage), schedule::to_text(shown.program[stage], shape.chunks));
+  for (const Stage stage : shown.program.stages.ids())
+    text += paragraph(fmt::format("  stage {:<3} ", stage.number()),
+                      schedule::to_text(shown.program.stages[stage], shape.chunks));
   return text;
 }
 
 std::string plain_text(const Options& options, const schedule::Program& program) {
   std::string text;
-  for (const schedule::StageProgram& ops : program) text += schedule::to_text(ops, options.shape.chunks) + '\n';
+  for (const schedule::StageProgram& ops : program.stages) text += schedule::to_text(ops, options.shape.chunks) + '\n';
   return text;
 }
 
@@ -196,8 +197,8 @@ int show(const Options& options) {
   const Shown shown = build(options);
   if (!options.svg.empty()) {
     OutputFile file(options.svg);
-    file.write(report::gantt_svg({report::gantt_of(
-        shown.replay.workload, shown.replay.run, fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
+    file.write(draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
+                                                 fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
     file.commit();
   }
   print(options.json    ? json_of(options, shown)

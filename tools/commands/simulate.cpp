@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/draw/gantt_svg.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/gantt.h"
@@ -124,7 +125,7 @@ class Files {
                            .fidelity = fidelity_},
                           [&](std::string_view text) { trace_->write(text); });
     if (svg_)
-      svg_->write(report::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
+      svg_->write(draw::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
     if (trace_) trace_->finish();
     if (svg_) svg_->finish();
     if (trace_) trace_->commit();

@@ -20,7 +20,7 @@ nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found
           {"pipeline", s.parallelism.pipeline},
           {"virtual_pipeline", s.parallelism.virtual_pipeline},
           {"data", s.parallelism.data},
-          {"schedule", s.schedule},
+          {"schedule", s.schedule.name},
           {"micro", s.batch.micro},
           {"sequence_parallel", s.parallelism.sequence_parallel},
           {"recompute", model::name_of(s.recompute.granularity)},

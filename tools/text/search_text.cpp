@@ -75,12 +75,15 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   columns.push_back({"ZeRO", [](const auto& f) {
                        return or_dash(f.candidate.zero_stage > 0, fmt::format("{}", f.candidate.zero_stage));
                      }});
-  if (any(answer,
-          [](const auto& f) { return f.scenario.schedule != "1f1b" && f.scenario.schedule != "interleaved-1f1b"; }))
-    columns.push_back(
-        {"schedule",
-         [](const auto& f) { return f.scenario.schedule == "interleaved-1f1b" ? "interleaved" : f.scenario.schedule; },
-         0, Table::Align::kLeft});
+  if (any(answer, [](const auto& f) {
+        return f.scenario.schedule.name != "1f1b" && f.scenario.schedule.name != "interleaved-1f1b";
+      }))
+    columns.push_back({"schedule",
+                       [](const auto& f) {
+                         return f.scenario.schedule.name == "interleaved-1f1b" ? "interleaved"
+                                                                               : f.scenario.schedule.name;
+                       },
+                       0, Table::Align::kLeft});
   return columns;
 }
 

@@ -31,9 +31,9 @@ function startTimeline(canvas, tip, range, pathBox, data) {
     const times = `${timeText(seconds(bars.end[i] - bars.begin[i]))}, from ${timeText(seconds(bars.begin[i]))} to ${timeText(seconds(bars.end[i]))}`;
     const which = `micro-batch ${bars.microbatch[i]}${data.chunks > 1 ? `, chunk ${bars.chunk[i]}` : ""}`;
     const name = activities[activity][0].toUpperCase() + activities[activity].slice(1);
-    if (activity < 2) {
+    if (isPass(activity)) {
       const bytes = bytesText(data.stash_bytes[found.row][bars.chunk[i]]);
-      return `${where}: ${activities[activity]} pass\n${which}\n${times}\n${activity === 0 ? "keeps" : "frees"} ${bytes} of activations`;
+      return `${where}: ${activities[activity]} pass\n${which}\n${times}\n${{ 0: "keeps", 5: "reads", 7: "restores" }[activity] ?? "frees"} ${bytes} of activations`;
     }
     return activity === 3 ? `${where}: sends a message\n${which}\n${times}\n${bytesText(data.message_bytes)}` : `${where}: ${name}\n${times}`;
   };

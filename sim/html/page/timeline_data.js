@@ -1,5 +1,7 @@
 // Reads the packed bars of the pipeline (written by sim/html/slices.cpp) into typed arrays.
-const activities = ["forward", "backward", "step end", "message", "data-parallel communication"];
+const activities = ["forward", "backward", "step end", "message", "data-parallel communication",
+  "backward for input", "backward for weight", "recompute"];
+const isPass = (activity) => activity < 2 || activity > 4;
 
 // Bars of one lane in order of start: parallel arrays.
 function unpackLane(reader) {

@@ -8,7 +8,7 @@ const binPixels = 8, widestInBin = 24;
 function colours() {
   const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
   return {
-    activity: ["--blue", "--orange", "--green", "--purple", "--sky"].map(of), ink: of("--ink"), dim: of("--dim"), line: of("--line"),
+    activity: ["--blue", "--orange", "--green", "--purple", "--sky", "--vermilion", "--yellow", "--dim"].map(of), ink: of("--ink"), dim: of("--dim"), line: of("--line"),
     idle: of("--idle"), hatch: of("--hatch"), panel: of("--panel"), path: of("--vermilion"), onBlue: of("--on-blue"),
   };
 }
@@ -106,7 +106,7 @@ class TimelineDrawing {
       const from = Math.max(bars.begin[i], bin * binTime), to = Math.min(bars.end[i], (bin + 1) * binTime);
       if (to <= from) continue;
       let sum = dense.get(bin);
-      if (!sum) dense.set(bin, sum = { from, to, times: [0, 0, 0, 0, 0] });
+      if (!sum) dense.set(bin, sum = { from, to, times: activities.map(() => 0) });
       sum.from = Math.min(sum.from, from);
       sum.to = Math.max(sum.to, to);
       sum.times[bars.activity[i]] += to - from;
@@ -114,8 +114,8 @@ class TimelineDrawing {
   }
 
   drawBar(bars, i, x, width, top, height) {
-    const pen = this.context, activity = bars.activity[i], isPass = activity < 2;
-    const pale = isPass && this.data.chunks > 1 ? 0.45 * bars.chunk[i] / (this.data.chunks - 1) : 0;
+    const pen = this.context, activity = bars.activity[i];
+    const pale = isPass(activity) && this.data.chunks > 1 ? 0.45 * bars.chunk[i] / (this.data.chunks - 1) : 0;
     const drawn = width - (width > 4 ? 0.75 : 0);
     if (pale > 0) {  // the hatching of bubbles must not shine through
       pen.fillStyle = this.colour.panel;
@@ -126,7 +126,7 @@ class TimelineDrawing {
     pen.fillRect(x, top, drawn, height);
     pen.globalAlpha = 1;
     const number = String(bars.microbatch[i]);
-    if (!isPass || height < 9 || width < 8 + 6.2 * number.length) return;
+    if (!isPass(activity) || height < 9 || width < 8 + 6.2 * number.length) return;
     pen.font = "10.5px system-ui, sans-serif";
     pen.textAlign = "center";
     pen.fillStyle = activity === 0 && pale < 0.25 ? this.colour.onBlue : "#14171c";

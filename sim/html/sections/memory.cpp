@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/draw/axis.h"
+#include "sim/draw/svg.h"
 #include "sim/html/markup.h"
 #include "sim/html/memory_over_time.h"
 #include "sim/html/sections.h"
-#include "sim/html/svg.h"
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {
 namespace {
+
+using draw::round_ticks;
+using draw::Svg;
 
 struct Part {
   const char* name;

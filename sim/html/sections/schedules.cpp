@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/draw/gantt_svg.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
 #include "sim/report/gantt.h"
@@ -49,7 +50,7 @@ std::string schedules(const ReportData& data) {
                  {"data", "data-parallel communication"},
                  {"hatched", "bubble"}}) +
          paragraph("Where passes are too many to draw, heights are shares of time.", "remark") +
-         "<figure class=\"wide\">" + report::gantt_svg_for_page(charts) + "</figure>\n";
+         "<figure class=\"wide\">" + draw::gantt_svg_for_page(charts) + "</figure>\n";
 }
 
 }  // namespace foretoken::html

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/draw/svg.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
-#include "sim/html/svg.h"
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {

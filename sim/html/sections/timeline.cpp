@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/draw/gantt_svg.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
 #include "sim/html/slices.h"
@@ -109,7 +110,7 @@ std::string timeline(const ReportData& data) {
                  {"data", "data-parallel communication"},
                  {"hatched", "bubble"}}) +
          "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" + kControls +
-         "<figure class=\"wide static\">" + report::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
+         "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
 }
 
 }  // namespace foretoken::html

@@ -9,15 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "sim/draw/svg.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
-#include "sim/html/svg.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
 #include "sim/report/text/time_parts.h"
 
 namespace foretoken::html {
 namespace {
+
+using draw::Svg;
 
 struct Bar {
   std::string name, style;

@@ -43,7 +43,7 @@ std::string complaints(const std::string& text, const std::vector<std::string>& 
 TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   const auto [scenario, notes] = made(kLeast);
   EXPECT_EQ(scenario.parallelism.data, 8);
-  EXPECT_EQ(scenario.schedule, "1f1b");
+  EXPECT_EQ(scenario.schedule.name, "1f1b");
   EXPECT_EQ(scenario.runtime.name, "megatron-core");
   EXPECT_EQ(scenario.profile.gpu, "h100-sxm5-80gb");
   EXPECT_EQ(scenario.precision, Precision::kBf16);
@@ -82,7 +82,7 @@ TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
   EXPECT_EQ(scenario.parallelism.virtual_pipeline, 3);
   EXPECT_TRUE(scenario.parallelism.sequence_parallel);
   EXPECT_EQ(scenario.microbatches(), 96);
-  EXPECT_EQ(scenario.schedule, "interleaved-1f1b");
+  EXPECT_EQ(scenario.schedule.name, "interleaved-1f1b");
   EXPECT_EQ(scenario.attention, model::AttentionKind::kUnfused);
   EXPECT_EQ(scenario.recompute.granularity, model::RecomputeGranularity::kSelective);
   EXPECT_TRUE(scenario.overlap.p2p);

@@ -21,7 +21,7 @@ bool settle_schedule(Draft& draft) {
   const int chunks = draft.job.parallelism.virtual_pipeline;
   const schedule::Schedule schedule =
       draft.question.choices.schedule ? *draft.question.choices.schedule : default_schedule(chunks > 1);
-  draft.job.schedule = schedule.name;
+  draft.job.schedule = schedule;
   if (schedule.interleaves == (chunks > 1)) return true;
   const std::string name = in_quotes(schedule.name);
   if (schedule.interleaves) {
@@ -48,8 +48,6 @@ bool batch_divides(Draft& draft) {
 void check_schedule(Draft& draft) {
   constexpr std::int64_t kMostPasses = 10'000'000;  // forward and backward passes of one pipeline: two gigabytes
   const Job& job = draft.job;
-  const auto schedule = schedule::find_schedule(job.schedule);
-  if (!schedule) return;
   const std::int64_t microbatches = job.batch.global / (job.batch.micro * job.parallelism.data);
   const std::int64_t chunks = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;
   if (microbatches > kMostPasses / (2 * chunks)) {
@@ -58,10 +56,10 @@ void check_schedule(Draft& draft) {
                                microbatches, chunks, kMostPasses));
     return;
   }
-  const auto wrong = schedule::why_not(*schedule, {.stages = job.parallelism.pipeline,
-                                                   .microbatches = static_cast<int>(microbatches),
-                                                   .chunks = job.parallelism.virtual_pipeline,
-                                                   .group = job.batch.microbatch_group.value_or(0)});
+  const auto wrong = schedule::why_not(job.schedule, {.stages = job.parallelism.pipeline,
+                                                      .microbatches = static_cast<int>(microbatches),
+                                                      .chunks = job.parallelism.virtual_pipeline,
+                                                      .group = job.batch.microbatch_group.value_or(0)});
   if (wrong) draft.complain("/schedule", *wrong);
 }
 

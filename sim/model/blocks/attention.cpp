@@ -51,7 +51,7 @@ struct Operands {
 Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
   const AttentionCore core = core_of(model);
   const CoreCut sizes(cut, core);
-  const std::int64_t width = (core.heads + 2 * core.kv_heads) * core.head_dim;
+  const std::int64_t width = core.operand_width();
   const Operands operands{block.add(Tensor{.name = "queries", .bytes = output_bytes(core, cut)}),
                           block.add(Tensor{.name = "keys and values", .bytes = key_value_bytes(core, cut)})};
   Op product{
@@ -122,7 +122,7 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
 TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
   const Operands operands = add_operands(block, model, cut, input);
   TensorId read = add_core(block, model, cut, operands);
-  const std::int64_t width = model.heads * model.head_dim;
+  const std::int64_t width = core_of(model).output_width();
   const TensorId output =
       block.add(Tensor{.name = "projection output", .bytes = cut.residual_bytes(real(model.hidden))});
   Op op{.name = "projection",

@@ -174,7 +174,7 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
       {"costs", fmt::format("{}, {}", resolved("/profile", profiles_of(job)),
                             resolved("/runtime", "runtime " + job.runtime.name))},
       {"parallelism", parallelism_row(job, resolved)},
-      {"schedule", resolved("/schedule", job.schedule)},
+      {"schedule", resolved("/schedule", job.schedule.name)},
       {"batch", batch_row(job, resolved)},
       {"precision", precision_row(job, resolved)},
       {"optimizer",

@@ -8,6 +8,7 @@
 #include "sim/cost/costs.h"
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/kernels.h"
+#include "sim/model/stacks/decoder.h"
 #include "sim/step/duration.h"
 #include "sim/step/passes/pass_communication.h"
 
@@ -69,12 +70,6 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Comm
   return result;
 }
 
-// The ops that recomputation repeats before (part of) a layer's backward pass.
-model::OpList recomputed_ops(const job::Job& job, const model::LayerContext& context) {
-  return model::recomputed_kernels(model::dense_layer(job.model, context), context, job.recompute.granularity,
-                                   job.recompute.modules);
-}
-
 /// Host time to issue one op, forward and backward: the same for all of a pass, since the same code launches them.
 struct HostTimes {
   Seconds forward, backward;
@@ -90,6 +85,27 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
   const auto ops = [](const model::OpList& list) { return static_cast<double>(list.size()); };
   return {ranks * runtime.host_per_layer_forward / ops(model::layer_forward(job.model, context)),
           ranks * runtime.host_per_layer_backward / ops(model::layer_backward(job.model, context))};
+}
+
+TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const HostTimes& host, Communications& rows) {
+  const model::LayerContext context = job.layer_context();
+  TimedBlock timed_ops;
+  timed_ops.forward = timed(job, model::forward_kernels(block, context), host.forward, rows);
+  timed_ops.backward = TimedBackward(timed(job, model::backward_kernels(block, context), host.backward, rows));
+  return timed_ops;
+}
+
+// A layer recomputes before its backward pass.
+TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const HostTimes& host, Communications& rows) {
+  TimedBlock block = timed_block(job, layer, host, rows);
+  const job::Recompute& recompute = job.recompute;
+  const model::OpList repeated =
+      model::recomputed_kernels(layer, job.layer_context(), recompute.granularity, recompute.modules);
+  TimedOps ops = timed(job, repeated, host.forward, rows);
+  for (TimedOp& op : ops) op.recomputed = true;
+  ops.insert(ops.end(), block.backward.whole.begin(), block.backward.whole.end());
+  block.recomputing = TimedBackward(std::move(ops));
+  return block;
 }
 
 }  // namespace
@@ -110,16 +126,10 @@ LayerBlocks time_blocks(const job::Job& job) {
   const HostTimes host = host_times(job, context);
   LayerBlocks blocks;
   Communications& rows = blocks.communications;
-  blocks.layer_forward = timed(job, model::layer_forward(job.model, context), host.forward, rows);
-  blocks.layer_backward = timed(job, model::layer_backward(job.model, context), host.backward, rows);
-  blocks.layer_backward_recompute = timed(job, recomputed_ops(job, context), host.forward, rows);
-  for (TimedOp& op : blocks.layer_backward_recompute) op.recomputed = true;
-  blocks.layer_backward_recompute.insert(blocks.layer_backward_recompute.end(), blocks.layer_backward.begin(),
-                                         blocks.layer_backward.end());
-  blocks.embedding_forward = timed(job, model::embedding_forward(job.model, context), host.forward, rows);
-  blocks.embedding_backward = timed(job, model::embedding_backward(job.model, context), host.backward, rows);
-  blocks.head_forward = timed(job, model::head_forward(job.model, context), host.forward, rows);
-  blocks.head_backward = timed(job, model::head_backward(job.model, context), host.backward, rows);
+  for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
+    blocks.layers.push_back(timed_layer(job, run.ops, host, rows));
+  blocks.embedding = timed_block(job, model::embedding_block(job.model, context), host, rows);
+  blocks.head = timed_block(job, model::head_block(job.model, context), host, rows);
   return blocks;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/des/time.h"
@@ -31,13 +32,28 @@ using TimedOps = std::vector<TimedOp>;
 /// next kernel.
 [[nodiscard]] TimedOps part_of(const TimedOps& backward, model::BackwardPart part);
 
-/// The timed op lists of a scenario; every pass of every chunk is made of these blocks.
+/// A backward pass, whole and in its two parts.
+struct TimedBackward {
+  TimedBackward() = default;
+  explicit TimedBackward(TimedOps ops)
+      : for_input(part_of(ops, model::BackwardPart::kInput)),
+        for_weight(part_of(ops, model::BackwardPart::kWeight)),
+        whole(std::move(ops)) {}
+
+  TimedOps for_input, for_weight, whole;
+};
+
+/// The passes of one block: a layer of one kind, the embedding or the head.
+struct TimedBlock {
+  TimedOps forward;
+  TimedBackward backward;     ///< without recomputation
+  TimedBackward recomputing;  ///< with the recomputation that the job asks for
+};
+
+/// The timed op lists of a job; every pass of every chunk is made of these blocks.
 struct LayerBlocks {
-  TimedOps layer_forward;
-  TimedOps layer_backward;            ///< without recomputation
-  TimedOps layer_backward_recompute;  ///< with the recomputation that the scenario asks for
-  TimedOps embedding_forward, embedding_backward;
-  TimedOps head_forward, head_backward;
+  std::vector<TimedBlock> layers;  ///< by kind, as in model::decoder_layers()
+  TimedBlock embedding, head;
   Communications communications;  ///< of all blocks; stages count from the first that has these blocks
 };
 

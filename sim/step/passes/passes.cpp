@@ -11,6 +11,7 @@
 #include "sim/base/check.h"
 #include "sim/base/intervals.h"
 #include "sim/des/engine.h"
+#include "sim/job/layout.h"
 #include "sim/job/parts.h"
 
 namespace foretoken::step {
@@ -59,8 +60,12 @@ class OpEmitter {
     if (block_ends != nullptr) block_ends->push_back(last());
   }
 
-  // The last kernel, or the blocking collective after it.
-  [[nodiscard]] TaskId last() const { return wait_.empty() ? *last_compute_ : wait_.back(); }
+  // The last kernel, or the blocking collective after it. A part of a pass may begin with a block of no ops.
+  [[nodiscard]] TaskId last() {
+    static const TimedOp kNoKernel{.name = "nothing"};
+    if (tasks_.empty()) emit(kNoKernel);
+    return wait_.empty() ? *last_compute_ : wait_.back();
+  }
 
   [[nodiscard]] std::vector<EmittedOp> take() { return std::move(tasks_); }
 
@@ -78,22 +83,35 @@ class OpEmitter {
   std::vector<EmittedOp> tasks_;
 };
 
-PassBlocks blocks_of(const LayerBlocks& blocks, const PassMake& make) {
-  PassBlocks result;
-  const auto append = [&](int count, const TimedOps& block) {
-    result.insert(result.end(), static_cast<std::size_t>(count), &block);
-  };
-  if (make.kind == schedule::OpKind::kForward) {
-    if (make.embedding) append(1, blocks.embedding_forward);
-    append(make.layers, blocks.layer_forward);
-    if (make.head) append(1, blocks.head_forward);
-    return result;
+const TimedOps& backward_ops(const TimedBackward& backward, schedule::OpKind kind) {
+  if (kind == schedule::OpKind::kBackwardInput) return backward.for_input;
+  if (kind == schedule::OpKind::kBackwardWeight) return backward.for_weight;
+  return backward.whole;
+}
+
+PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
+  PassBlocks pass;
+  if (make.embedding) pass.push_back(&blocks.embedding.forward);
+  for (const model::LayerCount& run : make.layers)
+    pass.insert(pass.end(), static_cast<std::size_t>(run.count),
+                &blocks.layers[static_cast<std::size_t>(run.kind)].forward);
+  if (make.head) pass.push_back(&blocks.head.forward);
+  return pass;
+}
+
+// From the last layer to the first; the first ones recompute.
+PassBlocks backward_blocks(const LayerBlocks& blocks, const PassMake& make) {
+  PassBlocks pass;
+  int recomputing = make.recomputed;
+  if (make.embedding) pass.push_back(&backward_ops(blocks.embedding.backward, make.kind));
+  for (const model::LayerCount& run : make.layers) {
+    const TimedBlock& layer = blocks.layers[static_cast<std::size_t>(run.kind)];
+    for (int i = 0; i < run.count; ++i)
+      pass.push_back(&backward_ops(recomputing-- > 0 ? layer.recomputing : layer.backward, make.kind));
   }
-  if (make.head) append(1, blocks.head_backward);
-  append(make.layers - make.recomputed, blocks.layer_backward);
-  append(make.recomputed, blocks.layer_backward_recompute);
-  if (make.embedding) append(1, blocks.embedding_backward);
-  return result;
+  if (make.head) pass.push_back(&backward_ops(blocks.head.backward, make.kind));
+  std::reverse(pass.begin(), pass.end());
+  return pass;
 }
 
 }  // namespace
@@ -145,40 +163,43 @@ PassTiming time_pass(const PassBlocks& blocks) {
   return timing;
 }
 
-PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind) {
-  const job::Parallelism& parallel = job.parallelism;
-  PassMake make{.kind = kind,
-                .layers = job.layers_in(stage, chunk),
-                .embedding = stage == 0 && chunk == 0,
-                .head = stage == parallel.pipeline - 1 && chunk == parallel.virtual_pipeline - 1};
-  if (kind == schedule::OpKind::kBackward)
-    make.recomputed = job.recompute.block ? std::min(job.recompute.layers, make.layers) : make.layers;
+PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind) {
+  const job::ChunkContents contents = job::contents_of(job, at.stage, at.chunk);
+  PassMake make{.kind = kind, .layers = contents.layers, .embedding = contents.embedding, .head = contents.head};
+  if (kind != schedule::OpKind::kForward) make.recomputed = job::recomputed_layers(job, contents.layer_count());
   return make;
+}
+
+PassBlocks PassLibrary::blocks_of(const PassMake& make) const {
+  expects(schedule::traits(make.kind).is_pass && make.kind != schedule::OpKind::kRecompute,
+          "passes of other kinds have no kernels yet");
+  return make.kind == schedule::OpKind::kForward ? forward_blocks(blocks_, make) : backward_blocks(blocks_, make);
 }
 
 const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
   return entries_.get(make, [&] {
-    PassBlocks blocks = blocks_of(blocks_, make);
+    PassBlocks blocks = blocks_of(make);
     PassTiming timing = time_pass(blocks);
     return Entry{std::move(blocks), std::move(timing)};
   });
 }
 
 void Passes::add_entries(const job::Job& job) {
-  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * 2);
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < chunks_; ++chunk)
-      for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
-        entries_.push_back(&libraries_[static_cast<std::size_t>(stage)]->entry(make_of(job, stage, chunk, kind)));
+  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * kinds_.size());
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(chunks_))
+      for (const schedule::OpKind kind : kinds_)
+        entries_.push_back(&libraries_[stage.index()]->entry(make_of(job, {stage, chunk}, kind)));
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
     : libraries_(static_cast<std::size_t>(job.parallelism.pipeline), &library),
-      chunks_(job.parallelism.virtual_pipeline) {
+      chunks_(job.parallelism.virtual_pipeline),
+      kinds_(pass_kinds(job.schedule)) {
   add_entries(job);
 }
 
-Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline) {
+Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline), kinds_(pass_kinds(job.schedule)) {
   const job::Parts parts(job);
   for (const job::Job* part : parts.all()) {
     own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
@@ -188,19 +209,21 @@ Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline) 
 }
 
 Seconds Passes::layer_forward(int stage) const {
-  return des::to_seconds(time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_forward}).total);
+  return des::to_seconds(
+      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().forward}).total);
 }
 
 Seconds Passes::layer_backward(int stage) const {
   return des::to_seconds(
-      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layer_backward_recompute}).total);
+      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().recomputing.whole}).total);
 }
 
 const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {
-  const std::size_t at =
-      (static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)) * 2 +
-      (kind == schedule::OpKind::kBackward ? 1 : 0);
-  return *entries_[at];
+  const auto found = std::ranges::find(kinds_, kind);
+  expects(found != kinds_.end(), "a schedule says which kinds of passes it has");
+  const std::size_t place =
+      static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk);
+  return *entries_[place * kinds_.size() + static_cast<std::size_t>(found - kinds_.begin())];
 }
 
 }  // namespace foretoken::step

@@ -8,6 +8,7 @@
 
 #include "sim/base/memo.h"
 #include "sim/des/task_graph.h"
+#include "sim/job/layout.h"
 #include "sim/schedule/program.h"
 #include "sim/step/passes/lower_layer.h"
 
@@ -62,12 +63,13 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 /// What tells the passes of one scenario apart.
 struct PassMake {
   schedule::OpKind kind = schedule::OpKind::kForward;
-  int layers = 0, recomputed = 0;        ///< `recomputed` of the layers, in the backward pass
-  bool embedding = false, head = false;  ///< the first and the last chunk of the model
+  std::vector<model::LayerCount> layers{};  ///< kinds of layers in forward order
+  int recomputed = 0;                       ///< the first so many layers recompute, in the backward pass
+  bool embedding = false, head = false;     ///< the first and the last chunk of the model
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
-[[nodiscard]] PassMake make_of(const job::Job& job, int stage, int chunk, schedule::OpKind kind);
+[[nodiscard]] PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind);
 
 /// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
 class PassLibrary {
@@ -81,6 +83,8 @@ class PassLibrary {
   [[nodiscard]] const LayerBlocks& blocks() const { return blocks_; }
 
  private:
+  [[nodiscard]] PassBlocks blocks_of(const PassMake& make) const;
+
   LayerBlocks blocks_;
   Memo<PassMake, Entry> entries_;
 };
@@ -88,7 +92,8 @@ class PassLibrary {
 /// All passes of a scenario: which blocks, how long.
 class Passes {
  public:
-  /// With a library of its own for each kind of GPU, or with one that was made for the same layers.
+  /// With a library of its own for each kind of GPU, or with one that was made for the same layers. They are the kinds
+  /// of passes that the job's schedule has.
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
@@ -98,11 +103,13 @@ class Passes {
   [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).timing;
   }
+  [[nodiscard]] const std::vector<schedule::OpKind>& kinds() const { return kinds_; }
   /// All that the passes of `stage` exchange; ops name rows of it.
   [[nodiscard]] const Communications& communications(int stage) const {
     return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
   }
-  /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`.
+  /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`: a layer of
+  /// the model's first kind.
   [[nodiscard]] Seconds layer_forward(int stage) const;
   [[nodiscard]] Seconds layer_backward(int stage) const;
 
@@ -114,6 +121,7 @@ class Passes {
   std::vector<PassLibrary*> libraries_;             // by stage
   std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]
   int chunks_ = 1;
+  std::vector<schedule::OpKind> kinds_;
 };
 
 /// Times a pass by running its kernels on streams of their own.

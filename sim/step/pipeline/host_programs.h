@@ -2,15 +2,16 @@
 //
 // A message is a task on the link from its sender to its receiver. It starts when both sides have posted it and the
 // messages before it on that link have ended: NCCL's send and receive kernels meet (a rendezvous), in the order in
-// which they were issued. What a side has to do first is its frontier: its last pass and the messages that it waited
-// for since. Waiting makes the next pass depend on the message.
+// which they were issued. Where receives are posted ahead (MessagePolicy::kAsProduced), the sender alone decides.
+// What a side has to do first is its frontier: its last pass and the messages that it waited for since. Waiting makes
+// the next pass depend on the message.
 //
 // What becomes of the tasks is the caller's: lower_pipeline appends them to a graph, PipelinePlan keeps what a replay
 // needs. A `Tasks` has
 //
-//   TaskId message(int stage, StageOp op);         // the output of `op`, after the messages before it on its link
-//   TaskId pass(int stage, StageOp op, std::vector<TaskId>& after, std::optional<TaskId> last, const BlockHooks&);
-//                                                  // after `after` and the stage's last pass; its last task
+//   TaskId message(const MessageKey&, Neighbour link);  // after the messages before it on the sender's link
+//   TaskId pass(Stage, const StageOp&, std::vector<TaskId>& after, std::optional<TaskId> last, const BlockHooks&);
+//                                                       // after `after` and the stage's last pass; its last task
 //   void add_dependency(TaskId before, TaskId after);
 #pragma once
 
@@ -24,49 +25,65 @@
 
 namespace foretoken::step {
 
-/// The message tasks by sender: [stage][kind][chunk][microbatch].
+/// The message tasks by sender: [stage][chunk][to][microbatch].
 class Messages {
  public:
   template <class Tasks>
-  Messages(Tasks& tasks, const schedule::Program& program, int chunks, const VirtualStages& where)
-      : chunks_(static_cast<std::size_t>(chunks)), microbatches_(program.front().size() / 2 / chunks_) {
-    tasks_.assign(program.size() * 2 * chunks_ * microbatches_, kNone);
-    for (int stage = 0; stage < static_cast<int>(program.size()); ++stage)
-      for (const schedule::StageOp op : program[static_cast<std::size_t>(stage)])
-        if (where.sends(stage, op)) tasks_[index(stage, op)] = tasks.message(stage, op);
+  Messages(Tasks& tasks, const schedule::Program& program)
+      : chunks_(static_cast<std::size_t>(program.placement.chunks())),
+        microbatches_(static_cast<std::size_t>(microbatches_of(program))) {
+    tasks_.resize(program.stages.size() * chunks_ * 2 * microbatches_);
+    for (const Stage stage : program.stages.ids())
+      for (const schedule::StageOp& op : program.stages[stage])
+        if (const auto message = sent_by(program.placement, stage, op))
+          tasks_[index(*message)] = tasks.message(*message, link_of(program.placement, *message));
   }
 
-  [[nodiscard]] std::size_t microbatches() const { return microbatches_; }
   [[nodiscard]] des::TaskId of(const MessageKey& key) const {
-    const des::TaskId task = tasks_[index(key.stage, key.op)];
-    expects(task != kNone, "every posted message has a sender");
-    return task;
+    const std::optional<des::TaskId> task = tasks_[index(key)];
+    expects(task.has_value(), "every posted message has a sender");
+    return *task;
   }
 
  private:
-  static constexpr des::TaskId kNone{UINT32_MAX};
-  [[nodiscard]] std::size_t index(int stage, schedule::StageOp op) const {
-    const std::size_t kind = op.kind == schedule::OpKind::kForward ? 0 : 1;
-    return ((static_cast<std::size_t>(stage) * 2 + kind) * chunks_ + static_cast<std::size_t>(op.chunk)) *
-               microbatches_ +
-           static_cast<std::size_t>(op.microbatch);
+  [[nodiscard]] std::size_t index(const MessageKey& key) const {
+    const std::size_t place = key.sender.stage.index() * chunks_ + key.sender.chunk.index();
+    return (place * 2 + (key.to == schedule::Neighbour::kNext ? 0 : 1)) * microbatches_ + key.microbatch.index();
   }
 
   std::size_t chunks_, microbatches_;
-  std::vector<des::TaskId> tasks_;
+  std::vector<std::optional<des::TaskId>> tasks_;
+};
+
+/// Which ops of a stage read the parameters of a chunk first, and complete its gradients last.
+class ChunkEnds {
+ public:
+  ChunkEnds(const schedule::StageProgram& ops, int chunks) : first_(chunks), last_(chunks) {
+    for (std::size_t at = 0; at < ops.size(); ++at) {
+      std::optional<std::size_t>& first = first_[ops[at].chunk];
+      if (!first) first = at;
+      if (traits(ops[at].kind).makes.has(schedule::Result::kWeightGradient)) last_[ops[at].chunk] = at;
+    }
+  }
+  [[nodiscard]] bool is_first(Chunk chunk, std::size_t at) const { return first_[chunk] == at; }
+  [[nodiscard]] bool completes_gradients(Chunk chunk, std::size_t at) const { return last_[chunk] == at; }
+
+ private:
+  Table<Chunk, std::optional<std::size_t>> first_, last_;
 };
 
 /// Carries out the host program of one stage.
 template <class Tasks>
 class HostProgram {
  public:
-  HostProgram(Tasks& tasks, const Messages& messages, const PipelineOptions& options, int stage)
-      : tasks_(tasks), messages_(messages), options_(options), stage_(stage) {
-    const auto chunks = static_cast<std::size_t>(options.chunks);
-    forwards_.assign(chunks, 0);
-    backwards_.assign(chunks, 0);
-    gradient_blocks_.resize(chunks);
-  }
+  HostProgram(Tasks& tasks, const Messages& messages, const PipelineOptions& options, const schedule::Program& program,
+              Stage stage)
+      : tasks_(tasks),
+        messages_(messages),
+        options_(options),
+        stage_(stage),
+        chunk_ends_(program.stages[stage], program.placement.chunks()),
+        gradient_blocks_(static_cast<std::size_t>(program.placement.chunks())) {}
 
   void carry_out(const std::vector<Action>& actions) {
     for (const Action& action : actions) {
@@ -78,7 +95,7 @@ class HostProgram {
           frontier_.push_back(messages_.of(action.message));
           break;
         case ActionKind::kCompute:
-          compute(action.message.op);
+          compute(action.op);
           break;
       }
     }
@@ -93,27 +110,26 @@ class HostProgram {
  private:
   void post(const MessageKey& key) {
     const des::TaskId message = messages_.of(key);
-    const bool is_send = key.stage == stage_;
+    const bool is_send = key.sender.stage == stage_;
     if (is_send) ++sends_;
-    if (options_.style == MessageStyle::kLatency) {
-      if (is_send) tasks_.add_dependency(*last_, message);
+    if (options_.policy == MessagePolicy::kLatency || options_.policy == MessagePolicy::kAsProduced) {
+      tasks_.add_dependency(*last_, message);
       return;
     }
     for (const des::TaskId before : frontier_) tasks_.add_dependency(before, message);
-    // What blocking messages waited for since the last pass was itself posted after that pass.
-    const bool implied = options_.style == MessageStyle::kBlocking && !frontier_.empty();
+    // The messages that a blocking frontier waits for were themselves posted after the last pass.
+    const bool implied = options_.policy == MessagePolicy::kBlocking && !frontier_.empty();
     if (last_ && !implied) tasks_.add_dependency(*last_, message);
   }
 
-  void compute(schedule::StageOp op) {
-    const auto chunk = static_cast<std::size_t>(op.chunk);
+  void compute(const schedule::StageOp& op) {
+    expects(traits(op.kind).is_pass, "only passes can be timed yet");
     BlockHooks hooks;
-    if (op.kind == schedule::OpKind::kForward) {
-      if (forwards_[chunk]++ == 0 && !options_.gates.empty())
-        hooks.gates = &options_.gates[static_cast<std::size_t>(stage_)][chunk];
-    } else if (++backwards_[chunk] == messages_.microbatches() && options_.gradient_blocks) {
-      hooks.ends = &gradient_blocks_[chunk];
-    }
+    if (chunk_ends_.is_first(op.chunk, computed_) && !options_.gates.empty())
+      hooks.gates = &options_.gates[stage_.index()][op.chunk.index()];
+    if (chunk_ends_.completes_gradients(op.chunk, computed_) && options_.gradient_blocks)
+      hooks.ends = &gradient_blocks_[op.chunk.index()];
+    ++computed_;
     last_ = tasks_.pass(stage_, op, frontier_, last_, hooks);
     frontier_.clear();
   }
@@ -121,24 +137,23 @@ class HostProgram {
   Tasks& tasks_;
   const Messages& messages_;
   const PipelineOptions& options_;
-  int stage_;
+  Stage stage_;
+  ChunkEnds chunk_ends_;
   std::vector<des::TaskId> frontier_;  // besides the last pass
   std::optional<des::TaskId> last_;
-  std::vector<std::size_t> forwards_, backwards_;  // passes so far, per chunk
-  std::vector<std::vector<des::TaskId>> gradient_blocks_;
+  std::size_t computed_ = 0;                               // ops so far
+  std::vector<std::vector<des::TaskId>> gradient_blocks_;  // by chunk
   std::int64_t sends_ = 0;
 };
 
 /// Carries out the whole program.
 template <class Tasks>
 PipelineEnds carry_out(Tasks& tasks, const schedule::Program& program, const PipelineOptions& options) {
-  const VirtualStages where(static_cast<int>(program.size()), options.chunks);
-  const Messages messages(tasks, program, options.chunks, where);
+  const Messages messages(tasks, program);
   PipelineEnds ends;
-  for (int stage = 0; stage < where.stages(); ++stage) {
-    const schedule::StageProgram& ops = program[static_cast<std::size_t>(stage)];
-    HostProgram<Tasks> host(tasks, messages, options, stage);
-    host.carry_out(stage_actions(ops, stage, where, options.chunks, options.style));
+  for (const Stage stage : program.stages.ids()) {
+    HostProgram<Tasks> host(tasks, messages, options, program, stage);
+    host.carry_out(stage_actions(program, stage, options.policy));
     ends.finished.push_back(host.take_frontier());
     ends.gradient_blocks.push_back(host.take_gradient_blocks());
     ends.most_sends = std::max(ends.most_sends, host.sends());

@@ -2,6 +2,7 @@
 #include "sim/step/pipeline/lower_pipeline.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "sim/base/check.h"
@@ -12,20 +13,21 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
+using schedule::Neighbour;
 using schedule::OpKind;
 using schedule::StageOp;
 
 constexpr TaskId kNoTask{UINT32_MAX};
 
-Meaning meaning_of(int stage, StageOp op, TaskMeaning kind) {
-  return {.stage = static_cast<std::uint16_t>(stage),
-          .chunk = static_cast<std::uint16_t>(op.chunk),
-          .microbatch = static_cast<std::uint32_t>(op.microbatch),
+Meaning meaning_of(Stage stage, const StageOp& op, TaskMeaning kind) {
+  return {.stage = static_cast<std::uint16_t>(stage.value),
+          .chunk = static_cast<std::uint16_t>(op.chunk.value),
+          .microbatch = op.microbatch.value,
           .kind = kind,
           .pass = op.kind};
 }
 
-Meaning pass_meaning(int stage, StageOp op) { return meaning_of(stage, op, TaskMeaning::kPass); }
+Meaning pass_meaning(Stage stage, const StageOp& op) { return meaning_of(stage, op, TaskMeaning::kPass); }
 
 // One task a pass, or one a block when something hangs on its blocks. `times` gives the duration of a pass and the ends
 // of its blocks.
@@ -34,9 +36,9 @@ class OneTaskEmitter final : public PassEmitter {
  public:
   explicit OneTaskEmitter(Times times) : times_(std::move(times)) {}
 
-  TaskId emit(Workload& workload, int stage, StageOp op, const std::vector<TaskId>& after,
+  TaskId emit(Workload& workload, Stage stage, const StageOp& op, const std::vector<TaskId>& after,
               const BlockHooks& hooks) override {
-    std::vector<PassTasks>& passes = workload.passes[static_cast<std::size_t>(stage)];
+    std::vector<PassTasks>& passes = workload.passes[stage.index()];
     if (!hooks.any()) {
       const TaskId task = append(workload, stage, op, times_.total(stage, op), after);
       passes.push_back({task, task, op});
@@ -59,10 +61,10 @@ class OneTaskEmitter final : public PassEmitter {
   }
 
  private:
-  static TaskId append(Workload& workload, int stage, StageOp op, Duration duration, const std::vector<TaskId>& after) {
-    const auto at = static_cast<std::size_t>(stage);
-    const std::vector<PassTasks>& passes = workload.passes[at];
-    const TaskId task = workload.graph.add_occupy(workload.stages[at].pass.compute, duration);
+  static TaskId append(Workload& workload, Stage stage, const StageOp& op, Duration duration,
+                       const std::vector<TaskId>& after) {
+    const std::vector<PassTasks>& passes = workload.passes[stage.index()];
+    const TaskId task = workload.graph.add_occupy(workload.stages[stage.index()].pass.compute, duration);
     for (const TaskId before : after)  // the stream's order implies the pass before
       if (passes.empty() || before != passes.back().last) workload.graph.add_dependency(before, task);
     workload.note(task, pass_meaning(stage, op));
@@ -74,44 +76,40 @@ class OneTaskEmitter final : public PassEmitter {
 
 struct FixedTimes {
   PassDurations durations;
-  [[nodiscard]] Duration total(int stage, StageOp op) const {
-    const auto& table = op.kind == OpKind::kForward ? durations.forward : durations.backward;
-    return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
-  }
-  [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
-    const auto& table = op.kind == OpKind::kForward ? durations.forward_blocks : durations.backward_blocks;
-    if (table.empty()) return {total(stage, op)};
-    return table[static_cast<std::size_t>(stage)][static_cast<std::size_t>(op.chunk)];
-  }
+  [[nodiscard]] Duration total(Stage stage, const StageOp& op) const { return durations.at(op.kind)[stage][op.chunk]; }
+  [[nodiscard]] std::vector<Duration> block_ends(Stage stage, const StageOp& op) const { return {total(stage, op)}; }
 };
+
+const PassTiming& timing_of(const Passes& passes, Stage stage, const StageOp& op) {
+  return passes.timing(stage.number(), op.chunk.number(), op.kind);
+}
 
 struct PassTimes {
   const Passes* passes;
-  [[nodiscard]] Duration total(int stage, StageOp op) const { return passes->timing(stage, op.chunk, op.kind).total; }
-  [[nodiscard]] std::vector<Duration> block_ends(int stage, StageOp op) const {
-    return passes->timing(stage, op.chunk, op.kind).block_ends;
+  [[nodiscard]] Duration total(Stage stage, const StageOp& op) const { return timing_of(*passes, stage, op).total; }
+  [[nodiscard]] std::vector<Duration> block_ends(Stage stage, const StageOp& op) const {
+    return timing_of(*passes, stage, op).block_ends;
   }
 };
 
 class KernelEmitter final : public PassEmitter {
  public:
   explicit KernelEmitter(const Passes& passes) : passes_(passes) {}
-  TaskId emit(Workload& workload, int stage, StageOp op, const std::vector<TaskId>& after,
+  TaskId emit(Workload& workload, Stage stage, const StageOp& op, const std::vector<TaskId>& after,
               const BlockHooks& hooks) override {
-    const auto at = static_cast<std::size_t>(stage);
-    const EmittedPass pass =
-        emit_kernels(workload.graph, workload.stages[at].pass, passes_.blocks(stage, op.chunk, op.kind), after, hooks);
+    const PassBlocks& blocks = passes_.blocks(stage.number(), op.chunk.number(), op.kind);
+    const EmittedPass pass = emit_kernels(workload.graph, workload.stages[stage.index()].pass, blocks, after, hooks);
     for (const EmittedOp& emitted : pass.tasks) {
       Meaning meaning = pass_meaning(stage, op);
       meaning.op = emitted.op;
       if (emitted.op == nullptr) {
         meaning.kind = TaskMeaning::kHostIssue;
       } else if (emitted.op->communication) {
-        meaning.communication = {workload.pass_rows[at].value + emitted.op->communication->value};
+        meaning.communication = {workload.pass_rows[stage.index()].value + emitted.op->communication->value};
       }
       workload.note(emitted.task, meaning);
     }
-    workload.passes[at].push_back({pass.tasks.front().task, pass.last, op});
+    workload.passes[stage.index()].push_back({pass.tasks.front().task, pass.last, op});
     return pass.last;
   }
 
@@ -123,28 +121,24 @@ class KernelEmitter final : public PassEmitter {
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
-      : workload_(workload),
-        options_(options),
-        emitter_(emitter),
-        onward_(workload.stages.size()),
-        back_(workload.stages.size()) {}
+      : workload_(workload), options_(options), emitter_(emitter), rows_(workload.stages.size()) {}
 
-  TaskId message(int stage, StageOp op) {
-    const bool forward = op.kind == OpKind::kForward;
-    const auto at = static_cast<std::size_t>(stage);
-    const Duration duration = forward ? options_.messages.forward[at] : options_.messages.backward[at];
-    const StageStreams& streams = workload_.stages[at];
-    const TaskId task =
-        options_.style == MessageStyle::kLatency
-            ? workload_.graph.add_delay(duration)
-            : workload_.graph.add_occupy(forward ? streams.send_forward : streams.send_backward, duration);
-    Meaning meaning = meaning_of(stage, op, TaskMeaning::kCommunication);
-    meaning.communication = row_of(stage, forward);
+  TaskId message(const MessageKey& key, Neighbour link) {
+    const Stage sender = key.sender.stage;
+    const Duration duration = options_.messages.of(sender, link);
+    const StageStreams& streams = workload_.stages[sender.index()];
+    const des::StreamId stream = link == Neighbour::kNext ? streams.send_forward : streams.send_backward;
+    const TaskId task = options_.policy == MessagePolicy::kLatency ? workload_.graph.add_delay(duration)
+                                                                   : workload_.graph.add_occupy(stream, duration);
+    const OpKind made_by = key.to == Neighbour::kNext ? OpKind::kForward : OpKind::kBackward;
+    Meaning meaning = meaning_of(sender, {made_by, key.microbatch, key.sender.chunk}, TaskMeaning::kCommunication);
+    meaning.communication = row_of(sender, key.to, link);
     workload_.note(task, meaning);
     return task;
   }
 
-  TaskId pass(int stage, StageOp op, std::vector<TaskId>& after, std::optional<TaskId> last, const BlockHooks& hooks) {
+  TaskId pass(Stage stage, const StageOp& op, std::vector<TaskId>& after, std::optional<TaskId> last,
+              const BlockHooks& hooks) {
     if (last) after.push_back(*last);
     if (options_.pass_overhead.ps > 0) after.push_back(stand_still(stage, op, last));
     return emitter_.emit(workload_, stage, op, after, hooks);
@@ -153,22 +147,22 @@ class GraphTasks {
   void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
 
  private:
-  // All messages of a stage that go the same way have one row.
-  CommunicationId row_of(int stage, bool forward) {
-    const auto at = static_cast<std::size_t>(stage);
-    const int stages = static_cast<int>(workload_.stages.size());
-    std::optional<CommunicationId>& id = (forward ? onward_ : back_)[at];
+  // All messages of a stage that carry the same on the same link have one row.
+  CommunicationId row_of(Stage from, Neighbour carries_to, Neighbour link) {
+    std::optional<CommunicationId>& id = rows_[from][carries_to == link ? 0 : 1][link == Neighbour::kNext ? 0 : 1];
     if (id) return *id;
-    const Stage from = id_of<Stage>(stage), to = id_of<Stage>((stage + (forward ? 1 : stages - 1)) % stages);
-    const Purpose purpose = forward ? Purpose::kActivations : Purpose::kActivationGradients;
+    const int stages = static_cast<int>(workload_.stages.size());
+    const int step = link == Neighbour::kNext ? 1 : stages - 1;
+    const Stage to = id_of<Stage>((from.number() + step) % stages);
+    const Purpose purpose = carries_to == Neighbour::kNext ? Purpose::kActivations : Purpose::kActivationGradients;
     id =
         workload_.add(options_.message_row ? options_.message_row(from, to, purpose) : bare_message(from, to, purpose));
     return *id;
   }
 
   // Between the pass before, which may end with a collective, and the next one, none of whose streams starts sooner.
-  TaskId stand_still(int stage, StageOp op, std::optional<TaskId> last) {
-    const des::StreamId compute = workload_.stages[static_cast<std::size_t>(stage)].pass.compute;
+  TaskId stand_still(Stage stage, const StageOp& op, std::optional<TaskId> last) {
+    const des::StreamId compute = workload_.stages[stage.index()].pass.compute;
     const TaskId still = workload_.graph.add_occupy(compute, options_.pass_overhead);
     if (last) workload_.graph.add_dependency(*last, still);
     workload_.note(still, meaning_of(stage, op, TaskMeaning::kPassOverhead));
@@ -178,13 +172,13 @@ class GraphTasks {
   Workload& workload_;
   const PipelineOptions& options_;
   PassEmitter& emitter_;
-  std::vector<std::optional<CommunicationId>> onward_, back_;  // by sender
+  Table<Stage, std::array<std::array<std::optional<CommunicationId>, 2>, 2>> rows_;  // by sender: of its messages
 };
 
 }  // namespace
 
-std::unique_ptr<PassEmitter> fixed_passes(const PassDurations& durations) {
-  return std::make_unique<OneTaskEmitter<FixedTimes>>(FixedTimes{durations});
+std::unique_ptr<PassEmitter> fixed_passes(PassDurations durations) {
+  return std::make_unique<OneTaskEmitter<FixedTimes>>(FixedTimes{std::move(durations)});
 }
 
 std::unique_ptr<PassEmitter> stage_passes(const Passes& passes) {
@@ -205,9 +199,9 @@ void add_stage_streams(Workload& workload, int stages) {
 PipelineEnds lower_pipeline(Workload& workload, const schedule::Program& program, const PipelineOptions& options,
                             PassEmitter& emitter) {
   std::size_t passes = 0;
-  for (std::size_t stage = 0; stage < program.size(); ++stage) {
-    passes += program[stage].size();
-    workload.passes[stage].reserve(program[stage].size());
+  for (const Stage stage : program.stages.ids()) {
+    passes += program.stages[stage].size();
+    workload.passes[stage.index()].reserve(program.stages[stage].size());
   }
   const std::size_t tasks = (options.pass_overhead.ps > 0 ? 3 : 2) * passes;  // with a message a pass
   workload.graph.reserve(tasks, 5 * passes);

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "sim/schedule/program.h"
-#include "sim/step/pipeline/pipeline_actions.h"
+#include "sim/step/pipeline/messages.h"
 #include "sim/step/workload.h"
 
 namespace foretoken::step {
@@ -17,50 +18,49 @@ class PassEmitter {
   virtual ~PassEmitter() = default;
   /// Appends the pass `op` of `stage` after the tasks `after` (they include the stage's previous pass) and returns its
   /// last task on the compute stream. With `hooks` the pass is cut into its blocks.
-  virtual des::TaskId emit(Workload& workload, int stage, schedule::StageOp op, const std::vector<des::TaskId>& after,
-                           const BlockHooks& hooks) = 0;
+  virtual des::TaskId emit(Workload& workload, Stage stage, const schedule::StageOp& op,
+                           const std::vector<des::TaskId>& after, const BlockHooks& hooks) = 0;
 };
 
-/// Passes as single tasks with given durations, per stage and chunk.
-struct PassDurations {
-  std::vector<std::vector<des::Duration>> forward, backward;  ///< [stage][chunk]
-  /// [stage][chunk]: ends of the blocks since the start of a pass that is cut; empty: one block.
-  std::vector<std::vector<std::vector<des::Duration>>> forward_blocks = {}, backward_blocks = {};
-};
+/// Durations of passes that are single tasks, by kind of op.
+using PassDurations = std::map<schedule::OpKind, Table<Stage, Table<Chunk, des::Duration>>>;
 
-/// Message times: [stage], to the next stage (forward) and to the previous one (backward).
+/// Message times by sender, on the link to the next stage and on the link to the previous one.
 struct MessageDurations {
-  std::vector<des::Duration> forward, backward;
+  Table<Stage, des::Duration> to_next, to_previous;
+  [[nodiscard]] des::Duration of(Stage sender, schedule::Neighbour link) const {
+    return link == schedule::Neighbour::kNext ? to_next[sender] : to_previous[sender];
+  }
 };
 
 /// One task a pass.
-[[nodiscard]] std::unique_ptr<PassEmitter> fixed_passes(const PassDurations& durations);
+[[nodiscard]] std::unique_ptr<PassEmitter> fixed_passes(PassDurations durations);
 /// One task a pass, as long as its kernels take. `passes` must outlive the emitter.
 [[nodiscard]] std::unique_ptr<PassEmitter> stage_passes(const Passes& passes);
 /// Every kernel and collective. `passes` must outlive the emitter and the workload's use.
 [[nodiscard]] std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes);
 
-/// What hangs on the pipeline: tasks that hold up the blocks of a chunk's first forward pass, [stage][chunk][block].
+/// Tasks that hold up the blocks of a chunk's first pass, [stage][chunk][block].
 using ForwardGates = std::vector<std::vector<std::vector<std::vector<des::TaskId>>>>;
 
 /// What the pipeline leaves behind for the end of the step.
 struct PipelineEnds {
   std::vector<std::vector<des::TaskId>> finished;  ///< per stage: its last pass and the messages it still waits for
-  /// [stage][chunk][block]: ends of the blocks of the last backward pass, in the order in which they run.
+  /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients, in the order in which they
+  /// run.
   std::vector<std::vector<std::vector<des::TaskId>>> gradient_blocks;
   std::int64_t most_sends = 0;  ///< messages that the busiest stage sends
 };
 
 /// How a program is replayed.
 struct PipelineOptions {
-  int chunks = 1;  ///< v
-  MessageStyle style = MessageStyle::kBlocking;
-  MessageDurations messages;  ///< a message is in order with the others of its link
+  MessagePolicy policy = MessagePolicy::kAsProduced;
+  MessageDurations messages = {};
   /// The row of a message; none: bare_message().
-  std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row{};
-  ForwardGates gates;             ///< empty: none
-  bool gradient_blocks = false;   ///< cut the last backward pass of every chunk into its blocks
-  des::Duration pass_overhead{};  ///< the GPU stands still so long before every pass, beside messages on their way
+  std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row = {};
+  ForwardGates gates = {};           ///< empty: none
+  bool gradient_blocks = false;      ///< cut the op that completes a chunk's gradients into its blocks
+  des::Duration pass_overhead = {};  ///< the GPU stands still so long before every pass, beside messages on their way
 };
 
 /// Adds streams for every stage to an empty workload.

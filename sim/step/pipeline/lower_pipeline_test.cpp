@@ -3,16 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/des/engine.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/schedule/test_programs.h"
 
 namespace foretoken::step {
 namespace {
 
 using des::Duration;
+using schedule::OpKind;
 using schedule::PipelineShape;
 
 struct Replay {
@@ -29,26 +31,34 @@ struct Replay {
   }
 };
 
-Replay replay(const char* name, PipelineShape shape, Duration forward, Duration backward, Duration comm,
-              MessageStyle style = MessageStyle::kLatency) {
+using Costs = std::map<schedule::OpKind, Duration>;
+
+Replay replay(schedule::Program program, const Costs& costs, Duration comm,
+              MessagePolicy policy = MessagePolicy::kLatency) {
   Replay result;
-  result.program = schedule::find_schedule(name)->build(shape);
-  const auto p = static_cast<std::size_t>(shape.stages), v = static_cast<std::size_t>(shape.chunks);
-  add_stage_streams(result.workload, shape.stages);
-  PipelineOptions options;
-  options.chunks = shape.chunks;
-  options.style = style;
-  options.messages = {std::vector(p, comm), std::vector(p, comm)};
-  const PassDurations durations{std::vector(p, std::vector(v, forward)), std::vector(p, std::vector(v, backward))};
-  (void)lower_pipeline(result.workload, result.program, options, *fixed_passes(durations));
+  const int stages = program.placement.stages(), chunks = program.placement.chunks();
+  add_stage_streams(result.workload, stages);
+  PipelineOptions options{.policy = policy};
+  options.messages.to_next = options.messages.to_previous = Table<Stage, Duration>(stages, comm);
+  PassDurations durations;
+  for (const auto& [kind, cost] : costs)
+    durations[kind] = Table<Stage, Table<Chunk, Duration>>(stages, Table<Chunk, Duration>(chunks, cost));
+  (void)lower_pipeline(result.workload, program, options, *fixed_passes(durations));
+  result.program = std::move(program);
   result.run = des::run(result.workload.graph);
-  EXPECT_TRUE(result.run.stuck.empty()) << name;
+  EXPECT_TRUE(result.run.stuck.empty());
   return result;
+}
+
+Replay replay(const char* name, PipelineShape shape, Duration forward, Duration backward, Duration comm,
+              MessagePolicy policy = MessagePolicy::kLatency) {
+  return replay(schedule::schedule_named(name).build(shape),
+                {{OpKind::kForward, forward}, {OpKind::kBackward, backward}}, comm, policy);
 }
 
 TEST(LowerPipeline, WithoutCommunicationTheStepIsTheClosedFormToThePicosecond) {
   const Duration f{1'000'003}, b{2'000'017};
-  for (const MessageStyle style : {MessageStyle::kLatency, MessageStyle::kBlocking, MessageStyle::kOverlapped})
+  for (const MessagePolicy policy : {MessagePolicy::kLatency, MessagePolicy::kBlocking, MessagePolicy::kOverlapped})
     for (const auto& [p, m, v] : {std::tuple{1, 8, 1},
                                   {4, 8, 1},
                                   {8, 8, 1},
@@ -63,24 +73,24 @@ TEST(LowerPipeline, WithoutCommunicationTheStepIsTheClosedFormToThePicosecond) {
       const PipelineShape shape{.stages = p, .microbatches = m, .chunks = v};
       const std::int64_t closed = (static_cast<std::int64_t>(m) * v + p - 1) * (f.ps + b.ps);
       if (v > 1) {
-        EXPECT_EQ(replay("interleaved-1f1b", shape, f, b, {}, style).run.makespan.ps, closed);
+        EXPECT_EQ(replay("interleaved-1f1b", shape, f, b, {}, policy).run.makespan.ps, closed);
         continue;
       }
-      EXPECT_EQ(replay("1f1b", shape, f, b, {}, style).run.makespan.ps, closed);
-      EXPECT_EQ(replay("gpipe", shape, f, b, {}, style).run.makespan.ps, closed);
+      EXPECT_EQ(replay("1f1b", shape, f, b, {}, policy).run.makespan.ps, closed);
+      EXPECT_EQ(replay("gpipe", shape, f, b, {}, policy).run.makespan.ps, closed);
     }
 }
 
 TEST(LowerPipeline, TheGpuStandsStillBeforeEveryPass) {
-  const schedule::Program program{{{schedule::OpKind::kForward, 0, 0},
-                                   {schedule::OpKind::kForward, 1, 0},
-                                   {schedule::OpKind::kBackward, 0, 0},
-                                   {schedule::OpKind::kBackward, 1, 0}}};
+  const schedule::Program program = schedule::program_of(schedule::Placement::looped(1, 1), {"F0 F1 B0 B1"});
   Workload workload;
   add_stage_streams(workload, 1);
   PipelineOptions options;
   options.pass_overhead = des::Duration{5};
-  const auto emitter = fixed_passes({{{des::Duration{10}}}, {{des::Duration{20}}}});
+  const auto one = [](Duration cost) {
+    return Table<Stage, Table<Chunk, Duration>>(1, Table<Chunk, Duration>(1, cost));
+  };
+  const auto emitter = fixed_passes({{OpKind::kForward, one(Duration{10})}, {OpKind::kBackward, one(Duration{20})}});
   (void)lower_pipeline(workload, program, options, *emitter);
   EXPECT_EQ((des::run(workload.graph).makespan - des::Instant{}).ps, 2 * (10 + 20) + 4 * 5);
 }
@@ -101,8 +111,8 @@ TEST(LowerPipeline, BlockingMessagesCostAtLeastTheirLatency) {
     const char* name = v == 1 ? "1f1b" : "interleaved-1f1b";
     const PipelineShape shape{.stages = 4, .microbatches = 16, .chunks = v};
     const auto latency = replay(name, shape, f, b, c).run.makespan;
-    const auto overlapped = replay(name, shape, f, b, c, v == 1 ? MessageStyle::kLatency : MessageStyle::kOverlapped);
-    const auto blocking = replay(name, shape, f, b, c, MessageStyle::kBlocking).run.makespan;
+    const auto overlapped = replay(name, shape, f, b, c, v == 1 ? MessagePolicy::kLatency : MessagePolicy::kOverlapped);
+    const auto blocking = replay(name, shape, f, b, c, MessagePolicy::kBlocking).run.makespan;
     EXPECT_GE(overlapped.run.makespan, latency);
     EXPECT_GE(blocking, overlapped.run.makespan);
     EXPECT_LE(blocking.ps, latency.ps + 4LL * 16 * v * 100) << "four messages at most are exposed a micro-batch";
@@ -118,20 +128,15 @@ TEST(LowerPipeline, NoLegalShapeDeadlocksInAnyStyle) {
           for (int group = 0; group <= (known.interleaves ? m : 0); ++group) {
             const PipelineShape shape{.stages = p, .microbatches = m, .chunks = v, .group = group};
             if (schedule::why_not(known, shape)) continue;
-            for (const MessageStyle style :
-                 {MessageStyle::kLatency, MessageStyle::kBlocking, MessageStyle::kOverlapped}) {
-              if (style == MessageStyle::kOverlapped && !known.interleaves) continue;
+            for (const MessagePolicy policy :
+                 {MessagePolicy::kLatency, MessagePolicy::kBlocking, MessagePolicy::kOverlapped}) {
+              if (policy == MessagePolicy::kOverlapped && !known.interleaves) continue;
               SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v << " G " << group);
-              (void)replay(known.name.data(), shape, {10}, {20}, {1}, style);
+              (void)replay(known.name.c_str(), shape, {10}, {20}, {1}, policy);
             }
             ++shapes;
           }
   EXPECT_GT(shapes, 300);
-}
-
-nlohmann::json golden() {
-  std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/schedule/testdata/golden_schedules.json");
-  return nlohmann::json::parse(file);
 }
 
 std::string our_name(const std::string& theirs) {
@@ -140,35 +145,87 @@ std::string our_name(const std::string& theirs) {
   return theirs == "interleaved_1f1b" ? "interleaved-1f1b" : theirs;
 }
 
+// Start times, idle times and makespan of a golden case.
+void expect_golden(const Replay& seen, const nlohmann::json& metrics) {
+  EXPECT_EQ(seen.run.makespan.ps, metrics.at("makespan").get<std::int64_t>());
+  for (std::size_t stage = 0; stage < seen.workload.passes.size(); ++stage) {
+    std::int64_t work = 0;
+    std::vector<std::int64_t> starts;
+    for (const PassTasks& pass : seen.workload.passes[stage]) {
+      starts.push_back(seen.run.start[pass.first.value].ps);
+      work += seen.run.end[pass.last.value].ps - starts.back();
+    }
+    EXPECT_EQ(seen.run.makespan.ps - work, metrics.at("idle").at(stage).get<std::int64_t>());
+    if (metrics.contains("start")) {
+      EXPECT_EQ(starts, metrics.at("start").at(stage).get<std::vector<std::int64_t>>());
+    }
+  }
+}
+
+Costs costs_of(const nlohmann::json& cost) {
+  const auto of = [&cost](const char* key) { return Duration{cost.at(key).get<std::int64_t>()}; };
+  return {{OpKind::kForward, of("F")},
+          {OpKind::kBackward, of("B")},
+          {OpKind::kBackwardInput, of("I")},
+          {OpKind::kBackwardWeight, of("W")}};
+}
+
 TEST(LowerPipeline, GoldenStartTimesMakespansAndIdleTimesAreExact) {
   int cases = 0;
-  const nlohmann::json file = golden();
+  const nlohmann::json file = schedule::golden_file("golden_schedules.json");
   for (const auto& c : file.at("cases")) {
     SCOPED_TRACE(c.at("schedule").get<std::string>() + " p " + c.at("p").dump() + " m " + c.at("m").dump() + " v " +
                  c.at("v").dump());
-    const PipelineShape shape{c.at("p"), c.at("m"), c.at("v"), c.value("group", 0)};
     for (const char* kind : {"metrics_equal", "metrics_unequal"}) {
-      const auto& metrics = c.at(kind);
-      const auto& cost = metrics.at("cost");
-      const Replay seen =
-          replay(our_name(c.at("schedule")).c_str(), shape, {cost.at("F")}, {cost.at("B")}, {cost.at("comm")});
-      EXPECT_EQ(seen.run.makespan.ps, metrics.at("makespan").get<std::int64_t>()) << kind;
-      for (std::size_t stage = 0; stage < seen.program.size(); ++stage) {
-        std::int64_t work = 0;
-        std::vector<std::int64_t> starts;
-        for (const PassTasks& pass : seen.workload.passes[stage]) {
-          starts.push_back(seen.run.start[pass.first.value].ps);
-          work += seen.run.end[pass.last.value].ps - starts.back();
-        }
-        EXPECT_EQ(seen.run.makespan.ps - work, metrics.at("idle").at(stage).get<std::int64_t>()) << kind;
-        if (metrics.contains("start")) {
-          EXPECT_EQ(starts, metrics.at("start").at(stage).get<std::vector<std::int64_t>>());
-        }
-      }
+      SCOPED_TRACE(kind);
+      const auto& cost = c.at(kind).at("cost");
+      expect_golden(replay(our_name(c.at("schedule")).c_str(), schedule::shape_of(c), {cost.at("F")}, {cost.at("B")},
+                           {cost.at("comm")}),
+                    c.at(kind));
     }
     ++cases;
   }
   EXPECT_EQ(cases, 22);
+}
+
+TEST(LowerPipeline, SplitAndPlacedGoldenSchedulesAreExact) {
+  int cases = 0;
+  const nlohmann::json file = schedule::golden_file("golden_split_schedules.json");
+  for (const auto& c : file.at("cases")) {
+    SCOPED_TRACE(c.at("schedule").get<std::string>() + " p " + c.at("p").dump() + " m " + c.at("m").dump());
+    const schedule::Program program = schedule::golden_program(c);
+    for (const char* kind : {"metrics_equal", "metrics_unequal"})
+      for (const MessagePolicy policy : {MessagePolicy::kLatency, MessagePolicy::kAsProduced}) {
+        SCOPED_TRACE(kind);
+        const auto& cost = c.at(kind).at("cost");
+        expect_golden(replay(program, costs_of(cost), {cost.at("comm")}, policy), c.at(kind));
+      }
+    ++cases;
+  }
+  EXPECT_EQ(cases, 10);
+}
+
+TEST(LowerPipeline, ASplitBackwardPassShortensTheBubbleAsInTheZeroBubblePaper) {
+  // arXiv:2401.10241 table 1: ZB-H1 leaves (p - 1) (F + I - W), 1F1B leaves (p - 1) (F + I + W).
+  const Duration f{1'000}, i{1'000}, w{1'000};
+  for (const auto& [p, m] : {std::pair{1, 4}, {2, 2}, {2, 9}, {4, 4}, {4, 13}, {8, 24}}) {
+    SCOPED_TRACE(testing::Message() << "p " << p << " m " << m);
+    const Replay seen = replay(schedule::split_1f1b({.stages = p, .microbatches = m}),
+                               {{OpKind::kForward, f}, {OpKind::kBackwardInput, i}, {OpKind::kBackwardWeight, w}}, {},
+                               MessagePolicy::kAsProduced);
+    EXPECT_EQ(seen.run.makespan.ps, m * (f + i + w).ps + (p - 1) * (f.ps + i.ps - w.ps));
+  }
+}
+
+TEST(LowerPipeline, SplitSchedulesRunAtEverySmallShape) {
+  for (int p = 1; p <= 5; ++p)
+    for (int m = 1; m <= 7; ++m)
+      for (const MessagePolicy policy : {MessagePolicy::kLatency, MessagePolicy::kAsProduced}) {
+        SCOPED_TRACE(testing::Message() << "p " << p << " m " << m);
+        const Costs costs{{OpKind::kForward, {10}}, {OpKind::kBackwardInput, {12}}, {OpKind::kBackwardWeight, {7}}};
+        (void)replay(schedule::split_1f1b({.stages = p, .microbatches = m}), costs, {3}, policy);
+        (void)replay(schedule::split_v({.stages = p, .microbatches = m, .chunks = 2}), costs, {3}, policy);
+      }
 }
 
 // arXiv:2401.10241: measured times of Table 9 (ms) and the 1F1B bubble rates that Table 5 derives from them.

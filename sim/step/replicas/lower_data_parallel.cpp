@@ -151,12 +151,12 @@ void StepEnd::reduce_norm_gradients() {
 
 void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
-  const int last = stages_ - 1;
+  const int first = job::stage_of_embedding(job_).number(), last = job::stage_of_head(job_).number();
   Communication row = tied_embedding_reduction(job_, parts_);
-  const std::vector<des::StreamId> members{streams(0).comm(Axis::kData), streams(last).comm(Axis::kData)};
+  const std::vector<des::StreamId> members{streams(first).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
   note(task, std::move(row), 0);
-  for (const int stage : {0, last}) {
+  for (const int stage : {first, last}) {
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
     before = {task};

@@ -137,9 +137,7 @@ class ShardedReplay {
   }
   TaskId add(Moved moved) {
     return add(streams().comm(Axis::kData), moved.time,
-               {.microbatch = static_cast<std::uint32_t>(op_.microbatch),
-                .kind = TaskMeaning::kCommunication,
-                .communication = moved.row});
+               {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kCommunication, .communication = moved.row});
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
@@ -167,8 +165,7 @@ class ShardedReplay {
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
     const TaskId task =
-        add(streams().pass.host, duration,
-            {.microbatch = static_cast<std::uint32_t>(op_.microbatch), .kind = TaskMeaning::kHostIssue});
+        add(streams().pass.host, duration, {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kHostIssue});
     gates_[block + 1].push_back(task);
     last_issue_ = task;
   }
@@ -192,7 +189,7 @@ class ShardedReplay {
   void end() {
     std::vector<TaskId> ends;
     std::vector<TaskId> after = last_pass_;
-    last_pass_ = {emitter_.emit(workload_, 0, op_, after, {.gates = &gates_, .ends = &ends})};
+    last_pass_ = {emitter_.emit(workload_, Stage{0}, op_, after, {.gates = &gates_, .ends = &ends})};
     for (const AfterBlock& one : after_) workload_.graph.add_dependency(ends[one.block], one.task);
     for (Use& use : uses_)
       if (!use.done) use = {use.block, true, ends[use.block]};
@@ -238,9 +235,9 @@ ShardingPlan sharding_plan(const job::Job& job) {
 
 PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedule::Program& program,
                            PassEmitter& emitter) {
-  expects(program.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
+  expects(program.stages.size() == 1 && job.parallelism.virtual_pipeline == 1, "sharded parameters have no pipeline");
   ShardedReplay replay(workload, job, emitter);
-  for (const schedule::StageOp& op : program.front()) {
+  for (const schedule::StageOp& op : program.stages.front()) {
     if (op.kind == OpKind::kForward)
       replay.forward(op);
     else

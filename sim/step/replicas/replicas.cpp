@@ -110,7 +110,7 @@ Communication norm_reduction(const job::Job& part, Stage stage, int layers) {
 }
 
 Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts) {
-  const Stage first{}, last = id_of<Stage>(job.parallelism.pipeline - 1);
+  const Stage first = job::stage_of_embedding(job), last = job::stage_of_head(job);
   Communication row{.name = "reduce tied embedding",
                     .purpose = Purpose::kTiedEmbedding,
                     .collective = CollectiveKind::kAllReduce,

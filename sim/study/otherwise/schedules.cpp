@@ -31,7 +31,7 @@ TriedSchedule try_schedule(const ScenarioSource& source, std::span<const std::st
 }  // namespace
 
 bool is_of(const ScheduleChoice& choice, const job::Job& job) {
-  return choice.schedule == job.schedule && choice.chunks == job.parallelism.virtual_pipeline;
+  return choice.schedule == job.schedule.name && choice.chunks == job.parallelism.virtual_pipeline;
 }
 
 std::vector<ScheduleChoice> usual_schedules(const job::Job& job) {
@@ -40,7 +40,7 @@ std::vector<ScheduleChoice> usual_schedules(const job::Job& job) {
                                       {.label = {}, .schedule = "interleaved-1f1b", .chunks = 2},
                                       {.label = {}, .schedule = "interleaved-1f1b", .chunks = 4}};
   if (std::none_of(choices.begin(), choices.end(), [&](const ScheduleChoice& each) { return is_of(each, job); }))
-    choices.push_back({.label = {}, .schedule = job.schedule, .chunks = job.parallelism.virtual_pipeline});
+    choices.push_back({.label = {}, .schedule = job.schedule.name, .chunks = job.parallelism.virtual_pipeline});
   std::stable_sort(choices.begin(), choices.end(),
                    [](const ScheduleChoice& a, const ScheduleChoice& b) { return a.chunks < b.chunks; });
   return choices;

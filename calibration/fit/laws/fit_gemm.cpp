@@ -1,0 +1,227 @@
+// Five constants in log space; the objective runs the very function that predictions use.
+#include "calibration/fit/laws/fit_gemm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+
+#include "calibration/fit/laws/fit_correction.h"
+#include "calibration/fit/numerics/minimise.h"
+#include "sim/base/check.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::fit {
+namespace {
+
+bool like_training(const GemmShape& shape) {
+  return shape.pass != GemmPass::kWeightGradient && shape.batch == 1 && shape.m >= 128 && shape.m % 64 == 0 &&
+         shape.n >= 64 && shape.k >= 64;
+}
+
+Arguments arguments_of(const GemmFit& fit) {
+  const cost::TileWaveLaw& law = fit.start;
+  Arguments at{std::log(law.efficiency), std::log(law.prologue_k), law.small_tile_loss};
+  if (fit.memory_and_launch) {
+    at.push_back(std::log(law.memory_bandwidth.value()));
+    at.push_back(std::log(law.launch.value()));
+  }
+  return at;
+}
+
+cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
+  cost::TileWaveLaw law = fit.start;
+  law.efficiency = rounded(std::exp(at[0]));
+  law.prologue_k = rounded(std::exp(at[1]));
+  law.small_tile_loss = rounded(std::clamp(at[2], 0.0, 0.3));
+  if (fit.memory_and_launch) {
+    law.memory_bandwidth = BytesPerSecond(rounded(std::exp(at[3])));
+    law.launch = Seconds(rounded(std::exp(at[4])));
+  }
+  return law;
+}
+
+/// Of bandwidth and launch from where they started, in factors of e.
+double distance(const Arguments& at, const GemmFit& fit) {
+  if (!fit.memory_and_launch) return 0;
+  return std::abs(at[3] - std::log(fit.start.memory_bandwidth.value())) +
+         std::abs(at[4] - std::log(fit.start.launch.value()));
+}
+
+/// Efficiency, prologue and small-tile loss trade against each other, so descents start from several corners.
+Arguments best_of_starts(const Objective& objective, const GemmFit& fit) {
+  Arguments best = arguments_of(fit);
+  double least = objective(best);
+  for (const double efficiency : {0.9, 1.0, 1.15})
+    for (const double prologue : {0.5, 1.0}) {
+      Arguments start = arguments_of(fit);
+      start[0] += std::log(efficiency);
+      start[1] += std::log(prologue);
+      start[2] *= prologue;
+      const Arguments found = minimise(objective, start, 0.1, 1200);
+      if (const double value = objective(found); value < least) {
+        least = value;
+        best = found;
+      }
+    }
+  return best;
+}
+
+cost::Profile profile_with(const cost::GemmLaw& law, Precision precision = Precision::kBf16) {
+  return {.gemm = {{precision, law}}};
+}
+
+std::vector<Outcome> outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
+  std::vector<Outcome> all;
+  if (samples.empty()) return all;
+  const cost::Profile profile = profile_with(law, samples.front().shape.precision);
+  for (const GemmSample& sample : samples)
+    all.push_back({cost::gemm_time(sample.shape, profile).value(), sample.seconds});
+  return all;
+}
+
+/// Median of measured over predicted on products in the layout of weight gradients; 1 without such.
+double weight_gradient_factor(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
+  std::vector<double> ratios;
+  for (const GemmSample& sample : samples)
+    if (sample.shape.pass == GemmPass::kWeightGradient)
+      ratios.push_back(sample.seconds / outcomes({sample}, law).front().predicted);
+  if (ratios.empty()) return 1;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return rounded(*middle);
+}
+
+/// What enters the fit, and what is held out.
+std::pair<std::vector<GemmSample>, std::vector<GemmSample>> divided(const std::vector<GemmSample>& samples) {
+  std::vector<GemmSample> fitted, apart;
+  for (const GemmSample& sample : samples) (held_out(sample.key()) ? apart : fitted).push_back(sample);
+  return {fitted, apart};
+}
+
+}  // namespace
+
+std::size_t steady_count(const std::vector<GemmSample>& samples) {
+  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const GemmSample& sample) {
+    return like_training(sample.shape) && !held_out(sample.key());
+  }));
+}
+
+std::vector<Outcome> held_out_outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law,
+                                       std::int64_t least) {
+  std::vector<GemmSample> apart;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(apart), [&](const GemmSample& sample) {
+    return held_out(sample.key()) && std::min({sample.shape.m, sample.shape.n, sample.shape.k}) >= least;
+  });
+  return outcomes(apart, law);
+}
+
+cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
+  std::vector<GemmSample> steady;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
+               [](const GemmSample& sample) { return like_training(sample.shape); });
+  std::vector<GemmSample> fitted, apart;
+  std::tie(fitted, apart) = divided(steady);
+  expects(!fitted.empty(), "a table has products of the sizes that training runs");
+  const Objective objective = [&](const Arguments& at) {
+    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);
+  };
+  cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
+  std::tie(fitted, apart) = divided(fit.correct ? samples : steady);
+  law.weight_gradient_factor = weight_gradient_factor(fitted, law);
+  if (fit.correct) {
+    for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
+      law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law);
+  }
+  law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
+  return law;
+}
+
+int likely_multiprocessors(const std::vector<GemmSample>& samples, const cost::TileWaveLaw& start) {
+  // Datasheets: L4, A30 (56), H20, V100, A40, A100, H100 PCIe, H100 and H200, L40S, B200, B300.
+  constexpr int kKnown[] = {56, 58, 78, 80, 84, 108, 114, 132, 142, 148, 160};
+  constexpr std::size_t kEnough = 1500;
+  std::vector<GemmSample> steady, some;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
+               [](const GemmSample& sample) { return like_training(sample.shape) && !held_out(sample.key()); });
+  const std::size_t step = 1 + steady.size() / kEnough;
+  for (std::size_t i = 0; i < steady.size(); i += step) some.push_back(steady[i]);
+  const auto error_with = [&](int count) {
+    GemmFit fit{.start = start};
+    fit.start.multiprocessors = count;
+    const Objective objective = [&](const Arguments& at) {
+      return mean_log_error(outcomes(some, {.law = law_of(fit, at)}));
+    };
+    return objective(minimise(objective, arguments_of(fit), 0.1, 400));
+  };
+  int best = start.multiprocessors;
+  double least = error_with(best);
+  for (const int count : kKnown)
+    if (const double error = error_with(count); error < least) {
+      least = error;
+      best = count;
+    }
+  return best;
+}
+
+std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators, const std::string& system) {
+  std::vector<GemmSample> samples;
+  for (const OperatorSample& sample : operators)
+    if (!sample.attention && sample.system == system && sample.gemm.pass != GemmPass::kWeightGradient) {
+      samples.push_back({sample.gemm, sample.seconds});
+      samples.back().shape.pass = GemmPass::kForward;
+    }
+  return samples;
+}
+
+namespace {
+
+constexpr double kLong = 16e-3;  // seconds of one kernel: with its repetitions, long against a power limit's reaction
+
+double middle_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system, bool weight_gradients,
+                    double shortest_s, const cost::GemmLaw& law) {
+  const cost::Profile profile = profile_with(law);
+  std::vector<double> ratios;
+  for (const OperatorSample& sample : operators) {
+    const bool weight = sample.gemm.pass == GemmPass::kWeightGradient;
+    if (sample.attention || sample.system != system || weight != weight_gradients || sample.seconds < shortest_s)
+      continue;
+    ratios.push_back(sample.seconds / cost::gemm_time(sample.gemm, profile).value());
+  }
+  expects(!ratios.empty(), "the operator table has products of the system and pass");
+  return middle_of(std::move(ratios));
+}
+
+double long_attention_factor(const std::vector<OperatorSample>& operators, const std::string& system,
+                             const cost::AttentionLaws& attention) {
+  cost::Profile profile;
+  profile.attention = attention;
+  std::vector<double> ratios;
+  for (const OperatorSample& sample : operators)
+    if (sample.attention && sample.system == system && sample.shape.head_dim == 128 && sample.seconds >= kLong)
+      ratios.push_back(sample.seconds / cost::attention_time(sample.shape, profile).value());
+  expects(!ratios.empty(), "the operator table has attention that ran long");
+  return middle_of(std::move(ratios));
+}
+
+double long_run_factor(const std::vector<GemmSample>& samples, cost::GemmLaw law) {
+  constexpr std::int64_t kLarge = 1024;
+  law.corrections = {};
+  const cost::Profile profile = profile_with(law);
+  std::vector<double> ratios;
+  for (const auto& [shape, seconds] : samples)
+    if (seconds >= kLong && std::min({shape.m, shape.n, shape.k}) >= kLarge)
+      ratios.push_back(seconds / cost::gemm_time(shape, profile).value());
+  expects(!ratios.empty(), "the table has products that ran long");
+  return middle_of(std::move(ratios));
+}
+
+}  // namespace foretoken::fit

@@ -1,0 +1,208 @@
+// The fitting tools on data whose answer is known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "calibration/fit/laws/fit_collective.h"
+#include "calibration/fit/laws/fit_correction.h"
+#include "calibration/fit/laws/fit_gemm.h"
+#include "calibration/fit/laws/fit_size_correction.h"
+#include "calibration/fit/numerics/minimise.h"
+#include "calibration/fit/numerics/monotone.h"
+#include "calibration/fit/numerics/residuals.h"
+#include "calibration/fit/numerics/solve.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::fit {
+namespace {
+
+TEST(Minimise, FindsTheBottomOfACurvedValley) {
+  const Objective rosenbrock = [](const Arguments& x) {
+    return std::pow(1 - x[0], 2) + 100 * std::pow(x[1] - x[0] * x[0], 2);
+  };
+  const Arguments best = minimise(rosenbrock, {-1.2, 1.0}, 0.5);
+  EXPECT_NEAR(best[0], 1, 1e-3);
+  EXPECT_NEAR(best[1], 1, 1e-3);
+}
+
+TEST(HeldOut, TakesAboutOneInFiveAndAlwaysTheSame) {
+  int apart = 0;
+  for (int i = 0; i < 10000; ++i) apart += held_out("row " + std::to_string(i));
+  EXPECT_NEAR(apart, 2000, 120);  // three standard deviations
+  EXPECT_EQ(held_out("512 512 512"), held_out("512 512 512"));
+}
+
+TEST(Evidence, QuantilesOfRelativeErrors) {
+  std::vector<Outcome> apart;
+  for (int i = 0; i <= 10; ++i) apart.push_back({1.0 + 0.01 * i, 1.0});
+  const cost::Evidence proof = evidence("here", 44, apart);
+  EXPECT_EQ(proof.samples, 44);
+  EXPECT_EQ(proof.held_out, 11);
+  EXPECT_NEAR(proof.median_error, 0.05, 1e-9);
+  EXPECT_NEAR(proof.p90_error, 0.09, 1e-9);
+  EXPECT_NEAR(proof.worst_error, 0.10, 1e-9);
+}
+
+TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
+  const cost::TileWaveLaw truth{.peak = teraflops(312),
+                                .multiprocessors = 108,
+                                .efficiency = 0.85,
+                                .prologue_k = 150,
+                                .small_tile_loss = 0.06,
+                                .memory_bandwidth = gigabytes_per_second(1300),
+                                .launch = microseconds(4)};
+  const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = truth}}}};
+  std::vector<GemmSample> samples;
+  for (const std::int64_t m : {128, 256, 1024, 4096, 16384})
+    for (const std::int64_t n : {128, 512, 2048, 8192})
+      for (const std::int64_t k : {128, 512, 2048, 8192}) {
+        const GemmShape shape{.m = m, .n = n, .k = k};
+        samples.push_back({shape, cost::gemm_time(shape, profile).value()});
+      }
+  cost::TileWaveLaw start = truth;
+  start.efficiency = 0.7;
+  start.prologue_k = 200;
+  start.small_tile_loss = 0.1;
+  start.memory_bandwidth = gigabytes_per_second(1000);
+  start.launch = microseconds(3);
+  const cost::GemmLaw law = fit_gemm(samples, {.start = start}, "made up");
+  EXPECT_LT(law.evidence.median_error, 0.005);
+  EXPECT_NEAR(std::get<cost::TileWaveLaw>(law.law).efficiency, 0.85, 0.01);
+}
+
+/// Products of `law` on a log grid, off the library's tile sizes too, times `more`(shape).
+template <class More>
+std::vector<GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
+  const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = law}}}};
+  std::vector<GemmSample> samples;
+  for (const std::int64_t m : {1, 16, 128, 192, 512, 1024, 2048, 4096, 8192, 16384})
+    for (const std::int64_t n : {64, 256, 1024, 3072, 4096, 12288, 32768})
+      for (const std::int64_t k : {64, 256, 1024, 3072, 4096, 12288, 32768}) {
+        const GemmShape shape{.m = m, .n = n, .k = k};
+        samples.push_back({shape, cost::gemm_time(shape, profile).value() * more(shape)});
+      }
+  return samples;
+}
+
+constexpr cost::TileWaveLaw kLaw{.peak = teraflops(989),
+                                 .multiprocessors = 132,
+                                 .efficiency = 0.8,
+                                 .prologue_k = 150,
+                                 .small_tile_loss = 0.02,
+                                 .memory_bandwidth = gigabytes_per_second(2600),
+                                 .launch = microseconds(3)};
+
+TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
+  const auto smooth = [](const GemmShape& s) { return std::exp(0.03 * (std::log2(double(s.n)) - 10)); };
+  std::vector<GemmSample> samples = products(kLaw, smooth);
+  for (std::size_t i = 0; i < samples.size(); i += 20) samples[i].seconds *= 3;  // a throttled GPU, a busy machine
+  const cost::GemmLaw law{.law = kLaw};
+  cost::GemmLaw corrected = law;
+  corrected.corrections[0] = fit_correction(samples, GemmPass::kForward, law);
+  const cost::Profile with{.gemm = {{Precision::kBf16, corrected}}}, without{.gemm = {{Precision::kBf16, law}}};
+  for (const GemmShape& shape : {GemmShape{.m = 700, .n = 5000, .k = 2000}, GemmShape{.m = 5000, .n = 20000, .k = 900}})
+    EXPECT_NEAR(cost::gemm_time(shape, with) / cost::gemm_time(shape, without) / smooth(shape), 1, 0.01);
+}
+
+TEST(FitCorrection, NeverMakesDeeperProductsFaster) {
+  // Samples that fall with k tenfold as fast as any law rises: the fit must refuse to follow.
+  const auto falling = [](const GemmShape& s) { return std::exp(-0.5 * (std::log2(double(s.k)) - 6)); };
+  cost::GemmLaw law{.law = kLaw};
+  law.corrections[0] = fit_correction(products(kLaw, falling), GemmPass::kForward, law);
+  const cost::Profile profile{.gemm = {{Precision::kBf16, law}}};
+  for (const std::int64_t m : {1, 100, 1024, 8000})
+    for (const std::int64_t n : {64, 500, 12288})
+      for (std::int64_t k = 64; k < 32768; k = k * 5 / 4)
+        EXPECT_GE(cost::gemm_time({.m = m, .n = n, .k = k * 5 / 4}, profile),
+                  0.97 * cost::gemm_time({.m = m, .n = n, .k = k}, profile))
+            << m << " " << n << " " << k;
+}
+
+TEST(FitCorrection, NeedsSamplesOfItsLayoutOverAnOctaveOfEverySize) {
+  const std::vector<GemmSample> samples = products(kLaw, [](const GemmShape&) { return 1.1; });
+  EXPECT_TRUE(fit_correction(samples, GemmPass::kWeightGradient, {.law = kLaw}).log_ratio.empty());
+  EXPECT_TRUE(
+      fit_correction({samples.begin(), samples.begin() + 7}, GemmPass::kForward, {.law = kLaw}).log_ratio.empty());
+}
+
+TEST(Solve, SymmetricSystem) {
+  Matrix matrix(3);
+  matrix.values = {4, 2, 1, 2, 5, 3, 1, 3, 6};
+  const std::vector<double> x = solve(matrix, {4 + 2 * 2 + 3, 2 + 5 * 2 + 3 * 3, 1 + 3 * 2 + 6 * 3});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(x[i], double(i + 1), 1e-12);
+}
+
+TEST(FitSizeCorrection, FollowsStepsAndNeverFalls) {
+  // A protocol that changes at 1 MiB: the law alone is 30 % off on one side.
+  const auto law = [](double bytes) { return 10e-6 + bytes / 200e9; };
+  std::vector<SizePull> pulls;
+  for (double bytes = 8192; bytes < 4e9; bytes *= 2) pulls.push_back({bytes, bytes < (1 << 20) ? 0.3 : 0.0});
+  const cost::SizeCorrection line = fit_size_trend(pulls, law);
+  ASSERT_EQ(line.log_ratio.size(), 19u);  // 2^13 to 2^31, a knot for each octave
+  EXPECT_NEAR(line.log_ratio.at(3), 0.3, 0.03);
+  EXPECT_NEAR(line.log_ratio.at(12), 0.0, 0.03);
+  for (std::size_t i = 1; i < line.log_ratio.size(); ++i) {
+    const double before = law(std::exp2(12.0 + double(i))) * std::exp(line.log_ratio[i - 1]);
+    EXPECT_GE(law(std::exp2(13.0 + double(i))) * std::exp(line.log_ratio[i]), before * 0.999);
+  }
+  EXPECT_TRUE(fit_size_trend({pulls.begin(), pulls.begin() + 3}, law).log_ratio.empty());
+}
+
+TEST(FitSizeCorrection, PassesThroughTheRowsOfOneMachine) {
+  const std::vector<SizePull> pulls{{1 << 16, 0.1}, {1 << 17, 0.4}, {1 << 18, -0.3}, {1 << 20, 0.2}};
+  const cost::SizeCorrection line = follow_sizes(pulls);
+  ASSERT_EQ(line.log_ratio.size(), 5u);
+  for (const SizePull& pull : pulls)
+    EXPECT_NEAR(line.log_ratio.at(static_cast<std::size_t>(std::log2(pull.bytes)) - 16), pull.log_ratio, 0.03);
+}
+
+TEST(WithRises, PoolsNeighboursThatFall) {
+  EXPECT_THAT(with_rises({1, 3, 2, 4}, {0, 0, 0}), ::testing::ElementsAre(1, 2.5, 2.5, 4));
+  EXPECT_THAT(with_rises({0, 0, 0}, {-1, 1}), ::testing::ElementsAre(0, -0.5, 0.5));
+}
+
+/// A table that follows latency 10 us x log2(ranks), 200 GB/s; `overhead_us` is what the harness adds.
+CollectiveTable made_up(CollectiveKind kind, int ranks, double first_bytes, double overhead_us) {
+  CollectiveTable table;
+  table.id = "made up";
+  table.kind = kind;
+  table.ranks = table.ranks_per_node = ranks;
+  const double factor = (kind == CollectiveKind::kAllReduce ? 2.0 : 1.0) * (ranks - 1) / ranks;
+  for (double bytes = first_bytes; bytes < 2e9; bytes *= 2) {
+    const double seconds = (10 * std::log2(ranks) + overhead_us) * 1e-6 + factor * bytes / 200e9;
+    table.rows.push_back({bytes, seconds});
+  }
+  return table;
+}
+
+TEST(FitInside, TakesLatencyFromTablesThatShowIt) {
+  using enum CollectiveKind;
+  TablePool pool{.tables = {made_up(kAllReduce, 4, 8192, 0), made_up(kAllReduce, 8, 8192, 0),
+                            made_up(kAllReduce, 2, 1 << 20, 80)},  // a slow harness without small messages
+                 .source = "made up",
+                 .reference_gb_per_s = 300};
+  const cost::InsideNodeLaw law = fit_inside(pool);
+  std::vector<double> latencies;
+  for (const cost::CollectiveCurve& curve : law.curves)
+    if (curve.kind == kAllReduce) latencies.push_back(curve.latency.value() * 1e6);
+  ASSERT_EQ(latencies.size(), 3u);
+  EXPECT_NEAR(latencies[0], 15, 1);  // on the line through the others over the ranks
+  EXPECT_NEAR(latencies[1], 20, 0.5);
+  EXPECT_NEAR(latencies[2], 30, 0.5);
+}
+
+TEST(ReadTables, ComplainsWithFileAndLine) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "wrong_gemm.csv";
+  std::ofstream(path) << "m,n,k,time_us\n1,2,3,4\n1,2,three,4\n";
+  try {
+    (void)read_gemm_table(path);
+    FAIL() << "the third line has no number";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("wrong_gemm.csv:3: k is not a number"));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::fit

@@ -1,0 +1,31 @@
+// Scatter plots, as SVG files.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretoken::draw {
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+  std::vector<std::string> labels{};  ///< shown over a point; empty, or one for each
+};
+
+struct ScatterAxis {
+  std::string title;
+  double low = 0, high = 1;
+  bool logarithmic = true;  ///< ticks at powers of ten; otherwise every `tick`
+  double tick = 1;
+};
+
+using Point = std::pair<double, double>;
+using Guide = std::pair<Point, Point>;  ///< a line
+
+/// One colour and one mark for each series, in order; deterministic text. Points outside the axes are drawn at the
+/// border.
+[[nodiscard]] std::string scatter_svg(const std::string& title, const ScatterAxis& x, const ScatterAxis& y,
+                                      const std::vector<Series>& series, const std::vector<Guide>& guides);
+
+}  // namespace foretoken::draw

@@ -1,0 +1,62 @@
+// A plan's replay against the engine, for programs that no catalogue holds.
+#include "sim/fast/pipeline_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/des/engine.h"
+#include "sim/schedule/test_programs.h"
+
+namespace foretoken::fast {
+namespace {
+
+using des::Duration;
+using schedule::OpKind;
+
+const std::vector<OpKind> kKinds{OpKind::kForward, OpKind::kBackward, OpKind::kBackwardInput, OpKind::kBackwardWeight};
+
+// A duration for every kind, chunk and stage, no two alike.
+Duration duration_of(OpKind kind, Stage stage, Chunk chunk) {
+  return {1000 + 313 * static_cast<int>(kind) + 37 * stage.number() + 11 * chunk.number()};
+}
+
+void expect_equal(const schedule::Program& program, schedule::PipelineShape shape) {
+  step::MessageDurations messages;
+  step::PassDurations passes;
+  PlanTimes times;
+  for (const Stage stage : ids<Stage>(shape.stages)) {
+    messages.to_next.push_back(Duration{90 + stage.number()});
+    messages.to_previous.push_back(Duration{70 + 3 * stage.number()});
+    for (const OpKind kind : kKinds) passes[kind].push_back(Table<Chunk, Duration>(shape.chunks));
+    for (const Chunk chunk : ids<Chunk>(shape.chunks))
+      for (const OpKind kind : kKinds) {
+        passes[kind][stage][chunk] = duration_of(kind, stage, chunk);
+        times.passes.push_back(duration_of(kind, stage, chunk));
+      }
+  }
+  times.messages = messages;
+
+  step::Workload workload;
+  step::add_stage_streams(workload, shape.stages);
+  const step::PipelineOptions options{.policy = step::MessagePolicy::kAsProduced, .messages = messages};
+  (void)step::lower_pipeline(workload, program, options, *step::fixed_passes(passes));
+
+  const PlanShape plan_shape{.schedule = "of the test",
+                             .stages = shape.stages,
+                             .chunks = shape.chunks,
+                             .microbatches = shape.microbatches,
+                             .kinds = kKinds,
+                             .policy = step::MessagePolicy::kAsProduced};
+  std::vector<std::int64_t> scratch;
+  const PlanRun run = PipelinePlan(plan_shape, program).replay(times, scratch);
+  EXPECT_EQ(run.last, des::run(workload.graph).makespan);
+}
+
+TEST(PipelinePlan, ReplaysSplitAndPlacedProgramsAsTheEngineDoes) {
+  for (const auto& row : schedule::golden_file("golden_split_schedules.json").at("cases")) {
+    SCOPED_TRACE(row.at("schedule").get<std::string>() + " p " + row.at("p").dump() + " m " + row.at("m").dump());
+    expect_equal(schedule::golden_program(row), schedule::shape_of(row));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::fast

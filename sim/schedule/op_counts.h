@@ -1,0 +1,55 @@
+// How often each op stands in a program: what completeness, order and deadlock are proved from.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/schedule/program.h"
+
+namespace foretoken::schedule {
+
+/// An op and the stage that runs it.
+struct PlacedOp {
+  Stage stage;
+  StageOp op;
+  [[nodiscard]] Place place() const { return {stage, op.chunk}; }
+};
+
+/// Places of all ops of a shape in flat tables.
+class OpSlots {
+ public:
+  explicit OpSlots(PipelineShape shape)
+      : stages_(static_cast<std::size_t>(shape.stages)),
+        chunks_(static_cast<std::size_t>(shape.chunks)),
+        microbatches_(static_cast<std::size_t>(shape.microbatches)) {}
+  [[nodiscard]] bool has(const StageOp& op) const {
+    return op.microbatch.index() < microbatches_ && op.chunk.index() < chunks_;
+  }
+  [[nodiscard]] std::size_t of(Stage stage, const StageOp& op) const {
+    const std::size_t chunk = stage.index() * chunks_ + op.chunk.index();
+    return (chunk * kOpKinds + static_cast<std::size_t>(op.kind)) * microbatches_ + op.microbatch.index();
+  }
+  [[nodiscard]] std::size_t count() const { return stages_ * chunks_ * kOpKinds * microbatches_; }
+
+ private:
+  std::size_t stages_, chunks_, microbatches_;
+};
+
+/// The counts of one program. Ops outside the shape are left out.
+class OpCounts {
+ public:
+  OpCounts(const Program& program, PipelineShape shape);
+  [[nodiscard]] int times(Place at, OpKind kind, MicroBatch microbatch) const {
+    return times_[slots_.of(at.stage, {kind, microbatch, at.chunk})];
+  }
+  /// The kind of op there that makes `result` of the micro-batch; the first such kind when the program has none.
+  [[nodiscard]] OpKind maker(Place at, MicroBatch microbatch, Result result) const;
+  /// Whether any op of the micro-batch stands there.
+  [[nodiscard]] bool any(Place at, MicroBatch microbatch) const;
+
+ private:
+  OpSlots slots_;
+  std::vector<int> times_;
+};
+
+}  // namespace foretoken::schedule

@@ -1,0 +1,67 @@
+// Where the virtual stages of a model stand: which chunk of which pipeline stage comes before and after which.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/base/ids.h"
+#include "sim/schedule/ops.h"
+
+namespace foretoken::schedule {
+
+/// The place of one virtual stage: a chunk of a stage.
+struct Place {
+  Stage stage;
+  Chunk chunk;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// The virtual stages in the order in which a micro-batch meets them. With one way every micro-batch goes the same way
+/// through the model. With two ways the stages hold two copies of the model, and each micro-batch takes one of them.
+class Placement {
+ public:
+  /// Nothing stands anywhere.
+  Placement() = default;
+  /// Virtual stage k p + r is chunk k of stage r.
+  [[nodiscard]] static Placement looped(int stages, int chunks);
+  /// Two chunks a stage. The second chunk runs backwards over the stages: model input and output stand on stage 0.
+  [[nodiscard]] static Placement v_shaped(int stages);
+  /// Two copies of the model. Chunk 0 goes from the first stage to the last, chunk 1 from the last to the first.
+  [[nodiscard]] static Placement two_way(int stages);
+  /// Every way lists its places in order. Precondition: the ways hold every chunk of every stage exactly once, and
+  /// neighbours stand on one stage or on stages that follow each other on the ring of stages.
+  Placement(int stages, int chunks, const std::vector<std::vector<Place>>& ways);
+
+  [[nodiscard]] int stages() const { return stages_; }
+  [[nodiscard]] int chunks() const { return chunks_; }
+  [[nodiscard]] int ways() const { return ways_; }
+
+  /// The virtual stage before or after `at` on its way; none at the model's ends.
+  [[nodiscard]] std::optional<Place> neighbour(Place at, Neighbour which) const;
+  /// The same where it stands on another stage, so that a message goes there.
+  [[nodiscard]] std::optional<Place> neighbour_elsewhere(Place at, Neighbour which) const;
+
+  [[nodiscard]] bool is_first(Place at) const { return !links_[index(at)].previous; }  ///< the embedding stands here
+  [[nodiscard]] bool is_last(Place at) const { return !links_[index(at)].next; }       ///< the head stands here
+  [[nodiscard]] int way_of(Place at) const { return links_[index(at)].way; }
+  [[nodiscard]] int position_of(Place at) const { return links_[index(at)].position; }  ///< virtual stages before it
+  /// Whether virtual stage k p + r is chunk k of stage r.
+  [[nodiscard]] bool is_looped() const;
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+
+ private:
+  struct Links {
+    int way = 0, position = 0;
+    std::optional<Place> previous = {}, next = {};
+    friend bool operator==(const Links&, const Links&) = default;
+  };
+  [[nodiscard]] std::size_t index(Place at) const {
+    return at.stage.index() * static_cast<std::size_t>(chunks_) + at.chunk.index();
+  }
+
+  int stages_ = 0, chunks_ = 0, ways_ = 0;
+  std::vector<Links> links_;  // [stage][chunk]
+};
+
+}  // namespace foretoken::schedule

@@ -1,0 +1,147 @@
+// A kind of layer that only this test knows, mixed with dense layers: counted, timed and held in memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
+#include "sim/model/counts/saved_bytes.h"
+#include "sim/model/cut.h"
+#include "sim/model/op_writer.h"
+#include "sim/step/lower.h"
+#include "sim/step/memory/memory.h"
+#include "sim/step/passes/passes.h"
+#include "sim/step/test_job.h"
+
+namespace foretoken::step {
+namespace {
+
+using schedule::OpKind;
+
+constexpr std::int64_t kHidden = 1024, kWidth = 3072;
+
+// A norm-free layer: one product widens, a convolution of its own mixes neighbours, one product narrows again.
+model::BlockOps convolution_layer(const model::LayerContext& context) {
+  const model::Cut cut(context);
+  model::BlockOps block;
+  block.input = block.add(model::Tensor{.name = "input", .bytes = cut.residual_bytes(kHidden)});
+  const model::TensorId wide =
+      block.add(model::Tensor{.name = "widened", .bytes = cut.whole_bytes(kWidth) / context.tensor});
+  const model::TensorId mixed = block.add(model::Tensor{.name = "mixed", .bytes = block[wide].bytes});
+  const model::TensorId output = block.add(model::Tensor{.name = "output", .bytes = block[block.input].bytes});
+  const model::WeightId widen = block.add(model::Weight{.name = "widen",
+                                                        .kind = model::WeightKind::kMatrix,
+                                                        .rows = kWidth,
+                                                        .columns = kHidden,
+                                                        .split = model::Split::kRows});
+  const model::WeightId taps = block.add(model::Weight{.name = "taps", .rows = 4, .columns = kHidden});
+  const model::WeightId narrow = block.add(model::Weight{.name = "narrow",
+                                                         .kind = model::WeightKind::kMatrix,
+                                                         .rows = kHidden,
+                                                         .columns = kWidth,
+                                                         .split = model::Split::kColumns});
+  block.add(model::Op{.name = "widen",
+                      .role = model::OpRole::kLinear,
+                      .work = model::Product{model::ProductKind::kColumn, "widen for input", "widen for weight"},
+                      .weights = {widen},
+                      .reads = {block.input},
+                      .writes = {wide},
+                      .saves = {block.input}});
+  const double bytes = block[wide].bytes;
+  block.add(model::Op{
+      .name = "mix",
+      .work = model::OwnKernels{
+          .forward = [bytes](model::OpWriter& ops) { ops.memory("mix", model::OpRole::kElementwise, 2 * bytes); },
+          .backward =
+              [bytes](model::OpWriter& ops) {
+                ops.memory("mix for input", model::OpRole::kElementwise, 2 * bytes);
+                ops.memory("mix for taps", model::OpRole::kElementwise, bytes, model::BackwardPart::kWeight);
+              },
+          .forward_flop_per_token = 8.0 * kWidth},
+      .weights = {taps},
+      .reads = {wide},
+      .writes = {mixed},
+      .saves = {wide}});
+  block.add(model::Op{.name = "narrow",
+                      .role = model::OpRole::kLinear,
+                      .work = model::Product{model::ProductKind::kRow, "narrow for input", "narrow for weight"},
+                      .weights = {narrow},
+                      .reads = {mixed},
+                      .writes = {output},
+                      .saves = {mixed}});
+  return block;
+}
+
+// Two stages: three dense layers, four of the test's own, one dense.
+job::Job mixed_job() {
+  job::Job job = test_job(8, kHidden);
+  const model::Transformer dense = job.model;
+  const model::Block dense_block{
+      "dense", [dense](const model::LayerContext& context) { return model::dense_layer(dense, context); }};
+  job.model.stack = {{dense_block, 3}, {{"convolution", convolution_layer}, 4}, {dense_block, 1}};
+  job.gpus = 4;
+  job.parallelism.tensor = job.parallelism.pipeline = 2;
+  job.batch = {.micro = 1, .global = 4, .sequence_length = kHidden};
+  return job;
+}
+
+TEST(OwnLayer, ParametersAndOperationsAreThoseOfItsTensors) {
+  const job::Job mixed = mixed_job(), dense = test_job(8, kHidden);
+  const double h = kHidden, w = kWidth, s = kHidden;
+  const double own = 2 * h * w + 4 * h;
+  EXPECT_EQ(model::total_parameters(mixed.model),
+            model::total_parameters(dense.model) + 4 * (own - model::layer_parameters(dense.model)));
+  const double attention = 4 * s * s * h, matrices = 2 * s * 12 * h * h;
+  const double own_flop = 2 * s * 2 * h * w + s * 8 * w;
+  EXPECT_EQ(model::model_flop_per_sequence(mixed.model, kHidden).value(),
+            model::model_flop_per_sequence(dense.model, kHidden).value() + 4 * 3 * (own_flop - matrices - attention));
+  EXPECT_EQ(model::find_mistake(convolution_layer({})), std::nullopt);
+}
+
+TEST(OwnLayer, MemoryOfAStageIsTheSumOfItsKindsOfLayers) {
+  const job::Job mixed = mixed_job();
+  const LocalParameters parameters(mixed);
+  EXPECT_EQ(parameters.of_layer(1), 2.0 * kHidden * kWidth / 2 + 4 * kHidden);
+  EXPECT_EQ(parameters.of_blocks(Stage{1}, Chunk{}).size(), 5U) << "three of its own, one dense, head";
+  job::Job dense = mixed;
+  dense.model.stack.reset();
+  const auto layers = [](const job::Job& job) { return LocalParameters(job).of_stage(Stage{1}); };
+  EXPECT_EQ(layers(mixed) - layers(dense), 3 * (parameters.of_layer(1) - parameters.of_layer(0)));
+
+  const double tokens = kHidden, own = 2 * tokens * kHidden + 2 * (2 * tokens * kWidth / 2);
+  const double difference = JobMemory(mixed).of_pass(Stage{0}, Chunk{}).stash.value() -
+                            JobMemory(dense).of_pass(Stage{0}, Chunk{}).stash.value();
+  const double dense_layer =
+      model::saved_bytes(model::dense_layer(dense.model, dense.layer_context()), model::RecomputeGranularity::kNone)
+          .value();
+  EXPECT_EQ(difference, own - dense_layer) << "one of the first stage's four layers";
+}
+
+TEST(OwnLayer, PassesRunEveryKindAndSplitInTwoParts) {
+  const job::Job mixed = mixed_job();
+  const Passes passes(mixed);
+  EXPECT_EQ(passes.blocks(0, 0, OpKind::kForward).size(), 5U) << "embedding, three dense, one of its own";
+  const PassBlocks& last = passes.blocks(1, 0, OpKind::kForward);
+  EXPECT_EQ(last[0]->front().name, "widen");
+  EXPECT_EQ(last[3]->front().name, "norm 1");
+  const PassBlocks& back = passes.blocks(1, 0, OpKind::kBackward);
+  const auto widens = [](const TimedOp& op) { return op.name == "widen for weight"; };
+  EXPECT_EQ(std::count_if(back[2]->begin(), back[2]->end(), widens), 1);
+  EXPECT_EQ(std::count_if(back[1]->begin(), back[1]->end(), widens), 0) << "the last layer is dense";
+
+  const LayerBlocks blocks = time_blocks(mixed);
+  const TimedBackward& own = blocks.layers[1].backward;
+  EXPECT_EQ(own.for_input.size() + own.for_weight.size(), own.whole.size());
+  EXPECT_EQ(own.for_weight.front().name, "narrow for weight");
+  const des::Duration whole = time_pass({&own.whole}).total;
+  EXPECT_LE(whole, time_pass({&own.for_input}).total + time_pass({&own.for_weight}).total);
+}
+
+TEST(OwnLayer, AStepOfMixedLayersRuns) {
+  const LoweredStep step = lower(mixed_job(), Fidelity::kKernel);
+  EXPECT_GT(step.workload.graph.tasks(), 100U);
+}
+
+}  // namespace
+}  // namespace foretoken::step

@@ -1,0 +1,7 @@
+// Makes every table sortable, and hides the rows without the words that are looked for.
+for (const table of document.querySelectorAll("table")) makeSortable(table);
+const find = document.getElementById("find"), rows = [...document.getElementById("rows").tBodies[0].rows];
+find.addEventListener("input", () => {
+  const words = find.value.toLowerCase().split(/\s+/);
+  for (const row of rows) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+});
