@@ -6,7 +6,6 @@ foreach(FOLDER models topologies scenarios calibration/profiles calibration/runt
         calibration/nccl validate)
   install(DIRECTORY ${FOLDER}/ DESTINATION ${FORETOKEN_DATA_FOLDER}/${FOLDER} FILES_MATCHING PATTERN "*.json")
 endforeach()
-install(FILES validate/residuals.json DESTINATION ${FORETOKEN_DATA_FOLDER}/docs/validation OPTIONAL)
 install(FILES README.md CHANGELOG.md TYPE DOC)
 
 # From the folder of the program to the folder of the data: ../share/foretoken, unless the install folders are changed.
