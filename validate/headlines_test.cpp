@@ -68,8 +68,8 @@ TEST(Headlines, DaysOfATrillionParameters) {
 
 // Of the configurations that were measured for one model and number of GPUs, the one predicted to be fastest is at most
 // 3 % slower than the one measured to be fastest. One model misses: two of its 22 rows, with tensor degree 4 and
-// pipeline 8, were measured 19 and 25 % slower than others of the same degrees let expect (docs/validation.md, set
-// vtrain-multi), and one of them is predicted to be the best.
+// pipeline 8, were measured 19 and 25 % slower than others of the same degrees let expect (docs/modeller/validation.md,
+// set vtrain-multi), and one of them is predicted to be the best.
 TEST(Headlines, TheBestOfMeasuredConfigurationsIsFound) {
   const std::map<std::string, double> known_misses = {{"gpt-39b (modified)", 0.09}};
   const CaseSet set = read_case_set("vtrain-multi");

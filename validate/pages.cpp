@@ -1,4 +1,4 @@
-// docs/validation.md and its plots, generated: the same results always give the same text.
+// docs/modeller/validation.md and its plots, generated: the same results always give the same text.
 #include <fmt/format.h>
 
 #include "sim/base/check.h"
@@ -29,7 +29,7 @@ std::string intervals_text(const Intervals& intervals) {
   };
   return fmt::format(
       "*In interval* counts the step times inside the 90 % interval that `foretoken simulate` would have printed\n"
-      "([how](models/intervals.md)) had it never seen the row's publication, nor the same configuration elsewhere: "
+      "([how](intervals.md)) had it never seen the row's publication, nor the same configuration elsewhere: "
       "{:.1f} % of\n"
       "all {} rows. Without copies of the row only, the rest of its publication known, it is {:.1f} %. The two numbers "
       "that decide\n"
@@ -100,10 +100,10 @@ std::map<std::string, std::string> as_pages(const Validation& validation) {
       "![Error of the step time by GPU count](validation/errors.svg)\n\n";
   for (const SetResult& result : validation.sets) page += section_of(result);
   while (page.ends_with("\n\n")) page.pop_back();
-  return {{"docs/validation.md", page},
-          {"docs/validation/errors.svg", errors_plot(validation, false)},
+  return {{"docs/modeller/validation.md", page},
+          {"docs/modeller/validation/errors.svg", errors_plot(validation, false)},
           {"validate/residuals.json", residuals_json(validation.sets, validation.intervals->evidence)},
-          {"docs/validation/steps.svg", steps_plot(validation, false)}};
+          {"docs/modeller/validation/steps.svg", steps_plot(validation, false)}};
 }
 
 }  // namespace foretoken::validate

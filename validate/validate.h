@@ -28,7 +28,7 @@ struct Validation {
 [[nodiscard]] std::string as_html(const Validation& validation);  ///< one page that needs no other file
 [[nodiscard]] std::string as_csv(const Validation& validation);   ///< a line for each comparison
 
-/// The generated files by path: docs/validation.md, the plots it shows, and the residuals behind intervals.
+/// The generated files by path: docs/modeller/validation.md, the plots it shows, and the residuals behind intervals.
 /// Precondition: every row of every set was run.
 [[nodiscard]] std::map<std::string, std::string> as_pages(const Validation& validation);
 

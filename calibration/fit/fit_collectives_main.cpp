@@ -1,5 +1,5 @@
 // foretoken-fit-collectives: curves of measured systems, and how well all curves meet the tables
-// (docs/calibration-collectives.md).
+// (docs/modeller/collectives.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// foretoken-fit-profiles: fits the shipped profiles on published tables (docs/calibration.md).
+// foretoken-fit-profiles: fits the shipped profiles on published tables (docs/modeller/calibration.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -25,7 +25,8 @@ namespace foretoken::search {
 ///   end(s) >= sum over r < s of (f_r + c_r) + W_s,   end(r) >= end(r+1) + c + b_r,
 ///
 /// and what follows the pipeline ends no earlier than with these ends, since it only adds and takes the largest.
-/// Holds for every schedule of passes whose virtual stage k p + r stands on stage r. Proof and test: docs/search.md.
+/// Holds for every schedule of passes whose virtual stage k p + r stands on stage r. Proof and test:
+/// docs/user/search.md.
 [[nodiscard]] des::Duration least_step_time(const job::Job& job, const step::Passes& passes);
 
 }  // namespace foretoken::search

@@ -37,7 +37,7 @@ struct Recompute {
   model::SelectiveModules modules;
 };
 
-/// Bytes per parameter of the mixed-precision recipe (docs/models/memory.md).
+/// Bytes per parameter of the mixed-precision recipe (docs/modeller/memory.md).
 struct PrecisionRecipe {
   double weight_bytes = 2;
   double gradient_bytes = 4;        ///< main gradient

@@ -2,7 +2,7 @@
 //
 // Memory-bound kernels are counted by the bytes that they read and write once, 16-bit activations; a dropout mask is
 // one byte an element. Byte counts per kernel: arXiv:2205.05198 section 4 for what is stored, the kernels' reads and
-// writes on top (docs/models/layer.md has the table).
+// writes on top (docs/modeller/layer.md has the table).
 #include "sim/model/kernels.h"
 
 #include "sim/model/attention_ops.h"

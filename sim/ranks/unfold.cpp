@@ -52,9 +52,9 @@ class MemoryBudget {
   }
 
  private:
-  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million (docs/performance.md). A
-  // flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a crossing stands in the route and at the
-  // link.
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million
+  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a
+  // crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;  // a workstation's memory
 

@@ -25,7 +25,7 @@ struct Interval {
 ///
 /// with mean and spread of local_error(), the width of `level`, and always with the prediction itself inside.
 /// Source: normalised conformal prediction (Lei et al., arXiv:1604.04173, section 5.2).
-/// Error: what it covers is measured on every published case, see docs/validation.md.
+/// Error: what it covers is measured on every published case, see docs/modeller/validation.md.
 /// Precondition: `level` is one of evidence.widths, predicted > 0.
 [[nodiscard]] Interval interval_of(const Place& place, Seconds predicted, const Evidence& evidence, double level);
 

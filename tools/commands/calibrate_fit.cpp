@@ -101,10 +101,11 @@ int run(const Options& options) {
   request.base_datasheet = std::move(base.datasheet);
   const cost::Profile profile = fit::fit_profile(samples, request);
   if (!fit::has_fitted_part(profile, request.base))
-    throw ConfigError({{kAsker, "",
-                        fmt::format("expected samples enough for at least one part, found {}; docs/calibration.md says "
-                                    "what each part wants",
-                                    counts_of(samples))}});
+    throw ConfigError(
+        {{kAsker, "",
+          fmt::format("expected samples enough for at least one part, found {}; docs/modeller/calibration.md says "
+                      "what each part wants",
+                      counts_of(samples))}});
   file.write(io::to_json_text(profile));
   file.finish();
   file.commit();

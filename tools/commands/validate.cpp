@@ -65,7 +65,7 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->excludes(csv);
   command
       ->add_option("--write-docs", options->docs,
-                   "Write docs/validation.md, its plots and validate/residuals.json below this folder")
+                   "Write docs/modeller/validation.md, its plots and validate/residuals.json below this folder")
       ->excludes(sets);
   command->footer(
       "Exit status 1: a set is worse than its bound in validate/bounds.json.\n\n"

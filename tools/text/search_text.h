@@ -9,7 +9,7 @@
 
 namespace foretoken::tools {
 
-/// The configuration, its memory and its step time, with the keys of docs/search.md.
+/// The configuration, its memory and its step time, with the keys of docs/user/search.md.
 [[nodiscard]] nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found);
 
 [[nodiscard]] std::string search_text(const study::SearchAnswer& answer, const report::Paint& paint);

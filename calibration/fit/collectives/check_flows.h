@@ -22,7 +22,7 @@ struct FlowCheck {
 
 /// Every table of GPUs behind an NVLink switch, from Ampere on; NVLink domains of more than eight GPUs only alone,
 /// what crosses between such racks is no case. Line rates and NCCL's version and settings come from what a table
-/// states; cost::NcclFitted is fitted, three numbers an architecture (docs/collective-flows.md). Throws ConfigError
+/// states; cost::NcclFitted is fitted, three numbers an architecture (docs/modeller/collectives.md). Throws ConfigError
 /// where a table states a setting that is not known.
 [[nodiscard]] std::vector<FlowCheck> check_flows(const std::vector<CollectiveTable>& tables);
 /// The same, every table by numbers that are fitted on the others alone.

@@ -28,7 +28,7 @@ struct Held {
   int tables, within;
 };
 
-// docs/collective-flows.md: 98 of 109 tables, and which are not.
+// docs/modeller/collectives.md: 98 of 109 tables, and which are not.
 TEST(NcclTables, FlowsFromSixteenMebibytesOn) {
   const std::vector<CollectiveTable> all = tables();
   std::map<std::pair<std::string, std::string_view>, Tally> found;

@@ -28,7 +28,7 @@ struct AttentionGivens {
 };
 
 /// Weight of |log sharpness| in the mean error that fits of attention minimise: a sharpness other than 1 must earn it.
-/// Chosen by leaving out one point at a time of the 20 published series (docs/models/costs.md).
+/// Chosen by leaving out one point at a time of the 20 published series (docs/modeller/costs.md).
 inline constexpr double kSharpnessPrice = 0.01;
 inline constexpr double kMostSharpness = 4;
 

@@ -21,7 +21,7 @@ using Grid = cost::GemmCorrection;
 
 // Chosen by the held-out errors of the A100, H100 and B200 tables, which are a little flattered by it (7 x 7 x 7 and
 // 9 x 7 x 7 knots gain 0.2 % at most); kept for all others. The held-out products lie among the fitted ones: these
-// errors are of shapes between measured ones. docs/models/costs.md has those with whole sizes left out.
+// errors are of shapes between measured ones. docs/modeller/costs.md has those with whole sizes left out.
 constexpr int kMostKnots[3] = {7, 6, 6};
 constexpr double kOctavesPerCell = 2;
 constexpr double kSmoothing = 20;        // of the second difference at a knot, against samples' 1 / |residual|

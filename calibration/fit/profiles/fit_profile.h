@@ -22,10 +22,10 @@ struct FitRequest {
   int nics = 8;              ///< of one node
 };
 
-/// The profile. Each part is fitted when there are samples enough (docs/calibration.md says how many), else lent by
-/// `base`, scaled by datasheet ratios or, without datasheets, by the speed of the products, and marked as scaled from
-/// its GPU unless that is the same. The same samples in any order give the same profile, bit for bit. Throws
-/// ConfigError when products ran faster than the datasheet's peak.
+/// The profile. Each part is fitted when there are samples enough (docs/modeller/calibration.md says how many), else
+/// lent by `base`, scaled by datasheet ratios or, without datasheets, by the speed of the products, and marked as
+/// scaled from its GPU unless that is the same. The same samples in any order give the same profile, bit for bit.
+/// Throws ConfigError when products ran faster than the datasheet's peak.
 [[nodiscard]] cost::Profile fit_profile(measured::Samples samples, const FitRequest& request);
 
 /// Whether any part of `profile` was fitted on samples rather than lent by `base`.

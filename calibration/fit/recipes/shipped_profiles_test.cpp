@@ -107,7 +107,7 @@ struct GemmRow {
   double seconds;
 };
 
-/// Every 11th large and every 49th of all held-out products of the five fitted tables (docs/calibration.md).
+/// Every 11th large and every 49th of all held-out products of the five fitted tables (docs/modeller/calibration.md).
 std::vector<GemmRow> held_out_products() {
   std::ifstream in(kSource / "calibration/fit/testdata/gemm_held_out.csv");
   std::string line;

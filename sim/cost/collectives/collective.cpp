@@ -204,7 +204,7 @@ Bytes ring_bytes(const CollectiveShape& shape) {
 ///
 /// Source: public nccl-tests tables, see the profile; traffic factors from nccl-tests, doc/PERFORMANCE.md.
 /// Holds for: no other traffic than `groups_per_node` equal groups, equal ranks on every node.
-/// Error: the residuals of each curve in the profile; docs/models/costs.md.
+/// Error: the residuals of each curve in the profile; docs/modeller/costs.md.
 /// Precondition: ranks, nodes, ranks_per_node, groups_per_node >= 1; the links used have a rate.
 Seconds collective_time(const CollectiveShape& shape, const NodeLinks& links, const Profile& profile) {
   const GroupShape& group = shape.group;

@@ -20,7 +20,7 @@ struct NcclSystem {
 /// Source: NCCL's choice (nccl_choice.h) and its numbers (nccl_wire.h); bytes by algorithm below.
 /// Holds for: GPUs under one NVLink switch; equal ranks on every node; no other traffic than `groups_per_node` equal
 /// groups. On such clusters it is the time of the flows of lowering/nccl_flows.h, which a test holds.
-/// Error: docs/collective-flows.md.
+/// Error: docs/modeller/collectives.md.
 /// Precondition: two ranks or more; links that the group uses have a rate.
 [[nodiscard]] Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const NcclSystem& system,
                                 const NcclSettings& settings = {});

@@ -6,7 +6,7 @@
 namespace foretoken::cost {
 
 /// What no source states: three numbers an architecture, fitted on all its public tables together at 16 MiB and more
-/// (docs/collective-flows.md, with what they reach on tables left out).
+/// (docs/modeller/collectives.md, with what they reach on tables left out).
 struct NcclFitted {
   /// A rank copies its own share beside what it sends, as long as sending `own_copy` of that share.
   double own_copy = 0;

@@ -15,7 +15,7 @@ namespace foretoken::cost {
 ///
 /// Source: nccl-tests sendrecv tables; see the profile.
 /// Holds for: a pair that has its links to itself, apart from the other senders of its node.
-/// Error: three public tables only; see docs/models/costs.md.
+/// Error: three public tables only; see docs/modeller/costs.md.
 /// Precondition: the link that the message takes exists.
 Seconds point_to_point_time(const PointToPointShape& shape, const NodeLinks& links, const Profile& profile) {
   expects(shape.senders_per_node >= 1, "a sender is one of the node's senders");

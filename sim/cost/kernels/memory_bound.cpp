@@ -10,7 +10,7 @@ namespace foretoken::cost {
 ///
 /// Source: datasheet bandwidth; the part of it that fused elementwise kernels reach, see the profile.
 /// Holds for: tensors that do not stay in the L2 cache; smaller ones run faster.
-/// Error: no published kernel table exists; see docs/models/costs.md.
+/// Error: no published kernel table exists; see docs/modeller/costs.md.
 Seconds memory_bound_time(const MemoryBoundShape& shape, const Profile& profile) {
   const MemoryBoundLaw& law = profile.memory_bound;
   expects(shape.bytes >= Bytes(0), "a kernel moves no negative number of bytes");

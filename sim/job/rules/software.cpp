@@ -57,7 +57,7 @@ std::string in_words(const Stragglers& how) {
   if (how.slow_nodes > 0)
     words +=
         fmt::format(", {:.3g} % of the nodes take {:.3g} times as long", 100 * how.slow_nodes, how.slow_node_factor);
-  return words + fmt::format("; drawn with seed {} (docs/models/stragglers.md)", how.seed);
+  return words + fmt::format("; drawn with seed {} (docs/operator/stragglers.md)", how.seed);
 }
 
 }  // namespace

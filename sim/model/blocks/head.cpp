@@ -1,7 +1,7 @@
 // Final norm, output projection and loss on the last chunk.
 //
 // Loss: vocab-parallel cross entropy of Megatron, 24 bytes a logit forward and 10 backward unfused, 10 and 6 fused
-// (reads and writes of logits of 2 and 4 bytes; docs/models/layer.md).
+// (reads and writes of logits of 2 and 4 bytes; docs/modeller/layer.md).
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
 #include "sim/model/products.h"

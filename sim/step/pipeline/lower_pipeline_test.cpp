@@ -96,7 +96,7 @@ TEST(LowerPipeline, TheGpuStandsStillBeforeEveryPass) {
 }
 
 TEST(LowerPipeline, ALatencyThatBlocksNobodyIsExposedAsInTheClosedForms) {
-  // docs/models/schedules.md: 1F1B pays a round trip for every window of p micro-batches, GPipe and interleaved once.
+  // docs/modeller/schedules.md: 1F1B pays a round trip for every window of p micro-batches, GPipe and interleaved once.
   const Duration f{10'000}, b{20'000}, c{100};
   const PipelineShape flat{.stages = 4, .microbatches = 16};
   EXPECT_EQ(replay("gpipe", flat, f, b, c).run.makespan.ps, 19 * 30'000 + 2 * 3 * 100);

@@ -185,7 +185,7 @@ void StepEnd::norm_and_optimizer() {
 
 // Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
 // read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
-// share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/models/step.md).
+// share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/modeller/step.md).
 // Sharded gradients are zeroed, scaled and measured on the share alone.
 Bytes optimizer_traffic(const job::Job& job, double parameters) {
   const int zero = job.optimizer.zero_stage;

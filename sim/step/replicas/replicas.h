@@ -14,7 +14,7 @@ namespace foretoken::step {
 
 /// Reduction of the gradients of so many parameters over the replicas of `stage`: a reduce-scatter where their
 /// optimizer states are shared out, else an all-reduce. Across nodes the runtime's factor counts, and its NICs bound
-/// the rate of groups with several GPUs a node (docs/models/step.md): replicas share the fabric with one another, and
+/// the rate of groups with several GPUs a node (docs/modeller/step.md): replicas share the fabric with one another, and
 /// measured steps show more than nccl-tests do. `part`, here and below: the job as it is on the nodes of `stage`.
 [[nodiscard]] Communication gradient_reduction(const job::Job& part, Stage stage, double parameters);
 

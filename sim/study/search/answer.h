@@ -51,8 +51,8 @@ struct AnswerOptions {
 /// The same as a part of the memory there is.
 [[nodiscard]] double filled(const FoundConfiguration& found);
 
-/// Fuller is at the edge: peaks of published runs are missed by up to 2 % (docs/validation.md, set megatron-ci), and
-/// allocators that run short make steps up to 20 % longer (sets mpt-fsdp-a100 and mpt-fsdp-h100).
+/// Fuller is at the edge: peaks of published runs are missed by up to 2 % (docs/modeller/validation.md, set
+/// megatron-ci), and allocators that run short make steps up to 20 % longer (sets mpt-fsdp-a100 and mpt-fsdp-h100).
 inline constexpr double kEdgeOfMemory = 0.95;
 
 /// Gives the text a name that says model, GPUs and cluster: the scenario's own may speak of other GPUs.
