@@ -14,7 +14,10 @@ std::string reason(const Complaint& complaint) {
 
 std::string reasons(const std::vector<Complaint>& complaints) {
   std::string text;
-  for (const Complaint& complaint : complaints) text += (text.empty() ? "" : "\n") + reason(complaint);
+  for (const Complaint& complaint : complaints) {
+    if (!text.empty()) text += '\n';
+    text += reason(complaint);
+  }
   return text;
 }
 
