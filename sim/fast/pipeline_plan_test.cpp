@@ -52,7 +52,8 @@ void expect_equal(const schedule::Program& program, schedule::PipelineShape shap
 }
 
 TEST(PipelinePlan, ReplaysSplitAndPlacedProgramsAsTheEngineDoes) {
-  for (const auto& row : schedule::golden_file("golden_split_schedules.json").at("cases")) {
+  const nlohmann::json golden = schedule::golden_file("golden_split_schedules.json");
+  for (const auto& row : golden.at("cases")) {
     SCOPED_TRACE(row.at("schedule").get<std::string>() + " p " + row.at("p").dump() + " m " + row.at("m").dump());
     expect_equal(schedule::golden_program(row), schedule::shape_of(row));
   }

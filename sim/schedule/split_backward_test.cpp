@@ -25,7 +25,8 @@ TEST(SplitBackward, SchedulesAreValidForEverySmallShape) {
 
 TEST(SplitBackward, TheOrderOfZbH1IsTheGoldenOne) {
   int cases = 0;
-  for (const auto& row : golden_file("golden_split_schedules.json").at("cases")) {
+  const nlohmann::json golden = golden_file("golden_split_schedules.json");
+  for (const auto& row : golden.at("cases")) {
     if (row.at("schedule") != "zb_h1") continue;
     EXPECT_EQ(split_1f1b(shape_of(row)), golden_program(row));
     ++cases;
@@ -35,7 +36,8 @@ TEST(SplitBackward, TheOrderOfZbH1IsTheGoldenOne) {
 
 TEST(SplitBackward, GoldenSchedulesAreValidAndCountAsStated) {
   int cases = 0;
-  for (const auto& row : golden_file("golden_split_schedules.json").at("cases")) {
+  const nlohmann::json golden = golden_file("golden_split_schedules.json");
+  for (const auto& row : golden.at("cases")) {
     SCOPED_TRACE(row.at("schedule").get<std::string>() + " p " + row.at("p").dump() + " m " + row.at("m").dump());
     const Program program = golden_program(row);
     EXPECT_EQ(check_program(program, shape_of(row)), std::vector<std::string>{});
@@ -49,7 +51,8 @@ TEST(SplitBackward, GoldenSchedulesAreValidAndCountAsStated) {
 }
 
 TEST(SplitBackward, PlacementsAreTheGoldenOnes) {
-  for (const auto& row : golden_file("golden_split_schedules.json").at("cases")) {
+  const nlohmann::json golden = golden_file("golden_split_schedules.json");
+  for (const auto& row : golden.at("cases")) {
     const Placement placement = golden_program(row).placement;
     for (const Stage stage : ids<Stage>(placement.stages()))
       for (const Chunk chunk : ids<Chunk>(placement.chunks()))
@@ -67,7 +70,9 @@ const BrokenParts kBrokenParts[] = {
     {"half a backward pass", {"F0 I0"}, {"stage 0: W0 is missing"}},
     {"the other half", {"F0 W0"}, {"stage 0: I0 is missing"}},
     {"both the whole and a half", {"F0 I0 W0 B0"}, {"stage 0: B0 is there beside a part of it"}},
-    {"weight before input", {"F0 W0 I0"}, {"stage 0: W0 comes before its backward for input I0"}},
+    {"weight before input",
+     {"F0 W0 I0"},
+     {"stage 0: W0 comes before its backward for input I0", "stage 0: I0 finds no activations"}},
     {"input before forward", {"I0 F0 W0"}, {"stage 0: I0 comes before its forward F0"}},
     {"brought back from nowhere", {"F0 L0 B0"}, {"stage 0: L0 comes before its send away E0"}},
     {"activations still away", {"F0 E0 B0 L0"}, {"stage 0: B0 finds no activations"}},

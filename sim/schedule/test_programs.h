@@ -33,7 +33,11 @@ inline nlohmann::json golden_file(const std::string& name) {
 }
 
 inline PipelineShape shape_of(const nlohmann::json& row) {
-  return {.stages = row.at("p"), .microbatches = row.at("m"), .chunks = row.at("v"), .group = row.value("group", 0)};
+  const bool grouped = row.contains("group") && !row.at("group").is_null();
+  return {.stages = row.at("p"),
+          .microbatches = row.at("m"),
+          .chunks = row.at("v"),
+          .group = grouped ? row.at("group").get<int>() : 0};
 }
 
 /// A golden case of golden_split_schedules.json.

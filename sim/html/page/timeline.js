@@ -33,7 +33,8 @@ function startTimeline(canvas, tip, range, pathBox, data) {
     const name = activities[activity][0].toUpperCase() + activities[activity].slice(1);
     if (isPass(activity)) {
       const bytes = bytesText(data.stash_bytes[found.row][bars.chunk[i]]);
-      return `${where}: ${activities[activity]} pass\n${which}\n${times}\n${{ 0: "keeps", 5: "reads", 7: "restores" }[activity] ?? "frees"} ${bytes} of activations`;
+      const effects = { 0: "keeps", 5: "reads", 7: "restores" };
+      return `${where}: ${activities[activity]} pass\n${which}\n${times}\n${effects[activity] ?? "frees"} ${bytes} of activations`;
     }
     return activity === 3 ? `${where}: sends a message\n${which}\n${times}\n${bytesText(data.message_bytes)}` : `${where}: ${name}\n${times}`;
   };

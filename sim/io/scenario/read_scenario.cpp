@@ -80,6 +80,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
 
 Made read_scenario(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
+  if (!document.value.is_object()) findings.throw_if_wrong();
   Sound sound;
   Question question = read_parts(root, document.name, sound);
   read_stragglers(root, question);
