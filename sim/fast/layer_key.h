@@ -1,4 +1,4 @@
-// What decides how long the passes of a layer take, among everything that a search may choose.
+// The choices of a search that decide how long the passes of a layer take.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What of a scenario its plan depends on, and how long its parts take.
+// The shape that a pipeline is planned for, and the durations of its parts.
 #include "sim/fast/replay.h"
 
 #include <algorithm>

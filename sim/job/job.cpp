@@ -1,4 +1,4 @@
-// What follows from the fields of a job.
+// Values that follow from the fields of a job.
 #include "sim/job/job.h"
 
 #include <cstddef>

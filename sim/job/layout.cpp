@@ -18,7 +18,7 @@ std::int64_t layers_before(const Job& job, const schedule::Placement& placement,
   return layers;
 }
 
-/// Which ends of the model stand on a chunk.
+/// The ends of the model that stand on a chunk.
 struct Ends {
   bool embedding = false, head = false;
   [[nodiscard]] int count() const { return (embedding ? 1 : 0) + (head ? 1 : 0); }

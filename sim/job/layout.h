@@ -1,4 +1,4 @@
-// Which layers stand on which model chunk, and where embedding and head stand.
+// The layers on every model chunk, and the places of embedding and head.
 //
 // The chunks of all stages form a line, the model's layers in forward order: the placement of the job's schedule. The
 // embedding stands before the first layer, on the first chunk of the line; the head behind the last, on the last chunk.
@@ -38,7 +38,7 @@ class Dealing {
 /// std::nullopt when layers cannot be dealt out: not as stated, or not evenly with at least one for each chunk.
 [[nodiscard]] std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& parallelism);
 
-/// What one model chunk holds, in forward order: embedding, layers, head.
+/// The contents of one model chunk, in forward order: embedding, layers, head.
 struct ChunkContents {
   std::vector<model::LayerCount> layers;
   bool embedding = false, head = false;
@@ -60,7 +60,7 @@ struct ChunkContents {
 [[nodiscard]] Stage stage_of_embedding(const Job& job);
 [[nodiscard]] Stage stage_of_head(const Job& job);
 
-/// Whether the head needs a table of its own: its weights are not the embedding's, or they stand on another stage.
+/// True when the head needs a table of its own: its weights are not the embedding's, or they stand on another stage.
 [[nodiscard]] bool head_has_own_table(const Job& job);
 
 }  // namespace foretoken::job

@@ -9,7 +9,7 @@
 namespace foretoken::job {
 namespace {
 
-// What no choice changes.
+// The parts of a job that no choice changes.
 void take_given_parts(const Question& question, Job& job) {
   job.name = question.name;
   job.model = question.model;

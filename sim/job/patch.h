@@ -12,7 +12,7 @@
 
 namespace foretoken::job {
 
-/// What an edit can change.
+/// The keys that an edit can change.
 enum class Key : std::uint8_t {
   // Choices, with a value.
   kGpus,
@@ -55,7 +55,7 @@ struct Edit {
 
 using Patch = std::vector<Edit>;
 
-/// Whether the key belongs to Question::choices.
+/// True for keys of Question::choices.
 [[nodiscard]] constexpr bool is_choice(Key key) { return static_cast<int>(key) < kChoiceKeys; }
 
 /// "parallelism.tensor"; of a property the place where it is stated: "profile launch_us".

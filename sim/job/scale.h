@@ -9,7 +9,7 @@ namespace foretoken::job {
 /// and in element-wise kernels, say) is scaled in all of them. Precondition: `key` is no choice.
 void scale(Key key, double factor, Question& question);
 
-/// Whether the machines of the question have the property: NVLink, or a network that the job uses.
+/// True when the machines of the question have the property: NVLink, or a network that the job uses.
 [[nodiscard]] bool has_property(Key key, const Question& question);
 
 }  // namespace foretoken::job

@@ -77,7 +77,7 @@ class IdList {
   std::size_t count_ = 0;
 };
 
-/// How a product stands to the tensor-parallel group.
+/// The place of a product in its tensor-parallel group.
 enum class ProductKind : std::uint8_t {
   kColumn,       ///< each rank makes a part of the outputs; the input is gathered under sequence parallelism
   kRow,          ///< each rank reads a part of the inputs; the outputs are summed over the ranks

@@ -1,4 +1,4 @@
-// How scenarios spell attention and recomputation.
+// The names of attention and recomputation in scenarios.
 #include "sim/model/layer_context.h"
 
 namespace foretoken::model {

@@ -1,4 +1,4 @@
-// How a layer is cut over GPUs and executed: degrees, batch, precision, and which software runs it.
+// The cut of a layer over GPUs, and its execution: degrees, batch, precision and software.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@ namespace foretoken::model {
 
 enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
 
-/// How context-parallel ranks come by the keys and values of the other ranks' tokens.
+/// The way in which ranks that share a sequence exchange keys and values.
 enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
 /// "unfused", "flash" (the fastest kernel), "flash-2", "flash-1", "flash-triton".
 [[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
 
-/// How fp8 finds the scale of a tensor: from earlier steps, from the tensor itself (one pass more), block by block.
+/// The source of a tensor's fp8 scale: earlier steps, the tensor itself (one pass more), or each block of it.
 enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
 
-/// What the software fuses; each flag that is off adds the separate kernels.
+/// Kernels that the software fuses. Each flag that is off adds the separate kernels.
 struct Fusions {
   bool cross_entropy = false;           ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
   bool compiled_cross_entropy = false;  ///< the fused one is PyTorch's compiler's, whose kernels write out of place
 };
 
-/// How one layer is cut and executed.
+/// The cut and the execution of one layer.
 struct LayerContext {
   std::int64_t sequence = 1;     ///< s
   std::int64_t micro_batch = 1;  ///< b
@@ -68,7 +68,7 @@ struct SelectiveModules {
 /// No module at all: SelectiveModules{} is the usual choice of recomputation.
 inline constexpr SelectiveModules kNoModule{.core_attention = false};
 
-/// Whether a module is in both.
+/// True when a module is in both.
 [[nodiscard]] constexpr bool meet(const SelectiveModules& a, const SelectiveModules& b) {
   return (a.core_attention && b.core_attention) || (a.mlp && b.mlp) || (a.layer_norm && b.layer_norm) ||
          (a.activation && b.activation);

@@ -130,7 +130,7 @@ NodeLinks links_among(const Cluster& cluster, const Seen& seen) {
   return links;
 }
 
-/// Whether no two ranks of a group are on one node.
+/// True when no two ranks of a group are on one node.
 bool spread_out(const RankGroups& groups, int domain) {
   return groups.size() == 1 || groups.rows().front().stride >= domain;
 }

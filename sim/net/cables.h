@@ -34,7 +34,7 @@ namespace foretoken::net {
 /// The same for pairs of a rank of the first stage and its partner on the last, which hold the same embedding.
 [[nodiscard]] NodeLinks tied_links(const Cluster& cluster, const RankGrid& grid);
 
-/// Whether the cluster has NVLink, but not for all of these groups: their collectives go over PCIe.
+/// True when the cluster has NVLink, but not for all of these groups: their collectives go over PCIe.
 [[nodiscard]] bool lacks_cables(const Cluster& cluster, const RankGroups& groups);
 
 }  // namespace foretoken::net

@@ -52,7 +52,7 @@ class RankGrid {
   [[nodiscard]] StageRank stage_rank_of(Rank rank) const;
   [[nodiscard]] Rank rank_of(Stage stage, StageRank rank) const;
 
-  /// Whether any GPU of `stage` and its partner in the next one (the first after the last) lie on different nodes of
+  /// True when any GPU of `stage` and its partner in the next one (the first after the last) lie on different nodes of
   /// `domain` GPUs.
   [[nodiscard]] bool hop_crosses_nodes(Stage stage, int domain) const;
   /// GPUs of one node that may send to the next stage through its NICs at the same time: the most that a node has of

@@ -40,14 +40,14 @@ class RankGroups {
   /// In the order of their lowest ranks.
   [[nodiscard]] std::vector<std::vector<Rank>> all() const;
 
-  /// How a group lies on nodes of `domain` GPUs (NVLink domains), ranks in order.
+  /// The shape of a group on nodes of `domain` GPUs (NVLink domains), ranks in order.
   ///
   /// Where groups do not divide the nodes evenly they differ. The shape is then that of the group that touches the most
   /// nodes, with its most ranks in one of them, and the most groups that share the NICs of any node. A group inside one
   /// node uses no NIC and has groups_per_node 1. Precondition: domain >= 1.
   [[nodiscard]] GroupShape shape(int domain) const;
 
-  /// Whether groups lie on every node as on the first.
+  /// True when groups lie on every node as on the first.
   [[nodiscard]] bool nodes_alike(int domain) const;
 
  private:

@@ -58,7 +58,7 @@ class Sums {
     part.time += time;
   }
 
-  // Whether a row shows how groups over the axis lie; a pair that ties embeddings is none.
+  // True for rows that show the groups over the axis; the pair that ties embeddings does not.
   [[nodiscard]] bool has_group() const { return first_ && first_->purpose != Purpose::kTiedEmbedding; }
 
   [[nodiscard]] GroupTraffic total(std::string_view group, Seconds exposed) const {

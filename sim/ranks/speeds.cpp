@@ -1,4 +1,4 @@
-// How slow GPUs stretch the tasks that they take part in.
+// Slow GPUs stretch the tasks that they take part in.
 #include "sim/ranks/speeds.h"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("ranks {}{}", list, shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "");
 }
 
-/// What a task of the unfolded step is part of, and the ranks that carry it out.
+/// The name of a task of the unfolded step, with the ranks that carry it out.
 std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const UnfoldedStep& unfolded) {
   const Origin origin = unfolded.origin_of(task);
   const step::Meaning& meaning = step.workload.meaning[origin.folded.value];

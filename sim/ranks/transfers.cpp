@@ -14,7 +14,7 @@
 namespace foretoken::ranks {
 namespace {
 
-// Whether there are as many on every node: NCCL's choice is known of no others.
+// True when every node has as many members; NCCL's choice is known of no other groups.
 bool even(const net::Members& members) {
   return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
 }

@@ -63,7 +63,7 @@ class Transfers {
   using Key = std::tuple<step::CommunicationId, int, int, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                const step::Passes& passes, std::span<const int> members);
-  /// How stage ranks `members` of `stage` move what a row says, in `moving` when alone.
+  /// The transfers of a row among stage ranks `members` of `stage`, which take `moving` when alone.
   [[nodiscard]] const Kept& of_row(step::CommunicationId id, int stage, des::Duration moving,
                                    std::span<const int> members);
   [[nodiscard]] Kept laid_out(const step::Communication& row, int stage, des::Duration moving,

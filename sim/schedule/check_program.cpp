@@ -57,7 +57,7 @@ class Completeness {
   }
 
  private:
-  // Which ways a micro-batch goes; the first one when it goes none.
+  // The ways of a micro-batch; the first one when it has none.
   [[nodiscard]] std::vector<bool> ways_of(MicroBatch microbatch) const {
     std::vector<bool> ways(static_cast<std::size_t>(placement_.ways()), false);
     if (ways.size() > 1)
@@ -114,7 +114,7 @@ class Completeness {
   Table<MicroBatch, std::vector<bool>> ways_;
 };
 
-/// What the passes before have made, in a replay without times.
+/// Results of the earlier passes, in a replay without times.
 class Made {
  public:
   explicit Made(PipelineShape shape) : slots_(shape), done_(slots_.count(), false) {}

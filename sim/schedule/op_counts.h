@@ -1,4 +1,4 @@
-// How often each op stands in a program: what completeness, order and deadlock are proved from.
+// Counts of every op of a program. Completeness, order and freedom from deadlock are proved from them.
 #pragma once
 
 #include <optional>
@@ -44,7 +44,7 @@ class OpCounts {
   }
   /// The kind of op there that makes `result` of the micro-batch; the first such kind when the program has none.
   [[nodiscard]] OpKind maker(Place at, MicroBatch microbatch, Result result) const;
-  /// Whether any op of the micro-batch stands there.
+  /// True when any op of the micro-batch stands there.
   [[nodiscard]] bool any(Place at, MicroBatch microbatch) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace foretoken::schedule {
 
-/// What a stage does with one micro-batch of one chunk. A backward pass is whole (kBackward) or has two parts: first
+/// The work of a stage on one micro-batch of one chunk. A backward pass is whole (kBackward) or has two parts: first
 /// the gradient of its input, for which the previous virtual stage waits, then the gradient of its weights.
 enum class OpKind : std::uint8_t {
   kForward,
@@ -24,7 +24,7 @@ enum class OpKind : std::uint8_t {
 
 inline constexpr std::size_t kOpKinds = 8;
 
-/// What an op makes, for later ops of the same micro-batch.
+/// The result of an op, for later ops of the same micro-batch.
 enum class Result : std::uint8_t { kOutput, kInputGradient, kWeightGradient, kSentAway };
 
 /// Several results at once.
@@ -47,7 +47,7 @@ enum class Neighbour : std::uint8_t { kPrevious, kNext };
   return neighbour == Neighbour::kPrevious ? Neighbour::kNext : Neighbour::kPrevious;
 }
 
-/// What an op does to the stored activations of its chunk and micro-batch.
+/// The effect of an op on the stored activations of its chunk and micro-batch.
 enum class Stash : std::uint8_t { kKeeps, kStores, kFrees };
 
 /// The meaning of one kind.
@@ -59,7 +59,7 @@ struct OpTraits {
   /// stage, input gradients to the previous one.
   std::optional<Neighbour> input_from = {}, result_to = {};
   std::optional<Result> follows = {};  ///< what its own virtual stage has to make first
-  /// What it makes. The last op of a chunk that makes weight gradients completes the gradients of the chunk.
+  /// The result of the op. The last op of a chunk that makes weight gradients completes the gradients of the chunk.
   Results makes = {};
   Stash stash = Stash::kKeeps;
   bool is_pass = false;  ///< kernels on the compute stream
@@ -116,7 +116,7 @@ inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
 
 [[nodiscard]] constexpr const OpTraits& traits(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
 
-/// What comes from that neighbour: outputs from the previous virtual stage, input gradients from the next one.
+/// The data that come from that neighbour: outputs from the previous virtual stage, input gradients from the next one.
 [[nodiscard]] constexpr Result result_from(Neighbour neighbour) {
   return neighbour == Neighbour::kPrevious ? Result::kOutput : Result::kInputGradient;
 }

@@ -45,7 +45,7 @@ class Placement {
   [[nodiscard]] bool is_last(Place at) const { return !links_[index(at)].next; }       ///< the head stands here
   [[nodiscard]] int way_of(Place at) const { return links_[index(at)].way; }
   [[nodiscard]] int position_of(Place at) const { return links_[index(at)].position; }  ///< virtual stages before it
-  /// Whether virtual stage k p + r is chunk k of stage r.
+  /// True when virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] bool is_looped() const;
 
   friend bool operator==(const Placement&, const Placement&) = default;

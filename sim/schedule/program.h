@@ -18,7 +18,7 @@ struct PipelineShape {
 
 using MicroBatch = Id<struct MicroBatchTag>;  ///< of one step and one replica, over all ways of the placement
 
-/// What a stage does with one micro-batch of one of its model chunks.
+/// The work of a stage on one micro-batch of one of its model chunks.
 struct StageOp {
   OpKind kind = OpKind::kForward;
   MicroBatch microbatch;

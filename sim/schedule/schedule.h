@@ -10,7 +10,7 @@
 
 namespace foretoken::schedule {
 
-/// How the messages of a schedule may be posted.
+/// The ways in which the messages of a schedule may be posted.
 enum class Posting : std::uint8_t {
   kAsProduced,    ///< a result is sent when it is there, and waited for when it is needed: right for every program
   kAsInMegatron,  ///< around warm-up, steady state and drain, as Megatron-Core does for its own schedules
@@ -25,7 +25,7 @@ struct Schedule {
   Posting posting = Posting::kAsProduced;              ///< kAsInMegatron needs Program::warm_up
   std::function<Program(PipelineShape)> build = {};    ///< precondition: `why_not` finds nothing against the shape
   std::function<Placement(PipelineShape)> place = {};  ///< the placement of the programs built; none: looped
-  /// What this schedule alone asks of a shape that its kind allows; none: nothing. Call `why_not` instead.
+  /// Further conditions of this schedule on a shape; none where it has none. Call `why_not` instead.
   std::function<std::optional<std::string>(PipelineShape)> own_rule = {};
 };
 

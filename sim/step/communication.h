@@ -1,4 +1,4 @@
-// What moves between GPUs in a step: every collective and every message, described once.
+// Everything that moves between GPUs in a step: each collective and each message, described once.
 //
 // The lowering writes a row for each different operation and gives its id to the tasks that carry it out. Costs, flows,
 // byte tables, time splits, names and traces read the row; nothing rebuilds it from the job.
@@ -61,7 +61,7 @@ struct Communication {
 
 using Communications = Table<CommunicationId, Communication>;
 
-/// Whether it is a message between pipeline stages.
+/// True for messages between pipeline stages.
 [[nodiscard]] constexpr bool is_message(Purpose purpose) {
   return purpose == Purpose::kActivations || purpose == Purpose::kActivationGradients;
 }

@@ -9,7 +9,7 @@
 
 namespace foretoken::step {
 
-/// How finely passes are lowered: one task each, or every kernel and collective (the oracle of the former).
+/// The grain of passes: one task each, or every kernel and collective (the oracle of the former).
 enum class Fidelity : std::uint8_t { kStage, kKernel };
 
 /// One training step, folded: ranks that do the same thing are represented by rank 0 of the first replica, one GPU a
@@ -25,7 +25,7 @@ struct LoweredStep {
 /// Lowers `job`. Pure: the same scenario gives the same graph.
 [[nodiscard]] LoweredStep lower(const job::Job& job, Fidelity fidelity);
 
-/// What flows take their costs from: what an oversubscribed fabric lacks, its own links show.
+/// The job on a fabric of full bisection. Flows take their costs from it; the links show any oversubscription.
 [[nodiscard]] job::Job with_full_bisection(job::Job job);
 
 /// The same for transfers that become flows.
@@ -34,10 +34,10 @@ struct LoweredStep {
 /// The schedule's program for this scenario.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
-/// How the messages between stages are posted.
+/// The posting of the messages between stages.
 [[nodiscard]] MessagePolicy message_policy(const job::Job& job);
 
-/// How long a GPU stands still before every pass.
+/// The time that a GPU stands still before every pass.
 [[nodiscard]] des::Duration pass_overhead(const job::Job& job);
 
 }  // namespace foretoken::step

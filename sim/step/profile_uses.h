@@ -1,4 +1,4 @@
-// Which parts of its profile a scenario reads.
+// The parts of its profile that a job reads.
 #pragma once
 
 #include <utility>

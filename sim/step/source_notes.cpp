@@ -1,4 +1,4 @@
-// Which notes of profiles and runtime speak of numbers that the job takes.
+// Selects the notes of profiles and runtime that belong to numbers of the job.
 #include "sim/step/source_notes.h"
 
 #include <fmt/format.h>

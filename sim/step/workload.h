@@ -13,7 +13,7 @@
 
 namespace foretoken::step {
 
-/// What a task is.
+/// The kinds of tasks.
 enum class TaskMeaning : std::uint8_t {
   kPass,           ///< a pass, or one of its kernels and collectives
   kHostIssue,      ///< the host issuing a kernel
@@ -23,7 +23,7 @@ enum class TaskMeaning : std::uint8_t {
   kStepOverhead,
 };
 
-/// What one task stands for.
+/// The meaning of one task.
 struct Meaning {
   std::uint16_t stage = 0;
   std::uint16_t chunk = 0;

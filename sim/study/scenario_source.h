@@ -19,7 +19,7 @@ class ScenarioSource {
   explicit ScenarioSource(std::string file) : file_(std::move(file)) {}
   /// A text; `origin` is what complaints call it.
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
-  /// What complaints call it.
+  /// The name of the source in complaints.
   [[nodiscard]] const std::string& name() const { return file_; }
   /// With the overrides `sets`, and then with the edits of `patch`, which change choices only.
   [[nodiscard]] job::Made read(std::span<const std::string> sets, const job::Patch& patch = {}) const;

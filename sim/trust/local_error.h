@@ -15,7 +15,7 @@ struct Distance {
   int jumps = 0;       ///< how many of GPU kind, runtime and width of elements differ
   double octaves = 0;  ///< doublings between the numbers of GPUs and of parameters, added
 
-  /// How often the weight of a case halves over this distance: log2(50) times a jump, once in 8 octaves.
+  /// The number of times that the weight of a case halves over this distance: log2(50) times a jump, once in 8 octaves.
   [[nodiscard]] double halvings() const;
 };
 [[nodiscard]] Distance distance(const Place& a, const Place& b);

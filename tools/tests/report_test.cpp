@@ -71,7 +71,7 @@ TEST(Report, WhatDoesNotFitIsSaidAndWritten) {
   EXPECT_THAT(contents(folder.file("r.html")), HasSubstr("does not fit on 1,024"));
 }
 
-// What `foretoken plan --json` writes (docs/user/plan.md), two options and the keys that a report shows.
+// An answer of `foretoken plan --json` (docs/user/plan.md): two options and the keys that a report shows.
 std::string plan_json(const std::string& p90, const std::string& scenario) {
   const std::string possible =
       R"("configuration":{"tensor":1,"pipeline":1,"virtual_pipeline":1,"context":1,"data":8,"micro":1,"recompute":"none",

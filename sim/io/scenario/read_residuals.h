@@ -1,4 +1,4 @@
-// What predictions of published measurements missed: validate/residuals.json.
+// Reads the errors on published measurements: validate/residuals.json.
 #pragma once
 
 #include "sim/io/json/data_path.h"

@@ -1,4 +1,4 @@
-// What the runtime does where nothing is stated: recipe, attention, shards, overlaps; and what that assumes.
+// The defaults of the runtime: recipe, attention, shards, overlaps. Each default is noted as an assumption.
 #include <fmt/format.h>
 
 #include "sim/base/check.h"

@@ -15,7 +15,7 @@
 
 namespace foretoken::step {
 
-/// What one GPU of a stage holds through the whole step, inside the framework's allocator.
+/// Bytes that one GPU of a stage holds through the whole step, inside the framework's allocator.
 struct StaticMemory {
   Bytes weights;    ///< as the layers use them
   Bytes gradients;  ///< main gradients and, in the 20-byte recipe, their 16-bit copy
@@ -25,7 +25,7 @@ struct StaticMemory {
   [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + other; }
 };
 
-/// What one micro-batch's passes through one chunk add.
+/// Bytes that the passes of one micro-batch through one chunk add.
 struct PassMemory {
   Bytes stash;      ///< kept from the forward pass until the backward pass ends
   Bytes transient;  ///< the most that is alive on top for a moment: gradients, recomputed tensors, logits
@@ -81,7 +81,7 @@ class JobMemory {
 [[nodiscard]] StaticMemory static_memory(const job::Job& job, int stage);
 [[nodiscard]] PassMemory pass_memory(const job::Job& job, int stage, int chunk);
 
-/// What the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when this and the
+/// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when this and the
 /// allocator's peak fit: an allocator that runs short returns its cache before it fails.
 [[nodiscard]] Bytes outside_allocator(const job::Job& job);
 

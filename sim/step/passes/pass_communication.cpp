@@ -9,7 +9,7 @@
 namespace foretoken::step {
 namespace {
 
-// What ops of a pass over the ranks of `axis` have in common.
+// The common part of all rows of a pass over the ranks of `axis`.
 Communication inside_pass(const job::Job& part, Axis axis, Bytes payload) {
   return {.purpose = Purpose::kPass,
           .axes = axis,

@@ -17,7 +17,7 @@ namespace foretoken::step {
 /// The blocks of one pass in order: embedding, layers, head; backward reversed.
 using PassBlocks = std::vector<const TimedOps*>;
 
-/// How long a pass takes and on what: every instant counts once: compute, then communication in the
+/// The time of a pass, and its parts: every instant counts once: compute, then communication in the
 /// order of axes, then the host.
 struct PassTiming {
   des::Duration total, compute;

@@ -3,10 +3,10 @@
 // A message is a task on the link from its sender to its receiver. It starts when both sides have posted it and the
 // messages before it on that link have ended: NCCL's send and receive kernels meet (a rendezvous), in the order in
 // which they were issued. Where receives are posted ahead (MessagePolicy::kAsProduced), the sender alone decides.
-// What a side has to do first is its frontier: its last pass and the messages that it waited for since. Waiting makes
+// Each side first ends its frontier: its last pass and the messages that it waited for since. Waiting makes
 // the next pass depend on the message.
 //
-// What becomes of the tasks is the caller's: lower_pipeline appends them to a graph, PipelinePlan keeps what a replay
+// The caller decides about the tasks: lower_pipeline appends them to a graph, PipelinePlan keeps what a replay
 // needs. A `Tasks` has
 //
 //   TaskId message(const MessageKey&, Neighbour link);  // after the messages before it on the sender's link
@@ -55,7 +55,7 @@ class Messages {
   std::vector<std::optional<des::TaskId>> tasks_;
 };
 
-/// Which ops of a stage read the parameters of a chunk first, and complete its gradients last.
+/// The ops of a stage that read the parameters of a chunk first, and that complete its gradients last.
 class ChunkEnds {
  public:
   ChunkEnds(const schedule::StageProgram& ops, int chunks) : first_(chunks), last_(chunks) {
@@ -102,7 +102,7 @@ class HostProgram {
     if (last_) frontier_.push_back(*last_);
   }
 
-  /// What the stage has to end last, and what it leaves behind.
+  /// The tasks that the stage ends with, and the results that it leaves.
   [[nodiscard]] std::vector<des::TaskId> take_frontier() { return std::move(frontier_); }
   [[nodiscard]] std::vector<std::vector<des::TaskId>> take_gradient_blocks() { return std::move(gradient_blocks_); }
   [[nodiscard]] std::int64_t sends() const { return sends_; }

@@ -42,7 +42,7 @@ std::vector<Group> groups_of(const schedule::Program& program, Stage stage) {
   return groups;
 }
 
-// Whether the input of such ops reaches `stage` from the other end of the pipeline.
+// True when the input of such ops reaches `stage` from the other end of the pipeline.
 bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   const int end = from == Neighbour::kPrevious ? 0 : placement.stages() - 1;
   return placement.stages() > 1 && stage.number() == end;

@@ -9,7 +9,7 @@
 
 namespace foretoken::step {
 
-/// How a runtime posts the messages of a pipeline.
+/// The policy by which a runtime posts the messages of a pipeline.
 enum class MessagePolicy : std::uint8_t {
   kLatency,     ///< a message delays its receiver and blocks nobody, not even other messages
   kAsProduced,  ///< posted when the result is there, waited for when it is needed; in order on its link

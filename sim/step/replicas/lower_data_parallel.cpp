@@ -1,4 +1,4 @@
-// What data parallelism adds to a step.
+// Data parallelism in a step.
 //
 // Order after the last backward pass (megatron/core/distributed/finalize_model_grads.py, optimizer/optimizer.py):
 // gradient reduction over data x context ranks, all-reduce of norm gradients over tensor ranks (sequence parallelism),

@@ -1,4 +1,4 @@
-// What data parallelism adds to a step: gradient reduction, parameter gathering, the optimizer and its barriers.
+// Data parallelism in a step: gradient reduction, parameter gathering, the optimizer and its barriers.
 #pragma once
 
 #include "sim/job/job.h"

@@ -1,4 +1,4 @@
-// What the ranks of a job exchange around the passes.
+// Collectives around the passes.
 //
 // Between nodes of several kinds a collective is as slow as on the slowest: it has a site on each kind.
 #include "sim/step/replicas/replicas.h"

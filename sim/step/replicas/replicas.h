@@ -1,4 +1,4 @@
-// What the ranks of a job exchange around the passes: gradients, parameters, norm gradients, tied embeddings.
+// Collectives around the passes: gradients, parameters, norm gradients, tied embeddings.
 #pragma once
 
 #include "sim/job/parts.h"

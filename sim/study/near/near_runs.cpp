@@ -25,7 +25,7 @@ using job::Job;
 constexpr int kMostJumps = 2;           // of GPU kind, runtime and width of elements
 constexpr std::size_t kMostOfASet = 4;  // one publication does not speak for all
 
-// What differs between two jobs, in words.
+// The differences between two jobs, in words.
 class Differences {
  public:
   void size(std::string_view name, double here, double there) {

@@ -28,7 +28,7 @@ struct ScheduleChoice {
 /// They are ordered by chunks and have no labels.
 [[nodiscard]] std::vector<ScheduleChoice> usual_schedules(const job::Job& job);
 
-/// What a job does with one schedule, or why it cannot have it.
+/// The prediction of a job with one schedule, or the reason why it cannot have it.
 struct TriedSchedule {
   ScheduleChoice choice;
   bool is_own = false;  ///< the job's

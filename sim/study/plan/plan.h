@@ -12,7 +12,7 @@
 
 namespace foretoken::study {
 
-/// What the plan assumes beside the scenario; docs/user/plan.md has the sources of the defaults.
+/// Assumptions of the plan beside the scenario; docs/user/plan.md has the sources of the defaults.
 struct PlanAssumptions {
   double tokens = 0;
   std::optional<double> price_per_gpu_hour;  ///< in place of the clusters' own

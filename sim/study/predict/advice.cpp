@@ -25,7 +25,7 @@ const std::array kChanges = {Edit{Key::kZeroStage, std::int64_t{1}}, Edit{Key::k
                              Edit{Key::kRecompute, RecomputeGranularity::kFull},
                              Edit{Key::kMicroBatch, std::int64_t{1}}};
 
-// Whether an edit changes the job, and for less memory.
+// True when an edit changes the job and asks for less memory.
 bool saves(const Edit& edit, const Job& job) {
   switch (edit.key) {
     case Key::kZeroStage:

@@ -5,30 +5,24 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/job/patch.h"
+
 namespace foretoken::study {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Every key that a search can choose, and those that only make sense beside a stated one.
-constexpr const char* kFreeKeys[] = {"parallelism.tensor",
-                                     "parallelism.pipeline",
-                                     "parallelism.virtual_pipeline",
-                                     "parallelism.data",
-                                     "parallelism.context",
-                                     "parallelism.sequence_parallel",
-                                     "parallelism.layers_per_stage",
-                                     "schedule",
-                                     "batch.micro",
-                                     "batch.microbatch_group",
-                                     "recompute",
-                                     "optimizer.zero_stage"};
+// A search chooses its GPUs by --gpus, and overlaps follow from other choices.
+bool is_freed_by_all(job::Key key) {
+  return key != job::Key::kGpus && key != job::Key::kGradReduce && key != job::Key::kParamGather;
+}
 
 }  // namespace
 
 std::vector<std::string> all_keys_free() {
   std::vector<std::string> sets;
-  for (const char* key : kFreeKeys) sets.push_back(fmt::format("{}=null", key));
+  for (const job::Key key : job::choice_keys())
+    if (is_freed_by_all(key)) sets.push_back(fmt::format("{}=null", name_of(key)));
   return sets;
 }
 

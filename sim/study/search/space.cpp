@@ -1,8 +1,8 @@
 // Nested choices from the outside in: GPUs, tensor, context, pipeline, chunks and schedule, micro-batch, then the rest.
 //
-// What cannot be valid (degrees that do not divide the GPUs, layers that cannot be dealt out, batches that do not
-// divide) is left out here because it is most of what could be written down; the rest is asked when a job is made
-// (sim/job/rules). Choices that change nothing are left out too: sequence parallelism or shards over one rank.
+// Candidates that cannot be valid (degrees that do not divide the GPUs, layers that cannot be dealt out, batches that
+// do not divide) is left out here because it is most of what could be written down; the rest is asked when a job is
+// made (sim/job/rules). Choices that change nothing are left out too: sequence parallelism or shards over one rank.
 #include "sim/study/search/space.h"
 
 #include <algorithm>
