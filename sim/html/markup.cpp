@@ -33,6 +33,15 @@ std::string legend(const std::vector<std::pair<std::string_view, std::string_vie
   return html + "</ul>\n";
 }
 
+std::string pipeline_legend() {
+  return legend({{"forward", "forward"},
+                 {"backward", "backward"},
+                 {"step", "optimizer, step end"},
+                 {"message", "pipeline message"},
+                 {"data", "data-parallel communication"},
+                 {"hatched", "bubble"}});
+}
+
 std::string Table::html(bool sortable) const {
   std::string html = fmt::format("<div class=\"table\"><table{}>\n<thead><tr>", sortable ? " class=\"sortable\"" : "");
   for (const Head& head : heads_)

@@ -31,6 +31,9 @@ using report::in_words3;
 /// Coloured squares with their meanings; classes as in report.css.
 [[nodiscard]] std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);
 
+/// The legend of a drawn pipeline: passes, messages, bubbles.
+[[nodiscard]] std::string pipeline_legend();
+
 /// Rows under a header. With JavaScript a sortable table sorts by a click on its header.
 class Table {
  public:

@@ -118,6 +118,27 @@ std::string_view verdict_word(const study::PlanOption& option) {
   return option.is_safe ? "yes" : "likely";
 }
 
+void add_row(Table& table, const PlanOption& option) {
+  const Table::Cell cluster = Table::text(option.cluster),
+                    gpus = Table::number(option.gpus, report::whole(option.gpus));
+  if (!option.impossible.empty()) {
+    table.add({cluster, gpus, Table::text(option.impossible)});
+    return;
+  }
+  table.add(
+      {cluster, gpus, Table::text(verdict_word(option)),
+       number_cell(option.p50_days, report::significant(option.p50_days, 3), option.p50_range, report::number_range),
+       number_cell(option.p90_days, report::significant(option.p90_days, 3), option.p90_range, report::number_range),
+       Table::number(option.goodput, report::percent(option.goodput)),
+       Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
+       option.cost ? number_cell(*option.cost, report::letters(*option.cost), option.cost_range, report::letters_range)
+                   : Table::text("n/a"),
+       option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
+                         : Table::text("n/a"),
+       Table::text(option.configuration)},
+      option.is_smallest || option.is_cheapest);
+}
+
 }  // namespace
 
 std::string plan(const ReportData& data) {
@@ -133,27 +154,7 @@ std::string plan(const ReportData& data) {
                {plan.currency},
                {"MWh"},
                {"configuration", false}});
-  for (const study::PlanOption& option : plan.options) {
-    const Table::Cell cluster = Table::text(option.cluster),
-                      gpus = Table::number(option.gpus, report::whole(option.gpus));
-    if (!option.impossible.empty()) {
-      table.add({cluster, gpus, Table::text(option.impossible)});
-      continue;
-    }
-    table.add(
-        {cluster, gpus, Table::text(verdict_word(option)),
-         number_cell(option.p50_days, report::significant(option.p50_days, 3), option.p50_range, report::number_range),
-         number_cell(option.p90_days, report::significant(option.p90_days, 3), option.p90_range, report::number_range),
-         Table::number(option.goodput, report::percent(option.goodput)),
-         Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
-         option.cost
-             ? number_cell(*option.cost, report::letters(*option.cost), option.cost_range, report::letters_range)
-             : Table::text("n/a"),
-         option.energy_mwh ? Table::number(*option.energy_mwh, report::significant(*option.energy_mwh, 3))
-                           : Table::text("n/a"),
-         Table::text(option.configuration)},
-        option.is_smallest || option.is_cheapest);
-  }
+  for (const study::PlanOption& option : plan.options) add_row(table, option);
   return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
          paragraph(
              "P50 and P90: half and nine in ten of runs with failures and checkpoints are done by then, if the "

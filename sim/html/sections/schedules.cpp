@@ -11,6 +11,23 @@
 
 namespace foretoken::html {
 
+namespace {
+
+void add_row(Table& table, const Variant& variant, Seconds base) {
+  const report::Metrics& m = *variant.metrics;
+  const double change = m.step_time / base - 1;
+  table.add(
+      {Table::text(variant.label), Table::number(m.step_time.value(), report::time_text(m.step_time)),
+       Table::number(change, variant.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
+       Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
+       Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
+       Table::number(m.ideal_bubble_fraction, report::percent(m.ideal_bubble_fraction)),
+       Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
+      variant.is_base);
+}
+
+}  // namespace
+
 std::string schedules(const ReportData& data) {
   if (data.schedules.empty()) return "";
   Table table({{"schedule", false},
@@ -27,28 +44,13 @@ std::string schedules(const ReportData& data) {
       table.add({Table::text(each.label), Table::text(each.why_not)});
       continue;
     }
-    const report::Metrics& m = *each.metrics;
-    const double change = m.step_time / data.base.metrics.step_time - 1;
-    table.add(
-        {Table::text(each.label), Table::number(m.step_time.value(), report::time_text(m.step_time)),
-         Table::number(change, each.is_base ? "this one" : fmt::format("{:+.1f} %", 100 * change)),
-         Table::number(m.tokens_per_s, report::significant(m.tokens_per_s)),
-         Table::number(m.bubble_fraction, report::percent(m.bubble_fraction)),
-         Table::number(m.ideal_bubble_fraction, report::percent(m.ideal_bubble_fraction)),
-         Table::number(m.memory.peak.value(), report::gib(m.memory.peak)), Table::text(m.memory.fits ? "yes" : "no")},
-        each.is_base);
+    add_row(table, each, data.base.metrics.step_time);
     charts.push_back(each.chart);
   }
   return paragraph(
              "The same job under other schedules, everything else kept. Bubble: idle time of the pipeline over the "
              "work of its busiest stage; ideal: (p - 1) / (v m).") +
-         table.html() +
-         legend({{"forward", "forward"},
-                 {"backward", "backward"},
-                 {"step", "optimizer, step end"},
-                 {"message", "pipeline message"},
-                 {"data", "data-parallel communication"},
-                 {"hatched", "bubble"}}) +
+         table.html() + pipeline_legend() +
          paragraph("Where passes are too many to draw, heights are shares of time.", "remark") +
          "<figure class=\"wide\">" + draw::gantt_svg_for_page(charts) + "</figure>\n";
 }

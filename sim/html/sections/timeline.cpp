@@ -103,14 +103,9 @@ std::string timeline(const ReportData& data) {
                          "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
                          "of {}.",
                          shown, path_words(data))) +
-         legend({{"forward", "forward"},
-                 {"backward", "backward"},
-                 {"step", "optimizer, step end"},
-                 {"message", "pipeline message"},
-                 {"data", "data-parallel communication"},
-                 {"hatched", "bubble"}}) +
-         "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" + kControls +
-         "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
+         pipeline_legend() + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" +
+         kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
+         data_of(data, gantt);
 }
 
 }  // namespace foretoken::html
