@@ -11,8 +11,10 @@ namespace foretoken::net {
 /// The axes of dense layers and those of experts: two grids over the same GPUs.
 inline constexpr AxisSet kDenseAxes{Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline};
 inline constexpr AxisSet kExpertAxes{Axis::kExpertTensor, Axis::kExpert, Axis::kExpertData, Axis::kPipeline};
-/// The ranks of a pipeline stage, and those among which gradients are reduced.
+/// The ranks of a pipeline stage. Those that a layer is cut over: they wait for one another in every layer. Those among
+/// which gradients are reduced.
 inline constexpr AxisSet kStageAxes{Axis::kTensor, Axis::kContext, Axis::kData};
+inline constexpr AxisSet kLayerAxes{Axis::kTensor, Axis::kContext};
 inline constexpr AxisSet kReplicaAxes{Axis::kContext, Axis::kData};
 
 /// The axes of both grids from the fastest to the slowest: neighbours on the first one have neighbouring ranks.
@@ -38,6 +40,8 @@ class RankGrid {
   explicit RankGrid(const PerAxis<int>& degrees, const RankOrder& order = kPipelineSlowest);
 
   [[nodiscard]] int degree(Axis axis) const { return rows_[axis].count; }
+  /// Ranks that differ in these axes and in no other: the product of their degrees.
+  [[nodiscard]] int degree(AxisSet axes) const { return groups(axes).size(); }
   [[nodiscard]] int gpus() const { return stage_ranks_ * degree(Axis::kPipeline); }
   [[nodiscard]] int stage_ranks() const { return stage_ranks_; }
 

@@ -32,7 +32,7 @@ double key_value_bytes(const AttentionCore& core, const Cut& cut) {
   return cut.tokens * real(core.head_dim) * (4 * heads) / tensor;
 }
 
-// One a x s x s matrix of 16-bit scores. With context parallelism the queries are cut, the keys are not.
+// One a x s x s matrix of 16-bit scores. Ranks that share a sequence cut the queries, not the keys.
 double score_bytes(const AttentionCore& core, const Cut& cut) {
   return 2 * cut.tokens * real(core.heads) * real(cut.context.sequence) / cut.context.tensor;
 }
