@@ -14,7 +14,7 @@ namespace foretoken::fast {
 struct LayerRole {
   job::Key key;
   std::optional<std::int64_t> (*value)(const job::Job&, job::Key);  ///< no value: the choice plays no part
-  const char* why;                                        ///< why it plays none, or which part
+  const char* why;                                                  ///< why it plays none, or which part
 };
 
 /// One role for every choice of job::Key, in their order.

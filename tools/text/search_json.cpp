@@ -6,7 +6,11 @@
 #include "tools/text/search_text.h"
 
 namespace foretoken::tools {
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found) {
   const job::Job& s = found.scenario;

@@ -41,7 +41,7 @@ TEST(WrongScenario, KeysAndTypes) {
        {"/optimizer/momentum: unknown key; known here: name, zero_stage"}},
       {"key of another tool",
        R"({"parallelism": {"zero": 1}})",
-       {"/parallelism/zero: unknown key; known here: tensor, pipeline, virtual_pipeline, data, context, "
+       {"/parallelism/zero: unknown key; known here: tensor, context, pipeline, data, virtual_pipeline, "
         "context_exchange, expert, sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
       {"string for a number",
        R"({"gpus": "1024"})",

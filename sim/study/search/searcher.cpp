@@ -150,8 +150,7 @@ class Search {
       // Pipelines have shapes that these decide.
       const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
         const Candidate& c = space_.candidates()[round[item].candidate];
-        return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline],
-                        c.degrees[Axis::kData] * c.micro);
+        return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
       });
       parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
         if (stopped()) return;
