@@ -17,8 +17,8 @@ namespace foretoken::job {
 enum class Key : std::uint8_t {
   // Choices, with a value.
   kGpus,
-  kDegrees,  ///< the first of one key an axis: key_of
-  kVirtualPipeline = kDegrees + static_cast<int>(kAxes),
+  kFirstDegree,  ///< the first of one key an axis: key_of
+  kVirtualPipeline = kFirstDegree + static_cast<int>(kAxes),
   kSequenceParallel,
   kLayersPerStage,
   kSchedule,
@@ -44,11 +44,11 @@ inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
 
 /// The key of an axis's degree.
 [[nodiscard]] constexpr Key key_of(Axis axis) {
-  return static_cast<Key>(static_cast<int>(Key::kDegrees) + static_cast<int>(axis));
+  return static_cast<Key>(static_cast<int>(Key::kFirstDegree) + static_cast<int>(axis));
 }
 /// The axis whose degree the key is.
 [[nodiscard]] constexpr std::optional<Axis> axis_of(Key key) {
-  const int axis = static_cast<int>(key) - static_cast<int>(Key::kDegrees);
+  const int axis = static_cast<int>(key) - static_cast<int>(Key::kFirstDegree);
   return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
 }
 
