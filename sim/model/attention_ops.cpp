@@ -47,13 +47,13 @@ constexpr std::array<ScoreKernel, 5> kSoftmaxBackward{{{"softmax gradient to fp3
                                                        {"score gradient to 16 bit", 6}}};
 
 void softmax(OpWriter& ops, const CoreCut& cut, const char* fused, double fused_bytes,
-             const std::array<ScoreKernel, 5>& apart) {
+             const std::array<ScoreKernel, 5>& unfused) {
   const double scores = cut.score_elements();
   if (cut.fused_softmax()) {
     ops.memory(fused, OpRole::kAttention, fused_bytes * scores);
     return;
   }
-  for (const auto& [name, bytes] : apart) ops.memory(name, OpRole::kAttention, bytes * scores);
+  for (const auto& [name, bytes] : unfused) ops.memory(name, OpRole::kAttention, bytes * scores);
 }
 
 double output_elements(const CoreCut& cut) { return cut.tokens * static_cast<double>(cut.output_width()); }

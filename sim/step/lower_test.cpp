@@ -44,10 +44,10 @@ TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
   EXPECT_NEAR(host_time(fused.layers.front().forward).value(), forward, 1e-9);
   EXPECT_NEAR(host_time(fused.head.forward).value(), one * static_cast<double>(fused.head.forward.size()), 1e-9);
   EXPECT_EQ(host_time(fused.layers.front().backward.whole), Seconds(0));
-  s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls apart into five kernels
-  const LayerBlocks apart = time_blocks(s);
-  EXPECT_EQ(apart.layers.front().forward.size(), fused.layers.front().forward.size() + 4);
-  EXPECT_NEAR(host_time(apart.layers.front().forward).value(), forward + 4 * one, 1e-9);
+  s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls separate into five kernels
+  const LayerBlocks separate = time_blocks(s);
+  EXPECT_EQ(separate.layers.front().forward.size(), fused.layers.front().forward.size() + 4);
+  EXPECT_NEAR(host_time(separate.layers.front().forward).value(), forward + 4 * one, 1e-9);
 }
 
 TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeSays) {
