@@ -24,7 +24,7 @@ TEST(ImportCluster, AMatrixBecomesAClusterThatSimulateTakes) {
   const Ran ran = run_foretoken({"clusters", "import", machine("dgx-a100.txt"), "--gpu", "a100-sxm4-80gb",
                                  "--nic-gb-per-s", "25", "--fabric", "dgx-a100-80gb-hdr", "-o", file});
   ASSERT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Left out, every GPU having a nearer one: mlx5_4, mlx5_5, mlx5_10,"));
+  EXPECT_THAT(ran.out, HasSubstr("Left out, every GPU has a nearer one: mlx5_4, mlx5_5, mlx5_10,"));
   const json cluster = json::parse(contents(file));
   EXPECT_EQ(cluster.at("name"), "dgx-a100");
   EXPECT_EQ(cluster.at("node").at("nics"), (json{{"count", 8}, {"gb_per_s", 25}}));
