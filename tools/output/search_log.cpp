@@ -1,4 +1,4 @@
-// How a result file is read, taken up again and appended to.
+// Reads a result file of a search, continues it, and appends to it.
 #include "tools/output/search_log.h"
 
 #include <fcntl.h>
@@ -89,7 +89,7 @@ SearchFile read_search_file(const std::string& path) {
 
 SearchLog::SearchLog(const std::string& path, const study::SearchRequest& request, bool resume) : path_(path) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // pipes may be write-only
+  if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // a pipe may be write-only
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   struct stat status {};
@@ -108,9 +108,9 @@ SearchLog::~SearchLog() {
 }
 
 void SearchLog::take_up(const std::string& header, bool resume) {
-  if (!resume) fail("exists; --resume goes on with it, or name another file");
+  if (!resume) fail("exists; continue it with --resume, or name another file");
   const SearchFile file = read_search_file(path_);
-  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // a line that was never finished
+  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // cuts off an unfinished line
     fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (file.whole_bytes == 0) return write(header);
   if (file.request + '\n' != header)

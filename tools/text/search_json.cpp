@@ -1,4 +1,4 @@
-// The answer of a search as one line of JSON (docs/user/search.md).
+// Writes the answer of a search as one line of JSON (docs/user/search.md).
 #include <nlohmann/json.hpp>
 
 #include "sim/report/json.h"

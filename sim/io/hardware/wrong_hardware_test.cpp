@@ -1,4 +1,4 @@
-// Wrong scenarios: hardware that does not fit, links that are not there, stragglers that cannot be.
+// Tests complaints about wrong hardware: GPUs that do not fit, missing links, impossible stragglers.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
