@@ -15,7 +15,7 @@ struct Waits {
   std::map<int, des::Duration> by_link;  ///< of flows that move, by place among the scenario's slow links
   /// Both of the above by stage rank. A pass counts for the rank with the slow GPU. A flow counts for the rank of its
   /// replica beside the slow link, or else for the first. Collectives over all replicas count for no rank.
-  std::map<int, des::Duration> by_stage_rank;
+  std::map<StageRank, des::Duration> by_stage_rank;
 };
 
 /// Empty for even hardware.
@@ -24,6 +24,7 @@ struct Waits {
 
 /// The stage rank to show: first the replica that holds the critical path longest, then the rank of it that does so.
 /// The rank whose work ends last, where the path waits for nothing slow. The lowest on a tie.
-[[nodiscard]] int rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] StageRank rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded,
+                                     const des::RunResult& run);
 
 }  // namespace foretoken::observe

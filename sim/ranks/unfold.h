@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -35,7 +36,7 @@ struct Origin {
 };
 
 /// By link: the stage ranks whose GPUs stand beside it.
-using RanksBeside = std::map<std::uint32_t, std::vector<int>>;
+using RanksBeside = std::map<std::uint32_t, std::vector<StageRank>>;
 
 /// How messages and collectives move: as one cost each, or as flows that share links.
 enum class Traffic : std::uint8_t { kAnalytic, kFlows };
@@ -45,25 +46,25 @@ struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
-  std::vector<int> slowest;             ///< by instance: the rank that it waits for, -1: none; empty on even GPUs
-  std::vector<des::Duration> stretch;   ///< by instance: how much longer slow GPUs make it; empty on even GPUs
-  LinkParts link_parts;                 ///< by link of the graph
-  RanksBeside beside;                   ///< by link of the graph: of those with parts
-  std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
+  std::vector<std::optional<Rank>> slowest;  ///< by instance: the rank that it waits for, if any; empty on even GPUs
+  std::vector<des::Duration> stretch;        ///< by instance: how much longer slow GPUs make it; empty on even GPUs
+  LinkParts link_parts;                      ///< by link of the graph
+  RanksBeside beside;                        ///< by link of the graph: of those with parts
+  std::vector<std::uint32_t> link_ids;       ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 
   /// The instance that stage rank `rank` takes part in: its place, and what it consists of.
-  [[nodiscard]] std::uint32_t instance_at(des::TaskId folded, int rank) const {
+  [[nodiscard]] std::uint32_t instance_at(des::TaskId folded, StageRank rank) const {
     const UnfoldedTask& task = tasks[folded.value];
-    return task.first + static_cast<std::uint32_t>(ranks.teams(task.together).of(rank));
+    return task.first + ranks.teams(task.together).of(rank).value;
   }
-  [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
+  [[nodiscard]] const Instance& instance(des::TaskId folded, StageRank rank) const {
     return instances[instance_at(folded, rank)];
   }
   /// The instance that a task of the graph is part of.
   [[nodiscard]] Origin origin_of(des::TaskId task) const;
   /// The stage ranks that carry an instance out, in order.
-  [[nodiscard]] std::vector<int> members_of(const Origin& origin) const;
+  [[nodiscard]] std::vector<StageRank> members_of(const Origin& origin) const;
 };
 
 /// Puts every rank in place of the one that stood for all.
@@ -77,12 +78,12 @@ struct UnfoldedStep {
 
 /// The unfolded run as stage rank `rank` saw it, in the numbering of the folded step: what observers and reports
 /// expect. The makespan stays that of the whole job.
-[[nodiscard]] des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::RunResult& run);
 
 /// By task of the folded step, how much longer slow GPUs make it for stage rank `rank`; empty on even GPUs.
-[[nodiscard]] std::vector<des::Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded);
+[[nodiscard]] std::vector<des::Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfolded);
 
 /// The stage rank whose own work ends last, the lowest on a tie.
-[[nodiscard]] int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);
 
 }  // namespace foretoken::ranks
