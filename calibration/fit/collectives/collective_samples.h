@@ -44,7 +44,7 @@ struct CollectiveRow {
 [[nodiscard]] std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTable>& tables, const TablePool& pool);
 /// The rows that a fit may see, and those held out of it.
 struct SplitRows {
-  std::vector<CollectiveRow> fitted, apart;
+  std::vector<CollectiveRow> fitted, left_out;
 };
 [[nodiscard]] SplitRows split(const std::vector<CollectiveRow>& rows);
 

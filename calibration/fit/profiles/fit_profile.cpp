@@ -193,7 +193,7 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   sort_samples(samples.clocks);
   const auto products = gemm_samples(samples);
   const Ratios ratios = ratios_of(request, samples, products);
-  cost::Profile profile = lent(request, ratios);
+  cost::Profile profile = profile_from_base(request, ratios);
   fit_products(profile, samples, request, ratios, products);
   fit_attention_kernels(profile, samples);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);

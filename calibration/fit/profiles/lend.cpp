@@ -100,7 +100,7 @@ std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vect
   return ratios;
 }
 
-cost::Profile lent(const FitRequest& request, const Ratios& ratios) {
+cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios) {
   cost::Profile profile = request.base;
   profile.name = profile.gpu = request.gpu;
   profile.host.reset();  // of another machine

@@ -20,7 +20,7 @@ struct Ratios {
 [[nodiscard]] std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vector<GemmSample>& products);
 
 /// The base under the GPU's name: unchanged when it is of the same GPU, else scaled and marked as such.
-[[nodiscard]] cost::Profile lent(const FitRequest& request, const Ratios& ratios);
+[[nodiscard]] cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios);
 
 /// Where the fit of a precision starts; nothing when neither profile nor datasheet knows a rate.
 [[nodiscard]] std::optional<cost::TileWaveLaw> start_of(const FitRequest& request, const Ratios& ratios,

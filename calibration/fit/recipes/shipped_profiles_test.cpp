@@ -259,10 +259,10 @@ TEST(FitSeries, EveryPublishedSeriesWithinThreePercent) {
     const AttentionGivens givens{.forward_over_backward = 1.2, .multiprocessors = 132};
     const cost::AttentionLaw law = fit_series(series, givens, "");
     cost::Profile profile{.attention = {.laws = {law}, .multiprocessors = 132, .launch = microseconds(2)}};
-    const double seen = median(errors_of(series, profile));
-    EXPECT_LE(seen, 0.03) << name;
+    const double fitted = median(errors_of(series, profile));
+    EXPECT_LE(fitted, 0.03) << name;
     EXPECT_LE(law.evidence.median_error, 0.035) << name << ": each point left out of the fit in turn";
-    std::printf("attention %s: median %.1f %%, of points left out %.1f %%\n", name.c_str(), 100 * seen,
+    std::printf("attention %s: median %.1f %%, of points left out %.1f %%\n", name.c_str(), 100 * fitted,
                 100 * law.evidence.median_error);
   }
 }
