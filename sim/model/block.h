@@ -95,7 +95,7 @@ struct Product {
   std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
 };
 
-/// Scores, softmax and values: fused or not, and exchanged over context-parallel ranks.
+/// Scores, softmax and values: fused or not, and exchanged between ranks that share a sequence.
 struct AttentionCore {
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;  ///< before they are cut
   bool dropout = false;

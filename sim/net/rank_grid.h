@@ -11,8 +11,10 @@ namespace foretoken::net {
 /// The axes of dense layers and the axes of experts: two grids over the same GPUs.
 inline constexpr AxisSet kDenseAxes{Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline};
 inline constexpr AxisSet kExpertAxes{Axis::kExpertTensor, Axis::kExpert, Axis::kExpertData, Axis::kPipeline};
-/// The axes of the ranks of a pipeline stage, and of the ranks that reduce gradients.
+/// The axes of the ranks of a pipeline stage; the axes that cut a layer, whose ranks wait for one another in every
+/// layer; and the axes of the ranks that reduce gradients.
 inline constexpr AxisSet kStageAxes{Axis::kTensor, Axis::kContext, Axis::kData};
+inline constexpr AxisSet kLayerAxes{Axis::kTensor, Axis::kContext};
 inline constexpr AxisSet kReplicaAxes{Axis::kContext, Axis::kData};
 
 /// The axes of both grids from the fastest to the slowest. Neighbours on the first axis have neighbouring ranks.
@@ -39,6 +41,8 @@ class RankGrid {
   explicit RankGrid(const PerAxis<int>& degrees, const RankOrder& order = kPipelineSlowest);
 
   [[nodiscard]] int degree(Axis axis) const { return rows_[axis].count; }
+  /// Ranks that differ in these axes and in no other: the product of their degrees.
+  [[nodiscard]] int degree(AxisSet axes) const { return groups(axes).size(); }
   [[nodiscard]] int gpus() const { return stage_ranks_ * degree(Axis::kPipeline); }
   [[nodiscard]] int stage_ranks() const { return stage_ranks_; }
 

@@ -33,7 +33,7 @@ double key_value_bytes(const AttentionCore& core, const Cut& cut) {
   return cut.tokens * real(core.head_dim) * (4 * heads) / tensor;
 }
 
-// Bytes of one a x s x s matrix of 16-bit scores. Context parallelism cuts the queries, not the keys.
+// Bytes of one a x s x s matrix of 16-bit scores. Ranks that share a sequence cut the queries, not the keys.
 double score_bytes(const AttentionCore& core, const Cut& cut) {
   return 2 * cut.tokens * real(core.heads) * real(cut.context.sequence) / cut.context.tensor;
 }

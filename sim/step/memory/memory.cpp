@@ -30,7 +30,7 @@ constexpr double kSmallBuffers = 68e6;
 
 /// CUDA context and kernels take 0.47 to 0.92 GiB with torch 2.1. torch.distributed and NCCL take one to two GiB more.
 /// Source: stas00/ml-engineering@744d01e, training/performance/README.
-constexpr double kContext = 0.7 * kGiB;
+constexpr double kCudaContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
 
 double workspace(const job::Job& job, Stage stage) {
@@ -125,7 +125,7 @@ StaticMemory JobMemory::held(Stage stage) const {
   const auto& recipe = job_.recipe;
   const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
   const int zero = job_.optimizer.zero_stage;
-  const double ranks = static_cast<double>(job_.parallelism.data) * job_.parallelism.context;
+  const double ranks = job_.grid().degree(net::kReplicaAxes);
   const double parameters = parameters_.of_stage(stage);
   const auto share = [&](int from_stage) { return zero >= from_stage ? parameters / ranks : parameters; };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
@@ -184,7 +184,7 @@ PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
   return JobMemory(job).of_pass(id_of<Stage>(stage), id_of<Chunk>(chunk));
 }
 
-Bytes outside_allocator(const job::Job& job) { return Bytes(kContext + (job.gpus > 1 ? kNccl : 0)); }
+Bytes outside_allocator(const job::Job& job) { return Bytes(kCudaContext + (job.gpus > 1 ? kNccl : 0)); }
 
 WholeModelMemory whole_model_memory(const job::Job& job) {
   const auto& recipe = job.recipe;

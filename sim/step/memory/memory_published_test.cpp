@@ -110,7 +110,7 @@ job::Job scenario_of(const Row& row) {
   s.gpus = row.tensor * row.context * row.pipeline * row.data;
   s.parallelism.tensor = row.tensor;
   s.parallelism.context = row.context;
-  s.parallelism.context_exchange = model::ContextExchange::kAllToAll;
+  s.parallelism.exchange = model::ContextExchange::kAllToAll;
   s.parallelism.pipeline = row.pipeline;
   s.parallelism.virtual_pipeline = row.chunks;
   s.parallelism.data = row.data;
