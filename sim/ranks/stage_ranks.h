@@ -1,4 +1,4 @@
-// The ranks of one pipeline stage, and the teams of them that carry tasks out together.
+// The ranks of one pipeline stage, and the teams that carry tasks out together.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ class Teams {
   explicit Teams(const net::RankGroups& groups);
 
   [[nodiscard]] int count() const { return static_cast<int>(members_.size()) / size_; }
-  /// The team of stage rank `rank`. Teams are numbered in the order of their lowest ranks.
+  /// Returns the team of stage rank `rank`. Teams are numbered in the order of their lowest ranks.
   [[nodiscard]] int of(int rank) const { return team_[static_cast<std::size_t>(rank)]; }
-  /// The stage ranks of a team, ascending.
+  /// Returns the stage ranks of a team, ascending.
   [[nodiscard]] std::span<const int> members(int team) const {
     const auto size = static_cast<std::size_t>(size_);
     return std::span(members_).subspan(static_cast<std::size_t>(team) * size, size);
@@ -32,13 +32,13 @@ class Teams {
 
 class StageRanks {
  public:
-  /// Of a stage with a single rank.
+  /// Makes a stage with a single rank.
   StageRanks() : StageRanks(net::RankGrid(PerAxis<int>(1))) {}
-  /// Of any stage of this grid.
+  /// Makes any stage of this grid.
   explicit StageRanks(const net::RankGrid& grid);
 
   [[nodiscard]] int count() const { return count_; }
-  /// The teams of ranks that differ in `axes`. Precondition: they are axes of a stage.
+  /// Returns the teams of ranks that differ in `axes`. Precondition: they are axes of a stage.
   [[nodiscard]] const Teams& teams(AxisSet axes) const { return teams_[axes.index()]; }
 
  private:
