@@ -69,7 +69,7 @@ enum class Collective : std::uint8_t {
 };
 
 /// A collective. `bytes` is the size column of nccl-tests: the total over ranks for all-gather, reduce-scatter,
-/// all-to-all, gather, scatter and hypercube, else one rank's buffer. The time is that of the slowest rank.
+/// all-to-all, gather, scatter and hypercube, else one rank's buffer. The time is the slowest rank's.
 struct CollectiveSample {
   Collective kind = Collective::kAllReduce;
   Bytes bytes;

@@ -87,7 +87,7 @@ struct StageGroup {
 struct Job {
   std::string name;
   model::Transformer model;
-  net::Cluster cluster;  ///< of several kinds of nodes: its name, else the first kind
+  net::Cluster cluster;  ///< with several kinds of nodes: its name, else the first kind
   int gpus = 1;
   cost::Profile profile;
   std::vector<StageGroup> groups;  ///< the kinds of nodes, in order of stages; empty: all are alike

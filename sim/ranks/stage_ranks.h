@@ -43,7 +43,7 @@ class StageRanks {
 
  private:
   int count_ = 1;
-  std::array<Teams, kAxisSets> teams_;  // by set of axes; filled for those of a stage
+  std::array<Teams, kAxisSets> teams_;  // by set of axes; filled for the axes of a stage
 };
 
 }  // namespace foretoken::ranks
