@@ -1,4 +1,4 @@
-// Slow GPUs stretch the tasks that they take part in.
+// Stretches the tasks that slow GPUs take part in.
 #include "sim/ranks/speeds.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace foretoken::ranks {
 namespace {
 
-// The part of a task that its GPU computes; the rest is communication or the host.
+// Returns the part of a task that its GPU computes. The rest is communication or the host.
 double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
   if (meaning.kind == step::TaskMeaning::kOptimizer) return 1;
   if (meaning.kind != step::TaskMeaning::kPass) return 0;
@@ -16,7 +16,7 @@ double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
   return timing.total.ps == 0 ? 0 : static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
 }
 
-// A number for each pass of a GPU, and for the end of its step. Seeds of stragglers keep their delays by it.
+// Returns a number for each pass of a GPU, and for the end of its step. The random delays of stragglers depend on it.
 std::uint64_t number_of(const step::Meaning& meaning) {
   constexpr std::uint64_t kStepEnd = 11;
   const bool is_pass = meaning.kind == step::TaskMeaning::kPass;

@@ -1,4 +1,4 @@
-// The ranks of one pipeline stage, and the teams of them.
+// Cuts the ranks of one pipeline stage into teams.
 #include "sim/ranks/stage_ranks.h"
 
 namespace foretoken::ranks {

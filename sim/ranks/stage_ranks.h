@@ -1,4 +1,4 @@
-// The ranks of one pipeline stage, and the teams of them that carry tasks out together.
+// The ranks of one pipeline stage, and the teams that carry tasks out together.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ class Teams {
 
   [[nodiscard]] std::size_t count() const { return members_.size() / size_; }
   [[nodiscard]] IdRange<Team> all() const { return ids<Team>(count()); }
-  /// The team of stage rank `rank`. Teams are numbered in the order of their lowest ranks.
+  /// Returns the team of stage rank `rank`. Teams are numbered in the order of their lowest ranks.
   [[nodiscard]] Team of(StageRank rank) const { return team_[rank]; }
-  /// The stage ranks of a team, ascending.
+  /// Returns the stage ranks of a team, ascending.
   [[nodiscard]] std::span<const StageRank> members(Team team) const {
     return std::span(members_).subspan(team.index() * size_, size_);
   }
@@ -35,21 +35,21 @@ class Teams {
 
 class StageRanks {
  public:
-  /// Of a stage with a single rank.
+  /// Makes a stage with a single rank.
   StageRanks() : StageRanks(net::RankGrid(PerAxis<int>(1))) {}
-  /// Of any stage of this grid.
+  /// Makes any stage of this grid.
   explicit StageRanks(const net::RankGrid& grid);
 
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] IdRange<StageRank> all() const { return ids<StageRank>(count_); }
-  /// The number among its stage's ranks that a rank of the job has.
+  /// Returns the number of a rank of the job among the ranks of its stage.
   [[nodiscard]] StageRank of(Rank rank) const { return id_of<StageRank>(rank.number() % count_); }
-  /// The teams of ranks that differ in `axes`. Precondition: they are axes of a stage.
+  /// Returns the teams of ranks that differ in `axes`. Precondition: they are axes of a stage.
   [[nodiscard]] const Teams& teams(AxisSet axes) const { return teams_[axes.index()]; }
 
  private:
   int count_ = 1;
-  std::array<Teams, kAxisSets> teams_;  // by set of axes; filled for those of a stage
+  std::array<Teams, kAxisSets> teams_;  // by set of axes; filled for the axes of a stage
 };
 
 }  // namespace foretoken::ranks

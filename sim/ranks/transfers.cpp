@@ -1,4 +1,5 @@
-// Messages and collectives as flows. Costs are taken with full bisection: what the fabric lacks, its own links show.
+// Turns messages and collectives into flows. Costs are taken with full bisection, so the fabric's own links show its
+// limits.
 #include "sim/ranks/transfers.h"
 
 #include <algorithm>
@@ -14,12 +15,12 @@
 namespace foretoken::ranks {
 namespace {
 
-// True when every node has as many members; NCCL's choice is known of no other groups.
+// Returns true when every node has equally many members. NCCL's choice is known of no other groups.
 bool even(const net::Members& members) {
   return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
 }
 
-// The rate of one rank's messages while all senders of its node send.
+// Returns the rate of one rank's messages while all senders of its node send.
 BytesPerSecond sending_rate(const step::Site& site) {
   return cost::network_share(site.links, 1, site.group.groups_per_node);
 }
@@ -73,7 +74,8 @@ int Transfers::gpu_of(const Kind& here, Rank rank) const {
   return job_.imperfections.gpu_of(rank.number()) - here.side.first_gpu;
 }
 
-// A group that its placement tears from one node sends over the network what it would have sent inside.
+// A placement may tear a group from one node. The group then sends over the network the bytes that it would send inside
+// the node.
 Alone Transfers::alone(const step::Site& site) {
   const GroupShape& group = site.group;
   const NodeLinks& links = site.links;
@@ -123,8 +125,8 @@ Transfers::Kept Transfers::laid_out(const step::Communication& row, int stage, d
   contract_broken("every purpose moves in some way", __FILE__, __LINE__);
 }
 
-// A pass computes first, and then does all its exposed communication at once: the communication adds as much to the
-// pass, and shares links with others for as long in all.
+// A pass computes first, and then does all its exposed communication at once. The communication adds as much to the
+// pass, and shares links with others for as long in total.
 void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                         const step::Passes& passes, std::span<const StageRank> members) {
   const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, meaning.pass);
@@ -151,7 +153,7 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, 
                                      std::span<const StageRank> members) {
   Kind& here = kind_of(stage);
   const net::RankGroups ranks = here.part.grid().groups(row.axes);
-  std::map<Rank, std::vector<int>> groups;  // by lowest rank, as if the stage were the first
+  std::map<Rank, std::vector<int>> groups;  // by lowest rank, numbered as on the first stage
   for (const StageRank member : members)
     groups[ranks.first_of(Rank{member.value})].push_back(gpu_of(here, rank_of(stage, member)));
   Kept kept;
@@ -185,7 +187,7 @@ Transfers::End Transfers::end_at(const step::Site& site, StageRank rank) {
   return {kind, gpu_of(kind, rank_of(site.stage.number(), rank)), sending_rate(site)};
 }
 
-// So many flows that every NIC near either GPU carries as many as the next, at the rate of the slower side.
+// Makes enough flows that every NIC near either GPU carries equally many, at the rate of the slower side.
 std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds transfer) {
   const int flows = std::lcm(from.kind.wires.nics_near(from.gpu), to.kind.wires.nics_near(to.gpu));
   const BytesPerSecond rate =
@@ -214,7 +216,7 @@ Transfers::Kept Transfers::collective(const step::Communication& row, des::Durat
           as_nccl(kind_of(row.from.number()), *row.collective, row.payload, ranks, whole - latency, alone(row.site))};
 }
 
-// A ring of two: each sends the other as much.
+// Makes a ring of two. Both ranks send equally many bytes.
 Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Duration duration, StageRank rank) {
   const End first = end_at(row.site, rank), last = end_at(row.other_sites.front(), rank);
   const Seconds whole = des::to_seconds(duration), latency = std::min(whole, step::latency_of(row, costs_));
@@ -223,8 +225,9 @@ Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Dura
   return kept;
 }
 
-// Rings move over every hop what a rank sends. Other algorithms are laid out as the cost has it, every rank on the GPU
-// of its number, to see how many bytes take as long as the cost says; these then move from where the ranks really are.
+// Rings move the bytes that a rank sends over every hop. The bytes of another algorithm are chosen to take as long as
+// its cost: it is laid out with every rank on the GPU of its number. The same bytes then move between the real places
+// of the ranks.
 std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
                                     Seconds transfer, Alone alone) {
   std::vector<int> gpus, in_order;

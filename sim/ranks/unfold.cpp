@@ -1,4 +1,4 @@
-// Every GPU of the job.
+// Unfolds a step to every GPU of the job.
 #include "sim/ranks/unfold.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
 
-// Counts what a graph and its run will hold in memory, and refuses what would be more than kMost.
+// Estimates the memory of a graph and its run, and refuses more than kMost.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
@@ -36,8 +36,8 @@ class MemoryBudget {
   }
 
  private:
-  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million
-  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs takes 448 MB for 4.4 million
+  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A
   // crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;  // a workstation's memory
@@ -87,7 +87,7 @@ class Unfolder {
   }
 
  private:
-  // Instances and dependencies of all tasks, counted first: a graph of millions of tasks grows once.
+  // Counts instances and dependencies of all tasks first, so that a graph of millions of tasks grows once.
   std::pair<std::size_t, std::size_t> count_instances() {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
@@ -102,12 +102,12 @@ class Unfolder {
     return {tasks, dependencies};
   }
 
-  // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
+  // Counts the flows of all tasks before any is built. Tasks of one kind, stage, length and payload move the same.
   void count_flows() {
     using Sort = std::tuple<step::TaskMeaning, int, int, schedule::OpKind, const step::TimedOp*, std::int64_t,
                             std::optional<step::CommunicationId>>;
     std::map<Sort, std::size_t> place;
-    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
+    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first task of its kind, and the number of such tasks
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
       const step::Meaning& m = meaning_[task];
       const auto [at, is_new] = place.try_emplace(
@@ -127,7 +127,7 @@ class Unfolder {
   [[nodiscard]] const Teams& teams_of(TaskId folded) const {
     return ranks_.teams(unfolded_.tasks[folded.value].together);
   }
-  // Ranks that carry out both tasks together: one dependency stands for all of them.
+  // Returns the ranks that carry out both tasks together. One dependency stands for all of them.
   [[nodiscard]] const Teams& both(TaskId before, TaskId after) const {
     return ranks_.teams(unfolded_.tasks[before.value].together & unfolded_.tasks[after.value].together);
   }
@@ -156,7 +156,7 @@ class Unfolder {
     }
   }
 
-  // A task of `duration` on streams_.
+  // Adds a task of `duration` on streams_.
   Instance hold(Duration duration) {
     des::TaskGraph& graph = unfolded_.graph;
     const TaskId task = streams_.empty()       ? graph.add_delay(duration)
@@ -165,7 +165,7 @@ class Unfolder {
     return {task, task};
   }
 
-  // Transfers one after another on streams_, once all of them are there.
+  // Adds transfers one after another on streams_. They start once all streams have arrived.
   Instance move(std::span<const Transfer> transfers) {
     des::TaskGraph& graph = unfolded_.graph;
     const Transfer& first = transfers.front();
@@ -215,13 +215,13 @@ class Unfolder {
   MemoryBudget budget_;
   std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
-  std::vector<StreamId> streams_;  // scratch: of one instance
+  std::vector<StreamId> streams_;  // scratch: streams of one instance
 };
 
 }  // namespace
 
 Origin UnfoldedStep::origin_of(des::TaskId task) const {
-  // Tasks of an instance are numbered from its first up to the next one's.
+  // Tasks of an instance have the numbers from its first task up to the next instance's.
   const auto after = std::upper_bound(instances.begin(), instances.end(), task,
                                       [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
   const auto instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
