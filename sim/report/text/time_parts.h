@@ -1,4 +1,4 @@
-// The parts of a step's time: their keys in JSON, their words, and where a time split holds them.
+// Lists the parts of a step's time: their JSON keys, their words, and their fields in a time split.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct TimePart {
   }
 };
 
-/// In the order of every answer.
+/// The parts in the order of every answer.
 inline constexpr std::array kTimeParts{
     TimePart{"compute", "compute", "compute", "compute", TimeKind::kCompute},
     TimePart{"tensor_parallel_comm", "tensor", "tensor-parallel communication", "tensor-parallel communication",
