@@ -54,8 +54,8 @@ struct QuantityErrors {
 /// The number of a set's step times inside their 90 % interval.
 struct Coverage {
   std::size_t rows = 0;
-  std::size_t held_out = 0;  ///< intervals made without the row's publication and without copies of the row
-  std::size_t within = 0;    ///< intervals made only without copies of the row
+  std::size_t without_publication = 0;  ///< intervals made without the row's publication and copies of the row
+  std::size_t without_copies = 0;       ///< intervals made only without copies of the row
 };
 
 struct SetResult {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Traffic {
 
 /// All operations of one kind of group over a step, for one GPU of the busiest stage.
 struct GroupTraffic : Traffic {
-  std::string_view group;  ///< "tensor-parallel"
+  std::string group;  ///< "tensor-parallel"
   GroupShape shape;
   NodeLinks links;             ///< the links that the group uses
   Seconds exposed;             ///< time in which the stage does nothing else
@@ -33,7 +34,7 @@ struct GroupTraffic : Traffic {
   }
 };
 
-/// Returns the groups with more than one rank, in the order tensor, context, pipeline, data.
+/// Returns the groups with more than one rank, in the order of axes.
 [[nodiscard]] std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
                                                       const Observations& observed);
 

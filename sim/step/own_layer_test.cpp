@@ -1,4 +1,4 @@
-// A kind of layer that only this test knows, mixed with dense layers: counted, timed and held in memory.
+// Defines a kind of layer that only this test knows, mixes it with dense layers, and counts, times and stores it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using schedule::OpKind;
 
 constexpr std::int64_t kHidden = 1024, kWidth = 3072;
 
-// A norm-free layer: one product widens, a convolution of its own mixes neighbours, one product narrows again.
+// A layer without norms. One product widens, a convolution mixes neighbours, and one product narrows again.
 model::BlockOps convolution_layer(const model::LayerContext& context) {
   const model::Cut cut(context);
   model::BlockOps block;
@@ -73,7 +73,7 @@ model::BlockOps convolution_layer(const model::LayerContext& context) {
   return block;
 }
 
-// Two stages: three dense layers, four of the test's own, one dense.
+// Returns a job of two stages: three dense layers, four of the test's own, one dense.
 job::Job mixed_job() {
   job::Job job = test_job(8, kHidden);
   const model::Transformer dense = job.model;
@@ -86,7 +86,7 @@ job::Job mixed_job() {
   return job;
 }
 
-TEST(OwnLayer, ParametersAndOperationsAreThoseOfItsTensors) {
+TEST(OwnLayer, ParametersAndOperationsFollowFromItsTensors) {
   const job::Job mixed = mixed_job(), dense = test_job(8, kHidden);
   const double h = kHidden, w = kWidth, s = kHidden;
   const double own = 2 * h * w + 4 * h;

@@ -102,7 +102,7 @@ int run(const Options& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken explain gpt3-175b-1024-a100\n"
-    "  foretoken explain llama-3-70b-256-h100 --set parallelism.context=2 --json\n\n"
+    "  foretoken explain llama-3-70b-256-h100 --set parallelism.tensor=4 --json\n\n"
     "docs/user/explain.md explains each line.\n";
 
 }  // namespace

@@ -47,23 +47,19 @@ Outcome outcome_of(const Json& json) {
 
 std::string outcome_line(const search::Space& space, const Outcome& outcome) {
   const search::Candidate& c = space.candidates()[outcome.candidate];
-  const Json json = {{"candidate", outcome.candidate},
-                     {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
-                     {"gpus", c.gpus},
-                     {"tensor", c.tensor},
-                     {"context", c.context},
-                     {"pipeline", c.pipeline},
-                     {"virtual_pipeline", c.virtual_pipeline},
-                     {"data", c.data()},
-                     {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)]},
-                     {"micro", c.micro},
-                     {"sequence_parallel", c.sequence_parallel},
-                     {"recompute", model::name_of(c.recompute)},
-                     {"zero_stage", c.zero_stage},
-                     {"fits", outcome.fits},
-                     {"peak_bytes", outcome.peak.value()},
-                     {"step_time_s", des::to_seconds(outcome.step_time).value()},
-                     {"step_time_ps", outcome.step_time.ps}};
+  Json json = {{"candidate", outcome.candidate},
+               {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
+               {"gpus", c.gpus}};
+  for (const auto& [key, degree] : search::degrees_by_key(c)) json[std::string(key)] = degree;
+  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)];
+  json["micro"] = c.micro;
+  json["sequence_parallel"] = c.sequence_parallel;
+  json["recompute"] = model::name_of(c.recompute);
+  json["zero_stage"] = c.zero_stage;
+  json["fits"] = outcome.fits;
+  json["peak_bytes"] = outcome.peak.value();
+  json["step_time_s"] = des::to_seconds(outcome.step_time).value();
+  json["step_time_ps"] = outcome.step_time.ps;
   return json.dump() + '\n';
 }
 

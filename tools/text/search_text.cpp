@@ -52,22 +52,31 @@ struct RankedColumn {
 
 std::string or_dash(bool stated, std::string text) { return stated ? std::move(text) : "-"; }
 
-// Returns the columns of a configuration's keys, without keys that no row uses, such as context parallelism.
+// The degrees of all axes; an axis that only some models need has a column where a row uses it.
+void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedColumn>& columns) {
+  constexpr AxisSet kAlways = {Axis::kTensor, Axis::kPipeline, Axis::kData};
+  for (const auto& [each, member] : job::kDegrees) {
+    const Axis axis = each;
+    const auto cuts = [axis](const study::FoundConfiguration& f) { return f.candidate.degrees[axis] > 1; };
+    if (kAlways.contains(axis) || std::any_of(answer.ranked.begin(), answer.ranked.end(), cuts))
+      columns.push_back({std::string(short_name_of(axis)),
+                         [axis](const auto& f) { return fmt::format("{}", f.candidate.degrees[axis]); }});
+    if (axis == Axis::kPipeline)
+      columns.push_back({"VPP", [](const auto& f) {
+                           return or_dash(f.candidate.virtual_pipeline > 1,
+                                          fmt::format("{}", f.candidate.virtual_pipeline));
+                         }});
+  }
+}
+
+// Returns the columns of a configuration's keys, without keys that no row uses.
 std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   const auto number = [](auto Candidate::*key) {
     return [key](const study::FoundConfiguration& f) { return fmt::format("{}", f.candidate.*key); };
   };
   std::vector<RankedColumn> columns;
   if (answer.several_sizes) columns.push_back({"GPUs", number(&Candidate::gpus)});
-  columns.push_back({"TP", number(&Candidate::tensor)});
-  columns.push_back({"PP", number(&Candidate::pipeline)});
-  columns.push_back({"VPP", [](const auto& f) {
-                       return or_dash(f.candidate.virtual_pipeline > 1,
-                                      fmt::format("{}", f.candidate.virtual_pipeline));
-                     }});
-  if (any(answer, [](const auto& f) { return f.candidate.context > 1; }))
-    columns.push_back({"CP", number(&Candidate::context)});
-  columns.push_back({"DP", [](const auto& f) { return fmt::format("{}", f.candidate.data()); }});
+  add_degree_columns(answer, columns);
   columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }});
   columns.push_back({"MBS", number(&Candidate::micro)});
   columns.push_back({"recompute", [](const auto& f) { return std::string(model::name_of(f.candidate.recompute)); }, 0,

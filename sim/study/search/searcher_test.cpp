@@ -1,4 +1,4 @@
-// The search's answer is the exhaustive one: pruning, threads and interruptions change nothing.
+// Tests that the search gives the exhaustive answer: pruning, threads and interruptions change nothing.
 #include "sim/study/search/searcher.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::string answer(const Ranking& ranking) {
   return text_of(ranking.top()) + "front\n" + text_of(ranking.front()) + "smallest\n" + text_of(ranking.smallest());
 }
 
-// A random question: a small model on a few GPUs, with some keys stated.
+// Makes a random question: a small model on a few GPUs, with some keys stated.
 std::string random_question(std::mt19937& random) {
   const auto pick = [&](std::initializer_list<const char*> words) {
     return std::string(*(words.begin() + static_cast<std::ptrdiff_t>(random() % words.size())));
