@@ -1,4 +1,4 @@
-// Follows the critical path of an unfolded run and asks of each task what slow hardware it used.
+// Follows the critical path of an unfolded run, and adds up the time on slow hardware.
 #include "sim/observe/waits.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ const des::Flow& flow_of(des::TaskId task, const UnfoldedStep& unfolded) {
                            [](const des::Flow& each, des::TaskId value) { return each.task < value; });
 }
 
-/// The slow links that a flow passes, by place in `imperfections.slow_links`. Each counts once, also where the flow
-/// passes both its ends.
+/// Returns the slow links on the way of a flow, by place in `imperfections.slow_links`. A link counts once, also where
+/// the flow passes both its ends.
 std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded) {
   std::set<int> parts;
   for (const des::LinkId link : flow.route)
@@ -28,7 +28,8 @@ std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded)
   return parts;
 }
 
-/// The rank beside the slowest slow link on the way of a flow, among the ranks that move it. Without one: the first.
+/// Returns the rank beside the slowest slow link on the way of a flow, among the ranks that move it. Returns the first
+/// rank when there is no slow link.
 StageRank rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const std::vector<StageRank>& members) {
   StageRank rank = members.front();
   BytesPerSecond least(std::numeric_limits<double>::infinity());
@@ -44,7 +45,7 @@ StageRank rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const
   return rank;
 }
 
-/// The entry with the most time, the first on a tie. Precondition: there is one.
+/// Returns the entry with the most time, the first on a tie. Precondition: `times` is not empty.
 template <class Key>
 Key longest(const std::map<Key, des::Duration>& times) {
   return std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; })

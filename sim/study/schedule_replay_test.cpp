@@ -1,4 +1,4 @@
-// Replayed schedules: golden cases exactly, and the bubbles that the zero-bubble paper prints for 1F1B.
+// Tests replayed schedules: golden cases exactly, and the bubbles of 1F1B printed in the zero-bubble paper.
 #include "sim/study/schedule_replay.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ ReplayTimes times(int chunks, des::Duration forward, des::Duration backward, des
           .message = message};
 }
 
-// T_F, T_B, T_W and T_comm in ms (Table 9) and the bubble rate of 1F1B (Table 5): arXiv:2401.10241.
+// A row of arXiv:2401.10241: T_F, T_B, T_W and T_comm in ms (Table 9), and the bubble rate of 1F1B (Table 5).
 struct ZeroBubbleRow {
   int stages, microbatches;
   double forward, input_gradient, weight_gradient, message, bubble;
@@ -52,8 +52,8 @@ TEST(ScheduleReplay, BubblesOf1F1BAreThoseOfTheZeroBubblePaper) {
   }
 }
 
-// The paper's own definition of T, the longest time that one stage takes from its first pass to its last, is the same
-// here: stage 0 starts first and ends last.
+// The paper defines T as the longest time of one stage from its first pass to its last. The results agree, because
+// stage 0 starts first and ends last.
 TEST(ScheduleReplay, StageZeroOf1F1BSpansThePipeline) {
   const Replay result = replay(build("1f1b", {.stages = 8, .microbatches = 24}), times(1, {18'522}, {27'423}, {601}));
   const auto& first_stage = result.workload.passes.front();
