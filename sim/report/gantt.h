@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -53,7 +55,15 @@ struct Gantt {
 /// The chart for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
 /// they share `axis`, the length that the full width stands for.
 [[nodiscard]] std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint);
-/// What the glyphs of gantt_text mean.
-[[nodiscard]] std::string gantt_legend(const Paint& paint);
+/// Explains the glyphs of gantt_text.
+[[nodiscard]] std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint);
+
+/// A kind of pass as legends explain it.
+struct PassKind {
+  Activity activity = Activity::kForward;
+  std::string_view name;  ///< of schedule::OpTraits
+};
+/// Returns the kinds of passes that the charts show, in the order of schedule::kOpTraits.
+[[nodiscard]] std::vector<PassKind> passes_in(std::span<const Gantt> charts);
 
 }  // namespace foretoken::report

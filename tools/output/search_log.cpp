@@ -55,7 +55,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
                      {"pipeline", c.pipeline},
                      {"virtual_pipeline", c.virtual_pipeline},
                      {"data", c.data()},
-                     {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)]},
+                     {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)].name},
                      {"micro", c.micro},
                      {"sequence_parallel", c.sequence_parallel},
                      {"recompute", model::name_of(c.recompute)},

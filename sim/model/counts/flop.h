@@ -14,7 +14,8 @@ namespace foretoken::model {
 /// Forward operations of its attention cores: 2 s^2 a d for the scores and as many for the values.
 [[nodiscard]] double core_flop(const BlockOps& block, double sequence);
 
-/// Operations of one training step over one sequence of length `sequence`, forward and backward (3 x forward), full
+/// Operations of one training step over one sequence of length `sequence`, forward and backward (3 x forward; 2 x
+/// where the weight does not train), full
 /// s x s attention, configured vocabulary: "model_noncausal" of the model vectors.
 [[nodiscard]] Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence);
 /// The same with causal attention halved, as current Megatron logs count.

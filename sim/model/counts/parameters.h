@@ -5,6 +5,9 @@
 
 namespace foretoken::model {
 
+/// The weights that training changes, without the ops: what has gradients and optimizer states.
+[[nodiscard]] BlockOps trained_weights(const BlockOps& block);
+
 /// All parameters of a block, however it is cut. A tied table counts where the embedding holds it.
 [[nodiscard]] double parameters(const BlockOps& block);
 /// Parameters of its matrices: the products of a layer.
@@ -13,8 +16,6 @@ namespace foretoken::model {
 [[nodiscard]] double replicated_parameters(const BlockOps& block);
 /// Parameters of a block on one tensor rank: what is split by its share, the vocabulary padded. Without a tied table.
 [[nodiscard]] double local_parameters(const BlockOps& block, const LayerContext& context);
-/// The same of the weights that training changes: elements of the block's gradients.
-[[nodiscard]] double local_gradients(const BlockOps& block, const LayerContext& context);
 /// The vocabulary's table on one tensor rank, tied or not; 0 where the block has none.
 [[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
 
@@ -30,5 +31,7 @@ namespace foretoken::model {
 [[nodiscard]] double head_parameters(const Transformer& model);
 /// All parameters, of every kind of layer and of both ends.
 [[nodiscard]] double total_parameters(const Transformer& model);
+/// The same of the weights that training changes.
+[[nodiscard]] double trained_parameters(const Transformer& model);
 
 }  // namespace foretoken::model
