@@ -33,7 +33,9 @@ Json json_of(const CaseResult& one) {
 // Rows whose step time lies in its 90 % interval.
 Json json_of(const std::optional<Coverage>& coverage) {
   if (!coverage) return {};
-  return {{"rows", coverage->rows}, {"without_publication", coverage->apart}, {"without_copies", coverage->within}};
+  return {{"rows", coverage->rows},
+          {"without_publication", coverage->without_publication},
+          {"without_copies", coverage->without_copies}};
 }
 
 Json json_of(const SetResult& result) {

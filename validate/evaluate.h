@@ -54,8 +54,8 @@ struct QuantityErrors {
 /// How many of a set's step times lie in their 90 % interval.
 struct Coverage {
   std::size_t rows = 0;
-  std::size_t apart = 0;   ///< without the row's publication, and without copies of it
-  std::size_t within = 0;  ///< without copies of the row only
+  std::size_t without_publication = 0;  ///< without the row's publication, and without copies of it
+  std::size_t without_copies = 0;       ///< without copies of the row only
 };
 
 struct SetResult {

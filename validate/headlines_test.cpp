@@ -61,8 +61,8 @@ TEST(Headlines, DaysOfGpt3) {
 // A trillion parameters, 450 billion tokens, 3072 A100: 84 days (arXiv:2104.04473, section 5.1).
 TEST(Headlines, DaysOfATrillionParameters) {
   const Found found = best_of("gpt-1t-3072-a100", {"optimizer.zero_stage=0"});
-  EXPECT_EQ(found.candidate.tensor, 8);
-  EXPECT_EQ(found.candidate.pipeline, 64);
+  EXPECT_EQ(found.candidate.degrees[Axis::kTensor], 8);
+  EXPECT_EQ(found.candidate.degrees[Axis::kPipeline], 64);
   EXPECT_NEAR(found.days, 84, 9);
 }
 

@@ -54,8 +54,8 @@ Intervals check_intervals(std::vector<SetResult>& sets) {
     if (!owner[r]->coverage) owner[r]->coverage.emplace();
     for (Coverage* coverage : {&intervals.all, &*owner[r]->coverage}) {
       ++coverage->rows;
-      if (calibration.apart[r] <= width) ++coverage->apart;
-      if (calibration.within[r] <= width) ++coverage->within;
+      if (calibration.without_publication[r] <= width) ++coverage->without_publication;
+      if (calibration.without_copies[r] <= width) ++coverage->without_copies;
     }
   }
   return intervals;

@@ -36,7 +36,7 @@ std::string intervals_text(const Intervals& intervals) {
       "how wide intervals are were calibrated on all rows; when they, too, come from the other publications only, it "
       "is "
       "{:.1f} %.\n\n",
-      percent(intervals.all.apart), intervals.all.rows, percent(intervals.all.within),
+      percent(intervals.all.without_publication), intervals.all.rows, percent(intervals.all.without_copies),
       100 * intervals.new_publications);
 }
 
@@ -48,15 +48,15 @@ std::string summary_of(const Validation& validation) {
     for (const QuantityErrors& errors : result.errors) {
       const Spread& all = errors.all;
       const bool step = errors.quantity == Quantity::kStepTime;
-      text += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} | {} |\n",
-                          result.set.name, words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median,
-                          100 * all.p90, 100 * all.worst, 100 * all.bias,
-                          errors.untouched.count == 0
-                              ? "none"
-                              : fmt::format("{:.1f} ({})", 100 * errors.untouched.mean, errors.untouched.count),
-                          step && result.ranking.pairs > 0 ? fmt::format("{:.2f}", result.ranking.tau) : "",
-                          step ? fmt::format("{} of {}", result.coverage->apart, result.coverage->rows) : "",
-                          step ? fmt::format("{}", result.false_out_of_memory) : "");
+      text += fmt::format(
+          "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} | {} |\n", result.set.name,
+          words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median, 100 * all.p90, 100 * all.worst,
+          100 * all.bias,
+          errors.untouched.count == 0 ? "none"
+                                      : fmt::format("{:.1f} ({})", 100 * errors.untouched.mean, errors.untouched.count),
+          step && result.ranking.pairs > 0 ? fmt::format("{:.2f}", result.ranking.tau) : "",
+          step ? fmt::format("{} of {}", result.coverage->without_publication, result.coverage->rows) : "",
+          step ? fmt::format("{}", result.false_out_of_memory) : "");
     }
   return text + "\n" + intervals_text(*validation.intervals);
 }

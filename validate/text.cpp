@@ -11,7 +11,8 @@ constexpr std::string_view kHeader = "{:<17} {:<14} {:>5} {:>6} {:>6} {:>6} {:>6
 
 std::string covered_text(const std::optional<Coverage>& coverage) {
   if (!coverage) return "-";
-  return fmt::format("{:.0f}", 100 * static_cast<double>(coverage->apart) / static_cast<double>(coverage->rows));
+  return fmt::format("{:.0f}",
+                     100 * static_cast<double>(coverage->without_publication) / static_cast<double>(coverage->rows));
 }
 
 std::string lines_of(const SetResult& result) {

@@ -23,13 +23,19 @@ int box_of(const Job& job, int gpu, const Size& size) {
 
 }  // namespace
 
+PerAxis<int> degrees_of(const Parallelism& parallelism) {
+  PerAxis<int> degrees(1);
+  for (const auto& [axis, degree] : kDegrees) degrees[axis] = parallelism.*degree;
+  return degrees;
+}
+
 model::LayerContext Job::layer_context() const {
   return {.sequence = batch.sequence_length,
           .micro_batch = batch.micro,
           .tensor = parallelism.tensor,
           .context = parallelism.context,
           .sequence_parallel = parallelism.sequence_parallel,
-          .exchange = parallelism.context_exchange,
+          .exchange = parallelism.exchange,
           .attention = attention,
           .flash_kernel = flash_kernel,
           .precision = precision,

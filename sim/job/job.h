@@ -1,8 +1,10 @@
 // The question: one model on one cluster under one parallel configuration, checked and complete.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cost/profile.h"
@@ -20,10 +22,18 @@ namespace foretoken::job {
 struct Parallelism {
   int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
   bool sequence_parallel = false;
-  model::ContextExchange context_exchange = model::ContextExchange::kRing;
+  model::ContextExchange exchange = model::ContextExchange::kRing;
   bool embedding_and_head_as_layers = false;  ///< they take the place of one layer each when layers are dealt out
   std::vector<int> layers_per_stage{};        ///< stated by the user; empty: dealt out evenly
 };
+
+/// The axes along which a job is cut, and the degree of each.
+inline constexpr std::array kDegrees{
+    std::pair{Axis::kTensor, &Parallelism::tensor}, std::pair{Axis::kContext, &Parallelism::context},
+    std::pair{Axis::kPipeline, &Parallelism::pipeline}, std::pair{Axis::kData, &Parallelism::data}};
+
+/// One degree an axis; 1 for an axis along which nothing is cut.
+[[nodiscard]] PerAxis<int> degrees_of(const Parallelism& parallelism);
 
 struct Batch {
   std::int64_t micro = 1, global = 1, sequence_length = 1;
@@ -99,12 +109,7 @@ struct Job {
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }
   /// The grids of axes over this job's GPUs.
-  [[nodiscard]] net::RankGrid grid() const {
-    return net::RankGrid(PerAxis<int>(1, {{Axis::kTensor, parallelism.tensor},
-                                          {Axis::kContext, parallelism.context},
-                                          {Axis::kData, parallelism.data},
-                                          {Axis::kPipeline, parallelism.pipeline}}));
-  }
+  [[nodiscard]] net::RankGrid grid() const { return net::RankGrid(degrees_of(parallelism)); }
   /// How one layer is cut and executed under this scenario.
   [[nodiscard]] model::LayerContext layer_context() const;
   /// The place of a stage's group in `groups`. Precondition: there are groups.

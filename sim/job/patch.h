@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,11 +17,8 @@ namespace foretoken::job {
 enum class Key : std::uint8_t {
   // Choices, with a value.
   kGpus,
-  kTensor,
-  kPipeline,
-  kVirtualPipeline,
-  kData,
-  kContext,
+  kFirstDegree,  ///< the first of one key an axis: key_of
+  kVirtualPipeline = kFirstDegree + static_cast<int>(kAxes),
   kSequenceParallel,
   kLayersPerStage,
   kSchedule,
@@ -44,6 +42,16 @@ enum class Key : std::uint8_t {
 inline constexpr int kChoiceKeys = static_cast<int>(Key::kArithmeticRate);
 inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
 
+/// The key of an axis's degree.
+[[nodiscard]] constexpr Key key_of(Axis axis) {
+  return static_cast<Key>(static_cast<int>(Key::kFirstDegree) + static_cast<int>(axis));
+}
+/// The axis whose degree the key is.
+[[nodiscard]] constexpr std::optional<Axis> axis_of(Key key) {
+  const int axis = static_cast<int>(key) - static_cast<int>(Key::kFirstDegree);
+  return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
+}
+
 /// A whole number, a switch, a factor, or what a key's name stands for. `std::monostate` removes a statement: the
 /// default holds again.
 using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule>;
@@ -61,7 +69,7 @@ using Patch = std::vector<Edit>;
 /// "parallelism.tensor"; of a property the place where it is stated: "profile launch_us".
 [[nodiscard]] std::string_view name_of(Key key);
 
-/// Every choice key, in the order in which they are named.
+/// Every choice key that a question can state, in the order in which they are named.
 [[nodiscard]] std::span<const Key> choice_keys();
 
 /// The choices that a search may make: those without a statement in the question.

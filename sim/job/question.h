@@ -27,10 +27,11 @@ struct AskedPool {
 
 /// Degrees; an absent one is 1, an absent data-parallel degree takes the GPUs that the others leave.
 struct AskedParallelism {
-  std::optional<int> tensor, pipeline, virtual_pipeline, data, context;
+  PerAxis<std::optional<int>> degrees;  ///< of the axes of kDegrees
+  std::optional<int> virtual_pipeline;
   std::optional<bool> sequence_parallel;
   int expert = 1;
-  model::ContextExchange context_exchange = model::ContextExchange::kRing;
+  model::ContextExchange exchange = model::ContextExchange::kRing;
   bool embedding_and_head_as_layers = false;
   std::vector<int> layers_per_stage;  ///< empty: dealt out evenly
 };

@@ -1,8 +1,8 @@
 // The kernels of a block: each op writes its own, in order for the forward pass and in reverse for the backward pass.
 //
-// Memory-bound kernels are counted by the bytes that they read and write once, 16-bit activations; a dropout mask is
-// one byte an element. Byte counts per kernel: arXiv:2205.05198 section 4 for what is stored, the kernels' reads and
-// writes on top (docs/modeller/layer.md has the table).
+// A memory-bound kernel counts the bytes that it reads and writes once. Activations have 16 bits; a dropout mask has
+// one byte an element. Section 4 of arXiv:2205.05198 gives the stored bytes; docs/modeller/layer.md adds the kernels'
+// reads and writes in a table.
 #include "sim/model/kernels.h"
 
 #include <utility>
@@ -14,7 +14,7 @@
 namespace foretoken::model {
 namespace {
 
-/// An op of a block, and where its kernels go.
+/// An op of a block, and the list that its kernels go to.
 struct Site {
   OpWriter& ops;
   const Cut& cut;
@@ -24,7 +24,7 @@ struct Site {
   [[nodiscard]] const Weight& matrix() const { return block[*op.weights.begin()]; }
 };
 
-/// Writes the kernels of an op in the forward pass, one overload for each kind of work.
+/// Writes the kernels of an op in the forward pass. There is one overload for each kind of work.
 struct Forward {
   Site at;
 
@@ -53,7 +53,7 @@ void frozen_product_backward(const Site& at) {
   }
 }
 
-/// The same in the backward pass.
+/// Writes the kernels of an op in the backward pass, in the same way.
 struct Backward {
   Site at;
 

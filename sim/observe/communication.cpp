@@ -10,15 +10,9 @@ namespace {
 using step::Communication;
 using step::Purpose;
 
-// An axis and the name of its groups, in the order of the table.
-struct GroupWords {
-  Axis axis;
-  std::string_view group;
-};
-constexpr GroupWords kGroups[] = {{Axis::kTensor, "tensor-parallel"},
-                                  {Axis::kContext, "context-parallel"},
-                                  {Axis::kPipeline, "pipeline"},
-                                  {Axis::kData, "data-parallel"}};
+std::string group_over(Axis axis, std::string_view name) {
+  return axis == Axis::kPipeline ? std::string(name) : std::string(name) + "-parallel";
+}
 
 std::string_view words_of(const Communication& row) {
   const bool scatters = row.collective == CollectiveKind::kReduceScatter;
@@ -61,7 +55,7 @@ class Sums {
   // True for rows that show the groups over the axis; the pair that ties embeddings does not.
   [[nodiscard]] bool has_group() const { return first_ && first_->purpose != Purpose::kTiedEmbedding; }
 
-  [[nodiscard]] GroupTraffic total(std::string_view group, Seconds exposed) const {
+  [[nodiscard]] GroupTraffic total(const std::string& group, Seconds exposed) const {
     GroupTraffic all{{.what = words_of(*first_)}, group, first_->site.group, first_->site.links, exposed, {}};
     if (axis_ == Axis::kData)
       all.what = first_->collective == CollectiveKind::kAllReduce ? "gradients" : "gradients and parameters";
@@ -105,11 +99,11 @@ void add_tasks(Sums& sums, int stage, const step::Workload& workload, const des:
 std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
                                         const Observations& seen) {
   std::vector<GroupTraffic> all;
-  for (const auto& [axis, group] : kGroups) {
+  for (const auto& [axis, name] : kAxisNames) {
     Sums sums(axis, id_of<Stage>(seen.busiest_stage));
     add_passes(sums, seen.busiest_stage, step);
     add_tasks(sums, seen.busiest_stage, step.workload, run);
-    if (sums.has_group()) all.push_back(sums.total(group, des::to_seconds(seen.busiest.comm[axis])));
+    if (sums.has_group()) all.push_back(sums.total(group_over(axis, name), des::to_seconds(seen.busiest.comm[axis])));
   }
   return all;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Traffic {
 
 /// One kind of group, seen from one GPU of the busiest stage, over a step.
 struct GroupTraffic : Traffic {  ///< all of its operations
-  std::string_view group;        ///< "tensor-parallel"
+  std::string group;             ///< "tensor-parallel"
   GroupShape shape;
   NodeLinks links;             ///< as it finds them in a node
   Seconds exposed;             ///< the part of the step in which the stage does nothing else
@@ -33,7 +34,7 @@ struct GroupTraffic : Traffic {  ///< all of its operations
   }
 };
 
-/// Groups with more than one rank, in the order tensor, context, pipeline, data.
+/// Groups with more than one rank, in the order of axes.
 [[nodiscard]] std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
                                                       const Observations& seen);
 

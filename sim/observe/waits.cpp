@@ -69,7 +69,7 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
     const des::Flow& flow = flow_of(task, unfolded);
     const std::set<int> slow = slow_links_of(flow, unfolded);
     for (const int part : slow) waits.by_link[part] += moves;
-    if (!slow.empty() && unfolded.tasks[origin.folded.value].spread.data)
+    if (!slow.empty() && !unfolded.tasks[origin.folded.value].together.contains(Axis::kData))
       waits.by_stage_rank[rank_beside(flow, unfolded, unfolded.members_of(origin))] += moves;
   }
   return waits;
@@ -77,12 +77,12 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
 
 int rank_to_show(const Waits& waits, const UnfoldedStep& unfolded, const des::RunResult& run) {
   if (waits.by_stage_rank.empty()) return ranks::last_rank(unfolded, run);
-  const int ranks_a_replica = unfolded.ranks.tensor * unfolded.ranks.context;
+  const ranks::Teams& replicas = unfolded.ranks.teams(net::kLayerAxes);
   std::map<int, des::Duration> by_replica;
-  for (const auto& [rank, time] : waits.by_stage_rank) by_replica[rank / ranks_a_replica] += time;
+  for (const auto& [rank, time] : waits.by_stage_rank) by_replica[replicas.of(rank)] += time;
   const int replica = longest(by_replica);
   std::map<int, des::Duration> of_it = waits.by_stage_rank;
-  std::erase_if(of_it, [&](const auto& each) { return each.first / ranks_a_replica != replica; });
+  std::erase_if(of_it, [&](const auto& each) { return replicas.of(each.first) != replica; });
   return longest(of_it);
 }
 

@@ -22,7 +22,7 @@ const Shown kShown[] = {{"nothing is waited for: that which ends last, the lowes
 
 TEST(RankToShow, IsThatOfTheReplicaWhichHoldsTheCriticalPathLongest) {
   ranks::UnfoldedStep unfolded;
-  unfolded.ranks = {.tensor = 2, .context = 1, .data = 3};
+  unfolded.ranks = ranks::StageRanks(net::RankGrid(PerAxis<int>(1, {{Axis::kTensor, 2}, {Axis::kData, 3}})));
   for (const Shown& each : kShown) {
     SCOPED_TRACE(each.name);
     Waits waits;

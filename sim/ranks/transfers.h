@@ -68,7 +68,7 @@ class Transfers {
                                    std::span<const int> members);
   [[nodiscard]] Kept laid_out(const step::Communication& row, int stage, des::Duration moving,
                               std::span<const int> members);
-  /// Flows of all tensor-parallel groups among `members`, or of the context-parallel ones.
+  /// Flows of all groups of the row's axes among `members`.
   [[nodiscard]] Kept in_groups(const step::Communication& row, int stage, des::Duration moving,
                                std::span<const int> members);
   [[nodiscard]] Kept message(const step::Communication& row, des::Duration duration, int rank);

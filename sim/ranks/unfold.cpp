@@ -22,22 +22,6 @@ using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
 
-// Calls f(instance) for each instance of a spread, with a rank that takes part in it.
-template <class F>
-void for_each_instance(const Spread& spread, const StageRanks& ranks, F&& f) {
-  const int data = spread.data ? ranks.data : 1, context = spread.context ? ranks.context : 1,
-            tensor = spread.tensor ? ranks.tensor : 1;
-  for (int d = 0; d < data; ++d)
-    for (int c = 0; c < context; ++c)
-      for (int t = 0; t < tensor; ++t) f(t + ranks.tensor * (c + ranks.context * d));
-}
-
-// Calls f(rank) for every rank that takes part in the instance of `rank`: it differs only in what the spread joins.
-template <class F>
-void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&& f) {
-  for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
-}
-
 // Counts what a graph and its run will hold in memory, and refuses what would be more than kMost.
 class MemoryBudget {
  public:
@@ -79,11 +63,11 @@ class Unfolder {
         job_(job),
         folded_(step.workload.graph),
         meaning_(step.workload.meaning),
-        ranks_{job.parallelism.tensor, job.parallelism.context, job.parallelism.data},
+        ranks_(unfolded_.ranks),
         speeds_(job),
         budget_(job.gpus) {
-    unfolded_.ranks = ranks_;
-    const auto [tasks, dependencies] = spread_tasks();
+    unfolded_.ranks = StageRanks(job.grid());
+    const auto [tasks, dependencies] = count_instances();
     if (traffic == Traffic::kFlows) {
       flows_.emplace(job, step.workload, unfolded_.graph);
       count_flows();
@@ -104,19 +88,17 @@ class Unfolder {
 
  private:
   // Instances and dependencies of all tasks, counted first: a graph of millions of tasks grows once.
-  std::pair<std::size_t, std::size_t> spread_tasks() {
+  std::pair<std::size_t, std::size_t> count_instances() {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const step::Meaning& meaning : meaning_) {
-      const Spread spread = spread_of(meaning, step_.workload);
-      unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), spread});
-      tasks += static_cast<std::size_t>(spread.instances(ranks_));
+      const AxisSet axes = together(meaning, step_.workload);
+      unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), axes});
+      tasks += static_cast<std::size_t>(ranks_.teams(axes).count());
     }
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
-      folded_.for_each_dependent({task}, [&](TaskId after) {
-        dependencies +=
-            static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks_));
-      });
+      folded_.for_each_dependent(
+          {task}, [&](TaskId after) { dependencies += static_cast<std::size_t>(both({task}, after).count()); });
     budget_.add_tasks(tasks);
     return {tasks, dependencies};
   }
@@ -135,19 +117,21 @@ class Unfolder {
       ++kinds[at->second].second;
     }
     for (const auto& [task, times] : kinds)
-      for_each_instance(of(task).spread, ranks_, [&, task = task, times = times](int rank) {
-        members_.clear();
-        for_each_member(of(task).spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+      for (int team = 0; team < teams_of(task).count(); ++team) {
         const Duration duration = folded_.duration(task);
-        budget_.add_flows(flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, members_),
-                          times);
-      });
+        budget_.add_flows(
+            flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, teams_of(task).members(team)),
+            times);
+      }
   }
 
-  static Spread either(const Spread& a, const Spread& b) {
-    return {a.data || b.data, a.context || b.context, a.tensor || b.tensor};
+  [[nodiscard]] const Teams& teams_of(TaskId folded) const {
+    return ranks_.teams(unfolded_.tasks[folded.value].together);
   }
-  [[nodiscard]] const UnfoldedTask& of(TaskId folded) const { return unfolded_.tasks[folded.value]; }
+  // Ranks that carry out both tasks together: one dependency stands for all of them.
+  [[nodiscard]] const Teams& both(TaskId before, TaskId after) const {
+    return ranks_.teams(unfolded_.tasks[before.value].together & unfolded_.tasks[after.value].together);
+  }
   [[nodiscard]] StreamId stream_of(StreamId folded, int rank) const {
     return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + static_cast<std::uint32_t>(rank)};
   }
@@ -155,23 +139,22 @@ class Unfolder {
   void add_instances(TaskId task) {
     expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
     const step::Meaning& meaning = meaning_[task.value];
-    const Spread& spread = of(task).spread;
-    for_each_instance(spread, ranks_, [&](int rank) {
+    const Teams& teams = teams_of(task);
+    for (int team = 0; team < teams.count(); ++team) {
+      const std::span<const int> members = teams.members(team);
       streams_.clear();
-      members_.clear();
       for (const StreamId stream : folded_.members(task))
-        for_each_member(spread, rank, ranks_, [&](int member) { streams_.push_back(stream_of(stream, member)); });
-      for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+        for (const int member : members) streams_.push_back(stream_of(stream, member));
       const Duration folded = folded_.duration(task);
-      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members_);
+      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members);
       if (speeds_.uneven()) {
         unfolded_.slowest.push_back(slowest);
         unfolded_.stretch.push_back(duration - folded);
       }
       std::span<const Transfer> transfers;
-      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members_);
+      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members);
       unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
-    });
+    }
   }
 
   // A task of `duration` on streams_.
@@ -217,33 +200,26 @@ class Unfolder {
   }
 
   void connect(TaskId before, TaskId after) {
-    for_each_instance(either(of(before).spread, of(after).spread), ranks_, [&](int rank) {
+    const Teams& teams = both(before, after);
+    for (int team = 0; team < teams.count(); ++team) {
+      const int rank = teams.members(team).front();
       unfolded_.graph.add_dependency(unfolded_.instance(before, rank).end, unfolded_.instance(after, rank).begin);
-    });
+    }
   }
 
   const step::LoweredStep& step_;
   const job::Job& job_;
   const des::TaskGraph& folded_;
   const std::vector<step::Meaning>& meaning_;
-  StageRanks ranks_;
+  const StageRanks& ranks_;  // of unfolded_
   Speeds speeds_;
   MemoryBudget budget_;
   std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
   std::vector<StreamId> streams_;  // scratch: of one instance
-  std::vector<int> members_;       // scratch: its stage ranks
 };
 
 }  // namespace
-
-int Spread::instance_of(int rank, const StageRanks& ranks) const {
-  const int t = rank % ranks.tensor, c = rank / ranks.tensor % ranks.context, d = rank / (ranks.tensor * ranks.context);
-  int instance = data ? d : 0;
-  if (context) instance = instance * ranks.context + c;
-  if (tensor) instance = instance * ranks.tensor + t;
-  return instance;
-}
 
 Origin UnfoldedStep::origin_of(des::TaskId task) const {
   // Tasks of an instance are numbered from its first up to the next one's.
@@ -257,23 +233,15 @@ Origin UnfoldedStep::origin_of(des::TaskId task) const {
 }
 
 std::vector<int> UnfoldedStep::members_of(const Origin& origin) const {
-  std::vector<int> members;
-  for (int rank = 0; rank < ranks.count(); ++rank)
-    if (instance_at(origin.folded, rank) == origin.instance) members.push_back(rank);
-  return members;
+  const UnfoldedTask& task = tasks[origin.folded.value];
+  const auto members = ranks.teams(task.together).members(static_cast<int>(origin.instance - task.first));
+  return {members.begin(), members.end()};
 }
 
-Spread spread_of(const step::Meaning& meaning, const step::Workload& workload) {
-  AxisSet joined;
-  if (const step::Communication* row = workload.communication_of(meaning)) {
-    joined = row->axes;
-  } else if ((meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr) ||
-             meaning.kind == step::TaskMeaning::kPassOverhead) {
-    joined = {Axis::kTensor, Axis::kContext};
-  }
-  return {.data = !joined.contains(Axis::kData),
-          .context = !joined.contains(Axis::kContext),
-          .tensor = !joined.contains(Axis::kTensor)};
+AxisSet together(const step::Meaning& meaning, const step::Workload& workload) {
+  if (const step::Communication* row = workload.communication_of(meaning)) return row->axes & net::kStageAxes;
+  const bool is_pass = meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr;
+  return is_pass || meaning.kind == step::TaskMeaning::kPassOverhead ? net::kLayerAxes : AxisSet();
 }
 
 UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {

@@ -6,36 +6,21 @@
 #include <vector>
 
 #include "sim/des/engine.h"
+#include "sim/ranks/stage_ranks.h"
 #include "sim/ranks/wires.h"
 #include "sim/step/lower.h"
 
 namespace foretoken::ranks {
 
-/// Ranks of one pipeline stage by what they differ in; a rank is tensor fastest, then context, then data replica.
-struct StageRanks {
-  int tensor = 1, context = 1, data = 1;
-  [[nodiscard]] int count() const { return tensor * context * data; }
-};
-
-/// Which ranks of a stage have a task of their own. A pass is one task of a whole replica: its tensor- and
-/// context-parallel ranks wait for one another in every layer.
-struct Spread {
-  bool data = true, context = true, tensor = true;
-  [[nodiscard]] int instances(const StageRanks& ranks) const {
-    return (data ? ranks.data : 1) * (context ? ranks.context : 1) * (tensor ? ranks.tensor : 1);
-  }
-  /// The instance that stage rank `rank` takes part in.
-  [[nodiscard]] int instance_of(int rank, const StageRanks& ranks) const;
-};
-
-/// The spread of a task: the ranks that its communication joins, or those of one pass, have it together.
-[[nodiscard]] Spread spread_of(const step::Meaning& meaning, const step::Workload& workload);
+/// The axes of a stage whose ranks carry a task out together: those that its communication joins, or all that a pass
+/// has in common. A pass is one task of a whole replica: its ranks wait for one another in every layer.
+[[nodiscard]] AxisSet together(const step::Meaning& meaning, const step::Workload& workload);
 
 /// One task of the folded step as it stands in the unfolded graph: its instances begin at `first` of UnfoldedStep's
 /// table.
 struct UnfoldedTask {
   std::uint32_t first = 0;
-  Spread spread;
+  AxisSet together;
 };
 
 /// What one instance consists of: a single task, or flows between a task that starts them and one that ends them.
@@ -70,7 +55,7 @@ struct UnfoldedStep {
   /// The instance that stage rank `rank` takes part in: its place, and what it consists of.
   [[nodiscard]] std::uint32_t instance_at(des::TaskId folded, int rank) const {
     const UnfoldedTask& task = tasks[folded.value];
-    return task.first + static_cast<std::uint32_t>(task.spread.instance_of(rank, ranks));
+    return task.first + static_cast<std::uint32_t>(ranks.teams(task.together).of(rank));
   }
   [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
     return instances[instance_at(folded, rank)];
@@ -86,8 +71,8 @@ struct UnfoldedStep {
 /// A task of the folded step becomes one for each group of ranks that carry it out together: a pass one per replica, a
 /// message one per rank, a gradient reduction one over all replicas for each tensor rank, and so on. Two tasks that
 /// depend on each other do so wherever they have a rank in common. With equal GPUs and analytic traffic the run is then
-/// the folded one, tick for tick. Slow GPUs lengthen what they compute, and with it what their tensor- and
-/// context-parallel neighbours wait for; slow NICs show only in flows.
+/// the folded one, tick for tick. Slow GPUs lengthen what they compute, and with it what the ranks that
+/// share their layers wait for; slow NICs show only in flows.
 [[nodiscard]] UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic);
 
 /// The unfolded run as stage rank `rank` saw it, in the numbering of the folded step: what observers and reports

@@ -37,7 +37,7 @@ Json interval_of(const std::optional<trust::Interval>& interval) {
 
 Json time_of(const TimeSplit& time) {
   Json json;
-  for (const TimePart& part : kTimeParts) json[std::string(part.key)] = finite(part.of(time));
+  for (const TimePart& part : time_parts()) json[std::string(part.key)] = finite(part.of(time));
   return json;
 }
 

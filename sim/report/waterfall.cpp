@@ -50,12 +50,10 @@ Duration at_peak(const Job& job, Flop per_sequence) {
 
 // All but computing: what layers exchange, waiting for another stage, then what lies between passes and behind them.
 void add_parts(Waterfall& fall, const observe::StageSplit& split) {
-  const auto add = [&](const TimePart& part) {
-    fall.steps.push_back({part.key, std::string(part.words), part.of(split)});
-  };
+  const auto add = [&](const TimePart& part) { fall.steps.push_back({part.key, part.words, part.of(split)}); };
   const auto waits = [](const TimePart& part) { return part.kind == TimeKind::kBubble; };
-  for (const TimePart& part : kTimeParts) {
-    if (part.axis == Axis::kPipeline) add(*std::find_if(kTimeParts.begin(), kTimeParts.end(), waits));
+  for (const TimePart& part : time_parts()) {
+    if (part.axis == Axis::kPipeline) add(*std::ranges::find_if(time_parts(), waits));
     if (part.kind != TimeKind::kCompute && !waits(part)) add(part);
   }
   fall.steps.back().words = "other, once a step";

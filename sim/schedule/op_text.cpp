@@ -1,4 +1,4 @@
-// Writing and reading of ops.
+// Writes and reads ops as text.
 #include "sim/schedule/op_text.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 std::optional<int> parse_index(std::string_view text) { return parse_number<int>(text, 0); }
 
-/// The kind that a letter stands for.
+/// Returns the kind that a letter stands for.
 std::optional<OpKind> kind_of(char letter) {
   for (const OpTraits& one : kOpTraits)
     if (one.letter == letter) return one.kind;

@@ -1,4 +1,4 @@
-// A kind of layer that only this test knows, mixed with dense layers: counted, timed and held in memory.
+// Defines a kind of layer that only this test knows, mixes it with dense layers, and counts, times and stores it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ model::OwnKernels convolution(double bytes) {
           .forward_flop_per_token = 8.0 * kWidth};
 }
 
-// A norm-free layer: one product widens, a convolution of its own mixes neighbours, one product narrows again.
+// A layer without norms. One product widens, a convolution mixes neighbours, and one product narrows again.
 model::BlockOps convolution_layer(const model::LayerContext& context) {
   using model::ProductKind, model::Split, model::Tensor;
   const model::Cut cut(context);
@@ -72,7 +72,7 @@ model::BlockOps convolution_layer(const model::LayerContext& context) {
   return block;
 }
 
-// Two stages: three dense layers, four of the test's own, one dense.
+// Returns a job of two stages: three dense layers, four of the test's own, one dense.
 job::Job mixed_job() {
   job::Job job = test_job(8, kHidden);
   const model::Transformer dense = job.model;
@@ -85,7 +85,7 @@ job::Job mixed_job() {
   return job;
 }
 
-TEST(OwnLayer, ParametersAndOperationsAreThoseOfItsTensors) {
+TEST(OwnLayer, ParametersAndOperationsFollowFromItsTensors) {
   const job::Job mixed = mixed_job(), dense = test_job(8, kHidden);
   const double h = kHidden, w = kWidth, s = kHidden;
   const double own = 2 * h * w + 4 * h;

@@ -1,4 +1,4 @@
-// The documentation against the checkout and the program: links lead somewhere, commands run and print what is shown.
+// Tests the documentation: links lead somewhere, and commands run and print the shown lines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name that a heading has in links: "## What is it?" is "what-is-it".
+/// Returns the name that a heading has in links: "## A short, plain name" is "a-short-plain-name".
 std::string anchor_of(const std::string& heading) {
   std::string anchor;
   for (const char c : heading.substr(heading.find(' ') + 1)) {
@@ -32,7 +32,7 @@ bool has_anchor(const fs::path& page, const std::string& anchor) {
                      [&](const std::string& line) { return line.starts_with('#') && anchor_of(line) == anchor; });
 }
 
-/// Targets of links and pictures in the text of a page; code does not count.
+/// Returns the targets of links and pictures in the text of a page. Code does not count.
 std::vector<std::string> link_targets(const fs::path& page) {
   static const std::regex kLink(R"(\]\(([^)\s]+)\))");
   static const std::regex kCode("`[^`]*`");
@@ -65,7 +65,7 @@ TEST(Docs, RelativeLinksLeadToAFileAndAHeading) {
   EXPECT_GT(checked, 50U);
 }
 
-/// Files of the checkout that pages name in backquotes, such as `sim/des/engine.cpp`.
+/// Tests that files named in backquotes exist, such as `sim/des/engine.cpp`.
 TEST(Docs, NamedSourceFilesExist) {
   static const std::regex kFile(
       "`((?:sim|tools|validate|calibration|cmake|models|topologies|scenarios)/[a-z0-9_./-]+"

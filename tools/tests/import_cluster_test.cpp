@@ -1,4 +1,4 @@
-// foretoken clusters import from outside: files written, what is asked for, and runs on what was written.
+// Tests `foretoken clusters import` from outside: written files, complaints, and runs on a written cluster.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,13 +24,13 @@ TEST(ImportCluster, AMatrixBecomesAClusterThatSimulateTakes) {
   const Ran ran = run_foretoken({"clusters", "import", machine("dgx-a100.txt"), "--gpu", "a100-sxm4-80gb",
                                  "--nic-gb-per-s", "25", "--fabric", "dgx-a100-80gb-hdr", "-o", file});
   ASSERT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Left out, every GPU having a nearer one: mlx5_4, mlx5_5, mlx5_10,"));
+  EXPECT_THAT(ran.out, HasSubstr("Left out, every GPU has a nearer one: mlx5_4, mlx5_5, mlx5_10,"));
   const json cluster = json::parse(contents(file));
   EXPECT_EQ(cluster.at("name"), "dgx-a100");
   EXPECT_EQ(cluster.at("node").at("nics"), (json{{"count", 8}, {"gb_per_s", 25}}));
   EXPECT_EQ(cluster.at("node").at("nvlink").at("gb_per_s_per_gpu"), 300);
   EXPECT_EQ(cluster.at("node").at("sockets")[2], json::parse(R"({"switches": [{"gpus": [4, 5], "nics": [4, 5]}]})"));
-  // The same numbers as the cluster that ships: the same prediction, but for curves measured on that one.
+  // The imported cluster has the numbers of the shipped one. Only curves measured on the shipped one differ.
   const auto step_time = [](const std::string& of) {
     const Ran simulated = run_foretoken({"simulate", "gpt-22b-8-a100-full", "--json", "--set", "cluster=" + of});
     EXPECT_EQ(simulated.status, 0) << simulated.err;

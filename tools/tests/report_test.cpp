@@ -1,4 +1,4 @@
-// foretoken report from outside: whole files, the same bytes, sizes, scenarios of every kind.
+// Tests `foretoken report` from outside: whole files, the same bytes, sizes, scenarios of every kind.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(Report, APlanTakesNoOverrides) {
   const Ran ran = run_foretoken({"report", folder.put("plan.json", plan_json("12", kPlanned)), "--set", "batch.micro=2",
                                  "-o", folder.file("r.html")});
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--set: expected none with a plan"));
+  EXPECT_THAT(ran.err, HasSubstr("--set: expected no --set with a plan"));
   EXPECT_THAT(folder.names(), ElementsAre("plan.json"));
 }
 

@@ -1,4 +1,4 @@
-// Runs the built program and keeps what it says, for the end-to-end tests.
+// Runs the built program for the end-to-end tests and returns its output.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ struct Ran {
   std::string out, err;
 };
 
-/// Arguments that are refused, and part of the complaint.
+/// Wrong arguments, and a part of the complaint about them.
 struct Wrong {
   const char* what;
   std::vector<std::string> arguments;
@@ -68,7 +68,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Runs `foretoken arguments...` in the source folder. `out` replaces the file that standard output goes to.
+/// Runs `foretoken arguments...` in the source folder. Standard output goes to the file `out` when that is given.
 inline Ran run_foretoken(const std::vector<std::string>& arguments, const std::string& input = "",
                          const std::string& out = "") {
   const TemporaryFolder folder;

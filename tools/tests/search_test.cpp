@@ -1,4 +1,4 @@
-// foretoken search from outside: files, kills, full disks, closed pipes.
+// Tests `foretoken search` from outside: files, kills, full disks, closed pipes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -106,7 +106,7 @@ TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {
   }
 }
 
-// The scenario overlaps parameter gathers; on one GPU there are none, and the question has an answer all the same.
+// The scenario overlaps parameter gathers. One GPU has none, but the search still finds an answer.
 TEST(SearchCommand, AnOverlapOfNothingRulesNothingOut) {
   const TemporaryFolder folder;
   const std::string best = folder.file("best.json");
@@ -152,7 +152,7 @@ TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kQuestion);
   const std::string whole = folder.file("whole.jsonl"), killed = folder.file("killed.jsonl");
-  const auto arguments = [&](const std::string& out) {  // a long list rules little out: many rounds
+  const auto arguments = [&](const std::string& out) {  // a long list takes many rounds
     return std::vector<std::string>{"search", question, "--top", "5000", "--json", "--resume", "--out", out};
   };
   ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);

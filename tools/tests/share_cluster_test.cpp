@@ -1,4 +1,4 @@
-// foretoken simulate --share-cluster from outside.
+// Tests `foretoken simulate --share-cluster` from outside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Four nodes and eight, two to a leaf whose ports up carry a quarter of those down.
+/// Two jobs of four and eight nodes. A leaf has two nodes, and its ports up carry a quarter of its ports down.
 const std::vector<std::string> kJobs = {
     "simulate",
     "gpt-1.7b-32-a100",

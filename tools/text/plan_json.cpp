@@ -1,4 +1,4 @@
-// A capacity plan as one line of JSON (docs/user/plan.md).
+// Writes a capacity plan as one line of JSON (docs/user/plan.md).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

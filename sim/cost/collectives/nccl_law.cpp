@@ -1,4 +1,4 @@
-// Bytes over rates, link by link.
+// Times of NCCL's algorithms: bytes over rates, link by link.
 #include "sim/cost/collectives/nccl_law.h"
 
 #include <algorithm>
@@ -11,29 +11,30 @@
 namespace foretoken::cost {
 namespace {
 
-// Bytes on links, in one direction.
+// Bytes on the busiest links, in one direction.
 struct Loads {
   double gpu = 0;   ///< through the NVLink of the busiest GPU
   double node = 0;  ///< through the NICs of the busiest node
 };
 
-// Edges of NCCL's two trees at the busiest node, each with half of the payload: one and one of two nodes; from four on
-// a parent and two children in one tree, a parent in the other.
+// Edges of NCCL's two trees at the busiest node, each with half of the payload. Two nodes: one edge in each tree. From
+// four nodes on: a parent and two children in one tree, a parent in the other.
 double tree_crossings(int nodes) { return nodes == 1 ? 0 : nodes == 2 ? 1 : nodes == 3 ? 1.5 : 2; }
 
 Loads ring_loads(double sent, const GroupShape& group) {
   return {group.ranks_per_node > 1 ? sent : 0, group.nodes > 1 ? sent : 0};
 }
 
-// A chain in every node, up and down: all channels' alike in a single node, begun at every member in turn between
-// nodes. Where a first child arrives, at the second of the chain, one hop more in one of the trees.
+// Every node has a chain, up and down. In a single node the chains of all channels are alike. Between nodes every
+// member begins a channel's chain in turn. A first child arrives at the second member of the chain, which adds a hop in
+// one of the trees.
 Loads tree_loads(double payload, const GroupShape& group) {
   if (group.nodes == 1) return {(group.ranks > 2 ? 2 : 1) * payload, 0};
   const double local = group.ranks_per_node, chain = 2 * (local - 1), first_child = group.nodes > 2 ? 1 : 0;
   return {local > 1 ? (chain + first_child) / local * payload : 0, tree_crossings(group.nodes) * payload};
 }
 
-// Every GPU sends all to the switch and gets all back, and its own share once more, as head.
+// Every GPU sends all to the switch and gets all back. It also does so with its own share, as head of a channel.
 Loads switch_loads(CollectiveKind kind, double payload, const GroupShape& group) {
   const double local = group.ranks_per_node;
   const bool all = kind == CollectiveKind::kAllReduce;
@@ -45,7 +46,7 @@ Loads exchange_loads(double payload, const GroupShape& group) {
   return {(local - 1) / n * payload, local * (n - local) / n * payload};
 }
 
-// What a node's NICs reach for one group: their share, at most what its GPUs' PCIe links pass.
+// Rate of a node's NICs for one group: their share, at most the rate of its GPUs' PCIe links.
 double network_rate(const NodeLinks& links, const GroupShape& group, const NcclWire& wire) {
   NodeLinks reached = links;
   const BytesPerSecond port = std::max(links.pcie_per_gpu, links.nic);

@@ -92,7 +92,8 @@ std::string table_of(const ReportData& data, const study::Variant& first) {
   if (has_cost) heads.push_back({data.base.metrics.run->currency});
   Table table(heads);
   const double each_first = first.metrics->tokens_per_s_per_gpu;
-  const auto& degrees = data.base.job.parallelism;
+  const net::RankGrid grid = data.base.job.grid();
+  const int replica = grid.gpus() / grid.degree(Axis::kData);
   for (const study::Variant& each : data.scaling) {
     const Table::Cell gpus = Table::number(each.gpus, report::whole(each.gpus));
     if (!each.metrics) {
@@ -100,7 +101,7 @@ std::string table_of(const ReportData& data, const study::Variant& first) {
       continue;
     }
     const Metrics& m = *each.metrics;
-    const int data_parallel = each.gpus / (degrees.tensor * degrees.pipeline * degrees.context);
+    const int data_parallel = each.gpus / replica;
     std::vector<Table::Cell> cells{
         gpus,
         Table::number(data_parallel, report::whole(data_parallel)),

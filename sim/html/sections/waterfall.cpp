@@ -27,7 +27,7 @@ struct Bar {
 };
 
 std::string style_of(std::string_view key) {
-  for (const report::TimePart& part : report::kTimeParts)
+  for (const report::TimePart& part : report::time_parts())
     if (part.key == key) return part.kind == report::TimeKind::kOptimizer ? "c-step" : fmt::format("c-{}", part.name);
   return "c-compute pale";  // what computing takes beyond the ideal
 }

@@ -1,4 +1,4 @@
-// Clusters and GPUs: nodes, racks that share NVLink, nodes without it, and what is wrong.
+// Tests reading clusters and GPUs: nodes, racks that share NVLink, nodes without it, and wrong files.
 #include "sim/io/hardware/read_cluster.h"
 
 #include <gtest/gtest.h>

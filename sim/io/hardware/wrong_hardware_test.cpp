@@ -1,4 +1,4 @@
-// Wrong scenarios: hardware that does not fit, links that are not there, stragglers that cannot be.
+// Tests complaints about wrong hardware: GPUs that do not fit, missing links, impossible stragglers.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -107,11 +107,11 @@ std::vector<WrongGroups> wrong_groups() {
        16},
       {"no list", R"({"groups": {"a": 1}})", stages, "/cluster/groups: expected an array, found an object"},
       {"degrees", kGroups, R"("parallelism": {"tensor": 16})",
-       "/gpus: expected a multiple of tensor 16 x pipeline 1 x context 1 = 16, found 24; try other degrees, or "
+       "/gpus: expected a multiple of tensor 16 x context 1 x pipeline 1 = 16, found 24; try other degrees, or "
        "other "
        "groups of nodes"},
       {"replicas", kGroups, R"("parallelism": {"pipeline": 3, "data": 4})",
-       "/parallelism/data: expected 8 (24 GPUs / (tensor 1 x pipeline 3 x context 1 = 3)), found 4"},
+       "/parallelism/data: expected 8 (24 GPUs / (tensor 1 x context 1 x pipeline 3 = 3)), found 4"},
       {"other GPUs", kGroups, stages, "/gpus: expected 24, the GPUs of all groups of cluster \"mixed\", found 20", 20},
   };
 }

@@ -1,4 +1,4 @@
-// Real machines (testdata/machines) and the graphs they are, and what is said of text that is no machine.
+// Tests that real machines (testdata/machines) become the right graphs, and complaints about other texts.
 #include "sim/io/import/machine.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ std::optional<Machine> machine_of(const std::string& text, const net::Gpu& gpu, 
   return read_topology_matrix(text, "t", links, findings);
 }
 
-/// The cluster that a file becomes, through its JSON.
+/// Returns the cluster of a file, through its JSON.
 net::Cluster cluster_from(const std::string& file, const net::Gpu& gpu, MachineChoices choices) {
   Findings findings;
   const auto machine = machine_of(contents(file), gpu, findings);
@@ -92,7 +92,7 @@ struct RealMachine {
   const char* what;
   const char* file;
   const char* gpu;
-  double nic_gb_per_s;  // 0: the file tells
+  double nic_gb_per_s;  // 0: the file gives it
   const char* nvlink;
   int switches, sockets, pcie_switches, nics;
   double nic, pcie;
@@ -182,7 +182,7 @@ const RealMachine kMachines[] = {
      31,
      {},
      {{}, {}, {}, {}}},
-    {"H100 in a virtual machine: slots of width 0, adapters counted backwards",
+    {"H100 in a virtual machine: slots of width 0, adapters numbered backwards",
      "ibm-h100.xml",
      "h100-sxm5-80gb",
      0,
@@ -362,13 +362,13 @@ TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
             "t: more than 32 elements inside each other; expected a dump of NCCL\n");
 }
 
-TEST(Machine, WhatNobodyToldIsAskedFor) {
+TEST(Machine, MissingFactsAreAskedFor) {
   const std::string matrix = contents("hgx-h100.txt");
   EXPECT_EQ(complaint_about(matrix, "h100-sxm5-80gb"),
-            "t: does not tell the rate of a NIC; give --nic-gb-per-s (25 for 200 Gb/s, 50 for 400 Gb/s)\n"
-            "t: does not tell the network above the nodes; name a cluster with one like it: --fabric CLUSTER\n");
+            "t: does not give the rate of a NIC; give --nic-gb-per-s (25 for 200 Gb/s, 50 for 400 Gb/s)\n"
+            "t: does not show the network above the nodes; name a cluster with the same one: --fabric CLUSTER\n");
   EXPECT_THAT(complaint_about(contents("dgx-a100-part.xml"), "a100-sxm4-80gb", with_nics({"mlx5_4", "mlx5_5"})),
-              HasSubstr("its NICs have 12.5, 25 GB/s; choose those of one rate with --nics, or give --nic-gb-per-s"));
+              HasSubstr("its NICs have 12.5, 25 GB/s; choose NICs of one rate with --nics, or give --nic-gb-per-s"));
   EXPECT_THAT(complaint_about(matrix, "h100-sxm5-80gb", with_nics({"mlx5_9"})),
               HasSubstr("has no NIC \"mlx5_9\"; it has NIC0, NIC1"));
 }

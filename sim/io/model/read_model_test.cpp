@@ -1,4 +1,4 @@
-// Hugging Face configs of every family: parameter counts as published, and what is refused rather than ignored.
+// Tests Hugging Face configs of every family: published parameter counts, and refused keys.
 #include "sim/io/model/read_model.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(ReadModel, ParameterCountsOfPublishedCheckpoints) {
       {"llama-3-8b", "llama-3-8b", 8'030'261'248},
       {"mistral-7b-v0.2", "mistral-7b-v0.2", 7'241'732'096},
       {"qwen2-7b", "qwen2-7b", 7'615'616'512},
-      // No checkpoint is public; from the sizes: 2 V h + L (h (a + 2g) d + h^2 + 2 h f + 4 h) + 2 h.
+      // No checkpoint is public. The sizes give 2 V h + L (h (a + 2g) d + h^2 + 2 h f + 4 h) + 2 h.
       {"nemotron-4-15b", "nemotron-4-15b",
        std::int64_t{2} * 256000 * 6144 +
            std::int64_t{32} * (6144 * (48 + 2 * 8) * 128 + 6144 * 6144 + 2 * 6144 * 24576 + 4 * 6144) + 2 * 6144}};

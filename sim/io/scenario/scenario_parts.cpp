@@ -82,18 +82,20 @@ model::SelectiveModules read_modules(const Node& recompute) {
 
 void read_parallelism(const Node& root, Question& question) {
   const Node node = root.object_or_empty("parallelism");
-  node.allow_only({"tensor", "pipeline", "virtual_pipeline", "data", "context", "context_exchange", "expert",
-                   "sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage"});
+  std::vector<std::string> keys;
+  for (const auto& [axis, degree] : job::kDegrees) keys.emplace_back(name_of(axis));
+  for (const char* key : {"virtual_pipeline", "context_exchange", "expert", "sequence_parallel",
+                          "embedding_and_head_as_layers", "layers_per_stage"})
+    keys.emplace_back(key);
+  node.allow_only(keys);
   job::AskedParallelism& parallelism = question.choices.parallelism;
-  parallelism.tensor = find_degree(node, "tensor");
-  parallelism.pipeline = find_degree(node, "pipeline", kStages);
+  for (const auto& [axis, degree] : job::kDegrees)
+    parallelism.degrees[axis] = find_degree(node, name_of(axis), axis == Axis::kPipeline ? kStages : kDegree);
   parallelism.virtual_pipeline = find_degree(node, "virtual_pipeline", kStages);
-  parallelism.data = find_degree(node, "data");
-  parallelism.context = find_degree(node, "context");
-  parallelism.context_exchange = node.one_of_or("context_exchange", model::ContextExchange::kRing,
-                                                {{"ring", model::ContextExchange::kRing},
-                                                 {"all-gather", model::ContextExchange::kAllGather},
-                                                 {"all-to-all", model::ContextExchange::kAllToAll}});
+  parallelism.exchange = node.one_of_or("context_exchange", model::ContextExchange::kRing,
+                                        {{"ring", model::ContextExchange::kRing},
+                                         {"all-gather", model::ContextExchange::kAllGather},
+                                         {"all-to-all", model::ContextExchange::kAllToAll}});
   parallelism.expert = static_cast<int>(node.whole_or("expert", 1, kDegree));
   parallelism.sequence_parallel = find_switch(node, "sequence_parallel");
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);

@@ -38,7 +38,7 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
      {"/optimizer/momentum: unknown key; known here: name, zero_stage"}},
     {"key of another tool",
      R"({"parallelism": {"zero": 1}})",
-     {"/parallelism/zero: unknown key; known here: tensor, pipeline, virtual_pipeline, data, context, "
+     {"/parallelism/zero: unknown key; known here: tensor, context, pipeline, data, virtual_pipeline, "
       "context_exchange, expert, sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
     {"string for a number",
      R"({"gpus": "1024"})",
@@ -169,14 +169,14 @@ TEST(WrongScenario, DegreesAndGpus) {
   expect_complaints({
       {"product unlike the GPU count",
        R"({"parallelism": {"data": 15}})",
-       {"/parallelism/data: expected 16 (1024 GPUs / (tensor 8 x pipeline 8 x context 1 = 64)), found 15; or set gpus "
+       {"/parallelism/data: expected 16 (1024 GPUs / (tensor 8 x context 1 x pipeline 8 = 64)), found 15; or set gpus "
         "to 960"}},
       {"GPUs that the degrees do not divide",
        R"({"gpus": 1000})",
-       {"/gpus: expected a multiple of tensor 8 x pipeline 8 x context 1 = 64, found 1000; try 960 or 1024"}},
+       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 1000; try 960 or 1024"}},
       {"fewer GPUs than one replica",
        R"({"gpus": 32})",
-       {"/gpus: expected a multiple of tensor 8 x pipeline 8 x context 1 = 64, found 32; try 64"}},
+       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 32; try 64"}},
       {"part of a node above one node",
        R"({"gpus": 12, "parallelism": {"tensor": 4, "pipeline": 1, "virtual_pipeline": 1, "data": 3},
            "schedule": "1f1b"})",

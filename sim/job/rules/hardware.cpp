@@ -122,9 +122,6 @@ void check_hardware(Draft& draft) {
     job.parallelism.sequence_parallel = false;
     noted.push_back("sequence_parallel is ignored: it needs tensor of at least 2 (as in Megatron-LM)");
   }
-  if (job.parallelism.context > 1 && job.attention != model::AttentionKind::kFlash)
-    draft.complain("/attention",
-                   fmt::format("expected \"flash\": context {} is supported with it only", job.parallelism.context));
 }
 
 }  // namespace foretoken::job

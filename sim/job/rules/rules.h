@@ -31,11 +31,14 @@ void check_nodes(Draft& draft);
 // Shards of a layer (shards.cpp).
 
 [[nodiscard]] bool tensor_divides(const model::Transformer& model, std::int64_t tensor);
-[[nodiscard]] bool context_divides(std::int64_t sequence, std::int64_t context);
+/// True when `degree` ranks of the axis can share the sequences of the question; of any other axis, always.
+[[nodiscard]] bool sequence_fits(const Question& question, Axis axis, std::int64_t degree);
 [[nodiscard]] bool sequence_divides(std::int64_t sequence, std::int64_t context, std::int64_t tensor);
 [[nodiscard]] bool pipeline_allows(int zero_stage, std::int64_t pipeline);
 void check_shards(Draft& draft);
 void check_sequence(Draft& draft);
+/// Ranks that share a sequence exchange keys and values with fused attention only.
+void check_attention(Draft& draft);
 void check_positions(Draft& draft);
 /// ZeRO-2 and 3 reduce every micro-batch's gradients at once, which a pipeline in flight cannot wait for: DeepSpeed
 /// refuses the combination (deepspeed/runtime/pipe/engine.py), and FSDP has no pipeline of its own.

@@ -1,7 +1,7 @@
 // Operations of a step, counted from products and attention cores.
 //
-// Every count is a whole number held in a double. Operations may exceed 2^53, but then every addend is a multiple of
-// the sequence length times the hidden size. The value is still exact for the powers of two that these have as factors.
+// Every count is a whole number in a double. Counts above 2^53 stay exact: each is a multiple of the sequence length
+// times the hidden size, and these contain large powers of two.
 #include "sim/model/counts/flop.h"
 
 #include "sim/base/check.h"

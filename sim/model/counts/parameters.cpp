@@ -1,4 +1,4 @@
-// Sums over weights. Every count is a whole number held in a double, far below 2^53.
+// Sums over weights. Every count is a whole number in a double, far below 2^53.
 #include "sim/model/counts/parameters.h"
 
 #include "sim/model/blocks/blocks.h"
@@ -20,7 +20,7 @@ double sum(const BlockOps& block, const Wanted& wanted) {
 
 double padded_elements(const Weight& weight) { return real(weight.rows + weight.padding_rows) * real(weight.columns); }
 
-// Parts of split weights are counted together: a rank may hold a fraction of one.
+// Parts of split weights are counted together, because a rank may hold a fraction of one.
 template <class Wanted>
 double local_sum(const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
   double whole = 0, split = 0;

@@ -1,4 +1,4 @@
-// The layers of a decoder: all dense, or the kinds that the model states.
+// Lists the layers of a decoder: all dense, or the kinds that the model states.
 #include "sim/model/stacks/decoder.h"
 
 #include <algorithm>

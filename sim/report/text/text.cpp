@@ -101,8 +101,8 @@ std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& pa
       title_text("Where the time goes",
                  fmt::format("stage {}{}, the busiest; every instant counted once", busiest_stage, gpu), paint);
   double largest = 0;
-  for (const TimePart& part : kTimeParts) largest = std::max(largest, part.of(m.time) / m.step_time);
-  for (const TimePart& part : kTimeParts) {
+  for (const TimePart& part : time_parts()) largest = std::max(largest, part.of(m.time) / m.step_time);
+  for (const TimePart& part : time_parts()) {
     const Seconds time = part.of(m.time);
     if (time.value() == 0) continue;
     const double share = time / m.step_time;

@@ -87,10 +87,12 @@ std::string profiles_of(const job::Job& job) {
 
 std::string parallelism_row(const job::Job& job, const Resolved& resolved) {
   const job::Parallelism& p = job.parallelism;
-  std::vector<std::string> parts = {
-      resolved.degree("tensor", "tensor", p.tensor), resolved.degree("pipeline", "pipeline", p.pipeline),
-      resolved.degree("virtual pipeline", "virtual_pipeline", p.virtual_pipeline),
-      resolved.degree("data", "data", p.data), resolved.degree("context", "context", p.context)};
+  std::vector<std::string> parts;
+  for (const auto& [axis, degree] : job::kDegrees) {
+    parts.push_back(resolved.degree(name_of(axis), name_of(axis), p.*degree));
+    if (axis == Axis::kPipeline)
+      parts.push_back(resolved.degree("virtual pipeline", "virtual_pipeline", p.virtual_pipeline));
+  }
   parts.push_back(resolved.yes_no("sequence parallel", "/parallelism/sequence_parallel", p.sequence_parallel));
   if (p.embedding_and_head_as_layers) parts.emplace_back("embedding and head count as layers");
   if (!p.layers_per_stage.empty()) parts.push_back(fmt::format("layers {}", fmt::join(p.layers_per_stage, "-")));

@@ -77,7 +77,7 @@ TEST(Text, ConfigurationMarksDefaults) {
             "  cluster       dgx-toy: 16 GPUs a100-sxm4-80gb, 2 nodes of 8; NVLink 300 GB/s a GPU; 4 NICs of\n"
             "                12.5 GB/s a node (each direction)\n"
             "  costs         profile a100-sxm4-80gb*, runtime megatron-core\n"
-            "  parallelism   tensor 4, pipeline 2, virtual pipeline 1*, data 2, context 1, sequence parallel no\n"
+            "  parallelism   tensor 4, context 1, pipeline 2, virtual pipeline 1*, data 2, sequence parallel no\n"
             "  schedule      1f1b\n"
             "  batch         micro 1, global 32, sequence 2,048; 16 micro-batches a step and replica\n"
             "  precision     bf16, attention flash, recompute none\n"

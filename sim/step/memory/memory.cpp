@@ -1,8 +1,8 @@
-// Bytes per stage from the parameter recipe, the recompute mode and the ends of the pipeline.
+// Bytes per stage, from the parameter recipe, the recompute mode and the ends of the pipeline.
 //
-// The chunk with the embedding and the one with final norm, head and loss hold more (sim/job/layout.h). A tied
-// embedding lives on both when they are different GPUs (Megatron-LM, megatron/core/models/common/ language_module).
-// Gradients and optimizer states are shared over data x context ranks.
+// The chunks with the embedding, and with final norm, head and loss, hold more (sim/job/layout.h). A tied embedding
+// stands on both when they are different GPUs (Megatron-LM, megatron/core/models/common/language_module). Gradients and
+// optimizer states are sharded over data x context ranks.
 #include "sim/step/memory/memory.h"
 
 #include <algorithm>
@@ -22,14 +22,14 @@ namespace {
 constexpr double kWorkspaceHopper = 32 * kMiB + 1024;
 constexpr double kWorkspaceBefore = 4 * kMiB;
 
-/// Buffers that no formula here names, as left between steps: memory allocated after a step less states and workspace
-/// is 67 MB and 70 MB in Megatron-LM's golden values gpt3_7b_tp1_pp4_memory_speed (less one head gradient) and
-/// gpt3_7b_tp4_pp1_memory_speed (tests/functional_tests at d98e8a6).
+/// Buffers that no formula here names, as left between steps. Source: memory allocated after a step less states and
+/// workspace is 67 MB and 70 MB in Megatron-LM's golden values gpt3_7b_tp1_pp4_memory_speed (less one head gradient)
+/// and gpt3_7b_tp4_pp1_memory_speed (tests/functional_tests at d98e8a6).
 constexpr double kSmallBuffers = 68e6;
 
-/// CUDA context and kernels: 0.47 to 0.92 GiB with torch 2.1; torch.distributed and NCCL: one to two GiB more.
+/// CUDA context and kernels take 0.47 to 0.92 GiB with torch 2.1. torch.distributed and NCCL take one to two GiB more.
 /// Source: stas00/ml-engineering@744d01e, training/performance/README.
-constexpr double kContext = 0.7 * kGiB;
+constexpr double kCudaContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
 
 double workspace(const job::Job& job, Stage stage) {
@@ -37,7 +37,7 @@ double workspace(const job::Job& job, Stage stage) {
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
 }
 
-/// Layers of all kinds together.
+/// Counts layers of all kinds.
 double count_of(const std::vector<model::LayerCount>& layers) {
   double count = 0;
   for (const model::LayerCount& run : layers) count += run.count;
@@ -92,8 +92,8 @@ double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& la
 }
 
 /// Transformer Engine keeps an 8-bit copy and its transpose of every weight that fp8 products read, from the first
-/// micro-batch on (module/base.py, get_weight_workspace); of weights held in 8 bit the transpose only. MXFP8 copies
-/// hold both directions as well.
+/// micro-batch on (module/base.py, get_weight_workspace). Weights held in 8 bit need the transpose only. MXFP8 copies
+/// hold both directions, too.
 double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers) const {
   if (job_.precision != Precision::kFp8 || job_.optimizer.zero_stage >= 3) return 0;
   const double copies = job_.recipe.weight_bytes > 1 ? 2 : 1;
@@ -110,8 +110,8 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
   const int zero = job_.optimizer.zero_stage;
   if (zero < 2) return {};
   if (job_.runtime.fully_sharded) {
-    // Two layers are gathered beside the root, which stays (all of them with ZeRO-2). Gradients are 16 bit until their
-    // unit is complete, and cast when they are reduced in 32 bit.
+    // Two layers are gathered beside the root, which stays. With ZeRO-2 all layers stay gathered. Gradients are 16 bit
+    // until their unit is complete. They are cast when they are reduced in 32 bit.
     const double root = parameters - parameters_.of_layers(layers);
     const double gathered = zero == 3 ? std::min(root + 2 * layer, parameters) : parameters;
     const double trained_root = trained - trained_.of_layers(layers);
@@ -119,8 +119,8 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
     const double element = gradient_element_bytes(job_);
     return {recipe.weight_bytes * gathered, 2 * trained_root + (2 + (element > 2 ? element : 0)) * trained_layer};
   }
-  // DeepSpeed: gathered weights up to stage3_max_live_parameters, a billion, or a matrix if that is larger, but no more
-  // than two layers; 16-bit gradients of one matrix. ZeRO-2: one bucket of gradients.
+  // DeepSpeed gathers weights up to stage3_max_live_parameters (a billion), or one matrix if that is larger, but at
+  // most two layers. It holds 16-bit gradients of one matrix. ZeRO-2 holds one bucket of gradients.
   constexpr double kMaxLive = 1e9;
   const double matrix = largest(layers, [&](const auto& run) { return kind(run).largest_matrix; });
   const double trained_matrix = largest(layers, [&](const auto& run) { return kind(run).largest_trained_matrix; });
@@ -132,7 +132,7 @@ StaticMemory JobMemory::held(Stage stage) const {
   const auto& recipe = job_.recipe;
   const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
   const int zero = job_.optimizer.zero_stage;
-  const double ranks = static_cast<double>(job_.parallelism.data) * job_.parallelism.context;
+  const double ranks = job_.grid().degree(net::kReplicaAxes);
   const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
   const auto share = [&](int from_stage, double all) { return zero >= from_stage ? all / ranks : all; };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
@@ -146,8 +146,8 @@ StaticMemory JobMemory::held(Stage stage) const {
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 
-// Full recomputation: of each group of layers the input is stored, and its other layers are built again at once. The
-// method block groups one layer each and leaves the layers behind the first few whole.
+// Full recomputation stores the input of each group of layers, and builds the group's other layers again at once. The
+// method block makes groups of one layer, and stores all layers after the first few whole.
 PassMemory JobMemory::of_recomputed_layers(const std::vector<model::LayerCount>& layers) const {
   expects(job_.recompute.layers >= 1, "recomputation groups at least one layer");
   const double count = count_of(layers), group = std::min<double>(job_.recompute.layers, count);
@@ -179,7 +179,7 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
   PassMemory pass = of_layers(contents.layers);
   if (contents.embedding) pass.stash += embedding_saved_;
   if (contents.head) {
-    // Head and loss are gone before the layers' backward pass begins.
+    // Head and loss are freed before the layers' backward pass begins.
     pass.stash += head_saved_;
     pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
@@ -192,7 +192,7 @@ PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
   return JobMemory(job).of_pass(id_of<Stage>(stage), id_of<Chunk>(chunk));
 }
 
-Bytes outside_allocator(const job::Job& job) { return Bytes(kContext + (job.gpus > 1 ? kNccl : 0)); }
+Bytes outside_allocator(const job::Job& job) { return Bytes(kCudaContext + (job.gpus > 1 ? kNccl : 0)); }
 
 WholeModelMemory whole_model_memory(const job::Job& job) {
   const auto& recipe = job.recipe;

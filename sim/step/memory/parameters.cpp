@@ -1,4 +1,4 @@
-// Parameters that one GPU holds, summed over the blocks of its chunks.
+// Counts the parameters that one GPU holds, over the blocks of its chunks.
 #include "sim/step/memory/parameters.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ double LocalParameters::of_stage(Stage stage) const {
   return parameters;
 }
 
-// On a chunk that holds the whole model, positions and the embedding's norm count with the head.
+// Counts blocks of a chunk. On a chunk with the whole model, positions and the embedding's norm count with the head.
 std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
   const double ends = of_chunk(stage, chunk) - of_layers(contents.layers);

@@ -1,19 +1,19 @@
-// The passes of a step with sharded gradients or parameters, one GPU.
+// Lowers the passes of a step with sharded gradients or parameters, on one GPU.
 //
-// A unit is what is gathered, freed and reduced at once: every layer is one, embedding, final norm and head are the
-// root (PyTorch torch/distributed/fsdp/_runtime_utils.py; llm-foundry wraps each block). All collectives share one
-// stream, in the order in which the host issues them, because they share one communicator:
+// A unit is gathered, freed and reduced at once. Every layer is a unit; embedding, final norm and head are the root
+// (PyTorch torch/distributed/fsdp/_runtime_utils.py; llm-foundry wraps each block). All collectives share one stream,
+// in the order in which the host issues them, because they share one communicator:
 //
 //   forward    gather(root) gather(1) [1] gather(2) [2] ...      the root is not dropped after its forward pass
 //   backward   gather(L) gather(L-1) [L] reduce(L) gather(L-2) [L-1] reduce(L-1) ... reduce(root)
 //
 // A gather starts when the compute of the unit two gathers before it has ended: the rate limiter (limit_all_gathers,
-// two in flight) makes the host wait for that. So one unit is gathered while another computes, three are never alive.
+// two in flight) makes the host wait. One unit is therefore gathered while another computes, and three are never alive.
 // Gradients are reduced in every micro-batch. ZeRO-2 without FSDP keeps whole parameters and reduces bucket by bucket.
 // DeepSpeed gathers and reduces the matrices of a layer one by one, which a runtime may charge per replica.
 //
-// Host: issuing a unit occupies the host for the runtime's time per layer. The next unit cannot start before the host
-// has issued this one. Both fidelities use these tasks alike.
+// Issuing a unit occupies the host for the runtime's time per layer. The next unit cannot start before the host
+// has issued this one. Both fidelities use these tasks.
 #include "sim/step/replicas/lower_sharded.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class ShardedReplay {
     end();
   }
 
-  // Blocks: head, layers from the last to the first, embedding.
+  // The blocks are the head, the layers from the last to the first, and the embedding.
   void backward(schedule::StageOp op) {
     const std::size_t count = layers_.size();
     begin(op, count + 2);
@@ -94,8 +94,8 @@ class ShardedReplay {
   }
 
  private:
-  // What is gathered or reduced at once. Norms and biases are too small to be sharded one by one (DeepSpeed's
-  // stage3_param_persistence_threshold) and do not count as tensors.
+  // Parameters that are gathered or reduced at once. Norms and biases are too small to be sharded one by one
+  // (DeepSpeed's stage3_param_persistence_threshold) and do not count as tensors.
   struct Amount {
     double parameters = 0;
     int tensors = 0;
@@ -111,7 +111,7 @@ class ShardedReplay {
     return duration_of(static_cast<double>(tensors) * static_cast<double>(ranks) * job_.runtime.collective_per_rank);
   }
 
-  // A row of the workload's table and its time; every unit of that size has it.
+  // A row of the workload's table and its time. Every unit of that size has the same.
   struct Moved {
     CommunicationId row;
     Duration time;
@@ -159,7 +159,7 @@ class ShardedReplay {
     uses_.push_back({block, false, {}});
   }
 
-  // The rate limiter: `task` waits until the unit gathered `gathers_in_flight` gathers ago has been used.
+  // Applies the rate limiter: `task` waits until the unit gathered `gathers_in_flight` gathers before has been used.
   void hold_back(TaskId task) {
     const auto ahead = static_cast<std::size_t>(plan_.gathers_in_flight);
     if (uses_.size() < ahead) return;
@@ -170,7 +170,7 @@ class ShardedReplay {
       after_.push_back({task, use.block});
   }
 
-  // The host issues `block` and what was gathered for it.
+  // Makes the host issue `block` and the gathers for it.
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
     const TaskId task =
@@ -179,7 +179,8 @@ class ShardedReplay {
     last_issue_ = task;
   }
 
-  // The gradients of `block` are complete; a full bucket (a unit, when parameters are sharded too) is reduced.
+  // Notes that the gradients of `block` are complete. A full bucket is reduced, or every unit when parameters are
+  // sharded, too.
   void gradient_ready(Unit one, std::size_t block) {
     filled_.parameters += one.reduced.parameters;
     filled_.tensors += one.reduced.tensors;
@@ -229,7 +230,7 @@ class ShardedReplay {
   std::vector<Use> uses_;                   // the newest gathered units
   std::vector<TaskId> last_pass_;
   std::optional<TaskId> last_issue_, last_reduction_;
-  Amount filled_{};  // whose gradients wait for their bucket to fill
+  Amount filled_{};  // its gradients wait for their bucket to fill
 };
 
 }  // namespace

@@ -44,11 +44,11 @@ void doubled_and_halved(std::int64_t value, Add add) {
 void add_degrees(const job::Parallelism& p, std::vector<Decision>& decisions) {
   const auto add = [&](const char* name, Key key, int value) {
     doubled_and_halved(value, [&](std::int64_t other) {
-      decisions.push_back({fmt::format("{} {}", name, other), {{key, other}, {Key::kData, {}}}});
+      decisions.push_back({fmt::format("{} {}", name, other), {{key, other}, {job::key_of(Axis::kData), {}}}});
     });
   };
-  add("tensor", Key::kTensor, p.tensor);
-  add("pipeline", Key::kPipeline, p.pipeline);
+  add("tensor", job::key_of(Axis::kTensor), p.tensor);
+  add("pipeline", job::key_of(Axis::kPipeline), p.pipeline);
   if (p.pipeline == 1) return;
   doubled_and_halved(p.virtual_pipeline, [&](std::int64_t other) {
     decisions.push_back({fmt::format("virtual pipeline {}", other),
@@ -111,7 +111,7 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
-      job::Made made = source.read(sets, {{Key::kGpus, std::int64_t{gpus}}, {Key::kData, {}}});
+      job::Made made = source.read(sets, {{Key::kGpus, std::int64_t{gpus}}, {job::key_of(Axis::kData), {}}});
       variant.metrics = predict(std::move(made), {.interval = IntervalQuestion{evidence}}).metrics;
     } catch (const ConfigError& error) {
       variant.why_not = first_reason(error.complaints());

@@ -27,10 +27,10 @@ model::RecomputeGranularity recompute_of(const Node& found) {
 }
 
 std::string words_of(const Node& found, int gpus) {
+  PerAxis<int> degrees(1);
+  for (const auto& [axis, member] : job::kDegrees) degrees[axis] = found.positive_int(name_of(axis));
   return configuration_words({.gpus = gpus,
-                              .tensor = found.positive_int("tensor"),
-                              .context = found.positive_int("context"),
-                              .pipeline = found.positive_int("pipeline"),
+                              .degrees = degrees,
                               .virtual_pipeline = found.positive_int("virtual_pipeline"),
                               .micro = found.whole("micro"),
                               .sequence_parallel = found.boolean("sequence_parallel"),

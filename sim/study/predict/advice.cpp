@@ -29,7 +29,7 @@ const std::array kChanges = {Edit{Key::kZeroStage, std::int64_t{1}}, Edit{Key::k
 bool saves(const Edit& edit, const Job& job) {
   switch (edit.key) {
     case Key::kZeroStage:
-      return job.optimizer.zero_stage < 1 && job.parallelism.data * job.parallelism.context > 1;
+      return job.optimizer.zero_stage < 1 && product(job::degrees_of(job.parallelism), net::kReplicaAxes) > 1;
     case Key::kSequenceParallel:
       return !job.parallelism.sequence_parallel && job.parallelism.tensor > 1;
     case Key::kRecompute: {

@@ -2,6 +2,7 @@
 #include "sim/study/predict/caveats.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -60,19 +61,15 @@ void warn_of_idle_placement(const Job& job, const How& how, std::vector<std::str
         "wherever its ranks sit; expected --collectives flows");
 }
 
-// Collectives inside layers that may pass what is slow or out of order.
-struct Inside {
-  bool tensor = false, context = false;
-};
-
-Inside inside_layers(const Job& job) {
+// The axes whose collectives inside layers may pass something slow or out of order.
+AxisSet inside_layers(const Job& job) {
   const job::Imperfections& what = job.imperfections;
   const bool inside_nodes =
       !what.placement.empty() || std::any_of(what.slow_links.begin(), what.slow_links.end(), [](const auto& link) {
         return link.from.starts_with("node") && link.to.starts_with("node");
       });
   const auto uses = [&](const GroupShape& group) { return group.ranks > 1 && (inside_nodes || group.nodes > 1); };
-  Inside inside;
+  AxisSet inside;
   int first_gpu = 0;
   const job::Parts parts(job);
   for (const Job* part : parts.all()) {
@@ -81,8 +78,8 @@ Inside inside_layers(const Job& job) {
     const auto is_here = [&](const auto& nic) { return nic.node >= first_node && nic.node <= last_node; };
     if (!job.groups.empty() && std::none_of(what.slow_nics.begin(), what.slow_nics.end(), is_here)) continue;
     const int domain = part->cluster.links.gpus;
-    inside.tensor |= uses(part->grid().shape(Axis::kTensor, domain));
-    inside.context |= uses(part->grid().shape(Axis::kContext, domain));
+    for (const auto& [axis, name] : kAxisNames)
+      if (net::kLayerAxes.contains(axis) && uses(part->grid().shape(axis, domain))) inside = inside | axis;
   }
   return inside;
 }
@@ -91,15 +88,16 @@ Inside inside_layers(const Job& job) {
 void warn_of_hidden_communication(const Job& job, const How& how, std::vector<std::string>& warnings) {
   if (how.traffic != Traffic::kFlows || how.fidelity != step::Fidelity::kStage || !job.imperfections.moves_flows())
     return;
-  const auto [any_tensor, context] = inside_layers(job);
-  const bool tensor = any_tensor && (job.overlap.tensor_parallel || job.runtime.overlap_backward_collectives);
-  if (!tensor && !context) return;
+  const AxisSet inside = inside_layers(job);
+  const bool hides_tensor = job.overlap.tensor_parallel || job.runtime.overlap_backward_collectives;
+  std::vector<std::string_view> hidden;
+  for (const auto& [axis, name] : kAxisNames)
+    if (inside.contains(axis) && (axis != Axis::kTensor || hides_tensor)) hidden.push_back(name);
+  if (hidden.empty()) return;
   warnings.push_back(fmt::format(
       "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
       "expected --fidelity kernel for all of it to take the links as they are",
-      tensor && context ? "tensor- and context"
-      : tensor          ? "tensor"
-                        : "context"));
+      fmt::join(hidden, "- and ")));
 }
 
 }  // namespace

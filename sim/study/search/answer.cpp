@@ -108,11 +108,15 @@ Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step
 double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
 
 std::string configuration_words(const search::Candidate& c) {
-  std::string words = fmt::format("TP{} PP{}", c.tensor, c.pipeline);
-  if (c.virtual_pipeline > 1) words += fmt::format(" VPP{}", c.virtual_pipeline);
-  if (c.context > 1) words += fmt::format(" CP{}", c.context);
-  words += fmt::format(" DP{}", c.data());
-  if (c.sequence_parallel) words += " SP";
+  constexpr AxisSet kAlwaysNamed = {Axis::kTensor, Axis::kPipeline, Axis::kData};
+  std::vector<std::string> parts;
+  for (const auto& [axis, member] : job::kDegrees) {
+    if (kAlwaysNamed.contains(axis) || c.degrees[axis] > 1)
+      parts.push_back(fmt::format("{}{}", short_name_of(axis), c.degrees[axis]));
+    if (axis == Axis::kPipeline && c.virtual_pipeline > 1) parts.push_back(fmt::format("VPP{}", c.virtual_pipeline));
+  }
+  if (c.sequence_parallel) parts.emplace_back("SP");
+  std::string words = fmt::format("{}", fmt::join(parts, " "));
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
   return words;
@@ -127,7 +131,7 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
     double more;  // seconds
   };
   std::vector<Part> parts;
-  for (const report::TimePart& part : report::kTimeParts)
+  for (const report::TimePart& part : report::time_parts())
     parts.push_back({part.change, (part.of(second.time) - part.of(first.time)).value()});
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& x, const Part& y) { return std::abs(x.more) > std::abs(y.more); });

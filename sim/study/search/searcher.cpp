@@ -88,7 +88,9 @@ class Search {
     // Layers of a group are executed in ways that these decide.
     const std::vector<std::size_t> order = first_of_each(groups_.size(), [&](std::size_t g) {
       const Candidate& c = space_.candidates()[groups_[g].begin];
-      return std::tuple(c.tensor, c.context, c.micro);
+      PerAxis<int> cuts = c.degrees;
+      cuts[Axis::kPipeline] = cuts[Axis::kData] = 1;
+      return std::tuple(cuts, c.micro);
     });
     parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t item) {
       const std::size_t g = order[item];
@@ -148,7 +150,7 @@ class Search {
       // Pipelines have shapes that these decide.
       const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
         const Candidate& c = space_.candidates()[round[item].candidate];
-        return std::tuple(c.schedule, c.virtual_pipeline, c.pipeline, c.data() * c.micro);
+        return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
       });
       parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
         if (stopped()) return;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sim/job/layout.h"
 #include "sim/job/rules/rules.h"
@@ -47,55 +48,70 @@ std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const Sp
 
 }  // namespace
 
+std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate) {
+  std::vector<std::pair<std::string_view, int>> degrees;
+  for (const auto& [axis, member] : job::kDegrees) {
+    degrees.emplace_back(name_of(axis), candidate.degrees[axis]);
+    if (axis == Axis::kPipeline) degrees.emplace_back("virtual_pipeline", candidate.virtual_pipeline);
+  }
+  return degrees;
+}
+
 std::vector<std::string> default_schedules() { return {"1f1b", "interleaved-1f1b"}; }
 
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
     : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked().choices, options_)) {
   const job::Choices& asked = question.asked().choices;
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
-  for (const int gpus : options_.gpus)
-    for (const std::int64_t tensor : choices(asked.parallelism.tensor, gpus)) {
-      if (is_open(Key::kTensor) && !open_tensor_fits(static_cast<int>(tensor))) continue;
-      add_contexts({.gpus = gpus, .tensor = static_cast<int>(tensor)});
-    }
+  for (const int gpus : options_.gpus) add_cuts(gpus);
 }
 
-bool Space::open_tensor_fits(int tensor) const {
+// True when layers can be cut `degree` times along the axis, whatever the other choices are.
+bool Space::cuts_layer(Axis axis, std::int64_t degree) const {
   const job::Question& asked = question_->asked();
-  if (!job::tensor_divides(asked.model, tensor)) return false;
-  return options_.cross_node_tensor || asked.cluster.links.gpus % tensor == 0;
+  if (axis != Axis::kTensor) return job::sequence_fits(asked, axis, degree);
+  if (!is_open(job::key_of(axis))) return true;
+  if (!job::tensor_divides(asked.model, degree)) return false;
+  return options_.cross_node_tensor || asked.cluster.links.gpus % degree == 0;
 }
 
-void Space::add_contexts(Candidate candidate) {
-  const job::Question& asked = question_->asked();
-  const auto attention = asked.attention.value_or(asked.runtime.default_attention);
-  for (const std::int64_t context : choices(asked.choices.parallelism.context, candidate.gpus / candidate.tensor)) {
-    if (context > 1 && attention.kind != model::AttentionKind::kFlash) continue;
-    if (!job::context_divides(asked.choices.batch.sequence_length, context)) continue;
-    candidate.context = static_cast<int>(context);
-    add_pipelines(candidate);
+void Space::add_cuts(int gpus) {
+  std::vector<Candidate> cut = {{.gpus = gpus}};
+  for (const auto& [axis, name] : job::kDegrees) {
+    if (!net::kLayerAxes.contains(axis)) continue;
+    std::vector<Candidate> before = std::move(cut);
+    cut.clear();
+    for (Candidate& candidate : before)
+      for (const std::int64_t degree : choices(question_->asked().choices.parallelism.degrees[axis],
+                                               gpus / product(candidate.degrees, net::kLayerAxes))) {
+        if (!cuts_layer(axis, degree)) continue;
+        cut.push_back(candidate);
+        cut.back().degrees[axis] = static_cast<int>(degree);
+      }
   }
+  for (const Candidate& candidate : cut) add_pipelines(candidate);
 }
 
 void Space::add_pipelines(Candidate candidate) {
   const job::Question& asked = question_->asked();
-  const job::AskedParallelism& degrees = asked.choices.parallelism;
+  const job::AskedParallelism& stated = asked.choices.parallelism;
   const std::int64_t layers = asked.model.layers;
-  const int rest = candidate.gpus / (candidate.tensor * candidate.context);
-  job::Parallelism shape{.embedding_and_head_as_layers = degrees.embedding_and_head_as_layers,
-                         .layers_per_stage = degrees.layers_per_stage};
-  for (const std::int64_t pipeline : choices(degrees.pipeline, rest)) {
+  const int rest = candidate.gpus / product(candidate.degrees, net::kLayerAxes);
+  job::Parallelism shape{.embedding_and_head_as_layers = stated.embedding_and_head_as_layers,
+                         .layers_per_stage = stated.layers_per_stage};
+  for (const std::int64_t pipeline : choices(stated.degrees[Axis::kPipeline], rest)) {
     if (pipeline > layers + 2) break;
     const int data = rest / static_cast<int>(pipeline);
-    if (degrees.data && *degrees.data != data) continue;
+    if (stated.degrees[Axis::kData].value_or(data) != data) continue;
     if (asked.choices.batch.global % data != 0) continue;
-    const int first = degrees.virtual_pipeline.value_or(1);
-    const int last = degrees.virtual_pipeline.value_or(static_cast<int>((layers + 2) / pipeline));
+    const int first = stated.virtual_pipeline.value_or(1);
+    const int last = stated.virtual_pipeline.value_or(static_cast<int>((layers + 2) / pipeline));
     for (int chunks = first; chunks <= last; ++chunks) {
       shape.pipeline = static_cast<int>(pipeline);
       shape.virtual_pipeline = chunks;
       if (!job::deal_layers(layers, shape)) continue;
-      candidate.pipeline = shape.pipeline;
+      candidate.degrees[Axis::kPipeline] = shape.pipeline;
+      candidate.degrees[Axis::kData] = data;
       candidate.virtual_pipeline = chunks;
       add_batches(candidate);
     }
@@ -104,14 +120,14 @@ void Space::add_pipelines(Candidate candidate) {
 
 void Space::add_batches(Candidate candidate) {
   const job::AskedBatch& batch = question_->asked().choices.batch;
-  const std::int64_t data = candidate.data();
+  const std::int64_t data = candidate.degrees[Axis::kData];
   for (std::size_t s = 0; s < schedules_.size(); ++s) {
     const schedule::Schedule& schedule = schedules_[s];
     if (schedule.interleaves != (candidate.virtual_pipeline > 1)) continue;
     for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
       const std::int64_t microbatches = batch.global / data / micro;
       if (microbatches > std::numeric_limits<int>::max()) continue;
-      if (why_not(schedule, {.stages = candidate.pipeline,
+      if (why_not(schedule, {.stages = candidate.degrees[Axis::kPipeline],
                              .microbatches = static_cast<int>(microbatches),
                              .chunks = candidate.virtual_pipeline,
                              .group = batch.microbatch_group.value_or(0)}))
@@ -126,7 +142,7 @@ void Space::add_batches(Candidate candidate) {
 std::vector<bool> Space::sequence_parallel_choices(const Candidate& candidate) const {
   const std::optional<bool> stated = question_->asked().choices.parallelism.sequence_parallel;
   if (stated) return {*stated};
-  return candidate.tensor > 1 ? std::vector{false, true} : std::vector{false};
+  return candidate.degrees[Axis::kTensor] > 1 ? std::vector{false, true} : std::vector{false};
 }
 
 std::vector<RecomputeGranularity> Space::recompute_choices() const {
@@ -141,12 +157,12 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
   if (asked.choices.zero_stage) {
     stages = {*asked.choices.zero_stage};
   } else {
-    const int replicas = candidate.gpus / (candidate.tensor * candidate.pipeline);  // data x context
+    const int replicas = product(candidate.degrees, net::kReplicaAxes);
     // A runtime that does not shard parameters by itself is not expected to.
     const int most = replicas == 1 ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
     for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
   }
-  std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.pipeline); });
+  std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.degrees[Axis::kPipeline]); });
   return stages;
 }
 
@@ -170,10 +186,8 @@ job::Patch Space::patch_of(const Candidate& candidate) const {
   const auto choose = [&](Key key, job::Value value) {
     if (is_open(key)) patch.push_back({key, value});
   };
-  choose(Key::kTensor, std::int64_t{candidate.tensor});
-  choose(Key::kPipeline, std::int64_t{candidate.pipeline});
+  for (const auto& [axis, degree] : job::kDegrees) choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});
   choose(Key::kVirtualPipeline, std::int64_t{candidate.virtual_pipeline});
-  choose(Key::kContext, std::int64_t{candidate.context});
   choose(Key::kSequenceParallel, candidate.sequence_parallel);
   choose(Key::kSchedule, schedules_[static_cast<std::size_t>(candidate.schedule)]);
   choose(Key::kMicroBatch, candidate.micro);

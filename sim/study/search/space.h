@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/io/scenario/open_scenario.h"
@@ -13,15 +15,18 @@ namespace foretoken::search {
 
 /// One choice of the open keys.
 struct Candidate {
-  int gpus = 1, tensor = 1, context = 1, pipeline = 1, virtual_pipeline = 1;
+  int gpus = 1;
+  PerAxis<int> degrees = PerAxis<int>(1);
+  int virtual_pipeline = 1;
   int schedule = 0;  ///< place in Space::schedules()
   std::int64_t micro = 1;
   bool sequence_parallel = false;
   model::RecomputeGranularity recompute = model::RecomputeGranularity::kNone;
   int zero_stage = 0;
-
-  [[nodiscard]] int data() const { return gpus / (tensor * context * pipeline); }
 };
+
+/// The degrees by their keys, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16}.
+[[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
 struct SpaceOptions {
   std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's
@@ -51,14 +56,14 @@ class Space {
   [[nodiscard]] job::Patch patch_of(const Candidate& candidate) const;
 
  private:
-  void add_contexts(Candidate candidate);
+  void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
   void add_batches(Candidate candidate);
   void add_group(Candidate candidate);
   [[nodiscard]] std::vector<bool> sequence_parallel_choices(const Candidate& candidate) const;
   [[nodiscard]] std::vector<model::RecomputeGranularity> recompute_choices() const;
   [[nodiscard]] std::vector<int> zero_stage_choices(const Candidate& candidate) const;
-  [[nodiscard]] bool open_tensor_fits(int tensor) const;
+  [[nodiscard]] bool cuts_layer(Axis axis, std::int64_t degree) const;
   [[nodiscard]] bool is_open(job::Key key) const { return job::is_open(question_->asked().choices, key); }
 
   const io::OpenScenario* question_;
