@@ -92,7 +92,7 @@ job::Question mixed_question() {
   question.profile = cost::example_a100_profile();
   question.profile.gpu = "a100";
   question.choices.gpus = kStages * kReplicas;
-  question.choices.parallelism.pipeline = kStages;
+  question.choices.parallelism.degrees[Axis::kPipeline] = kStages;
   question.choices.parallelism.virtual_pipeline = kChunks;
   question.choices.schedule = zigzag_schedule();
   question.choices.batch = {.micro = 1, .global = kMicrobatches * kReplicas, .sequence_length = kSequence};
