@@ -1,7 +1,7 @@
-// The Gantt chart as SVG: stages as rows, passes above, communication as a thin strip below them, bubbles hatched.
+// Draws the Gantt chart as SVG: a row for each stage, passes above a thin strip of communication, bubbles hatched.
 //
-// Colours are from the palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which the
-// colour-blind can tell apart; later model chunks are paler.
+// Colours come from the palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which colour-blind
+// readers can distinguish. Later model chunks are paler.
 #include "sim/draw/gantt_svg.h"
 
 #include <fmt/format.h>
@@ -102,7 +102,7 @@ class GanttDrawing {
     return axis_.ps == 0 ? kLeft : kLeft + kPlot * (static_cast<double>(at.ps) / static_cast<double>(axis_.ps));
   }
 
-  // Idle time that condensing swallows, so that the chart stays within its share of rectangles; 0: drawn pass by pass.
+  // Returns the longest idle time that condensing may hide to stay within the chart's rectangles; 0 draws every pass.
   [[nodiscard]] double gap_of(const Gantt& chart) const {
     std::size_t bars = 0;
     for (const GanttRow& row : chart.rows) bars += row.work.size() + row.communication.size();
@@ -165,7 +165,7 @@ class GanttDrawing {
              number));
   }
 
-  // Stretches of time, what happened in each stacked from the bottom.
+  // Draws stretches of time, with the shares of their activities stacked from the bottom.
   void shares(const std::vector<GanttBar>& bars, double gap, double top, double height) {
     const double scale = axis_.ps == 0 ? 0 : kPlot / static_cast<double>(axis_.ps);
     for (const Stretch& stretch : condensed(bars, gap)) {
@@ -197,14 +197,14 @@ class GanttDrawing {
 
   static constexpr double kLeastShare = 0.02;  // thinner parts are not drawn
   des::Duration axis_;
-  bool for_page_;  // the page explains the colours
+  bool for_page_;  // then the page explains the colours
   double row_height_ = 20, y_ = 0;
   std::size_t budget_ = kMostRectangles;  // rectangles of one chart
   bool any_condensed_ = false;
   std::string out_;
 };
 
-// A page sizes, styles and explains its drawings itself; a file stands alone.
+// Draws charts for a page, which has its own size, style and legend, or for a file, which needs them inside.
 std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
   des::Duration axis;
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);

@@ -1,4 +1,4 @@
-// The page: well formed where it matters, complete, without a word to the outside, the same every time.
+// Tests the page: well formed, complete, without requests, the same every time.
 #include "sim/html/document.h"
 
 #include <gmock/gmock.h>

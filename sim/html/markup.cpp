@@ -1,4 +1,4 @@
-// Pieces of HTML.
+// Writes pieces of HTML.
 #include "sim/html/markup.h"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ std::string Table::html(bool sortable) const {
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       const Cell& cell = row.cells[c];
       const std::string sort = cell.sort ? fmt::format(" data-sort=\"{:.9g}\"", *cell.sort) : "";
-      // A short row ends with a note that spans the rest.
+      // A short row ends with a note over the remaining columns.
       const bool is_note = c + 1 == row.cells.size() && row.cells.size() < heads_.size();
       const std::string span = is_note               ? fmt::format(" colspan=\"{}\" class=\"note\"", heads_.size() - c)
                                : heads_[c].is_number ? std::string(" class=\"n\"")

@@ -1,4 +1,4 @@
-// A run as bars, stage by stage.
+// Turns a run into bars, stage by stage.
 #include "sim/report/gantt.h"
 
 #include <fmt/format.h>
@@ -34,8 +34,8 @@ Activity activity_of(schedule::OpKind kind) {
   contract_broken("every kind of op is drawn", __FILE__, __LINE__);
 }
 
-// Passes are drawn whole. What several stages move together stands in the row of each of them, a message in its
-// sender's.
+// Adds the bar of a task. Passes are drawn whole. Communication of several stages stands in the row of each, a message
+// in the row of its sender.
 void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& workload, const des::RunResult& run,
               std::size_t task) {
   const des::Instant begin = run.start[task], end = run.end[task];

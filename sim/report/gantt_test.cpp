@@ -1,4 +1,4 @@
-// Gantt charts: exact where there is room, within bounds where there is not.
+// Tests Gantt charts: exact where there is room, and within bounds otherwise.
 #include "sim/report/gantt.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Replayed schedules: golden cases exactly, and the bubbles that the zero-bubble paper prints for 1F1B.
+// Tests replayed schedules: golden cases exactly, and the bubbles of 1F1B printed in the zero-bubble paper.
 #include "sim/study/schedule_replay.h"
 
 #include <gtest/gtest.h>
@@ -38,8 +38,8 @@ TEST(ScheduleReplay, BubblesOf1F1BAreThoseOfTheZeroBubblePaper) {
   }
 }
 
-// The paper's own definition of T, the longest time that one stage takes from its first pass to its last, is the same
-// here: stage 0 starts first and ends last.
+// The paper defines T as the longest time of one stage from its first pass to its last. The results agree, because
+// stage 0 starts first and ends last.
 TEST(ScheduleReplay, StageZeroOf1F1BSpansThePipeline) {
   const Replay result = replay(build("1f1b", {.stages = 8, .microbatches = 24}), times(1, {18'522}, {27'423}, {601}));
   const auto& first_stage = result.workload.passes.front();

@@ -126,7 +126,7 @@ TEST(Cli, ARunSaysWhatItTakesForGrantedOfTheFabric) {
   const std::vector<std::string> dragonfly = {"--set", R"(cluster.fabric={"kind":"dragonfly"})"};
   EXPECT_THAT(output_of("1", {dragonfly[0], dragonfly[1], "--json"}), HasSubstr("between two groups, a best case"));
   EXPECT_THAT(output_of("1", {dragonfly[0], dragonfly[1], "--json", "--unfolded"}),
-              HasSubstr("dragonfly: minimal routes alone, a worst case"));
+              HasSubstr("dragonfly: only minimal routes, a worst case"));
 }
 
 TEST(Cli, NothingIsLeftBehindWhenItGoesWrong) {

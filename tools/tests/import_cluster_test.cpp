@@ -78,7 +78,7 @@ std::vector<Wrong> wrong_fabrics(const TemporaryFolder& folder) {
   mixed_text.replace(mixed_text.rfind("sm=\"80\""), 7, "sm=\"90\"");
   const std::string mixed = folder.put("mixed.xml", mixed_text), list = folder.put("list.json", "[1]"),
                     number = folder.put("number.json", R"({"fabric": 3})"),
-                    alone = folder.put("alone.txt", "\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n");
+                    without_nvlink = folder.put("alone.txt", "\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n");
   return {
       {"a rate of nothing",
        {machine("hgx-h100.txt"), "--gpu", "h100-sxm5-80gb", "--nic-gb-per-s", "0"},
@@ -91,7 +91,7 @@ std::vector<Wrong> wrong_fabrics(const TemporaryFolder& folder) {
        {machine("azure-ncv4.xml"), "--gpu", "a100-pcie-80gb", "--fabric", number},
        "/fabric: expected an object, found 3"},
       {"a domain without NVLink",
-       {alone, "--gpu", "a100-pcie-80gb", "--domain-gpus", "8"},
+       {without_nvlink, "--gpu", "a100-pcie-80gb", "--domain-gpus", "8"},
        "shows no NVLink, but --domain-gpus asks for an NVLink domain of 8"},
       {"a domain of bridged nodes",
        {machine("azure-ncv4.xml"), "--gpu", "a100-pcie-80gb", "--fabric", "aws-p4d", "--domain-gpus", "8"},

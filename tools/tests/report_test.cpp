@@ -116,7 +116,7 @@ TEST(Report, SchedulesMeetTheSameSlowHardware) {
                                                        "data-sort=\"0\">this one",
                                                        step["step_time_s"].get<double>())));
   EXPECT_THAT(page, HasSubstr("1 slow GPU"));
-  EXPECT_THAT(page, HasSubstr("a search takes even hardware"));
+  EXPECT_THAT(page, HasSubstr("a search needs equal hardware"));
 }
 
 TEST(Report, AWrongPlanIsOneClearLine) {

@@ -1,4 +1,4 @@
-// Runtimes: switches, fitted numbers with their notes, and what is wrong.
+// Tests reading runtimes: switches, fitted numbers with their notes, and wrong files.
 #include "sim/io/scenario/read_runtime.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Wrong scenarios: every row changes one thing in a sound scenario and expects exactly these complaints.
+// Tests wrong scenarios: every row changes one key of a valid scenario and expects exactly these complaints.
 #include "sim/io/scenario/wrong_scenario_test.h"
 
 #include "sim/schedule/catalogue.h"
@@ -6,7 +6,7 @@
 namespace foretoken::io {
 namespace {
 
-/// Every schedule that there is, as complaints list them.
+/// Returns all schedules as complaints list them.
 std::string schedules() {
   std::string names;
   for (const schedule::Schedule& known : schedule::all_schedules())

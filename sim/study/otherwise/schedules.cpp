@@ -1,4 +1,4 @@
-// The same job with other pipeline schedules.
+// Predicts the same job with other pipeline schedules.
 #include "sim/study/otherwise/schedules.h"
 
 #include <algorithm>

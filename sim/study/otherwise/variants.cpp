@@ -1,4 +1,4 @@
-// The same job otherwise. A variant is the scenario with overrides; all rules of scenarios apply to it.
+// Predicts variants of a job. A variant is the scenario with overrides, so all rules of scenarios apply to it.
 #include "sim/study/otherwise/variants.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 using job::Job;
 using job::Key;
 
-// Of a schedule the message speaks by itself.
+// Returns the first reason. A message about the schedule needs no key in front of it.
 std::string first_reason(const std::vector<Complaint>& complaints) {
   const Complaint& first = complaints.front();
   return first.pointer == "/schedule" ? first.message : reason(first);
@@ -34,7 +34,7 @@ struct Decision {
   job::Patch patch;
 };
 
-// Twice and half of a number.
+// Tries twice and half of a number.
 template <class Add>
 void doubled_and_halved(std::int64_t value, Add add) {
   add(value * 2);
@@ -138,7 +138,7 @@ std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<con
       variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));
     } catch (const ConfigError&) {
-      continue;  // not a configuration of this job
+      continue;  // this job has no such configuration
     }
   }
   std::stable_sort(variants.begin(), variants.end(),

@@ -1,8 +1,8 @@
-// Nested choices from the outside in: GPUs, tensor, context, pipeline, chunks and schedule, micro-batch, then the rest.
+// Enumerates nested choices from the outside in: GPUs, degrees, chunks and schedule, micro-batch, then the rest.
 //
-// Candidates that cannot be valid (degrees that do not divide the GPUs, layers that cannot be dealt out, batches that
-// do not divide) is left out here because it is most of what could be written down; the rest is asked when a job is
-// made (sim/job/rules). Choices that change nothing are left out too: sequence parallelism or shards over one rank.
+// Most combinations cannot be valid: degrees that do not divide the GPUs, layers that do not split, batches that do not
+// divide. They are left out here; making a job checks all other rules (sim/job/rules). Choices without effect are left
+// out too: sequence parallelism or shards over one rank.
 #include "sim/study/search/space.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
   return low;
 }
 
-// The stated degree, if it divides `number`; all divisors when none is stated.
+// Returns the stated degree if it divides `number`, or all divisors when none is stated.
 template <class Degree>
 std::vector<std::int64_t> choices(const std::optional<Degree>& stated, std::int64_t number) {
   if (!stated) return divisors(number);
@@ -66,7 +66,7 @@ Space::Space(const io::OpenScenario& question, SpaceOptions options)
   for (const int gpus : options_.gpus) add_cuts(gpus);
 }
 
-// True when layers can be cut `degree` times along the axis, whatever the other choices are.
+// Returns true when layers can be cut `degree` times along the axis, for any other choices.
 bool Space::cuts_layer(Axis axis, std::int64_t degree) const {
   const job::Question& asked = question_->asked();
   if (axis != Axis::kTensor) return job::sequence_fits(asked, axis, degree);
@@ -158,7 +158,7 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
     stages = {*asked.choices.zero_stage};
   } else {
     const int replicas = product(candidate.degrees, net::kReplicaAxes);
-    // A runtime that does not shard parameters by itself is not expected to.
+    // Parameters are sharded only for runtimes that do so by default.
     const int most = replicas == 1 ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
     for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
   }
@@ -193,7 +193,7 @@ job::Patch Space::patch_of(const Candidate& candidate) const {
   choose(Key::kMicroBatch, candidate.micro);
   choose(Key::kRecompute, candidate.recompute);
   choose(Key::kZeroStage, std::int64_t{candidate.zero_stage});
-  // A stated overlap of parameter gathers speaks of the choices that gather. Where a search shards nothing, it is void.
+  // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (is_open(Key::kZeroStage) && candidate.zero_stage == 0) patch.push_back({Key::kParamGather, {}});
   return patch;
 }
