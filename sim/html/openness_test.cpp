@@ -38,7 +38,7 @@ using testing::Not;
 
 constexpr int kMicrobatches = 3, kReplicas = 2, kStages = 2, kChunks = 2;
 constexpr std::int64_t kHidden = 1024, kSequence = 512, kVocabulary = 51200;
-constexpr double h = kHidden, s = kSequence;
+constexpr double kH = kHidden, kS = kSequence;  // h and s of the formulas
 constexpr ScanLayer kScan{.hidden = kHidden, .states = 1536};
 
 // Layers of each kind on a stage, and the ends of the model there.
@@ -49,9 +49,9 @@ struct StageMake {
 constexpr StageMake kMakes[kStages] = {{3, 1, true}, {1, 3, false}};
 
 // A GPT's dense layer: 12 h^2 of matrices, 13 h of biases and norms.
-constexpr double kDenseParameters = 12 * h * h + 13 * h;
+constexpr double kDenseParameters = 12 * kH * kH + 13 * kH;
 // Token table, positions and the final norm. The head is tied to the table and stands on the same stage.
-constexpr double kEndParameters = kVocabulary * h + s * h + 2 * h;
+constexpr double kEndParameters = kVocabulary * kH + kS * kH + 2 * kH;
 
 double parameters_of(const StageMake& make) {
   return make.dense * kDenseParameters + make.scans * kScan.parameters() + (make.ends ? kEndParameters : 0);
@@ -109,9 +109,9 @@ TEST(Openness, ParametersAndOperationsFollowFromTheTensors) {
   EXPECT_EQ(model::total_parameters(mixed), parameters_of(kMakes[0]) + parameters_of(kMakes[1]));
   EXPECT_EQ(model::trained_parameters(mixed), trained_of(kMakes[0]) + trained_of(kMakes[1]));
 
-  const double dense = 2 * s * 12 * h * h + 4 * s * s * h, head = 2 * s * kVocabulary * h;
-  const double scan = s * kScan.flop_per_token();
-  const double flop = 3 * (4 * dense + 4 * scan + head) - 4 * s * kScan.frozen_flop_per_token();
+  const double dense = 2 * kS * 12 * kH * kH + 4 * kS * kS * kH, head = 2 * kS * kVocabulary * kH;
+  const double scan = kS * kScan.flop_per_token();
+  const double flop = 3 * (4 * dense + 4 * scan + head) - 4 * kS * kScan.frozen_flop_per_token();
   EXPECT_EQ(model::model_flop_per_sequence(mixed, kSequence).value(), flop) << "frozen weights have no gradient";
   const report::Metrics metrics = predicted().metrics;
   const double flop_per_s = flop * kMicrobatches * kReplicas / metrics.step_time.value();
@@ -134,7 +134,7 @@ TEST(Openness, MemoryOfAStageIsThatOfItsLayers) {
     EXPECT_EQ(memory.gradients.value(), 4 * trained_of(make)) << "of weights that train";
     EXPECT_EQ(memory.optimizer.value(), 12 * trained_of(make));
     // The first backward starts behind all forwards: every micro-batch is alive in both chunks.
-    const double scans = make.scans * s * kScan.saved_bytes_per_token();
+    const double scans = make.scans * kS * kScan.saved_bytes_per_token();
     EXPECT_EQ(memory.activations.value(), kMicrobatches * (make.dense * dense + scans + (make.ends ? ends : 0)));
     EXPECT_EQ(memory.peak_microbatch_chunks, kChunks * kMicrobatches);
   }
@@ -149,9 +149,9 @@ ScanTimes scan_times(const cost::Profile& profile) {
   const std::int64_t tokens = kSequence, gates = 2 * kScan.states;
   const auto gemm = [&](GemmShape shape) { return step::duration_of(cost::gemm_time(shape, profile)); };
   const auto moved = [&](double bytes) { return step::duration_of(cost::memory_bound_time({Bytes(bytes)}, profile)); };
-  const ScanBytes scan = scan_bytes(kScan, s);
+  const ScanBytes scan = scan_bytes(kScan, kS);
   // The sum into the 32-bit gradient is a kernel of its own: six bytes a weight.
-  const double accumulated = 6 * static_cast<double>(gates) * h;
+  const double accumulated = 6 * static_cast<double>(gates) * kH;
   return {.forward = gemm({.m = tokens, .n = gates, .k = kHidden}) + moved(scan.forward) +
                      gemm({.m = tokens, .n = kHidden, .k = kScan.states}),
           .for_input = gemm({.m = tokens, .n = kScan.states, .k = kHidden, .pass = GemmPass::kInputGradient}) +
@@ -277,7 +277,7 @@ TEST(Openness, TheTraceShowsItsOpsAndKernels) {
     ++names[event.at("name")];
     ++categories[event.at("cat")];
     messages += event.contains("flow_out") ? 1 : 0;
-    if (event.contains("flow_out")) EXPECT_EQ(event.at("args").at("bytes"), 2 * s * h);
+    if (event.contains("flow_out")) EXPECT_EQ(event.at("args").at("bytes"), 2 * kS * kH);
   }
   for (const char* op : {"F2.1", "I0.1", "W2.0"}) EXPECT_EQ(names[op], kStages) << op;
   EXPECT_EQ(names.count("B0.0"), 0U) << "no backward pass is whole";

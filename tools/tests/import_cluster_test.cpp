@@ -78,7 +78,7 @@ std::vector<Wrong> wrong_fabrics(const TemporaryFolder& folder) {
   mixed_text.replace(mixed_text.rfind("sm=\"80\""), 7, "sm=\"90\"");
   const std::string mixed = folder.put("mixed.xml", mixed_text), list = folder.put("list.json", "[1]"),
                     number = folder.put("number.json", R"({"fabric": 3})"),
-                    alone = folder.put("alone.txt", "\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n");
+                    without_nvlink = folder.put("alone.txt", "\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n");
   return {
       {"a rate of nothing",
        {machine("hgx-h100.txt"), "--gpu", "h100-sxm5-80gb", "--nic-gb-per-s", "0"},

@@ -17,7 +17,7 @@ namespace foretoken::study {
 
 /// A schedule and its chunks a stage.
 struct ScheduleChoice {
-  std::string label;            ///< as tables and charts show it: "interleaved:4"
+  std::string label;            ///< in tables and charts: "interleaved:4"
   schedule::Schedule schedule;  ///< of the catalogue, or any other
   int chunks = 1;
 };
