@@ -243,8 +243,9 @@ TEST(Openness, TheStepIsTheReplayByHand) {
   EXPECT_EQ(prediction.metrics.step_time, des::to_seconds(end - des::Instant{}));
 
   for (const step::Communication& row : prediction.step.workload.communications)
-    if (row.purpose == step::Purpose::kGradients)
+    if (row.purpose == step::Purpose::kGradients) {
       EXPECT_EQ(row.payload.value(), 4 * trained_of(kMakes[row.from.index()])) << "weights that train";
+    }
 }
 
 TEST(Openness, KernelsAndEveryGpuTakeTheSameTime) {
@@ -277,7 +278,9 @@ TEST(Openness, TheTraceShowsItsOpsAndKernels) {
     ++names[event.at("name")];
     ++categories[event.at("cat")];
     messages += event.contains("flow_out") ? 1 : 0;
-    if (event.contains("flow_out")) EXPECT_EQ(event.at("args").at("bytes"), 2 * kS * kH);
+    if (event.contains("flow_out")) {
+      EXPECT_EQ(event.at("args").at("bytes"), 2 * kS * kH);
+    }
   }
   for (const char* op : {"F2.1", "I0.1", "W2.0"}) EXPECT_EQ(names[op], kStages) << op;
   EXPECT_EQ(names.count("B0.0"), 0U) << "no backward pass is whole";
