@@ -1,4 +1,4 @@
-// Rows as evidence, their coverage, and the file that keeps them.
+// Turns rows into evidence, checks their coverage, and writes the file of residuals.
 #include "validate/intervals.h"
 
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 namespace foretoken::validate {
 namespace {
 
-// A set counts as at most so many cases beside the others: rows of one sweep on one machine say much the same.
+// A set weighs at most as much as this number of cases, because rows of one sweep on one machine say much the same.
 constexpr double kMostCasesOfASet = 20;
 
-// Rows of a set on one kind of GPU under one runtime, by place.
+// Returns the group of a row: a set's rows on one kind of GPU with one runtime weigh together.
 using Group = std::tuple<std::string, std::string, int>;
 
 Group group_of(const CaseResult& one) { return {one.place.gpu, one.place.runtime, one.place.bits}; }

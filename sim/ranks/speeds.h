@@ -1,6 +1,7 @@
 // Stretches the tasks that slow GPUs take part in.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace foretoken::ranks {
 /// The duration of an instance of a task, and the rank that it waits for: the slowest rank that carries it out.
 struct Paced {
   des::Duration duration;
-  int rank = -1;  ///< of the job; -1: none is slower than the typical one, or nothing is computed
+  std::optional<Rank> rank = std::nullopt;  ///< none: no member is slower than the typical GPU, or nothing is computed
 };
 
 class Speeds {
@@ -25,12 +26,12 @@ class Speeds {
   /// long as on the slowest of them; the rest stays. Where communication hides behind kernels, less than the whole
   /// slowdown can show. A pass counts each instant once, compute first.
   [[nodiscard]] Paced paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,
-                            std::span<const int> members) const;
+                            std::span<const StageRank> members) const;
 
  private:
   const job::Job& job_;
   int ranks_a_stage_;
-  std::vector<double> slowdown_;  // by rank; empty: all GPUs are equally fast
+  Table<Rank, double> slowdown_;  // empty: all GPUs are equally fast
 };
 
 }  // namespace foretoken::ranks

@@ -35,8 +35,9 @@ std::string ranks_text(const std::vector<int>& ranks) {
 std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const UnfoldedStep& unfolded) {
   const Origin origin = unfolded.origin_of(task);
   const step::Meaning& meaning = step.workload.meaning[origin.folded.value];
-  std::vector<int> ranks = unfolded.members_of(origin);
-  for (int& rank : ranks) rank += meaning.stage * unfolded.ranks.count();
+  std::vector<int> ranks;
+  for (const StageRank rank : unfolded.members_of(origin))
+    ranks.push_back(meaning.stage * unfolded.ranks.count() + rank.number());
   return fmt::format("{} on {}", task_text(meaning, step.workload), ranks_text(ranks));
 }
 

@@ -47,7 +47,7 @@ TEST(TaskNames, ACircleNamesItsTasksAndRanks) {
   Job job;
   const des::TaskId pass = job.folded("forward", 1), end = job.folded("optimizer", 1);
   // Rank 7 is stage rank 3, in the second replica.
-  job.unfolded.graph.add_dependency(job.unfolded.instance(end, 3).end, job.unfolded.instance(pass, 3).begin);
+  job.unfolded.graph.add_dependency(job.unfolded.instance(end, {3}).end, job.unfolded.instance(pass, {3}).begin);
   const std::string text = job.deadlock();
   EXPECT_THAT(text, HasSubstr("in a circle: "));
   EXPECT_THAT(text, HasSubstr("forward of micro-batch 0, chunk 0 on ranks 6, 7"));
@@ -58,7 +58,7 @@ TEST(TaskNames, ACollectiveThatOneMemberNeverReachesIsNamedWithAllOfThem) {
   Job job;
   const des::TaskId reduction = job.folded("reduce gradients", 0), end = job.folded("optimizer", 0);
   // Rank 1 reduces with rank 3. It arrives only after an optimizer that waits for the reduction.
-  job.unfolded.graph.add_dependency(job.unfolded.instance(end, 1).end, job.unfolded.instance(reduction, 1).begin);
+  job.unfolded.graph.add_dependency(job.unfolded.instance(end, {1}).end, job.unfolded.instance(reduction, {1}).begin);
   const std::string text = job.deadlock();
   EXPECT_THAT(text, HasSubstr("reduce gradients on ranks 1, 3"));
   EXPECT_THAT(text, HasSubstr("optimizer on rank 1"));

@@ -32,7 +32,7 @@ class Transfers {
   /// is valid until the next call.
   [[nodiscard]] std::span<const Transfer> transfers_of(const step::Meaning& meaning, des::Duration duration,
                                                        des::Duration stretched, const step::Passes& passes,
-                                                       std::span<const int> members);
+                                                       std::span<const StageRank> members);
 
   /// Returns Wires::parts() of all nodes.
   [[nodiscard]] LinkParts link_parts() const;
@@ -62,31 +62,35 @@ class Transfers {
     std::vector<Leg> legs;
   };
   // Row, stage, first member, duration.
-  using Key = std::tuple<step::CommunicationId, int, int, std::int64_t>;
+  using Key = std::tuple<step::CommunicationId, int, StageRank, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
-               const step::Passes& passes, std::span<const int> members);
+               const step::Passes& passes, std::span<const StageRank> members);
   /// Returns the transfers of a row among stage ranks `members` of `stage`. They take `moving` without other traffic.
   [[nodiscard]] const Kept& of_row(step::CommunicationId id, int stage, des::Duration moving,
-                                   std::span<const int> members);
+                                   std::span<const StageRank> members);
   [[nodiscard]] Kept laid_out(const step::Communication& row, int stage, des::Duration moving,
-                              std::span<const int> members);
+                              std::span<const StageRank> members);
   /// Makes flows of all groups of the row's axes among `members`.
   [[nodiscard]] Kept in_groups(const step::Communication& row, int stage, des::Duration moving,
-                               std::span<const int> members);
-  [[nodiscard]] Kept message(const step::Communication& row, des::Duration duration, int rank);
-  [[nodiscard]] Kept message_across(const step::Communication& row, des::Duration duration, int rank);
-  [[nodiscard]] Kept collective(const step::Communication& row, des::Duration duration, std::span<const int> members);
+                               std::span<const StageRank> members);
+  [[nodiscard]] Kept message(const step::Communication& row, des::Duration duration, StageRank rank);
+  [[nodiscard]] Kept message_across(const step::Communication& row, des::Duration duration, StageRank rank);
+  [[nodiscard]] Kept collective(const step::Communication& row, des::Duration duration,
+                                std::span<const StageRank> members);
   /// Makes a collective of a pair of ranks on nodes of different kinds.
-  [[nodiscard]] Kept pair_across(const step::Communication& row, des::Duration duration, int rank);
-  [[nodiscard]] End end_at(const step::Site& site, int rank);
+  [[nodiscard]] Kept pair_across(const step::Communication& row, des::Duration duration, StageRank rank);
+  [[nodiscard]] End end_at(const step::Site& site, StageRank rank);
   /// Makes flows of NCCL's algorithm over the GPUs of `ranks` (of the job, ascending) on nodes of this kind.
-  [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
+  [[nodiscard]] std::vector<Leg> as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
                                          Seconds transfer, Alone alone);
   [[nodiscard]] static Alone alone(const step::Site& site);
   [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
   [[nodiscard]] Kind& kind_of(int stage);
   /// Returns the GPU's number in its Wires, which count from the first GPU on nodes of its kind.
-  [[nodiscard]] int gpu_of(const Kind& here, int rank_of_job) const;
+  [[nodiscard]] int gpu_of(const Kind& here, Rank rank) const;
+  [[nodiscard]] Rank rank_of(int stage, StageRank rank) const {
+    return id_of<Rank>(stage * ranks_a_stage_ + rank.number());
+  }
 
   const job::Job& job_;
   const step::Workload& workload_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -36,7 +37,7 @@ struct Origin {
 };
 
 /// The stage ranks whose GPUs stand beside a link, by link.
-using RanksBeside = std::map<std::uint32_t, std::vector<int>>;
+using RanksBeside = std::map<std::uint32_t, std::vector<StageRank>>;
 
 /// The way in which messages and collectives move: as one cost each, or as flows that share links.
 enum class Traffic : std::uint8_t { kAnalytic, kFlows };
@@ -46,25 +47,25 @@ struct UnfoldedStep {
   des::TaskGraph graph;
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
-  std::vector<int> slowest;             ///< by instance: the rank that it waits for, -1: none; empty on equal GPUs
-  std::vector<des::Duration> stretch;   ///< by instance: time that slow GPUs add to it; empty on equal GPUs
-  LinkParts link_parts;                 ///< by link of the graph
-  RanksBeside beside;                   ///< by link of the graph: for links with parts
-  std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
+  std::vector<std::optional<Rank>> slowest;  ///< by instance: the rank that it waits for, if any; empty on equal GPUs
+  std::vector<des::Duration> stretch;        ///< by instance: time that slow GPUs add to it; empty on equal GPUs
+  LinkParts link_parts;                      ///< by link of the graph
+  RanksBeside beside;                        ///< by link of the graph: for links with parts
+  std::vector<std::uint32_t> link_ids;       ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 
   /// Returns the place of the instance that stage rank `rank` takes part in.
-  [[nodiscard]] std::uint32_t instance_at(des::TaskId folded, int rank) const {
+  [[nodiscard]] std::uint32_t instance_at(des::TaskId folded, StageRank rank) const {
     const UnfoldedTask& task = tasks[folded.value];
-    return task.first + static_cast<std::uint32_t>(ranks.teams(task.together).of(rank));
+    return task.first + ranks.teams(task.together).of(rank).value;
   }
-  [[nodiscard]] const Instance& instance(des::TaskId folded, int rank) const {
+  [[nodiscard]] const Instance& instance(des::TaskId folded, StageRank rank) const {
     return instances[instance_at(folded, rank)];
   }
   /// Returns the instance that a task of the graph belongs to.
   [[nodiscard]] Origin origin_of(des::TaskId task) const;
   /// Returns the stage ranks that carry an instance out, in order.
-  [[nodiscard]] std::vector<int> members_of(const Origin& origin) const;
+  [[nodiscard]] std::vector<StageRank> members_of(const Origin& origin) const;
 };
 
 /// Puts every rank in the place of the one that stood for all.
@@ -79,12 +80,12 @@ struct UnfoldedStep {
 
 /// Returns the unfolded run of stage rank `rank` in the numbering of the folded step, as observers and reports expect
 /// it. The makespan stays that of the whole job.
-[[nodiscard]] des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::RunResult& run);
 
 /// Returns, by task of the folded step, the time that slow GPUs add for stage rank `rank`. It is empty on equal GPUs.
-[[nodiscard]] std::vector<des::Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded);
+[[nodiscard]] std::vector<des::Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfolded);
 
 /// Returns the stage rank whose own work ends last; the lowest on a tie.
-[[nodiscard]] int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run);
 
 }  // namespace foretoken::ranks

@@ -133,7 +133,7 @@ std::string json_text(const study::SharedCluster& result, const std::string& clu
   for (const study::SharedJob& job : result.jobs)
     json["jobs"].push_back({{"name", job.name},
                             {"nodes", job.nodes},
-                            {"alone_step_time_s", job.alone.value()},
+                            {"alone_step_time_s", job.unshared.value()},
                             {"step_time_s", job.shared.value()},
                             {"slowdown", job.slowdown()},
                             {"steps", job.steps},
@@ -168,7 +168,7 @@ std::string text_of(const study::SharedCluster& result, const std::string& clust
                       {"slower by"},
                       {"steps"}});
   for (const study::SharedJob& job : result.jobs)
-    jobs.add({fmt::format("{}", ++number), job.name, list_text(job.nodes), report::time_text(job.alone),
+    jobs.add({fmt::format("{}", ++number), job.name, list_text(job.nodes), report::time_text(job.unshared),
               report::time_text(job.shared), fmt::format("{:.2f} %", 100 * (job.slowdown() - 1)),
               fmt::format("{}", job.steps)});
   std::string text =

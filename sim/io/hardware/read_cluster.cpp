@@ -36,7 +36,7 @@ void read_peaks(const Node& node, net::Gpu& gpu) {
 /// Reads cables: [3, 5, 2] joins GPUs 3 and 5 by two cables.
 std::vector<net::NvlinkCables> read_cables(const Node& nvlink, int gpus) {
   std::vector<net::NvlinkCables> all;
-  std::set<std::pair<int, int>> seen;
+  std::set<std::pair<int, int>> pairs;
   for (const Node& entry : nvlink.find_array("cables").value_or(std::vector<Node>())) {
     const std::vector<Node> numbers = entry.as_array();
     if (numbers.size() != 3) {
@@ -45,7 +45,7 @@ std::vector<net::NvlinkCables> read_cables(const Node& nvlink, int gpus) {
     }
     const WholeRange gpu{.low = 0, .high = gpus - 1};
     const int a = static_cast<int>(numbers[0].as_whole(gpu)), b = static_cast<int>(numbers[1].as_whole(gpu));
-    if (a == b || !seen.insert(std::minmax(a, b)).second)
+    if (a == b || !pairs.insert(std::minmax(a, b)).second)
       entry.complain(fmt::format("expected every pair of two GPUs once, found GPUs {} and {}", a, b));
     all.push_back({a, b, static_cast<int>(numbers[2].as_whole({.low = 1, .high = 1024}))});
   }

@@ -169,7 +169,8 @@ class ClusterWriter {
     Json json = Json::object();
     if (!tree.gpus.empty()) json["gpus"] = tree.gpus;
     for (const int nic : tree.nics)
-      if (const auto kept = new_number_.find(nic); kept != new_number_.end()) json["nics"].push_back(kept->second);
+      if (const auto number = new_number_.find(nic); number != new_number_.end())
+        json["nics"].push_back(number->second);
     for (const net::PcieTree& below : tree.switches)
       if (const Json inner = json_of(below); !inner.empty()) json["switches"].push_back(inner);
     return json;

@@ -1,4 +1,4 @@
-// Capacity plans read back. Keys that a report does not show are passed over: plans may say more.
+// Reads capacity plans for a report. Keys that a report does not show are ignored.
 #include "sim/study/plan/plan_file.h"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ PlanOption read_option(const Node& node) {
   return option;
 }
 
-// Place of the option that `key` names.
+// Returns the place of the option that `key` names.
 std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
   const auto place = root.find_whole(key, {.low = 0, .high = static_cast<std::int64_t>(options) - 1});
   return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;

@@ -1,4 +1,4 @@
-// From the best outcomes to full predictions of them.
+// Predicts the best outcomes of a search in full.
 #include "sim/study/search/answer.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::vector<std::string> open_keys(const job::Choices& asked) {
   return keys;
 }
 
-// Precondition: the outcome is of a valid candidate.
+// Returns the configuration of an outcome. Precondition: its candidate is valid.
 FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
   const search::Candidate& candidate = space.candidates()[outcome.candidate];
   job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate)));
@@ -43,7 +43,7 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
   return all;
 }
 
-// What ranks is written as a scenario, read again and simulated, as a user would.
+// Writes a ranked configuration as a scenario, reads it again and simulates it, as a user would.
 void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
   if (best.candidate.gpus != question.asked().choices.gpus) rename(best, best.scenario.cluster.name);
@@ -52,7 +52,7 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
   best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
               best.metrics->memory.peak == best.outcome.peak,
-          "a replay says what simulate says");
+          "a replay gives the step time of simulate");
 }
 
 }  // namespace

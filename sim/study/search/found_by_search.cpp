@@ -1,4 +1,4 @@
-// What a search finds for the scenario of a report.
+// Searches configurations for the scenario of a report.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace foretoken::study {
 std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                      const job::Job& base, std::size_t count, const trust::Evidence& evidence) {
   if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
-    return {};  // a search takes even hardware
+    return {};  // a search needs equal hardware
   // All keys anew, but for a degree that shares sequences: it is chosen for their length.
   std::vector<std::string> open = all_keys_free();
   const PerAxis<int> degrees = job::degrees_of(base.parallelism);

@@ -1,8 +1,8 @@
-// Nested choices from the outside in: GPUs, tensor, context, pipeline, chunks and schedule, micro-batch, then the rest.
+// Enumerates nested choices from the outside in: GPUs, degrees, chunks and schedule, micro-batch, then the rest.
 //
-// Candidates that cannot be valid (degrees that do not divide the GPUs, layers that cannot be dealt out, batches that
-// do not divide) is left out here because it is most of what could be written down; the rest is asked when a job is
-// made (sim/job/rules). Choices that change nothing are left out too: sequence parallelism or shards over one rank.
+// Most combinations cannot be valid: degrees that do not divide the GPUs, layers that do not split, batches that do not
+// divide. They are left out here; making a job checks all other rules (sim/job/rules). Choices without effect are left
+// out too: sequence parallelism or shards over one rank.
 #include "sim/study/search/space.h"
 
 #include <algorithm>
@@ -30,11 +30,20 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
   return low;
 }
 
-// The stated degree, if it divides `number`; all divisors when none is stated.
+// Returns the stated degree if it divides `number`, or all divisors when none is stated.
 template <class Degree>
 std::vector<std::int64_t> choices(const std::optional<Degree>& stated, std::int64_t number) {
   if (!stated) return divisors(number);
   return number % *stated == 0 ? std::vector<std::int64_t>{*stated} : std::vector<std::int64_t>{};
+}
+
+// A stated schedule stands as it is: the catalogue need not have it.
+std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const SpaceOptions& options) {
+  if (asked.schedule) return {*asked.schedule};
+  std::vector<schedule::Schedule> schedules;
+  for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)
+    schedules.push_back(schedule::schedule_named(name));
+  return schedules;
 }
 
 }  // namespace
@@ -51,15 +60,13 @@ std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& ca
 std::vector<std::string> default_schedules() { return {"1f1b", "interleaved-1f1b"}; }
 
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
-    : question_(&question), options_(std::move(options)), schedules_(options_.schedules) {
+    : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked().choices, options_)) {
   const job::Choices& asked = question.asked().choices;
-  if (asked.schedule) schedules_ = {std::string(asked.schedule->name)};
-  if (schedules_.empty()) schedules_ = default_schedules();
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
   for (const int gpus : options_.gpus) add_cuts(gpus);
 }
 
-// True when layers can be cut `degree` times along the axis, whatever the other choices are.
+// Returns true when layers can be cut `degree` times along the axis, for any other choices.
 bool Space::cuts_layer(Axis axis, std::int64_t degree) const {
   const job::Question& asked = question_->asked();
   if (axis != Axis::kTensor) return job::sequence_fits(asked, axis, degree);
@@ -115,15 +122,15 @@ void Space::add_batches(Candidate candidate) {
   const job::AskedBatch& batch = question_->asked().choices.batch;
   const std::int64_t data = candidate.degrees[Axis::kData];
   for (std::size_t s = 0; s < schedules_.size(); ++s) {
-    const auto schedule = schedule::find_schedule(schedules_[s]);
-    if (!schedule || schedule->interleaves != (candidate.virtual_pipeline > 1)) continue;
+    const schedule::Schedule& schedule = schedules_[s];
+    if (schedule.interleaves != (candidate.virtual_pipeline > 1)) continue;
     for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
       const std::int64_t microbatches = batch.global / data / micro;
       if (microbatches > std::numeric_limits<int>::max()) continue;
-      if (why_not(*schedule, {.stages = candidate.degrees[Axis::kPipeline],
-                              .microbatches = static_cast<int>(microbatches),
-                              .chunks = candidate.virtual_pipeline,
-                              .group = batch.microbatch_group.value_or(0)}))
+      if (why_not(schedule, {.stages = candidate.degrees[Axis::kPipeline],
+                             .microbatches = static_cast<int>(microbatches),
+                             .chunks = candidate.virtual_pipeline,
+                             .group = batch.microbatch_group.value_or(0)}))
         continue;
       candidate.schedule = static_cast<int>(s);
       candidate.micro = micro;
@@ -151,7 +158,7 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
     stages = {*asked.choices.zero_stage};
   } else {
     const int replicas = product(candidate.degrees, net::kReplicaAxes);
-    // A runtime that does not shard parameters by itself is not expected to.
+    // Parameters are sharded only for runtimes that do so by default.
     const int most = replicas == 1 ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
     for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
   }
@@ -182,13 +189,11 @@ job::Patch Space::patch_of(const Candidate& candidate) const {
   for (const auto& [axis, degree] : job::kDegrees) choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});
   choose(Key::kVirtualPipeline, std::int64_t{candidate.virtual_pipeline});
   choose(Key::kSequenceParallel, candidate.sequence_parallel);
-  if (is_open(Key::kSchedule))
-    patch.push_back(
-        {Key::kSchedule, *schedule::find_schedule(schedules_[static_cast<std::size_t>(candidate.schedule)])});
+  choose(Key::kSchedule, schedules_[static_cast<std::size_t>(candidate.schedule)]);
   choose(Key::kMicroBatch, candidate.micro);
   choose(Key::kRecompute, candidate.recompute);
   choose(Key::kZeroStage, std::int64_t{candidate.zero_stage});
-  // A stated overlap of parameter gathers speaks of the choices that gather. Where a search shards nothing, it is void.
+  // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (is_open(Key::kZeroStage) && candidate.zero_stage == 0) patch.push_back({Key::kParamGather, {}});
   return patch;
 }

@@ -1,4 +1,4 @@
-// The configurations that a search considers: every choice of the open keys that can be valid, in a fixed order.
+// Enumerates the configurations of a search: every possible choice of the open keys, in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/patch.h"
+#include "sim/schedule/schedule.h"
 
 namespace foretoken::search {
 
@@ -24,20 +25,20 @@ struct Candidate {
   int zero_stage = 0;
 };
 
-/// The degrees by their keys, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16}.
+/// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16}.
 [[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
 struct SpaceOptions {
-  std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's
+  std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's size
   std::vector<std::string> schedules;  ///< names of the catalogue that an open schedule may take
-  bool cross_node_tensor = false;      ///< tensor degrees that do not divide a node's NVLink domain
+  bool cross_node_tensor = false;      ///< tries tensor degrees that do not divide a node's NVLink domain
 };
 
-/// What Megatron runs: the schedules of a search whose scenario and options name none.
+/// Returns the schedules of a search when scenario and options name none: those of Megatron.
 [[nodiscard]] std::vector<std::string> default_schedules();
 
-/// Enumerates once. Candidates that share a pipeline (all but sequence parallelism, recomputation and shards) stand
-/// together, in a group.
+/// The candidates of a search, enumerated once. Candidates with the same pipeline form a group: they differ only in
+/// sequence parallelism, recomputation and shards.
 class Space {
  public:
   Space(const io::OpenScenario& question, SpaceOptions options);
@@ -47,10 +48,11 @@ class Space {
   };
   [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
-  [[nodiscard]] const std::vector<std::string>& schedules() const { return schedules_; }
+  /// The question's own schedule, else those of the catalogue that the options name.
+  [[nodiscard]] const std::vector<schedule::Schedule>& schedules() const { return schedules_; }
   [[nodiscard]] const io::OpenScenario& question() const { return *question_; }
 
-  /// The edits that make the candidate from the question.
+  /// Returns the edits that make the candidate from the question.
   [[nodiscard]] job::Patch patch_of(const Candidate& candidate) const;
 
  private:
@@ -66,7 +68,7 @@ class Space {
 
   const io::OpenScenario* question_;
   SpaceOptions options_;
-  std::vector<std::string> schedules_;
+  std::vector<schedule::Schedule> schedules_;
   std::vector<Candidate> candidates_;
   std::vector<Group> groups_;
 };
