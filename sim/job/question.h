@@ -79,7 +79,7 @@ struct Question {
   std::optional<AskedRecipe> recipe;
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   std::string optimizer = "adam";
-  Imperfections imperfections;  ///< counted against the GPUs, nodes and links of the job
+  Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;
   std::optional<TrainingRun> run;
   Notes notes;  ///< remarks from the author of the question
