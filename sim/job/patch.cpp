@@ -1,4 +1,4 @@
-// One row a key: its name, and what it changes.
+// Lists the keys, one row each: its name, and its change.
 #include "sim/job/patch.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace foretoken::job {
 namespace {
 
-// Names of keys, but for the degrees of axes.
+// Names of all keys except the degrees of axes.
 constexpr std::pair<Key, std::string_view> kNames[] = {
     {Key::kGpus, "gpus"},
     {Key::kVirtualPipeline, "parallelism.virtual_pipeline"},
@@ -36,7 +36,7 @@ constexpr std::pair<Key, std::string_view> kNames[] = {
     {Key::kNicRate, "cluster.node.nics.gb_per_s"},
     {Key::kNetworkLatency, "profile.network, profile.point_to_point"}};
 
-// By key.
+// Returns the names by key.
 std::vector<std::string> names_of_keys() {
   std::vector<std::string> names(kKeys);
   for (const auto& [key, name] : kNames) names[static_cast<std::size_t>(key)] = name;
@@ -45,7 +45,7 @@ std::vector<std::string> names_of_keys() {
   return names;
 }
 
-// Choices but for the degrees that no job has, in the order of keys.
+// Returns the choices in the order of keys, without degrees that no job has.
 std::vector<Key> stated_choices() {
   std::vector<Key> keys;
   for (int number = 0; number < kChoiceKeys; ++number) {
@@ -90,7 +90,7 @@ void put(std::optional<bool>& field, const Value& value) {
 void put(std::optional<schedule::Schedule>& field, const Value& value) {
   field = is_none(value) ? std::nullopt : std::optional(held<schedule::Schedule, schedule::Schedule>(value));
 }
-// Another granularity has the defaults of method, layers and modules.
+// Another granularity takes the defaults of method, layers and modules.
 void put(std::optional<Recompute>& field, const Value& value) {
   field.reset();
   if (!is_none(value))
@@ -131,7 +131,7 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
   }
 }
 
-// A value in JSON.
+// Writes a value in JSON.
 struct Spelled {
   std::string operator()(std::monostate) const { return "null"; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }

@@ -1,4 +1,4 @@
-// Every edit arrives where its key says, can be written down, and is undone by removing it.
+// Tests that every edit changes the field of its key, can be written down, and is undone by removing it.
 #include "sim/job/patch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// From a job back to its question.
+// Turns a job back into its question.
 #include "sim/job/question.h"
 
 namespace foretoken::job {

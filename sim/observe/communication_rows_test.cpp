@@ -146,7 +146,7 @@ TEST(CommunicationRows, WhatHasARowMovesAsFlowsAndNothingElseDoes) {
     const ranks::UnfoldedStep unfolded = ranks::unfold(kernels, c.job, ranks::Traffic::kFlows);
     for (std::uint32_t task = 0; task < kernels.workload.meaning.size(); ++task) {
       const Communication* row = kernels.workload.communication_of(kernels.workload.meaning[task]);
-      const ranks::Instance& instance = unfolded.instance({task}, 0);
+      const ranks::Instance& instance = unfolded.instance({task}, StageRank{});
       const bool flows = instance.begin != instance.end || unfolded.graph.kind(instance.begin) == des::TaskKind::kFlow;
       EXPECT_EQ(flows, row != nullptr && row->purpose != Purpose::kGradientNorm);
     }

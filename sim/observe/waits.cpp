@@ -30,8 +30,8 @@ std::set<int> slow_links_of(const des::Flow& flow, const UnfoldedStep& unfolded)
 
 /// Returns the rank beside the slowest slow link on the way of a flow, among the ranks that move it. Returns the first
 /// rank when there is no slow link.
-int rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const std::vector<int>& members) {
-  int rank = members.front();
+StageRank rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const std::vector<StageRank>& members) {
+  StageRank rank = members.front();
   BytesPerSecond least(std::numeric_limits<double>::infinity());
   for (const des::LinkId link : flow.route) {
     const BytesPerSecond capacity = unfolded.graph.links()[link.value];
@@ -46,7 +46,8 @@ int rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const std::
 }
 
 /// Returns the entry with the most time, the first on a tie. Precondition: `times` is not empty.
-int longest(const std::map<int, des::Duration>& times) {
+template <class Key>
+Key longest(const std::map<Key, des::Duration>& times) {
   return std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
 }
@@ -61,9 +62,9 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
        critical_path(unfolded.graph, run, [](std::uint32_t, std::uint32_t) { return false; })) {
     const des::Duration time = run.end[task.value] - run.start[task.value];
     const ranks::Origin origin = unfolded.origin_of(task);
-    if (const int rank = gpus ? unfolded.slowest[origin.instance] : -1; rank >= 0) {
-      waits.by_gpu[imperfections.gpu_of(rank)] += time;
-      waits.by_stage_rank[rank % unfolded.ranks.count()] += time;
+    if (const std::optional<Rank> rank = gpus ? unfolded.slowest[origin.instance] : std::nullopt) {
+      waits.by_gpu[imperfections.gpu_of(rank->number())] += time;
+      waits.by_stage_rank[unfolded.ranks.of(*rank)] += time;
     }
     if (!links || unfolded.graph.kind(task) != des::TaskKind::kFlow) continue;
     const des::Duration moves = time - unfolded.graph.duration(task);
@@ -76,13 +77,13 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
   return waits;
 }
 
-int rank_to_show(const Waits& waits, const UnfoldedStep& unfolded, const des::RunResult& run) {
+StageRank rank_to_show(const Waits& waits, const UnfoldedStep& unfolded, const des::RunResult& run) {
   if (waits.by_stage_rank.empty()) return ranks::last_rank(unfolded, run);
   const ranks::Teams& replicas = unfolded.ranks.teams(net::kLayerAxes);
-  std::map<int, des::Duration> by_replica;
+  std::map<ranks::Team, des::Duration> by_replica;
   for (const auto& [rank, time] : waits.by_stage_rank) by_replica[replicas.of(rank)] += time;
-  const int replica = longest(by_replica);
-  std::map<int, des::Duration> of_it = waits.by_stage_rank;
+  const ranks::Team replica = longest(by_replica);
+  std::map<StageRank, des::Duration> of_it = waits.by_stage_rank;
   std::erase_if(of_it, [&](const auto& each) { return replicas.of(each.first) != replica; });
   return longest(of_it);
 }

@@ -15,7 +15,7 @@ struct Waits {
   std::map<int, des::Duration> by_link;  ///< flows, by place among the scenario's slow links
   /// Passes and flows by stage rank. A pass counts for the rank with the slow GPU. A flow counts for the rank beside
   /// the slow link, or else for the first rank of its replica. Collectives over all replicas count for no rank.
-  std::map<int, des::Duration> by_stage_rank;
+  std::map<StageRank, des::Duration> by_stage_rank;
 };
 
 /// Returns the waits of a run; empty when all hardware is equally fast.
@@ -24,6 +24,7 @@ struct Waits {
 
 /// Returns the stage rank to show. It is in the replica that holds the critical path longest, and holds it longest
 /// there. Where the path waits for nothing slow, it is the rank whose work ends last. The lowest rank wins a tie.
-[[nodiscard]] int rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded, const des::RunResult& run);
+[[nodiscard]] StageRank rank_to_show(const Waits& waits, const ranks::UnfoldedStep& unfolded,
+                                     const des::RunResult& run);
 
 }  // namespace foretoken::observe

@@ -26,8 +26,8 @@ TEST(RankToShow, IsInTheReplicaThatHoldsTheCriticalPathLongest) {
   for (const Shown& each : kShown) {
     SCOPED_TRACE(each.name);
     Waits waits;
-    for (const auto& [rank, time] : each.waits) waits.by_stage_rank[rank] = des::Duration{time};
-    EXPECT_EQ(rank_to_show(waits, unfolded, {}), each.rank);
+    for (const auto& [rank, time] : each.waits) waits.by_stage_rank[id_of<StageRank>(rank)] = des::Duration{time};
+    EXPECT_EQ(rank_to_show(waits, unfolded, {}).number(), each.rank);
   }
 }
 

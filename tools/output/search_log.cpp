@@ -51,7 +51,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
                {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
                {"gpus", c.gpus}};
   for (const auto& [key, degree] : search::degrees_by_key(c)) json[std::string(key)] = degree;
-  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)];
+  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)].name;
   json["micro"] = c.micro;
   json["sequence_parallel"] = c.sequence_parallel;
   json["recompute"] = model::name_of(c.recompute);

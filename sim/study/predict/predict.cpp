@@ -50,15 +50,16 @@ struct ShownRun {
 };
 
 // Returns the GPUs of one stage rank, by stage.
-std::vector<int> gpus_of(int rank, const Job& job, const ranks::StageRanks& ranks) {
+std::vector<int> gpus_of(StageRank stage_rank, const Job& job, const ranks::StageRanks& ranks) {
   std::vector<int> gpus;
-  for (; rank < job.gpus; rank += ranks.count()) gpus.push_back(job.imperfections.gpu_of(rank));
+  for (int rank = stage_rank.number(); rank < job.gpus; rank += ranks.count())
+    gpus.push_back(job.imperfections.gpu_of(rank));
   return gpus;
 }
 
 ShownRun shown(const Unfolded& every, const Job& job) {
   observe::Waits waits = observe::waits_of(every.step, job.imperfections, every.run);
-  const int rank = observe::rank_to_show(waits, every.step, every.run);
+  const StageRank rank = observe::rank_to_show(waits, every.step, every.run);
   return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
           gpus_of(rank, job, every.step.ranks)};
 }

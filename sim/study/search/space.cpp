@@ -37,6 +37,15 @@ std::vector<std::int64_t> choices(const std::optional<Degree>& stated, std::int6
   return number % *stated == 0 ? std::vector<std::int64_t>{*stated} : std::vector<std::int64_t>{};
 }
 
+// A stated schedule stands as it is: the catalogue need not have it.
+std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const SpaceOptions& options) {
+  if (asked.schedule) return {*asked.schedule};
+  std::vector<schedule::Schedule> schedules;
+  for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)
+    schedules.push_back(schedule::schedule_named(name));
+  return schedules;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate) {
@@ -51,10 +60,8 @@ std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& ca
 std::vector<std::string> default_schedules() { return {"1f1b", "interleaved-1f1b"}; }
 
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
-    : question_(&question), options_(std::move(options)), schedules_(options_.schedules) {
+    : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked().choices, options_)) {
   const job::Choices& asked = question.asked().choices;
-  if (asked.schedule) schedules_ = {std::string(asked.schedule->name)};
-  if (schedules_.empty()) schedules_ = default_schedules();
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
   for (const int gpus : options_.gpus) add_cuts(gpus);
 }
@@ -115,15 +122,15 @@ void Space::add_batches(Candidate candidate) {
   const job::AskedBatch& batch = question_->asked().choices.batch;
   const std::int64_t data = candidate.degrees[Axis::kData];
   for (std::size_t s = 0; s < schedules_.size(); ++s) {
-    const auto schedule = schedule::find_schedule(schedules_[s]);
-    if (!schedule || schedule->interleaves != (candidate.virtual_pipeline > 1)) continue;
+    const schedule::Schedule& schedule = schedules_[s];
+    if (schedule.interleaves != (candidate.virtual_pipeline > 1)) continue;
     for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
       const std::int64_t microbatches = batch.global / data / micro;
       if (microbatches > std::numeric_limits<int>::max()) continue;
-      if (why_not(*schedule, {.stages = candidate.degrees[Axis::kPipeline],
-                              .microbatches = static_cast<int>(microbatches),
-                              .chunks = candidate.virtual_pipeline,
-                              .group = batch.microbatch_group.value_or(0)}))
+      if (why_not(schedule, {.stages = candidate.degrees[Axis::kPipeline],
+                             .microbatches = static_cast<int>(microbatches),
+                             .chunks = candidate.virtual_pipeline,
+                             .group = batch.microbatch_group.value_or(0)}))
         continue;
       candidate.schedule = static_cast<int>(s);
       candidate.micro = micro;
@@ -182,9 +189,7 @@ job::Patch Space::patch_of(const Candidate& candidate) const {
   for (const auto& [axis, degree] : job::kDegrees) choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});
   choose(Key::kVirtualPipeline, std::int64_t{candidate.virtual_pipeline});
   choose(Key::kSequenceParallel, candidate.sequence_parallel);
-  if (is_open(Key::kSchedule))
-    patch.push_back(
-        {Key::kSchedule, *schedule::find_schedule(schedules_[static_cast<std::size_t>(candidate.schedule)])});
+  choose(Key::kSchedule, schedules_[static_cast<std::size_t>(candidate.schedule)]);
   choose(Key::kMicroBatch, candidate.micro);
   choose(Key::kRecompute, candidate.recompute);
   choose(Key::kZeroStage, std::int64_t{candidate.zero_stage});

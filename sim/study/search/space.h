@@ -9,6 +9,7 @@
 
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/patch.h"
+#include "sim/schedule/schedule.h"
 
 namespace foretoken::search {
 
@@ -47,7 +48,8 @@ class Space {
   };
   [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
-  [[nodiscard]] const std::vector<std::string>& schedules() const { return schedules_; }
+  /// The question's own schedule, else those of the catalogue that the options name.
+  [[nodiscard]] const std::vector<schedule::Schedule>& schedules() const { return schedules_; }
   [[nodiscard]] const io::OpenScenario& question() const { return *question_; }
 
   /// Returns the edits that make the candidate from the question.
@@ -66,7 +68,7 @@ class Space {
 
   const io::OpenScenario* question_;
   SpaceOptions options_;
-  std::vector<std::string> schedules_;
+  std::vector<schedule::Schedule> schedules_;
   std::vector<Candidate> candidates_;
   std::vector<Group> groups_;
 };
