@@ -1,4 +1,4 @@
-// Scripts that complete commands: every command and option is in them, and bash offers what may stand there.
+// Tests completion scripts: they hold every command and option, and bash offers the right words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 
-// One command as its help shows it.
+// One command and its options, read from its help.
 struct HelpPage {
   std::vector<std::string> command;  // "schedule", "show"
   std::vector<std::string> options;  // "--stages"
 };
 
-// The first words of the lines below a heading.
+// Returns the first words of the lines below a heading.
 std::vector<std::string> entries_below(const std::string& heading, const std::string& help) {
   std::vector<std::string> entries;
   bool inside = false;

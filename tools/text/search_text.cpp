@@ -144,9 +144,17 @@ std::string legend_of(const std::vector<RankedColumn>& columns) {
   const auto shown = [&](std::string_view head) {
     return std::any_of(columns.begin(), columns.end(), [&](const RankedColumn& column) { return column.head == head; });
   };
-  std::string text = shown("CP") ? "TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree"
-                                 : "TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree";
-  text += "; SP: sequence parallel; MBS: micro-batch size";
+  std::vector<std::string_view> heads, words;
+  for (const auto& [axis, member] : job::kDegrees) {
+    if (!shown(short_name_of(axis))) continue;
+    heads.push_back(short_name_of(axis));
+    words.push_back(name_of(axis));
+    if (axis != Axis::kPipeline) continue;
+    heads.emplace_back("VPP");
+    words.emplace_back("virtual pipeline");
+  }
+  std::string text = fmt::format("{}: {} degree; SP: sequence parallel; MBS: micro-batch size", fmt::join(heads, ", "),
+                                 fmt::join(words, ", "));
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
   return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
 }

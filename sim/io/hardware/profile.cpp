@@ -59,8 +59,8 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
   f.whole("multiprocessors", law.multiprocessors, kProcessors);
   f.number("efficiency", law.efficiency, kEfficiency);
   f.number("prologue_k", law.prologue_k, kTokens);
-  f.number("small_tile_loss", law.small_tile_loss,
-           {.low = 0, .high = 0.3});  // keeps the rate positive after three halvings
+  constexpr Range kLoss{.low = 0, .high = 0.3};  // keeps the rate positive after three halvings
+  f.number("small_tile_loss", law.small_tile_loss, kLoss);
   f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
   f.microseconds("launch_us", law.launch, kMicroseconds);
   f.number("sustained_factor", law.sustained_factor, kFactor);
