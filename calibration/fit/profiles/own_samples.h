@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/recipes/published.h"
 #include "calibration/import/samples.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
 
 /// By precision; weight gradients only with fp32 accumulation where both were measured.
-[[nodiscard]] std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Samples& samples);
+[[nodiscard]] std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples);
 
 /// One table for every kind that the model knows, and for messages, and every group, out of place where both were
 /// measured, ascending.
