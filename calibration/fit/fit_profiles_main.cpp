@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "calibration/fit/recipes/fitting.h"
 #include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/shipped/fitting.h"
 #include "sim/base/error.h"
 #include "sim/io/hardware/profile.h"
 

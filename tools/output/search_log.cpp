@@ -1,4 +1,4 @@
-// How a result file is read, taken up again and appended to.
+// Reads a result file of a search, continues it, and appends to it.
 #include "tools/output/search_log.h"
 
 #include <fcntl.h>
@@ -47,23 +47,19 @@ Outcome outcome_of(const Json& json) {
 
 std::string outcome_line(const search::Space& space, const Outcome& outcome) {
   const search::Candidate& c = space.candidates()[outcome.candidate];
-  const Json json = {{"candidate", outcome.candidate},
-                     {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
-                     {"gpus", c.gpus},
-                     {"tensor", c.tensor},
-                     {"context", c.context},
-                     {"pipeline", c.pipeline},
-                     {"virtual_pipeline", c.virtual_pipeline},
-                     {"data", c.data()},
-                     {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)]},
-                     {"micro", c.micro},
-                     {"sequence_parallel", c.sequence_parallel},
-                     {"recompute", model::name_of(c.recompute)},
-                     {"zero_stage", c.zero_stage},
-                     {"fits", outcome.fits},
-                     {"peak_bytes", outcome.peak.value()},
-                     {"step_time_s", des::to_seconds(outcome.step_time).value()},
-                     {"step_time_ps", outcome.step_time.ps}};
+  Json json = {{"candidate", outcome.candidate},
+               {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
+               {"gpus", c.gpus}};
+  for (const auto& [key, degree] : search::degrees_by_key(c)) json[std::string(key)] = degree;
+  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)].name;
+  json["micro"] = c.micro;
+  json["sequence_parallel"] = c.sequence_parallel;
+  json["recompute"] = model::name_of(c.recompute);
+  json["zero_stage"] = c.zero_stage;
+  json["fits"] = outcome.fits;
+  json["peak_bytes"] = outcome.peak.value();
+  json["step_time_s"] = des::to_seconds(outcome.step_time).value();
+  json["step_time_ps"] = outcome.step_time.ps;
   return json.dump() + '\n';
 }
 
@@ -93,7 +89,7 @@ SearchFile read_search_file(const std::string& path) {
 
 SearchLog::SearchLog(const std::string& path, const study::SearchRequest& request, bool resume) : path_(path) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // pipes may be write-only
+  if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // a pipe may be write-only
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   struct stat status {};
@@ -112,9 +108,9 @@ SearchLog::~SearchLog() {
 }
 
 void SearchLog::take_up(const std::string& header, bool resume) {
-  if (!resume) fail("exists; --resume goes on with it, or name another file");
+  if (!resume) fail("exists; continue it with --resume, or name another file");
   const SearchFile file = read_search_file(path_);
-  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // a line that was never finished
+  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // cuts off an unfinished line
     fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (file.whole_bytes == 0) return write(header);
   if (file.request + '\n' != header)

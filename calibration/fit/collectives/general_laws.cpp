@@ -1,8 +1,8 @@
 // Which profile's recipe stands for which architecture.
 #include "calibration/fit/collectives/general_laws.h"
 
-#include "calibration/fit/recipes/fitting.h"
 #include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/shipped/fitting.h"
 
 namespace foretoken::fit {
 namespace {

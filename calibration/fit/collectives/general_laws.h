@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/recipes/published.h"
+#include "calibration/fit/shipped/published.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {

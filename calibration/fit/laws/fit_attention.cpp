@@ -81,9 +81,9 @@ bool has_fitted_kernels(const std::vector<measured::AttentionSample>& kernels, b
 cost::AttentionRate fit_direction(const std::vector<measured::AttentionSample>& kernels, const DirectionFit& fit,
                                   cost::Evidence& proof) {
   expects(has_fitted_kernels(kernels, fit.backward), "there are kernels of the direction");
-  std::vector<measured::AttentionSample> fitted, apart;
+  std::vector<measured::AttentionSample> fitted, left_out;
   for (const measured::AttentionSample& kernel : kernels)
-    if (kernel.shape.backward == fit.backward) (held_out(operator_key(kernel)) ? apart : fitted).push_back(kernel);
+    if (kernel.shape.backward == fit.backward) (held_out(operator_key(kernel)) ? left_out : fitted).push_back(kernel);
   const auto rate_of = [&](const Arguments& at) {
     return cost::AttentionRate{.peak = FlopPerSecond(rounded(std::exp(at[0]))),
                                .half_length = fit.half_length ? *fit.half_length : rounded(std::exp(at[2])),
@@ -102,7 +102,7 @@ cost::AttentionRate fit_direction(const std::vector<measured::AttentionSample>& 
   if (!fit.half_length) start.push_back(std::log(500.0));
   const auto best =
       minimise([&](const Arguments& at) { return mean_log_error(outcomes(fitted, rate_of(at))); }, start, 0.3);
-  proof = evidence(proof.source, fitted.size(), outcomes(apart, rate_of(best)));
+  proof = evidence(proof.source, fitted.size(), outcomes(left_out, rate_of(best)));
   return rate_of(best);
 }
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "calibration/fit/recipes/fitting.h"
 #include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/shipped/fitting.h"
 #include "calibration/fit/test_sources.h"
 
 namespace foretoken::fit {

@@ -1,5 +1,5 @@
 // Medians of ratios.
-#include "calibration/fit/recipes/factors.h"
+#include "calibration/fit/shipped/factors.h"
 
 #include <algorithm>
 #include <cstddef>

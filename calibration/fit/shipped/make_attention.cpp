@@ -6,8 +6,8 @@
 
 #include "calibration/fit/laws/fit_attention.h"
 #include "calibration/fit/numerics/residuals.h"
-#include "calibration/fit/recipes/factors.h"
-#include "calibration/fit/recipes/fitting.h"
+#include "calibration/fit/shipped/factors.h"
+#include "calibration/fit/shipped/fitting.h"
 #include "sim/base/check.h"
 
 namespace foretoken::fit {

@@ -6,7 +6,7 @@
 
 #include "calibration/fit/collectives/relabel.h"
 #include "calibration/fit/laws/fit_collective.h"
-#include "calibration/fit/recipes/fitting.h"
+#include "calibration/fit/shipped/fitting.h"
 
 namespace foretoken::fit {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "calibration/fit/recipes/recipe.h"
-#include "calibration/fit/recipes/tables.h"
+#include "calibration/fit/shipped/tables.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {

@@ -5,8 +5,8 @@
 
 #include "calibration/fit/laws/fit_gemm.h"
 #include "calibration/fit/numerics/residuals.h"
-#include "calibration/fit/recipes/factors.h"
-#include "calibration/fit/recipes/fitting.h"
+#include "calibration/fit/shipped/factors.h"
+#include "calibration/fit/shipped/fitting.h"
 #include "sim/base/check.h"
 
 namespace foretoken::fit {

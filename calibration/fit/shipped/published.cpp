@@ -1,5 +1,5 @@
 // Reading published charts of attention and tables of nccl-tests.
-#include "calibration/fit/recipes/published.h"
+#include "calibration/fit/shipped/published.h"
 
 #include <fmt/format.h>
 

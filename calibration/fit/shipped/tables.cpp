@@ -1,5 +1,5 @@
 // Finding inputs, and choosing rows of them.
-#include "calibration/fit/recipes/tables.h"
+#include "calibration/fit/shipped/tables.h"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include "calibration/fit/recipes/fitting.h"
 #include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/shipped/fitting.h"
 #include "calibration/fit/test_sources.h"
 #include "sim/io/hardware/profile.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/recipes/published.h"
 #include "calibration/fit/recipes/recipe.h"
+#include "calibration/fit/shipped/published.h"
 #include "calibration/import/samples.h"
 
 namespace foretoken::fit {

@@ -1,9 +1,9 @@
 // Which part comes from where.
-#include "calibration/fit/recipes/fitting.h"
+#include "calibration/fit/shipped/fitting.h"
 
 #include <fmt/format.h>
 
-#include "calibration/fit/recipes/profile_notes.h"
+#include "calibration/fit/shipped/profile_notes.h"
 #include "sim/base/check.h"
 #include "sim/base/text.h"
 #include "sim/io/hardware/profile.h"
