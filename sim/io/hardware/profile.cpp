@@ -108,14 +108,6 @@ Json written_gemm(const std::map<Precision, cost::GemmLaw>& laws) {
   return all;
 }
 
-void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
-  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
-  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
-  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
-  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
-  f.object("evidence", rows.evidence, evidence_fields);
-}
-
 void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
   f.teraflops("peak_tflops", rate.peak, kRate);
   f.rounded("half_length", rate.half_length, kTokens);
@@ -194,6 +186,14 @@ void profile_fields(Fields& f, cost::Profile& profile) {
 }
 
 }  // namespace
+
+void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
+  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
+  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
+  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
+  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
+  f.object("evidence", rows.evidence, evidence_fields);
+}
 
 cost::Profile read_profile(const Node& node) { return Fields::read_fields(node, profile_fields); }
 
