@@ -1,4 +1,4 @@
-// Lists the keys, one row each: its name, and its change.
+// Names the keys of a question, and applies edits to it.
 #include "sim/job/patch.h"
 
 #include <fmt/format.h>

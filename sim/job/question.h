@@ -39,7 +39,7 @@ struct AskedParallelism {
 struct AskedBatch {
   std::optional<std::int64_t> micro;  ///< absent: 1
   std::int64_t global = 1, sequence_length = 1;
-  std::optional<int> microbatch_group;  ///< micro-batches a group of interleaving; absent: the pipeline degree
+  std::optional<int> microbatch_group = std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
 };
 
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.
@@ -79,7 +79,7 @@ struct Question {
   Choices choices;
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   std::string optimizer = "adam";
-  Imperfections imperfections;  ///< counted against the GPUs, nodes and links of the job
+  Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;
   std::optional<TrainingRun> run;
   Notes notes;  ///< remarks from the author of the question

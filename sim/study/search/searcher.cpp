@@ -25,8 +25,9 @@ constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between
 template <class KeyOf>
 std::vector<std::size_t> first_of_each(std::size_t items, KeyOf key_of) {
   std::vector<std::size_t> order, others;
-  std::set<decltype(key_of(0))> seen;
-  for (std::size_t item = 0; item < items; ++item) (seen.insert(key_of(item)).second ? order : others).push_back(item);
+  std::set<decltype(key_of(0))> known_keys;
+  for (std::size_t item = 0; item < items; ++item)
+    (known_keys.insert(key_of(item)).second ? order : others).push_back(item);
   order.insert(order.end(), others.begin(), others.end());
   return order;
 }
