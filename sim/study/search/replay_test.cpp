@@ -26,7 +26,7 @@ void expect_the_same(const Job& job, fast::Replayer& replayer) {
   const des::Duration replayed = replayer.step_time(job, passes, scratch);
   const Bytes peak = peak_memory(job, step::program_of(job));
   const bool fit = fits(job, peak);
-  const des::Duration bound = least_step_time(job, passes);
+  const des::Duration bound = least_step_time(job, {&passes, 1});
   step::LoweredStep step = step::lower(job, step::Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
   EXPECT_EQ(replayed.ps, run.makespan.ps);
