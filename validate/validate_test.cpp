@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/base/error.h"
+#include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_residuals.h"
 
 namespace foretoken::validate {
@@ -17,11 +18,8 @@ namespace {
 using testing::DoubleNear;
 using testing::HasSubstr;
 
-#ifdef FORETOKEN_SANITIZED
-constexpr std::size_t kStride = 20;  // sanitizers are slow; the release build runs every row
-#else
-constexpr std::size_t kStride = 1;
-#endif
+// The release build runs every row.
+constexpr std::size_t kStride = kSanitized ? 20 : 1;
 
 const Validation& everything() {
   static const Validation validation = run_validation({}, kStride);

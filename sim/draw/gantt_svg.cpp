@@ -42,28 +42,6 @@ constexpr const char* kGanttStyle =
     "<rect class=\"idle\" width=\"6\" height=\"6\"/><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/>"
     "</pattern></defs>\n";
 
-const char* class_of(Activity activity) {
-  switch (activity) {
-    case Activity::kForward:
-      return "forward";
-    case Activity::kBackward:
-      return "backward";
-    case Activity::kBackwardInput:
-      return "backward-input";
-    case Activity::kBackwardWeight:
-      return "backward-weight";
-    case Activity::kRecompute:
-      return "recompute";
-    case Activity::kStepEnd:
-      return "step";
-    case Activity::kMessage:
-      return "message";
-    case Activity::kDataParallel:
-      return "data";
-  }
-  return "step";
-}
-
 // Draws charts into one text.
 class GanttDrawing {
  public:
@@ -82,12 +60,14 @@ class GanttDrawing {
     return height;
   }
 
-  void legend() {
-    const std::pair<const char*, const char*> entries[] = {{"forward", "forward"},
-                                                           {"backward", "backward"},
-                                                           {"step", "optimizer, step end"},
-                                                           {"message", "pipeline message"},
-                                                           {"data", "data-parallel communication"}};
+  void legend(const std::vector<Gantt>& charts) {
+    std::vector<std::pair<std::string_view, std::string_view>> entries;  // class, meaning
+    for (const report::PassKind& kind : report::passes_in(charts))
+      entries.emplace_back(css_class(kind.activity), kind.name);
+    for (const auto& [activity, meaning] : {std::pair{Activity::kStepEnd, "optimizer, step end"},
+                                            {Activity::kMessage, "pipeline message"},
+                                            {Activity::kDataParallel, "data-parallel communication"}})
+      entries.emplace_back(css_class(activity), meaning);
     double x = kLeft;
     const auto entry = [&](const Attribute& fill, std::string_view name) {
       out_ += element("rect", {fill, {"x", x, 0}, {"y", "10"}, {"width", "14"}, {"height", "12"}});
@@ -155,7 +135,7 @@ class GanttDrawing {
     if (gap == 0) {
       for (const GanttBar& bar : row.work) pass(bar, chart.chunks, work);
       for (const GanttBar& bar : row.communication)
-        put(element("rect", {{"class", class_of(bar.activity)},
+        put(element("rect", {{"class", css_class(bar.activity)},
                              {"x", x_of(bar.begin), 2},
                              {"y", y_ + work, 1},
                              {"width", std::max(0.3, x_of(bar.end) - x_of(bar.begin)), 2},
@@ -169,7 +149,7 @@ class GanttDrawing {
   void pass(const GanttBar& bar, int chunks, double height) {
     const double x = x_of(bar.begin), width = x_of(bar.end) - x;
     const double opacity = is_pass(bar.activity) && chunks > 1 ? 1 - 0.5 * bar.chunk / (chunks - 1) : 1;
-    put(element("rect", {{"class", std::string(class_of(bar.activity)) + (width > 3 ? " p" : "")},
+    put(element("rect", {{"class", std::string(css_class(bar.activity)) + (width > 3 ? " p" : "")},
                          {"x", x, 2},
                          {"y", y_, 1},
                          {"width", width, 2},
@@ -194,7 +174,7 @@ class GanttDrawing {
         if (stretch.share[k] <= kLeastShare) continue;
         const double part = height * stretch.share[k];
         bottom -= part;
-        put(element("rect", {{"class", class_of(static_cast<Activity>(k))},
+        put(element("rect", {{"class", css_class(static_cast<Activity>(k))},
                              {"x", kLeft + stretch.begin * scale, 1},
                              {"y", bottom, 2},
                              {"width", std::max(0.3, (stretch.end - stretch.begin) * scale), 2},
@@ -230,7 +210,7 @@ std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
   GanttDrawing drawing(charts, axis, for_page);
   const double height = drawing.height(charts);
-  if (!for_page) drawing.legend();
+  if (!for_page) drawing.legend(charts);
   for (const Gantt& chart : charts) drawing.chart(chart);
   return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
                         {"viewBox", fmt::format("0 0 {:.0f} {:.0f}", kWidth, height)},
@@ -244,6 +224,28 @@ std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
 }
 
 }  // namespace
+
+std::string_view css_class(Activity activity) {
+  switch (activity) {
+    case Activity::kForward:
+      return "forward";
+    case Activity::kBackward:
+      return "backward";
+    case Activity::kBackwardInput:
+      return "backward-input";
+    case Activity::kBackwardWeight:
+      return "backward-weight";
+    case Activity::kRecompute:
+      return "recompute";
+    case Activity::kStepEnd:
+      return "step";
+    case Activity::kMessage:
+      return "message";
+    case Activity::kDataParallel:
+      return "data";
+  }
+  return "step";
+}
 
 std::string gantt_svg(const std::vector<Gantt>& charts) { return drawing_of(charts, false); }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/draw/gantt_svg.h"
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {
@@ -33,13 +34,15 @@ std::string legend(const std::vector<std::pair<std::string_view, std::string_vie
   return html + "</ul>\n";
 }
 
-std::string pipeline_legend() {
-  return legend({{"forward", "forward"},
-                 {"backward", "backward"},
-                 {"step", "optimizer, step end"},
-                 {"message", "pipeline message"},
-                 {"data", "data-parallel communication"},
-                 {"hatched", "bubble"}});
+std::string pipeline_legend(std::span<const report::Gantt> charts) {
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+  for (const report::PassKind& kind : report::passes_in(charts))
+    entries.emplace_back(draw::css_class(kind.activity), kind.name);
+  entries.emplace_back("step", "optimizer, step end");
+  entries.emplace_back("message", "pipeline message");
+  entries.emplace_back("data", "data-parallel communication");
+  entries.emplace_back("hatched", "bubble");
+  return legend(entries);
 }
 
 std::string Table::html(bool sortable) const {

@@ -3,12 +3,14 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/draw/svg.h"
+#include "sim/report/gantt.h"
 #include "sim/report/text/range.h"
 
 namespace foretoken::html {
@@ -31,8 +33,8 @@ using report::in_words3;
 /// Returns coloured squares with their meanings. The classes are those of report.css.
 [[nodiscard]] std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);
 
-/// Returns the legend of a drawn pipeline: passes, messages, bubbles.
-[[nodiscard]] std::string pipeline_legend();
+/// Returns the legend of drawn pipelines: the kinds of passes in them, messages, bubbles.
+[[nodiscard]] std::string pipeline_legend(std::span<const report::Gantt> charts);
 
 /// A table: rows under a header. With JavaScript a click on the header of a sortable table sorts it.
 class Table {

@@ -5,6 +5,8 @@
 // reads and writes in a table.
 #include "sim/model/kernels.h"
 
+#include <utility>
+
 #include "sim/model/attention_ops.h"
 #include "sim/model/op_writer.h"
 #include "sim/model/products.h"
@@ -37,11 +39,28 @@ struct Forward {
   }
 };
 
+/// A weight that does not train has no gradient: only the part for the input stands. No op runs beside one that is
+/// gone.
+void frozen_product_backward(const Site& at) {
+  OpWriter whole(at.cut.context);
+  product_backward(whole, at.cut, at.op, at.matrix());
+  const OpList ops = whole.take();
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].part == BackwardPart::kWeight) continue;
+    LayerOp kept = ops[i];
+    kept.beside_next = kept.beside_next && i + 1 < ops.size() && ops[i + 1].part == BackwardPart::kInput;
+    at.ops.add(std::move(kept));
+  }
+}
+
 /// Writes the kernels of an op in the backward pass, in the same way.
 struct Backward {
   Site at;
 
-  void operator()(const Product&) const { product_backward(at.ops, at.cut, at.op, at.matrix()); }
+  void operator()(const Product&) const {
+    if (!at.matrix().trainable) return frozen_product_backward(at);
+    product_backward(at.ops, at.cut, at.op, at.matrix());
+  }
   void operator()(const AttentionCore& core) const { core_backward(at.ops, at.cut, core); }
   void operator()(const MemoryBound& kernel) const {
     at.ops.memory(kernel.backward_name, at.op.role, kernel.backward_bytes);

@@ -35,6 +35,7 @@ class OpWriter {
   void ring_message(Axis axis, std::string_view name, double payload, bool beside_next) {
     ops_.push_back({name, OpRole::kComm, RingMessage{Bytes(payload), axis}, beside_next});
   }
+  void add(LayerOp op) { ops_.push_back(std::move(op)); }
   [[nodiscard]] OpList take() { return std::move(ops_); }
 
  private:

@@ -54,6 +54,12 @@ void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& worklo
       chart.rows[stage].communication.push_back({begin, end, Activity::kDataParallel});
 }
 
+bool shows(const Gantt& chart, Activity activity) {
+  return std::any_of(chart.rows.begin(), chart.rows.end(), [&](const GanttRow& row) {
+    return std::any_of(row.work.begin(), row.work.end(), [&](const GanttBar& bar) { return bar.activity == activity; });
+  });
+}
+
 bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.begin; }
 
 }  // namespace
@@ -76,6 +82,17 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     std::stable_sort(row.communication.begin(), row.communication.end(), starts_before);
   }
   return chart;
+}
+
+std::vector<PassKind> passes_in(std::span<const Gantt> charts) {
+  std::vector<PassKind> kinds;
+  for (const schedule::OpTraits& one : schedule::kOpTraits) {
+    if (!one.is_pass) continue;
+    const Activity activity = activity_of(one.kind);
+    if (std::any_of(charts.begin(), charts.end(), [&](const Gantt& chart) { return shows(chart, activity); }))
+      kinds.push_back({activity, one.name});
+  }
+  return kinds;
 }
 
 }  // namespace foretoken::report

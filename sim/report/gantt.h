@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -54,6 +56,14 @@ struct Gantt {
 /// the full width; charts with the same `axis` have the same scale.
 [[nodiscard]] std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint);
 /// Explains the glyphs of gantt_text.
-[[nodiscard]] std::string gantt_legend(const Paint& paint);
+[[nodiscard]] std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint);
+
+/// A kind of pass as legends explain it.
+struct PassKind {
+  Activity activity = Activity::kForward;
+  std::string_view name;  ///< of schedule::OpTraits
+};
+/// Returns the kinds of passes that the charts show, in the order of schedule::kOpTraits.
+[[nodiscard]] std::vector<PassKind> passes_in(std::span<const Gantt> charts);
 
 }  // namespace foretoken::report

@@ -149,10 +149,26 @@ std::string painted(const std::vector<Cell>& cells, const Paint& paint) {
 
 }  // namespace
 
-std::string gantt_legend(const Paint& paint) {
-  return fmt::format("  {} forward  {} backward  {} optimizer and step end  {} communication alone  {} idle\n",
-                     paint(Ink::kBlue, kForwardGlyph), paint(Ink::kOrange, kBackwardGlyph),
-                     paint(Ink::kGreen, kStepEndGlyph), paint(Ink::kMagenta, kCommunicationGlyph), kIdleGlyph);
+std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint) {
+  std::vector<std::pair<std::string, std::string_view>> entries;  // glyph, meaning
+  for (const PassKind& kind : passes_in(charts))
+    entries.emplace_back(paint(ink_of(kind.activity), glyph_of(kind.activity)), kind.name);
+  entries.emplace_back(paint(Ink::kGreen, kStepEndGlyph), "optimizer and step end");
+  entries.emplace_back(paint(Ink::kMagenta, kCommunicationGlyph), "communication alone");
+  entries.emplace_back(kIdleGlyph, "idle");
+
+  std::string text;
+  std::size_t columns = 0;
+  for (const auto& [glyph, meaning] : entries) {
+    constexpr std::size_t kAroundMeaning = 4;  // two spaces, a glyph, a space
+    if (columns > 0 && columns + kAroundMeaning + meaning.size() > kPageColumns) {
+      text += '\n';
+      columns = 0;
+    }
+    text += fmt::format("  {} {}", glyph, meaning);
+    columns += kAroundMeaning + meaning.size();
+  }
+  return text + '\n';
 }
 
 std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint) {

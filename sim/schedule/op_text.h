@@ -18,4 +18,7 @@ namespace foretoken::schedule {
 /// Returns the ops of one stage, separated by spaces.
 [[nodiscard]] std::string to_text(const StageProgram& ops, int chunks);
 
+/// The letters in a program's text: "F forward, B backward".
+[[nodiscard]] std::string letters_text(const Program& program);
+
 }  // namespace foretoken::schedule

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "sim/schedule/test_programs.h"
+
 namespace foretoken::schedule {
 namespace {
 
@@ -47,6 +49,12 @@ TEST(OpText, RefusesOtherTexts) {
                            "F1x", "F0x1", "F2147483648", "F99999999999999999999"}) {
     EXPECT_EQ(parse_op(text), std::nullopt) << '"' << text << '"';
   }
+}
+
+TEST(OpText, LettersAreThoseOfTheProgram) {
+  const Placement one = Placement::looped(1, 1);
+  EXPECT_EQ(letters_text(program_of(one, {"F0 B0"})), "F forward, B backward");
+  EXPECT_EQ(letters_text(program_of(one, {"F0 I0 W0"})), "F forward, I backward for input, W backward for weight");
 }
 
 }  // namespace

@@ -30,10 +30,7 @@ int write(const measured::Samples& samples, const Options& options) {
     print(lines);
     return 0;
   }
-  OutputFile file(options.out);
-  file.write(lines);
-  file.finish();
-  file.commit();
+  write_file(options.out, lines);
   print(fmt::format("{}: {}\n", options.out, counts_of(samples)));
   return 0;
 }

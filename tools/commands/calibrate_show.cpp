@@ -37,12 +37,7 @@ int show(const Options& options) {
 int diff(const Options& options) {
   const cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
                       b = profile_of(options.second, "foretoken calibrate diff");
-  if (!options.svg.empty()) {
-    OutputFile file(options.svg);
-    file.write(fit::plot_profiles(a, b));
-    file.finish();
-    file.commit();
-  }
+  if (!options.svg.empty()) write_file(options.svg, fit::plot_profiles(a, b));
   print(fit::diff_profiles(a, b));
   return 0;
 }

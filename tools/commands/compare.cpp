@@ -48,17 +48,18 @@ Complaint wrong_choice(const std::string& text, std::string message) {
 
 ScheduleChoice parse_choice(const std::string& text) {
   const std::size_t colon = text.find(':');
-  ScheduleChoice choice{.label = text, .schedule = text.substr(0, colon)};
-  if (choice.schedule == "interleaved") choice.schedule = "interleaved-1f1b";
-  const auto known = schedule::find_schedule(choice.schedule);
+  std::string name = text.substr(0, colon);
+  if (name == "interleaved") name = "interleaved-1f1b";
+  const auto known = schedule::find_schedule(name);
   if (!known) {
     std::vector<std::string> names;
     for (const schedule::Schedule& each : schedule::all_schedules())
       names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
-    const std::string meant = did_you_mean(choice.schedule, names);
+    const std::string meant = did_you_mean(name, names);
     throw ConfigError({wrong_choice(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }
+  ScheduleChoice choice{.label = text, .schedule = *known};
   if (colon != text.npos) {
     const auto chunks = parse_number<int>(std::string_view(text).substr(colon + 1), 1);
     if (!chunks) throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});
@@ -73,7 +74,7 @@ ScheduleChoice parse_choice(const std::string& text) {
 
 // Returns the label that --schedules takes: "interleaved:4".
 std::string label_of(const ScheduleChoice& choice) {
-  const std::string name = choice.schedule == "interleaved-1f1b" ? "interleaved" : choice.schedule;
+  const std::string name = choice.schedule.name == "interleaved-1f1b" ? "interleaved" : choice.schedule.name;
   return choice.chunks > 1 ? fmt::format("{}:{}", name, choice.chunks) : name;
 }
 
@@ -146,9 +147,13 @@ std::string text_of(const std::string& name, const Rows& rows, const Options& op
   des::Duration axis;
   for (const study::TriedSchedule& row : rows) axis = std::max(axis, row.chart.length);
   text += report::title_text("Over time", "all on one axis", paint);
-  for (const study::TriedSchedule& row : rows)
-    if (row.metrics) text += report::gantt_text(row.chart, axis, paint) + '\n';
-  return text + report::gantt_legend(paint) + warnings;
+  std::vector<report::Gantt> charts;
+  for (const study::TriedSchedule& row : rows) {
+    if (!row.metrics) continue;
+    text += report::gantt_text(row.chart, axis, paint) + '\n';
+    charts.push_back(row.chart);
+  }
+  return text + report::gantt_legend(charts, paint) + warnings;
 }
 
 std::string json_of(const std::string& name, const Rows& rows) {
@@ -158,7 +163,7 @@ std::string json_of(const std::string& name, const Rows& rows) {
   json["schedules"] = Json::array();
   for (const study::TriedSchedule& row : rows) {
     Json entry = {{"label", row.choice.label},
-                  {"schedule", row.choice.schedule},
+                  {"schedule", row.choice.schedule.name},
                   {"virtual_pipeline", row.choice.chunks},
                   {"is_own", row.is_own}};
     entry["impossible"] = row.impossible.empty() ? Json() : Json(study::reasons(row.impossible));

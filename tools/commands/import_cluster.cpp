@@ -94,10 +94,7 @@ int run(const Options& options) {
     print(text);
     return 0;
   }
-  OutputFile file(options.out);
-  file.write(text);
-  file.finish();
-  file.commit();
+  write_file(options.out, text);
   print(page + entry("notes", document->value.value("notes", "")) + entry("file", printable(options.out)));
   return 0;
 }

@@ -79,15 +79,8 @@ void draw(const Described& described, const Shown& shown) {
   findings.throw_if_wrong();
   const net::Fabric fabric(cluster, shown.nodes);
   const std::string title = fmt::format("{}, {}", cluster.name, report::counted(shown.nodes, "node"));
-  const auto write = [](const std::string& path, const std::string& text) {
-    if (path.empty()) return;
-    OutputFile file(path);
-    file.write(text);
-    file.finish();
-    file.commit();
-  };
-  write(shown.svg, draw::fabric_svg(fabric, title));
-  write(shown.dot, draw::fabric_dot(fabric, title));
+  if (!shown.svg.empty()) write_file(shown.svg, draw::fabric_svg(fabric, title));
+  if (!shown.dot.empty()) write_file(shown.dot, draw::fabric_dot(fabric, title));
 }
 
 void add_drawing_options(CLI::App& command, Shown& shown) {

@@ -178,9 +178,11 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
   text += paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
   text += '\n' + paint(Ink::kBold, "Over time") + '\n';
   const report::Gantt chart = report::gantt_of(replay.workload, replay.run, "");
-  text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend(paint);
-  text += '\n' + paint(Ink::kBold, "Order") + "  " +
-          paint(Ink::kDim, "F forward, B backward, micro-batch" + std::string(shape.chunks > 1 ? ".chunk" : "")) + '\n';
+  text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend({&chart, 1}, paint);
+  text +=
+      '\n' + paint(Ink::kBold, "Order") + "  " +
+      paint(Ink::kDim, schedule::letters_text(shown.program) + ", micro-batch" + (shape.chunks > 1 ? ".chunk" : "")) +
+      '\n';
   for (const Stage stage : shown.program.stages.ids())
     text += paragraph(fmt::format("  stage {:<3} ", stage.number()),
                       schedule::to_text(shown.program.stages[stage], shape.chunks));
@@ -195,12 +197,9 @@ std::string plain_text(const Options& options, const schedule::Program& program)
 
 int show(const Options& options) {
   const Shown shown = build(options);
-  if (!options.svg.empty()) {
-    OutputFile file(options.svg);
-    file.write(draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
-                                                 fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
-    file.commit();
-  }
+  const std::string title = fmt::format("{}, {}", options.name, pipeline_text(options.shape));
+  if (!options.svg.empty())
+    write_file(options.svg, draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run, title)}));
   print(options.json    ? json_of(options, shown)
         : options.plain ? plain_text(options, shown.program)
                         : text_of(options, shown, Paint(wants_colour(options.colour))));

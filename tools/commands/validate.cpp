@@ -27,10 +27,7 @@ void write_pages(const validate::Validation& validation, const std::filesystem::
   for (const auto& [name, text] : validate::as_pages(validation)) {
     std::error_code error;  // ignored: opening the file reports a folder that could not be made
     std::filesystem::create_directories((folder / name).parent_path(), error);
-    OutputFile file((folder / name).string());
-    file.write(text);
-    file.finish();
-    file.commit();
+    write_file((folder / name).string(), text);
   }
 }
 

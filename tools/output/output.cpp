@@ -91,6 +91,12 @@ void OutputFile::commit() {
   temporary_.clear();
 }
 
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
 void OutputFile::fail(int error) {
   if (error == EPIPE) throw ClosedPipe{};
   throw ConfigError({{printable(path_), "", fmt::format("cannot be written: {}", std::strerror(error))}});

@@ -43,4 +43,7 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
+/// Writes `text` to a file that is whole or not there.
+void write_file(const std::string& path, std::string_view text);
+
 }  // namespace foretoken::tools

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <regex>
 
+#include "sim/base/test_sanitized.h"
 #include "tools/tests/docs_pages_test.h"
 
 namespace foretoken::tools {
@@ -119,9 +120,7 @@ void check_commands(const fs::path& page) {
 }
 
 TEST(Docs, ShownCommandsRunAndPrintWhatIsShown) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "minutes under the sanitizers; the release build runs them";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   std::size_t blocks = 0;
   for (const fs::path& page : documentation_pages()) {
     blocks += marked_blocks(lines_of(contents(page))).size();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
+#include "sim/base/test_sanitized.h"
 #include "tools/options/quantity.h"
 #include "tools/tests/run_binary_test.h"
 
@@ -88,9 +89,7 @@ TEST(PlanCommand, PricesBelongToTheirClusters) {
 }
 
 TEST(PlanCommand, TheSmallestThatMeetsTheDeadlineAndTheCheapestWithinIt) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const std::vector<std::string> sizes = {"llama-3-8b-8-h200",     "--free", "all",    "--tokens", "100B", "--fix",
                                           "parallelism.context=1", "--gpus", "8:64:x2"};
   const json all = plan(sizes, 0);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/test_sanitized.h"
 #include "tools/tests/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -15,9 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Report, IsWholeAndTheSameEveryTime) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt-22b-8-a100-sp", "-o", folder.file("a.html")}).status, 0);
   const std::string first = contents(folder.file("a.html"));
@@ -28,9 +27,7 @@ TEST(Report, IsWholeAndTheSameEveryTime) {
 }
 
 TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt-1t-3072-a100", "-o", folder.file("big.html")}).status, 0);
   const std::string page = contents(folder.file("big.html"));
@@ -39,9 +36,7 @@ TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
 }
 
 TEST(Report, DaysAndCostOfTheVerdictHaveIntervals) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt3-175b-1024-a100", "-o", folder.file("r.html")}).status, 0);
   const std::string page = contents(folder.file("r.html"));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +93,16 @@ inline Ran run_foretoken(const std::vector<std::string>& arguments, const std::s
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = out.empty() ? contents(sink) : "",
           .err = contents(err)};
+}
+
+/// Runs the arguments: they are refused with one line, and nothing is printed.
+inline void expect_refused(const Wrong& wrong) {
+  SCOPED_TRACE(wrong.what);
+  const Ran ran = run_foretoken(wrong.arguments);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, testing::HasSubstr(wrong.complaint));
+  EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
 }
 
 }  // namespace foretoken::tools

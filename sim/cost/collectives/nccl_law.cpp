@@ -60,6 +60,52 @@ double rounds(CollectiveKind kind, int ranks) {
   return kind == CollectiveKind::kAllReduce ? 2.0 * (ranks - 1) : ranks - 1.0;
 }
 
+// Bytes that a rank sends for every byte of the volume: one more for its own share, a copy in its memory.
+double with_own_copy(const CollectiveShape& shape, const NcclWire& wire) {
+  if (shape.group.nodes > 1 && shape.kind != CollectiveKind::kAllToAll) return 1;
+  return 1 + wire.fitted.own_copy / rounds(shape.kind, shape.group.ranks);
+}
+
+// A collective as NCCL runs it.
+struct Traffic {
+  Seconds latency;
+  Loads loads;
+  double nvlink_part = 1;  ///< of what one-to-one traffic reaches
+};
+
+Traffic exchange_traffic(const CollectiveShape& shape, const NcclSystem& system, const NcclWire& wire) {
+  const MessagePath path = shape.group.nodes > 1 ? MessagePath::kNetwork : MessagePath::kNvlink;
+  return {.latency = nccl_message_latency(system.tuning, path),
+          .loads = exchange_loads(with_own_copy(shape, wire) * shape.payload.value(), shape.group)};
+}
+
+NcclOption option_of(const CollectiveShape& shape, const NodeLinks& links, const NcclSystem& system,
+                     const NcclSettings& settings) {
+  const GroupShape& group = shape.group;
+  const CollectiveKind kind = shape.kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : shape.kind;
+  const NcclPlatform platform = nccl_platform(system.architecture, links, /*nvlink_switch=*/true, group.nodes,
+                                              group.ranks_per_node, system.tuning);
+  return nccl_choice(shape.payload, kind, group.nodes * group.ranks_per_node, group.nodes, platform, system.tuning,
+                     settings)
+      .option;
+}
+
+Traffic traffic_of(const CollectiveShape& shape, const NcclOption& option, const NcclWire& wire) {
+  const double payload = shape.payload.value(), on_wire = wire_bytes_per_byte(option.protocol);
+  const Seconds latency = microseconds(option.latency_us);
+  switch (option.algorithm) {
+    case NcclAlgorithm::kRing:
+    case NcclAlgorithm::kPat:
+      return {latency, ring_loads(on_wire * with_own_copy(shape, wire) * ring_bytes(shape).value(), shape.group)};
+    case NcclAlgorithm::kTree:
+      return {latency, tree_loads(on_wire * payload, shape.group)};
+    case NcclAlgorithm::kNvls:
+    case NcclAlgorithm::kNvlsTree:
+      return {latency, switch_loads(shape.kind, payload, shape.group), wire.multicast};
+  }
+  contract_broken("every algorithm has its loads", __FILE__, __LINE__);
+}
+
 }  // namespace
 
 Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const NcclSystem& system,
@@ -67,43 +113,15 @@ Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const Nc
   const GroupShape& group = shape.group;
   expects(group.ranks >= 2, "a collective has at least two ranks");
   const NcclWire wire = nccl_wire(system.architecture, system.tuning);
-  const double payload = shape.payload.value(), volume = ring_bytes(shape).value();
-  const double own = 1 + (group.nodes == 1 || shape.kind == CollectiveKind::kAllToAll
-                              ? wire.fitted.own_copy / rounds(shape.kind, group.ranks)
-                              : 0);
-  const double fill = (group.nodes == 1 ? wire.fitted.fill_inside : wire.fitted.fill_between) * std::sqrt(volume);
-  Seconds latency = nccl_message_latency(system.tuning, group.nodes > 1 ? MessagePath::kNetwork : MessagePath::kNvlink);
-  double nvlink = wire.nvlink * links.nvlink_per_gpu.value();
-  Loads loads;
-  if (shape.kind == CollectiveKind::kAllToAll) {
-    loads = exchange_loads(own * payload, group);
-  } else {
-    const CollectiveKind kind = shape.kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : shape.kind;
-    const NcclPlatform platform = nccl_platform(system.architecture, links, /*nvlink_switch=*/true, group.nodes,
-                                                group.ranks_per_node, system.tuning);
-    const NcclOption option = nccl_choice(shape.payload, kind, group.nodes * group.ranks_per_node, group.nodes,
-                                          platform, system.tuning, settings)
-                                  .option;
-    const double on_wire = wire_bytes_per_byte(option.protocol);
-    latency = microseconds(option.latency_us);
-    switch (option.algorithm) {
-      case NcclAlgorithm::kRing:
-      case NcclAlgorithm::kPat:
-        loads = ring_loads(on_wire * own * volume, group);
-        break;
-      case NcclAlgorithm::kTree:
-        loads = tree_loads(on_wire * payload, group);
-        break;
-      case NcclAlgorithm::kNvls:
-      case NcclAlgorithm::kNvlsTree:
-        loads = switch_loads(shape.kind, payload, group);
-        nvlink *= wire.multicast;
-        break;
-    }
-  }
-  double busiest = loads.gpu == 0 ? 0 : loads.gpu / nvlink;
-  if (group.nodes > 1) busiest = std::max(busiest, loads.node / network_rate(links, group, wire));
-  return latency + Seconds(fill + busiest);
+  const Traffic traffic = shape.kind == CollectiveKind::kAllToAll
+                              ? exchange_traffic(shape, system, wire)
+                              : traffic_of(shape, option_of(shape, links, system, settings), wire);
+
+  const double nvlink = wire.nvlink * links.nvlink_per_gpu.value() * traffic.nvlink_part;
+  double busiest = traffic.loads.gpu == 0 ? 0 : traffic.loads.gpu / nvlink;
+  if (group.nodes > 1) busiest = std::max(busiest, traffic.loads.node / network_rate(links, group, wire));
+  const double fill = group.nodes == 1 ? wire.fitted.fill_inside : wire.fitted.fill_between;
+  return traffic.latency + Seconds(fill * std::sqrt(ring_bytes(shape).value()) + busiest);
 }
 
 }  // namespace foretoken::cost

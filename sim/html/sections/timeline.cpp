@@ -103,8 +103,8 @@ std::string timeline(const ReportData& data) {
                          "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
                          "of {}.",
                          shown, path_words(data))) +
-         pipeline_legend() + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" +
-         kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
+         pipeline_legend({&gantt, 1}) + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) +
+         "</div>\n" + kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
          data_of(data, gantt);
 }
 

@@ -311,16 +311,21 @@ std::string dump(const std::string& inside) {
   return "<system version=\"1\"><cpu numaid=\"0\">" + inside + "</cpu></system>";
 }
 
-TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
+std::string times(int count, std::string_view text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+std::vector<Hostile> hostile_dumps() {
   const std::string gpu =
       R"(<pci busid="0000:01:00.0"><gpu dev="0" sm="80"><nvlink target="0000:02:00.0" count="12" tclass="0x030200"/></gpu></pci>)";
   const std::string whole = contents("ibm-h100.xml");
-  std::string deep;
-  for (int i = 0; i < 100000; ++i) deep += "<pci>";
+  const std::string deep = times(100000, "<pci>");
   const std::string bomb =
       R"(<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;">]>)" +
       dump("&c;&c;&c;");
-  const Hostile cases[] = {
+  return {
       {"another document", "<html/>", "t: expected NCCL's <system>, found \"html\"; NCCL_TOPO_DUMP_FILE writes one\n"},
       {"entities inside entities, which nobody expands", bomb, "t: no <gpu>: a template for NCCL_TOPO_FILE?"},
       {"nothing in it", dump(""), "t: no <gpu>: a template for NCCL_TOPO_FILE?"},
@@ -344,15 +349,16 @@ TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
       {"another GPU", dump(R"(<pci busid="1"><gpu dev="0" sm="90"/></pci>)"),
        "t: its GPUs are sm 90 (hopper), but a100-sxm4-80gb is ampere; name the right one with --gpu\n"},
       {"cut off", whole.substr(0, whole.size() / 2), "is the file cut off?\n"}};
-  for (const Hostile& c : cases) {
+}
+
+TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
+  for (const Hostile& c : hostile_dumps()) {
     SCOPED_TRACE(c.what);
     const std::string found = complaint_about(c.text, "a100-sxm4-80gb");
     EXPECT_THAT(found, HasSubstr(c.complaint));
     EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1);
   }
-  std::string closed = deep;
-  for (int i = 0; i < 100000; ++i) closed += "</pci>";
-  EXPECT_EQ(complaint_about(dump(closed), "a100-sxm4-80gb"),
+  EXPECT_EQ(complaint_about(dump(times(100000, "<pci>") + times(100000, "</pci>")), "a100-sxm4-80gb"),
             "t: more than 32 elements inside each other; expected a dump of NCCL\n");
 }
 

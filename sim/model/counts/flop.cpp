@@ -27,6 +27,13 @@ double forward_flop(const BlockOps& block, double sequence) {
   return product_flop(block, sequence) + core_flop(block, sequence);
 }
 
+// Operations for gradients of weights that do not train: nobody runs them.
+double frozen_flop(const BlockOps& block, double sequence) {
+  return product_flop_of(block, sequence, [&](const Op& op) {
+    return std::holds_alternative<Product>(op.work) && !block[*op.weights.begin()].trainable;
+  });
+}
+
 double repeated_flop(const BlockOps& block, double sequence, RecomputedWork work) {
   double repeated = 0;
   if (work != RecomputedWork::kNone) repeated += core_flop(block, sequence);
@@ -55,9 +62,12 @@ double core_flop(const BlockOps& block, double sequence) {
 Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
   expects(sequence > 0, "a sequence has at least one token");
   const double s = real(sequence);
-  double layers = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * forward_flop(run.ops, s);
-  return Flop(3.0 * (layers + product_flop(head_block(model, {}), s)));
+  double layers = 0, frozen = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {})) {
+    layers += real(run.count) * forward_flop(run.ops, s);
+    frozen += real(run.count) * frozen_flop(run.ops, s);
+  }
+  return Flop(3.0 * (layers + product_flop(head_block(model, {}), s)) - frozen);
 }
 
 Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {

@@ -14,8 +14,9 @@ namespace foretoken::model {
 /// Forward operations of the block's attention cores: 2 s^2 a d for the scores and as many for the values.
 [[nodiscard]] double core_flop(const BlockOps& block, double sequence);
 
-/// Operations of one training step over one sequence of length `sequence`: forward and backward (3 x forward), full s x
-/// s attention, configured vocabulary. The model vectors call it "model_noncausal".
+/// Operations of one training step over one sequence of length `sequence`: forward and backward (3 x forward, 2 x for
+/// weights that do not train), full s x s attention, configured vocabulary. The model vectors call it
+/// "model_noncausal".
 [[nodiscard]] Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence);
 /// Like model_flop_per_sequence, with half the attention for the causal mask, as current Megatron logs count.
 [[nodiscard]] Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence);

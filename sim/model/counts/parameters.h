@@ -5,6 +5,9 @@
 
 namespace foretoken::model {
 
+/// The weights that training changes, without the ops: what has gradients and optimizer states.
+[[nodiscard]] BlockOps trained_weights(const BlockOps& block);
+
 /// All parameters of a block, however it is cut. A tied table counts where the embedding holds it.
 [[nodiscard]] double parameters(const BlockOps& block);
 /// Parameters of a block's matrices: the products of a layer.
@@ -14,8 +17,6 @@ namespace foretoken::model {
 /// Parameters of a block on one tensor rank: split weights by their share, the vocabulary padded. A tied table is left
 /// out.
 [[nodiscard]] double local_parameters(const BlockOps& block, const LayerContext& context);
-/// Elements of the block's gradients on one tensor rank. Frozen weights have none.
-[[nodiscard]] double local_gradients(const BlockOps& block, const LayerContext& context);
 /// Elements of the vocabulary's table on one tensor rank, tied or not. 0 where the block has no table.
 [[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
 
@@ -32,5 +33,7 @@ namespace foretoken::model {
 [[nodiscard]] double head_parameters(const Transformer& model);
 /// Parameters of the whole model: every kind of layer and both ends.
 [[nodiscard]] double total_parameters(const Transformer& model);
+/// The same of the weights that training changes.
+[[nodiscard]] double trained_parameters(const Transformer& model);
 
 }  // namespace foretoken::model

@@ -53,12 +53,17 @@ TEST(Activations, EveryModeOfTable2IsExactForTheGptVectors) {
   EXPECT_EQ(checked, 30);
 }
 
-TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
+Transformer layer_of_1024() {
   Transformer model;
   model.hidden = 1024;
   model.heads = model.kv_heads = 16;
   model.head_dim = 64;
   model.ffn_hidden = 4096;
+  return model;
+}
+
+TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
+  const Transformer model = layer_of_1024();
   LayerContext context = flash_context(2048, 1);
   const auto stored = [&] { return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value(); };
   const double in_16_bit = stored();
@@ -68,11 +73,7 @@ TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
 }
 
 TEST(Activations, TradingTokensForHeadsKeepsTheOutputTwice) {
-  Transformer model;
-  model.hidden = 1024;
-  model.heads = model.kv_heads = 16;
-  model.head_dim = 64;
-  model.ffn_hidden = 4096;
+  const Transformer model = layer_of_1024();
   LayerContext context = flash_context(8192, 2);
   context.context = 4;
   const double ring = layer_activation_bytes(model, context, RecomputeGranularity::kNone).value();

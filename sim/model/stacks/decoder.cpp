@@ -21,6 +21,12 @@ std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerCon
   return runs;
 }
 
+DecoderOps decoder_ops(const Transformer& model, const LayerContext& context) {
+  return {.layers = decoder_layers(model, context),
+          .embedding = embedding_block(model, context),
+          .head = head_block(model, context)};
+}
+
 std::vector<LayerCount> layers_between(const Transformer& model, std::int64_t first, std::int64_t count) {
   if (!model.stack) return {{.kind = 0, .count = static_cast<int>(count)}};
   std::vector<LayerCount> found;

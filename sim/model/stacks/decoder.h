@@ -17,6 +17,13 @@ struct LayerRunOps {
 /// Returns the kinds of layers of a model, in forward order. A model that states no kinds has `layers` dense ones.
 [[nodiscard]] std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerContext& context);
 
+/// All blocks of a model.
+struct DecoderOps {
+  std::vector<LayerRunOps> layers;
+  BlockOps embedding, head;
+};
+[[nodiscard]] DecoderOps decoder_ops(const Transformer& model, const LayerContext& context);
+
 /// Layers of one kind in a part of a stack.
 struct LayerCount {
   int kind = 0;  ///< position in decoder_layers()

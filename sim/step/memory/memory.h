@@ -49,11 +49,13 @@ class JobMemory {
   [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
 
  private:
+  JobMemory(const job::Job& job, const model::DecoderOps& blocks);
+
   /// Counts of one kind of layer on one tensor rank.
   struct Kind {
-    std::set<std::pair<std::int64_t, std::int64_t>> matrix_shapes;
-    double matrices = 0;        ///< elements of all matrices, before they are cut
-    double largest_matrix = 0;  ///< elements
+    std::set<std::pair<std::int64_t, std::int64_t>> trained_shapes;  ///< of matrices with gradients
+    double matrices = 0;                                             ///< elements of all, before they are cut
+    double largest_matrix = 0, largest_trained_matrix = 0;           ///< elements
     double saved = 0, input = 0,
            saved_as_asked = 0;  ///< bytes without recomputation, with full, and with the job's recomputation
     double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes with the job's and with full recomputation
@@ -75,7 +77,7 @@ class JobMemory {
   [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
 
   const job::Job& job_;
-  LocalParameters parameters_;
+  LocalParameters parameters_, trained_;
   std::vector<Kind> kinds_;
   Bytes embedding_saved_, head_saved_, head_working_;
 };

@@ -1,18 +1,27 @@
 // Parameters that one GPU holds: the share of its stage, split over tensor ranks where the weights are split.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/job/layout.h"
 
 namespace foretoken::step {
 
+/// The weights that a count is of.
+enum class Counted : std::uint8_t {
+  kAll,
+  kTrained,  ///< those with gradients and optimizer states
+};
+
 /// Parameters on one tensor rank, counted once for a job, which must outlive this object. Matrices and the biases of
 /// column-parallel linears are split. Norms and the biases of row-parallel linears are whole on every rank. Tied
 /// embeddings of several stages stand on the first and the last. The vocabulary is padded.
 class LocalParameters {
  public:
-  explicit LocalParameters(const job::Job& job);
+  explicit LocalParameters(const job::Job& job, Counted counted = Counted::kAll);
+  /// The same of blocks that are built already.
+  LocalParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted);
 
   /// Parameters of one layer of a kind.
   [[nodiscard]] double of_layer(int kind) const { return layers_[static_cast<std::size_t>(kind)]; }

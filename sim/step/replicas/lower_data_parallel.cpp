@@ -35,7 +35,7 @@ class StepEnd {
         parts_(job),
         stages_(job.parallelism.pipeline),
         group_(replica_group(job)),
-        parameters_(job) {}
+        parameters_(job, Counted::kTrained) {}
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
@@ -96,7 +96,7 @@ class StepEnd {
   job::Parts parts_;
   int stages_;
   GroupShape group_;
-  LocalParameters parameters_;
+  LocalParameters parameters_;                    // trained: what is reduced, updated and gathered after the update
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
@@ -124,7 +124,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
 }
 
 void StepEnd::reduce_gradients(const PipelineEnds& ends) {
-  if (job_.optimizer.shards_gradients()) {  // they were reduced in every micro-batch
+  if (ends.reduced) {
     before_norm_ = ends.finished;
     return;
   }

@@ -24,6 +24,7 @@
 
 #include "sim/base/check.h"
 #include "sim/model/counts/matrices.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/replicas.h"
@@ -39,12 +40,17 @@ class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
       : workload_(workload), job_(job), emitter_(emitter), plan_(sharding_plan(job)) {
-    const std::vector<double> blocks = LocalParameters(job).of_blocks(Stage{}, Chunk{});
-    root_ = blocks.front() + blocks.back();
+    const std::vector<double> all = LocalParameters(job).of_blocks(Stage{}, Chunk{});
+    const std::vector<double> trained = LocalParameters(job, Counted::kTrained).of_blocks(Stage{}, Chunk{});
+    root_ = {{all.front() + all.back(), kRootTensors}, {trained.front() + trained.back(), kRootTensors}};
     const auto kinds = model::decoder_layers(job.model, job.layer_context());
     for (const model::LayerCount& run : job::contents_of(job, Stage{}, Chunk{}).layers) {
-      const int tensors = model::stored_matrices(kinds[static_cast<std::size_t>(run.kind)].ops);
-      for (int layer = 0; layer < run.count; ++layer) layers_.push_back({blocks[layers_.size() + 1], tensors});
+      const model::BlockOps& ops = kinds[static_cast<std::size_t>(run.kind)].ops;
+      const int tensors = model::stored_matrices(ops), with_gradient = stored_matrices(model::trained_weights(ops));
+      for (int layer = 0; layer < run.count; ++layer) {
+        const std::size_t block = layers_.size() + 1;
+        layers_.push_back({{all[block], tensors}, {trained[block], with_gradient}});
+      }
     }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
     const job::Runtime& runtime = job.runtime;
@@ -56,7 +62,7 @@ class ShardedReplay {
 
   void forward(schedule::StageOp op) {
     begin(op, layers_.size() + 2);
-    if (plan_.gathers_forward) gather({root_, kRootTensors}, 0);
+    if (plan_.gathers_forward) gather(root_, 0);
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
       if (plan_.gathers_forward) gather(unit(layer), layer + 1);
       issue(host_forward_, layer + 1);
@@ -75,7 +81,7 @@ class ShardedReplay {
       issue(host_backward_, block);
       gradient_ready(unit(layer), block);
     }
-    gradient_ready({root_, kRootTensors}, count + 1);
+    gradient_ready(root_, count + 1);
     flush(count + 1);
     end();
   }
@@ -90,9 +96,12 @@ class ShardedReplay {
  private:
   // Parameters that are gathered or reduced at once. Norms and biases are too small to be sharded one by one
   // (DeepSpeed's stage3_param_persistence_threshold) and do not count as tensors.
+  struct Amount {
+    double parameters = 0;
+    int tensors = 0;
+  };
   struct Unit {
-    double parameters;
-    int tensors;
+    Amount gathered, reduced;  // weights that do not train are gathered only
   };
   static constexpr int kRootTensors = 1;
   [[nodiscard]] Unit unit(std::size_t layer) const { return layers_[layer]; }
@@ -107,7 +116,7 @@ class ShardedReplay {
     CommunicationId row;
     Duration time;
   };
-  Moved moved(Purpose purpose, Unit one) {
+  Moved moved(Purpose purpose, Amount one) {
     const auto [at, is_new] = moved_.try_emplace({purpose, one.parameters, one.tensors});
     if (!is_new) return at->second;
     Communication row = purpose == Purpose::kGradients ? gradient_reduction(job_, Stage{}, one.parameters)
@@ -143,7 +152,7 @@ class ShardedReplay {
 
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
-    const TaskId task = add(moved(Purpose::kParameters, one));
+    const TaskId task = add(moved(Purpose::kParameters, one.gathered));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
@@ -173,8 +182,8 @@ class ShardedReplay {
   // Notes that the gradients of `block` are complete. A full bucket is reduced, or every unit when parameters are
   // sharded, too.
   void gradient_ready(Unit one, std::size_t block) {
-    filled_.parameters += one.parameters;
-    filled_.tensors += one.tensors;
+    filled_.parameters += one.reduced.parameters;
+    filled_.tensors += one.reduced.tensors;
     if (!plan_.gathers_forward && filled_.parameters < gradient_bucket_parameters(replica_group(job_).ranks)) return;
     flush(block);
   }
@@ -210,7 +219,7 @@ class ShardedReplay {
   PassEmitter& emitter_;
   ShardingPlan plan_;
   std::vector<Unit> layers_;  // in forward order
-  double root_ = 0;           // parameters of embedding, final norm and head
+  Unit root_;                 // embedding, final norm and head
   Duration host_forward_, host_backward_;
 
   std::map<std::tuple<Purpose, double, int>, Moved> moved_;
@@ -221,7 +230,7 @@ class ShardedReplay {
   std::vector<Use> uses_;                   // the newest gathered units
   std::vector<TaskId> last_pass_;
   std::optional<TaskId> last_issue_, last_reduction_;
-  Unit filled_{};  // its gradients wait for their bucket to fill
+  Amount filled_{};  // its gradients wait for their bucket to fill
 };
 
 }  // namespace
@@ -244,7 +253,8 @@ PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedu
     else
       replay.backward(op);
   }
-  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0};
+  // Gradients are reduced in every micro-batch.
+  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0, .reduced = true};
 }
 
 }  // namespace foretoken::step

@@ -17,8 +17,8 @@ namespace foretoken::study {
 
 /// A schedule and its chunks a stage.
 struct ScheduleChoice {
-  std::string label;     ///< in tables and charts: "interleaved:4"
-  std::string schedule;  ///< its name in the catalogue
+  std::string label;            ///< in tables and charts: "interleaved:4"
+  schedule::Schedule schedule;  ///< of the catalogue, or any other
   int chunks = 1;
 };
 

@@ -91,7 +91,7 @@ std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<con
   if (base.parallelism.pipeline == 1) return {};
   std::vector<ScheduleChoice> choices = usual_schedules(base);
   for (ScheduleChoice& each : choices)
-    each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule, each.chunks) : each.schedule;
+    each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule.name, each.chunks) : each.schedule.name;
   std::vector<Variant> variants;
   for (TriedSchedule& tried : try_schedules(source, sets, base, choices, evidence))
     variants.push_back({.label = std::move(tried.choice.label),

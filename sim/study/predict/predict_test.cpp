@@ -11,6 +11,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/intervals.h"
+#include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/tests/test_scenarios.h"
@@ -18,11 +19,8 @@
 namespace foretoken::study {
 namespace {
 
-#ifdef FORETOKEN_SANITIZED
-constexpr std::size_t kMostTasks = 20'000;  // sanitizers are slow; the release build runs every scenario
-#else
-constexpr std::size_t kMostTasks = SIZE_MAX;
-#endif
+// The release build runs every scenario.
+constexpr std::size_t kMostTasks = kSanitized ? 20'000 : SIZE_MAX;
 
 // Makes a 24-layer model on 8 stages of one GPU each, with `more` merged into the scenario.
 job::Job small(const nlohmann::json& more = nlohmann::json::object()) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/search/test_questions.h"
 
@@ -40,9 +41,7 @@ std::string random_question(std::mt19937& random) {
 }
 
 TEST(Searcher, PruningNeverChangesTheAnswer) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   std::mt19937 random(1234);
   std::size_t slower = 0;
   for (int run = 0; run < 40; ++run) {

@@ -130,13 +130,13 @@ TEST(MixedCluster, TwiceTheSameKindIsOneKindAcrossNodes) {
 constexpr std::int64_t kRounding = 1000;
 constexpr How kAsFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
 
-TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
-  using step::Fidelity;
-  struct Row {
-    std::vector<std::pair<const char*, int>> groups;  // clusters and GPUs
-    const char *parallelism, *more = "";
-    Fidelity fidelity = Fidelity::kStage;
-  };
+struct SoundRow {
+  std::vector<std::pair<const char*, int>> groups;  // clusters and GPUs
+  const char *parallelism, *more = "";
+  step::Fidelity fidelity = step::Fidelity::kStage;
+};
+
+std::vector<SoundRow> sound_rows() {
   const std::vector<std::pair<const char*, int>> two = {{"dgx-a100-80gb-hdr", 16}, {"dgx-h100-ndr", 16}},
                                                  turned = {two[1], two[0]},
                                                  three = {{"dgx-a100-80gb-hdr", 8},
@@ -144,32 +144,39 @@ TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
                                                           {"dgx-b200-ndr", 32}},
                                                  rack = {{"gb200-nvl72", 72}, {"dgx-h100-ndr", 72}},
                                                  many_nics = {{"aws-p5", 16}, {"dgx-a100-80gb-hdr", 16}};
-  for (const Row& row : {
-           Row{two, R"("pipeline": 4, "tensor": 2, "sequence_parallel": true)"},
-           Row{two, R"("pipeline": 4, "context": 2)"},
-           Row{two, R"("pipeline": 4, "tensor": 8)", R"("optimizer": {"zero_stage": 1},)"},
-           Row{turned, R"("pipeline": 4, "virtual_pipeline": 3, "tensor": 4)", R"("schedule": "interleaved-1f1b",)"},
-           Row{turned, R"("pipeline": 2, "tensor": 16)"},
-           Row{three, R"("pipeline": 6, "tensor": 2)"},
-           Row{three, R"("pipeline": 6, "tensor": 8)", "", Fidelity::kKernel},
-           Row{rack, R"("pipeline": 2, "tensor": 8)"},
-           Row{many_nics, R"("pipeline": 4, "tensor": 2)"},
-       })
-    for (const bool tied : {true, false}) {
-      std::string groups;
-      int gpus = 0;
-      for (const auto& [cluster, count] : row.groups) {
-        groups += fmt::format(R"({}{{"cluster": "{}", "gpus": {}}})", groups.empty() ? "" : ", ", cluster, count);
-        gpus += count;
-      }
-      SCOPED_TRACE(fmt::format("{} {} {}", groups, row.parallelism, tied));
-      const job::Job scenario =
-          io::read_scenario_text(fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": {}}},
+  return {
+      {two, R"("pipeline": 4, "tensor": 2, "sequence_parallel": true)"},
+      {two, R"("pipeline": 4, "context": 2)"},
+      {two, R"("pipeline": 4, "tensor": 8)", R"("optimizer": {"zero_stage": 1},)"},
+      {turned, R"("pipeline": 4, "virtual_pipeline": 3, "tensor": 4)", R"("schedule": "interleaved-1f1b",)"},
+      {turned, R"("pipeline": 2, "tensor": 16)"},
+      {three, R"("pipeline": 6, "tensor": 2)"},
+      {three, R"("pipeline": 6, "tensor": 8)", "", step::Fidelity::kKernel},
+      {rack, R"("pipeline": 2, "tensor": 8)"},
+      {many_nics, R"("pipeline": 4, "tensor": 2)"},
+  };
+}
+
+job::Job job_of(const SoundRow& row, bool tied) {
+  std::string groups;
+  int gpus = 0;
+  for (const auto& [cluster, count] : row.groups) {
+    groups += fmt::format(R"({}{{"cluster": "{}", "gpus": {}}})", groups.empty() ? "" : ", ", cluster, count);
+    gpus += count;
+  }
+  return io::read_scenario_text(fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": {}}},
               "cluster": {{"name": "several", "groups": [{}]}}, "gpus": {}, "parallelism": {{{}}}, {}
               "batch": {{"micro": 1, "global": 72, "sequence_length": 1024}}}})",
-                                             tied, groups, gpus, row.parallelism, row.more),
-                                 "test")
-              .job;
+                                            tied, groups, gpus, row.parallelism, row.more),
+                                "test")
+      .job;
+}
+
+TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
+  for (const SoundRow& row : sound_rows())
+    for (const bool tied : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} GPUs first, {} {}", row.groups.front().second, row.parallelism, tied));
+      const job::Job scenario = job_of(row, tied);
       How how = kAsFlows;
       how.fidelity = row.fidelity;
       const std::int64_t folded = predict(scenario, {.fidelity = row.fidelity}).run.makespan.ps;
@@ -290,7 +297,7 @@ TEST(MixedCluster, WhatCannotBeIsRefusedInOneLine) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "test: /cluster: expected nodes of one kind: a search deals no stages out over groups of nodes");
+                 "test: /cluster: expected nodes of one kind: a search does not split stages over groups of nodes");
   }
 }
 

@@ -10,6 +10,7 @@
 #include "calibration/measure/gpu/cuda_check.h"
 #include "calibration/measure/gpu/kernels/kernels.h"
 #include "calibration/measure/gpu/product.h"
+#include "calibration/measure/gpu/test_gpu.h"
 
 namespace foretoken::gpu {
 namespace {
@@ -32,14 +33,11 @@ std::uint16_t float_to_bf16(float value) {  // rounds to nearest, ties to even
 /// Rounds a value to bf16.
 float rounded(float value) { return bf16_to_float(float_to_bf16(value)); }
 
-class OnGpu : public ::testing::Test {
+class OnGpu : public GpuTest {
  protected:
   void SetUp() override {
-    try {
-      (void)usable_devices();
-    } catch (const GpuError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
     check(cudaSetDevice(0), "cudaSetDevice");
     stream_ = std::make_unique<Stream>();
   }
