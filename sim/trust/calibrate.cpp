@@ -153,7 +153,7 @@ Law best_law(const Rows& rows) {
   return best;
 }
 
-// The least width that covers `level - less` of each large publication.
+// The least width that covers a part of each large publication.
 double width_of_large(const Rows& rows, const std::vector<Held>& held, double level) {
   std::vector<std::vector<Weighed>> by_publication(rows.seen.publications());
   std::size_t at = 0;
@@ -165,9 +165,9 @@ double width_of_large(const Rows& rows, const std::vector<Held>& held, double le
 }
 
 double width_of(const Rows& rows, const std::vector<Held>& without, const std::vector<Held>& with, double level) {
-  constexpr double kLessOfAll = 0.05, kLessOfOne = 0.15;
+  constexpr double kLessOfOne = 0.15;
   return std::max({quantile(scores(rows, without, true), level), quantile(scores(rows, with, true), level),
-                   quantile(scores(rows, without, false), level - kLessOfAll),
+                   quantile(scores(rows, without, false), level),
                    width_of_large(rows, without, level - kLessOfOne)});
 }
 

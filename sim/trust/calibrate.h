@@ -37,8 +37,8 @@ struct Calibration {
 ///   rows without their publication and without their copies.
 /// - for each level the least width that covers it both ways, where a publication counts as at most twenty rows.
 /// Without
-///   their publication the width also covers level - 0.05 of all rows, and level - 0.15 of each publication of 15 rows
-///   or more.
+///   their publication the width also covers the level of all rows alike, and level - 0.15 of each publication of 15
+///   rows or more.
 ///
 /// Deterministic. Precondition: at least one row.
 [[nodiscard]] Calibration calibrate(const std::vector<Validated>& rows);

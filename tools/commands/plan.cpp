@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tools/commands.h"
+#include "tools/options/command_line.h"
 #include "tools/options/open_options.h"
 #include "tools/options/options.h"
 #include "tools/options/quantity.h"
@@ -50,8 +51,10 @@ study::PlanQuestion question_of(const Options& options) {
   return question;
 }
 
-int run(const Options& options) {
-  const study::Plan plan = study::make_plan(question_of(options));
+int run(const Options& options, const std::string& command) {
+  study::Plan plan = study::make_plan(question_of(options));
+  plan.command = command;
+  plan.version = std::string(version());
   print(options.json ? plan_json(plan) : plan_text(plan, report::Paint(wants_colour(options.colour))));
   return plan.smallest ? 0 : 1;
 }
@@ -61,7 +64,8 @@ constexpr const char* kExamples =
     "  foretoken plan gpt3-175b-1024-a100 --free all --tokens 300B --gpus 256:4096:x2 --deadline 30d\n"
     "  foretoken plan my.json --tokens 2T --clusters dgx-a100-80gb-hdr,dgx-h100-ndr --gpus 512,1024\n"
     "  foretoken plan my.json --tokens 300B --budget 2M --price 2 --json\n\n"
-    "A row meets the deadline when nine in ten runs do (P90).\nExit status 1: no row meets deadline and budget.\n";
+    "A row meets deadline and budget with a chance of one half or more; P90 is for more certainty.\nExit status 1: no "
+    "row meets deadline and budget.\n";
 
 void add_assumptions(CLI::App& command, Options& options) {
   const auto number = [&](const char* name, double& value, double low, double high, const char* about,
@@ -103,7 +107,8 @@ void add_plan(CLI::App& program, Action& chosen) {
   add_interval_option(*command, options->interval);
   command->add_flag("--json", options->json, "Print JSON instead of text");
   add_colour_option(*command, options->colour);
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback(
+      [&chosen, options, command] { chosen = [options, command] { return run(*options, command_line(*command)); }; });
 }
 
 }  // namespace foretoken::tools

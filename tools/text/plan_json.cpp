@@ -78,6 +78,8 @@ Json row_json(const study::PlanRow& row) {
 std::string plan_json(const study::Plan& plan) {
   const study::PlanAssumptions& assumed = plan.assumptions;
   Json json = {{"name", plan.name},
+               {"command", plan.command},
+               {"version", plan.version},
                {"tokens", assumed.tokens},
                {"deadline_days", or_null(plan.deadline_days)},
                {"budget", or_null(plan.budget)},

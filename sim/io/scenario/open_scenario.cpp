@@ -1,6 +1,7 @@
 // Writes a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
 
+#include "sim/io/scenario/inline_files.h"
 #include "sim/job/rules/precision_recipe.h"
 
 namespace foretoken::io {
@@ -21,6 +22,7 @@ bool short_gradients(const job::Question& asked, const job::Job& job) {
 
 OpenScenario::OpenScenario(job::Question asked, Document document)
     : asked_(std::move(asked)), document_(std::move(document)) {
+  inline_files(document_.value, document_.source.folder);
   anchor_references(document_.value, document_.source.folder);
   document_.value["name"] = asked_.name;
 }

@@ -13,6 +13,7 @@
 #include "sim/io/json/document.h"
 #include "sim/io/json/set_value.h"
 #include "sim/io/model/read_model.h"
+#include "sim/io/scenario/inline_files.h"
 #include "sim/io/scenario/read_imperfections.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/io/scenario/scenario_parts.h"
@@ -144,6 +145,7 @@ Document scenario_document(std::string_view text, const std::string& origin, std
 }
 
 std::string text_of(Document document) {
+  inline_files(document.value, document.source.folder);
   anchor_references(document.value, document.source.folder);
   return document.value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -189,6 +189,8 @@ void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust
 Plan make_plan(const PlanQuestion& asked) {
   const trust::Evidence evidence = io::read_shipped_residuals();
   Plan plan{.name = {},
+            .command = {},
+            .version = {},
             .assumptions = asked.assumptions,
             .deadline_days = asked.deadline_days,
             .budget = asked.budget,

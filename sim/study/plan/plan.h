@@ -70,6 +70,7 @@ struct PlanRow {
 
 struct Plan {
   std::string name;
+  std::string command = "", version = "";  ///< that made it
   PlanAssumptions assumptions;
   std::optional<double> deadline_days, budget;
   double level = trust::kUsualLevel;
