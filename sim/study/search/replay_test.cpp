@@ -20,6 +20,10 @@ namespace {
 
 using job::Job;
 
+job::Overlap one_of(const std::vector<job::Overlap>& overlaps, std::mt19937& random) {
+  return overlaps[random() % overlaps.size()];
+}
+
 void expect_the_same(const Job& job, fast::Replayer& replayer) {
   std::vector<std::int64_t> scratch;
   const step::Passes passes = replayer.passes(job);
@@ -61,8 +65,8 @@ TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
     job::Maker maker(question.asked());
     int compared = 0;
     for (int tries = 0; tries < 400 && compared < 60; ++tries) {
-      const std::size_t candidate = random() % space.candidates().size();
-      const Job* const made = maker.make(space.patch_of(space.candidates()[candidate]));
+      const Candidate& candidate = space.candidates()[random() % space.candidates().size()];
+      const Job* const made = maker.make(space.patch_of(candidate, one_of(space.overlaps(candidate), random)));
       if (made == nullptr || made->microbatches() > 200) continue;
       const Job& job = *made;
       SCOPED_TRACE(question.text_of(job));
@@ -86,7 +90,8 @@ TEST(Replay, ACandidateReadsBackAsAScenario) {
     std::vector<std::int64_t> scratch;
     int compared = 0;
     for (int tries = 0; tries < 200 && compared < 12; ++tries) {
-      const Job* const made = maker.make(space.patch_of(space.candidates()[random() % space.candidates().size()]));
+      const Candidate& candidate = space.candidates()[random() % space.candidates().size()];
+      const Job* const made = maker.make(space.patch_of(candidate, one_of(space.overlaps(candidate), random)));
       if (made == nullptr || made->microbatches() > 200) continue;
       const Job& job = *made;
       const std::string written = question.text_of(job);
