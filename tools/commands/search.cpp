@@ -112,6 +112,7 @@ int run(const Options& options) {
   if (options.resume && options.out.empty())
     throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
   const io::OpenScenario question = scenario_source(options.scenario).read_open(overrides(options.open));
+  study::expect_switches(question.asked(), options.open.frees);
   const study::SearchRequest request = request_of(options, question);
   const search::Space space(question, request.space);
   const std::unique_ptr<OutputFile> winner = open_winner(options);

@@ -17,6 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "tools/output/output.h"
+#include "tools/text/search_text.h"
 
 namespace foretoken::tools {
 namespace {
@@ -40,6 +41,8 @@ Outcome outcome_of(const Json& json) {
   outcome.fits = json.at("fits").get<bool>();
   outcome.peak = Bytes(json.at("peak_bytes").get<double>());
   outcome.step_time.ps = json.at("step_time_ps").get<std::int64_t>();
+  if (outcome.verdict == Verdict::kReplayed)
+    for (const auto& [name, member] : job::kOverlaps) outcome.overlap.*member = json.at("overlap").at(name).get<bool>();
   return outcome;
 }
 
@@ -56,6 +59,8 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
   json["sequence_parallel"] = c.sequence_parallel;
   json["recompute"] = model::name_of(c.recompute);
   json["zero_stage"] = c.zero_stage;
+  json.update(more_keys_json(c));
+  if (outcome.verdict == Verdict::kReplayed) json["overlap"] = overlap_json(outcome.overlap);
   json["fits"] = outcome.fits;
   json["peak_bytes"] = outcome.peak.value();
   json["step_time_s"] = des::to_seconds(outcome.step_time).value();
