@@ -16,6 +16,7 @@
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
 #include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 
 namespace foretoken::measured {
 namespace {
@@ -42,7 +43,9 @@ class Table {
  public:
   explicit Table(std::string_view header) {
     const std::vector<std::string> names = split_csv(header);
-    for (std::size_t i = 0; i < names.size(); ++i) columns_.emplace(lower(names[i]), i);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (!columns_.emplace(lower(names[i]), i).second && !names[i].empty())
+        throw std::invalid_argument(fmt::format("column {} stands twice; keep one", in_quotes(names[i])));
     for (const char* name : {"m", "n", "k"})
       if (!columns_.contains(name)) throw std::invalid_argument(fmt::format("no column {}", name));
     for (const TimeColumn& column : kTimeColumns)
@@ -69,6 +72,7 @@ class Table {
     const double value = number(fields, std::string(time_.name));
     s.time.median = time_.seconds > 0 ? Seconds(value * time_.seconds) : s.shape.flop() / teraflops(value);
     s.time.p10 = s.time.p90 = s.time.median;
+    if (const std::string wrong = why_impossible(s); !wrong.empty()) throw std::invalid_argument(wrong);
     return s;
   }
 
@@ -129,7 +133,7 @@ std::string_view take_line(std::string_view& text) {
 Samples parse_gemm_csv(std::string_view text, const std::string& file, const GemmCsvHints& hints) {
   Samples samples;
   samples.origins.push_back({.source = file, .gpu = hints.gpu, .facts = {{"tool", "table of matrix products"}}});
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   std::optional<Table> table;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = take_line(text);
@@ -145,7 +149,7 @@ Samples parse_gemm_csv(std::string_view text, const std::string& file, const Gem
     }
   }
   if (samples.gemms.empty() && complaints.empty()) complaints.push_back({file, "", "no rows"});
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  if (!complaints.empty()) throw ConfigError(complaints.listed());
   return samples;
 }
 

@@ -13,6 +13,13 @@ namespace foretoken {
 /// become \x escapes. More than `limit` characters are cut, and "..." added.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 1000);
 
+/// No limit of printable().
+inline constexpr std::size_t kAnyLength = static_cast<std::size_t>(-1);
+
+/// Text of any size for the screen or a file: as printable(), but lines stay lines, tabs stay tabs and the colours of
+/// Paint stay colours. JSON stays the same JSON, because its strings may hold the escapes.
+[[nodiscard]] std::string harmless(std::string_view text);
+
 /// printable() in double quotes, short enough to stand in a sentence.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 

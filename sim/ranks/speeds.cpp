@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 namespace foretoken::ranks {
 namespace {
@@ -34,9 +35,12 @@ Speeds::Speeds(const job::Job& job) : job_(job), ranks_a_stage_(job.gpus / job.p
     for (int rank = 0; rank < job.gpus; ++rank)
       slowdown_[static_cast<std::size_t>(rank)] =
           job::slowness(job.stragglers, what.gpu_of(rank), job.host_of(what.gpu_of(rank)));
-  for (int rank = 0; rank < job.gpus; ++rank)
-    for (const job::SlowGpu& slow : what.slow_gpus)
-      if (slow.gpu == what.gpu_of(rank)) slowdown_[static_cast<std::size_t>(rank)] *= slow.slowdown;
+  std::unordered_map<int, int> rank_of;
+  if (!what.slow_gpus.empty())
+    for (int rank = 0; rank < job.gpus; ++rank) rank_of[what.gpu_of(rank)] = rank;
+  for (const job::SlowGpu& slow : what.slow_gpus)
+    if (const auto rank = rank_of.find(slow.gpu); rank != rank_of.end())
+      slowdown_[static_cast<std::size_t>(rank->second)] *= slow.slowdown;
 }
 
 Paced Speeds::paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,

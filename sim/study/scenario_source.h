@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/made.h"
@@ -25,6 +26,8 @@ class ScenarioSource {
   [[nodiscard]] job::Made read(std::span<const std::string> sets, const job::Patch& patch = {}) const;
   /// The question itself as JSON, overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
+  /// The files behind it: its own, and those that it names.
+  [[nodiscard]] std::vector<io::ReadFile> files(std::span<const std::string> sets) const;
   /// With keys left open, to be searched.
   [[nodiscard]] io::OpenScenario read_open(std::span<const std::string> sets) const;
 

@@ -38,6 +38,8 @@ int diff(const Options& options) {
   const cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
                       b = profile_of(options.second, "foretoken calibrate diff");
   if (!options.svg.empty()) {
+    refuse_same_files(std::array{NamedFile{"--svg", options.svg}},
+                      std::array{std::filesystem::path(options.first), std::filesystem::path(options.second)});
     OutputFile file(options.svg);
     file.write(fit::plot_profiles(a, b));
     file.finish();

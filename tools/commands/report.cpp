@@ -49,7 +49,6 @@ std::string command_of(const Options& options) {
 }
 
 int run(const Options& options) {
-  OutputFile file(options.output);
   std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
   if (plan && !options.sets.empty())
     throw ConfigError({{"--set", "",
@@ -57,6 +56,10 @@ int run(const Options& options) {
                         "scenario to report"}});
   const study::ScenarioSource source =
       plan ? study::ScenarioSource(plan->scenario, options.scenario) : scenario_source(options.scenario);
+  std::vector<std::filesystem::path> inputs = io::paths_of(source.files(options.sets));
+  if (plan) inputs.emplace_back(options.scenario);
+  refuse_same_files(std::array{NamedFile{"-o", options.output}}, inputs);
+  OutputFile file(options.output);
   const trust::Evidence evidence = io::read_shipped_residuals();
   const study::Prediction base = study::predict(
       source.read(options.sets), {.advice = true, .delays = true, .interval = study::IntervalQuestion{evidence}});

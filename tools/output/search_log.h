@@ -5,25 +5,26 @@
 #include <map>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "sim/study/search/request.h"
 #include "sim/study/search/searcher.h"
 
 namespace foretoken::tools {
 
-/// One outcome as a line of JSON, with its newline.
-[[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome);
+/// One outcome as a line of JSON, with its newline. Its last member checks the rest, in the file of `header`.
+[[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome,
+                                       std::string_view header);
 
-/// A result file as it was found: its first line, and its outcomes in the order of the file.
+/// A result file as it was found.
 struct SearchFile {
-  std::string request;  ///< JSON
-  std::vector<search::Outcome> outcomes;
-  std::size_t whole_bytes = 0;  ///< up to the last complete line
+  std::map<std::size_t, search::Outcome> outcomes;  ///< by candidate
+  std::size_t whole_bytes = 0;                      ///< up to the last complete line
 };
 
-/// Reads a result file; a last line without an end is left out. Throws ConfigError when it is none.
-[[nodiscard]] SearchFile read_search_file(const std::string& path);
+/// Reads the result file of the search with `header`, its first line; a last line without an end is left out. Throws
+/// ConfigError when it is none: a file of something else, or of another search, program or data, or an edited one.
+[[nodiscard]] SearchFile read_search_file(const std::string& path, const std::string& header);
 
 /// A result file that grows. Outcomes are appended whole lines at a time; when one cannot be written the file is cut
 /// back to its last whole line and ConfigError is thrown. Two searches cannot append to one file.
@@ -42,11 +43,11 @@ class SearchLog {
   void append(const search::Space& space, std::span<const search::Outcome> outcomes);
 
  private:
-  void take_up(const std::string& header, bool resume);
+  void take_up(bool resume);
   void write(const std::string& text);
   [[noreturn]] void fail(const std::string& message);
 
-  std::string path_;
+  std::string path_, header_;
   int descriptor_ = -1;
   bool regular_ = false;
   std::map<std::size_t, search::Outcome> known_;

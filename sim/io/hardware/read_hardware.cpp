@@ -75,10 +75,10 @@ bool lent_by_kin(const Node& node, const cost::Evidence& evidence, const std::st
 }
 
 // NCCL on this cluster; none where its rates are unknown: on nodes without a switch, and on Volta's switch.
-std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster) {
+std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster, std::vector<ReadFile>& files) {
   const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
   if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return {};
-  return cost::NcclSystem{*architecture, read_nccl_tuning(""), /*stands_in=*/false};
+  return cost::NcclSystem{*architecture, read_nccl_tuning("", files), /*stands_in=*/false};
 }
 
 // On a system that nobody measured, NCCL's choice stands in for curves of other architectures and other collectives.
@@ -126,7 +126,7 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
 
 void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
                            std::vector<std::string>& assumptions) {
-  profile.nccl = nccl_of(cluster);
+  profile.nccl = nccl_of(cluster, node.findings().files);
   if (read_measured(node, cluster, profile, assumptions) || !profile.nccl) return;
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }

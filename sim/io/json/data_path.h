@@ -38,6 +38,12 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// True for a path ("a/b", "x.json"), false for a name ("gpt3-175b").
 [[nodiscard]] bool is_path(std::string_view reference);
 
+/// A path as UTF-8, for JSON. A byte that is not UTF-8 becomes a private character, U+EF80 to U+EFFF.
+[[nodiscard]] std::string text_of_path(const std::filesystem::path& path);
+
+/// The path that text_of_path() wrote, or that a user did.
+[[nodiscard]] std::filesystem::path path_of_text(std::string_view text);
+
 /// 'unknown model "gpt"; did you mean "gpt2"?', or else the list of all names.
 [[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);
 

@@ -17,10 +17,21 @@
 
 namespace foretoken::io {
 
-/// Complaints and notes of one reading, shared by all its nodes. The top-level reader throws once, with all of them.
+/// A file that was read.
+struct ReadFile {
+  std::filesystem::path path;
+  std::uint64_t digest = 0;  ///< of its bytes
+};
+
+/// The paths alone.
+[[nodiscard]] std::vector<std::filesystem::path> paths_of(const std::vector<ReadFile>& files);
+
+/// Complaints, notes and files of one reading, shared by all its nodes. The top-level reader throws once, with all
+/// complaints.
 struct Findings {
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   job::Notes notes;
+  std::vector<ReadFile> files;  ///< in the order of reading
 
   void throw_if_wrong() const;  ///< ConfigError with every complaint, if there is one
 };
@@ -113,7 +124,8 @@ class Node {
   [[nodiscard]] std::vector<Node> as_array() const;
   [[nodiscard]] double as_number(Range range = kAnyNumber) const;
   [[nodiscard]] std::int64_t as_whole(WholeRange range = {}) const;
-  [[nodiscard]] std::string as_text() const;
+  [[nodiscard]] std::string as_text() const;       ///< printable: no text of a file can steer a terminal
+  [[nodiscard]] std::string as_reference() const;  ///< as it stands: a name or path of a file
   [[nodiscard]] bool as_boolean() const;
   template <class T>
   [[nodiscard]] T as_one_of(Choices<T> choices) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -22,7 +23,11 @@ inline constexpr std::size_t kLargestFile = std::size_t{32} << 20;
 [[nodiscard]] std::optional<nlohmann::json> parse_json(std::string_view text, const std::string& file,
                                                        Findings& findings);
 
-/// The bytes of a file; nothing, and a complaint naming `file`, when it cannot be read.
+/// All that is left of a stream; nothing, and a complaint naming `file`, when it is too long or cannot be read.
+[[nodiscard]] std::optional<std::string> read_stream(std::istream& in, const std::string& file, Findings& findings);
+
+/// The bytes of a file, which then stands in `findings.files`; nothing, and a complaint naming `file`, when it cannot
+/// be read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::filesystem::path& path, const std::string& file,
                                                         Findings& findings);
 

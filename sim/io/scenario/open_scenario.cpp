@@ -1,12 +1,16 @@
 // Writing a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
 
+#include <fmt/format.h>
+
+#include "sim/base/hash.h"
+
 namespace foretoken::io {
 
 using nlohmann::json;
 
-OpenScenario::OpenScenario(job::Question asked, Document document)
-    : asked_(std::move(asked)), document_(std::move(document)) {
+OpenScenario::OpenScenario(job::Question asked, Document document, std::vector<ReadFile> files)
+    : asked_(std::move(asked)), document_(std::move(document)), files_(std::move(files)) {
   anchor_references(document_.value, document_.source.folder);
   document_.value["name"] = asked_.name;
 }
@@ -31,6 +35,12 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
     if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
       overlap->erase("param_gather");
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::string OpenScenario::inputs() const {
+  std::uint64_t digest = 0;
+  for (const ReadFile& file : files_) digest = hash(digest ^ file.digest);
+  return fmt::format("{:016x}", digest);
 }
 
 std::string OpenScenario::question() const { return document_.value.dump(); }

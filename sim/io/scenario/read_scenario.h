@@ -26,6 +26,13 @@ namespace foretoken::io {
 [[nodiscard]] OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
                                                    std::span<const std::string> sets = {});
 
+/// The files that a reading of the scenario opens: its own, and those that it names. What is wrong with them is not
+/// said here.
+[[nodiscard]] std::vector<ReadFile> files_of_scenario(const std::filesystem::path& path,
+                                                      std::span<const std::string> sets = {});
+[[nodiscard]] std::vector<ReadFile> files_of_scenario(std::string_view text, const std::string& origin,
+                                                      std::span<const std::string> sets = {});
+
 /// The question itself as JSON, bases and overrides merged in, paths absolute: what read_scenario_file reads. Throws
 /// ConfigError for what cannot be read or merged; whether it is a sound scenario is not asked.
 [[nodiscard]] std::string merged_scenario_file(const std::filesystem::path& path,

@@ -39,6 +39,7 @@ struct AnswerOptions {
   const trust::Evidence& evidence;  ///< what intervals are made of
   double level = trust::kUsualLevel;
   std::size_t threads = 1;
+  bool resumed = false;  ///< some outcomes come from a file
 };
 
 /// Simulates what ranks. The outcome must not depend on anything but the request: shards and threads give the same.

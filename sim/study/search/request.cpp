@@ -27,7 +27,9 @@ std::vector<std::string> all_keys_free() {
 }
 
 std::string to_json(const SearchRequest& request) {
-  const Json json = {{"foretoken_search", 1},
+  const Json json = {{"foretoken_search", 2},
+                     {"program", request.program},
+                     {"inputs", request.inputs},
                      {"objective", name_of(request.objective)},
                      {"pareto", {name_of(request.axes[0]), name_of(request.axes[1])}},
                      {"top", request.top},
