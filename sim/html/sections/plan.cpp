@@ -118,7 +118,7 @@ std::string_view verdict_word(const study::PlanOption& option) {
   return option.is_safe ? "yes" : "likely";
 }
 
-void add_row(Table& table, const PlanOption& option) {
+void add_row(Table& table, const study::PlanOption& option) {
   const Table::Cell cluster = Table::text(option.cluster),
                     gpus = Table::number(option.gpus, report::whole(option.gpus));
   if (!option.impossible.empty()) {

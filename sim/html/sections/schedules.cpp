@@ -13,7 +13,7 @@ namespace foretoken::html {
 
 namespace {
 
-void add_row(Table& table, const Variant& variant, Seconds base) {
+void add_row(Table& table, const study::Variant& variant, Seconds base) {
   const report::Metrics& m = *variant.metrics;
   const double change = m.step_time / base - 1;
   table.add(
