@@ -11,6 +11,7 @@
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
+#include "sim/base/memory_limit.h"
 #include "sim/ranks/speeds.h"
 #include "sim/ranks/transfers.h"
 
@@ -38,7 +39,7 @@ void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&
   for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
 }
 
-// Counts what a graph and its run will hold in memory, and refuses what would be more than kMost.
+// Counts what a graph and its run will hold in memory, and refuses what would be more than there is, or than kMost.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
@@ -60,16 +61,16 @@ class MemoryBudget {
 
   void add(double bytes, const char* instead) {
     bytes_ += bytes;
-    if (bytes_ <= kMost) return;
+    if (bytes_ <= most_) return;
     throw ConfigError(
         {{"", "/gpus",
-          fmt::format("all {} GPUs together would take more than {:.0f} GB of memory; try a folded run (no "
+          fmt::format("all {} GPUs together would take more than {:.3g} GB of memory; try a folded run (no "
                       "--unfolded, imperfections or stragglers){}, or fewer GPUs",
-                      gpus_, kMost / 1e9, instead)}});
+                      gpus_, most_ / 1e9, instead)}});
   }
 
   int gpus_;
-  double bytes_ = 0;
+  double bytes_ = 0, most_ = std::min(kMost, memory_limit());
 };
 
 class Unfolder {
