@@ -1,4 +1,4 @@
-// Parts of a step as text.
+// Writes the parts of a step as text.
 #include "validate/split_text.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace foretoken::validate {
 
 std::vector<std::pair<std::string_view, Seconds>> split_parts(const report::TimeSplit& split) {
   std::vector<std::pair<std::string_view, Seconds>> parts;
-  for (const report::TimePart& part : report::kTimeParts) parts.emplace_back(part.name, part.of(split));
+  for (const report::TimePart& part : report::time_parts()) parts.emplace_back(part.name, part.of(split));
   return parts;
 }
 

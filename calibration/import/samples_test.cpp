@@ -1,4 +1,4 @@
-// Lines of samples, tables of products, folders: what is written is read, what is broken is refused by line.
+// Tests lines of samples, tables of products, folders: written data are read back, broken data are refused by line.
 #include "calibration/import/samples.h"
 
 #include <gmock/gmock.h>

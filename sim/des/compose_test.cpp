@@ -1,4 +1,4 @@
-// Graphs put beside and behind one another run as each alone, or as hand says where they share.
+// Tests of composed graphs: copies run as the original does, and shared links give times computed by hand.
 #include "sim/des/compose.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Compose, PartsThatShareALinkShareItsRate) {
   const RunResult all = run(whole);
   EXPECT_EQ(end_of(all, a).ps, 200);
   EXPECT_EQ(end_of(all, b).ps, 200);
-  EXPECT_EQ(end_of(all, again).ps, 300) << "alone by then";
+  EXPECT_EQ(end_of(all, again).ps, 300) << "the other has ended by then";
 }
 
 TEST(Compose, AnEmptyPartEndsAtOnce) {

@@ -1,4 +1,4 @@
-// Memory from the order of passes, and a lower bound of the step from their lengths.
+// Computes memory from the order of passes, and a lower bound of the step from their lengths.
 #include "sim/fast/bounds.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Duration least_step_time(const job::Job& job, const step::Passes& passes) {
   const auto microbatches = static_cast<std::int64_t>(job.microbatches());
   const step::MessageDurations messages = step::message_durations(job);
   fast::PlanRun ends;
-  Instant first;  // the earliest that the first micro-batch reaches a stage
+  Instant first;  // earliest arrival of the first micro-batch at a stage
   for (int stage = 0; stage < stages; ++stage) {
     Duration work;
     for (int chunk = 0; chunk < chunks; ++chunk)
@@ -48,7 +48,7 @@ Duration least_step_time(const job::Job& job, const step::Passes& passes) {
     ends.finished[at] = std::max(ends.finished[at], after);
   }
   if (job.overlap.grad_reduce) {
-    const Instant start;  // nothing is claimed of when gradients are ready, except the very last ones
+    const Instant start;  // of gradients, only the very last ones have a bound
     for (int stage = 0; stage < stages; ++stage) {
       auto& of_stage = ends.gradient_blocks.emplace_back();
       for (int chunk = 0; chunk < chunks; ++chunk)

@@ -1,4 +1,4 @@
-// Values that follow from the fields of a job.
+// Computes values that follow from the fields of a job.
 #include "sim/job/job.h"
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace foretoken::job {
 namespace {
 
-// The number of the box that a GPU is in, counted group by group; size(cluster) GPUs fill one.
+// Returns the number of the box that a GPU is in, counted group by group. size(cluster) GPUs fill one box.
 template <class Size>
 int box_of(const Job& job, int gpu, const Size& size) {
   int before = 0;
@@ -23,13 +23,19 @@ int box_of(const Job& job, int gpu, const Size& size) {
 
 }  // namespace
 
+PerAxis<int> degrees_of(const Parallelism& parallelism) {
+  PerAxis<int> degrees(1);
+  for (const auto& [axis, degree] : kDegrees) degrees[axis] = parallelism.*degree;
+  return degrees;
+}
+
 model::LayerContext Job::layer_context() const {
   return {.sequence = batch.sequence_length,
           .micro_batch = batch.micro,
           .tensor = parallelism.tensor,
           .context = parallelism.context,
           .sequence_parallel = parallelism.sequence_parallel,
-          .exchange = parallelism.context_exchange,
+          .exchange = parallelism.exchange,
           .attention = attention,
           .flash_kernel = flash_kernel,
           .precision = precision,

@@ -1,4 +1,4 @@
-// The order in which a job is settled: given parts, software, choices, and the rules between them.
+// Makes a job in this order: given parts, software, choices, and the rules between them.
 #include "sim/job/make.h"
 
 #include <utility>
@@ -9,7 +9,7 @@
 namespace foretoken::job {
 namespace {
 
-// The parts of a job that no choice changes.
+// Takes the parts of a job that no choice changes.
 void take_given_parts(const Question& question, Job& job) {
   job.name = question.name;
   job.model = question.model;
@@ -25,23 +25,22 @@ void take_given_parts(const Question& question, Job& job) {
   job.run = question.run;
 }
 
-Parallelism degrees_of(const AskedParallelism& asked) {
-  return {.tensor = asked.tensor.value_or(1),
-          .pipeline = asked.pipeline.value_or(1),
-          .virtual_pipeline = asked.virtual_pipeline.value_or(1),
-          .data = 1,  // until the rules know the GPUs that the others leave
-          .context = asked.context.value_or(1),
-          .expert = asked.expert,
-          .sequence_parallel = asked.sequence_parallel.value_or(false),
-          .context_exchange = asked.context_exchange,
-          .embedding_and_head_as_layers = asked.embedding_and_head_as_layers,
-          .layers_per_stage = asked.layers_per_stage};
+Parallelism stated(const AskedParallelism& asked) {
+  Parallelism parallelism{.virtual_pipeline = asked.virtual_pipeline.value_or(1),
+                          .expert = asked.expert,
+                          .sequence_parallel = asked.sequence_parallel.value_or(false),
+                          .exchange = asked.exchange,
+                          .embedding_and_head_as_layers = asked.embedding_and_head_as_layers,
+                          .layers_per_stage = asked.layers_per_stage};
+  for (const auto& [axis, degree] : kDegrees) parallelism.*degree = asked.degrees[axis].value_or(1);
+  parallelism.data = 1;  // until the rules know the GPUs that the others leave
+  return parallelism;
 }
 
 void take_choices(const Question& question, Job& job) {
   const Choices& choices = question.choices;
   job.gpus = choices.gpus;
-  job.parallelism = degrees_of(choices.parallelism);
+  job.parallelism = stated(choices.parallelism);
   job.batch = {.micro = choices.batch.micro.value_or(1),
                .global = choices.batch.global,
                .sequence_length = choices.batch.sequence_length,
@@ -50,7 +49,7 @@ void take_choices(const Question& question, Job& job) {
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
 }
 
-// Every rule that a choice may break. Some complete the job.
+// Asks every rule that a choice may break. Some rules complete the job.
 void settle_choices(Draft& draft) {
   const Sound& sound = draft.sound;
   take_choices(draft.question, draft.job);
@@ -69,6 +68,7 @@ void settle_choices(Draft& draft) {
   if (split) check_recomputed_layers(draft);
   if (sound.parallelism) check_sharding(draft);
   check_hardware(draft);
+  check_attention(draft);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A question becomes a complete job or a list of complaints, and a job can be asked for again.
+// Tests that a question becomes a complete job or a list of complaints, and that a job can be asked for again.
 #include "sim/job/make.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace foretoken::job {
 namespace {
 
-// Four layers on eight GPUs of one node.
+// Returns four layers on eight GPUs of one node.
 Question small_question() {
   Question question;
   question.file = "q";
@@ -40,11 +40,11 @@ TEST(Make, FillsInWhatIsNotStated) {
 
 TEST(Make, ComplainsOfEveryRuleAtItsKey) {
   Question question = small_question();
-  question.choices.parallelism.tensor = 3;
-  question.choices.parallelism.pipeline = 3;
+  question.choices.parallelism.degrees[Axis::kTensor] = 3;
+  question.choices.parallelism.degrees[Axis::kPipeline] = 3;
   EXPECT_EQ(complaints(question),
             (std::vector<std::string>{
-                "q: /gpus: expected a multiple of tensor 3 x pipeline 3 x context 1 = 9, found 8; try 9",
+                "q: /gpus: expected a multiple of tensor 3 x context 1 x pipeline 3 = 9, found 8; try 9",
                 "q: /parallelism/tensor: expected a divisor of the model's 8 attention heads, found 3; try 1, 2, 4",
                 "q: /parallelism/tensor: expected a divisor of the model's MLP width 64, found 3; try 1, 2, 4",
                 "q: /parallelism/pipeline: the 4 layers do not split evenly over pipeline 3 x virtual_pipeline 1 = 3 "
@@ -77,7 +77,7 @@ TEST(Make, TheKindsOfLayersMakeUpTheModel) {
 
 TEST(Make, AnUnsoundPartIsNotJudged) {
   Question question = small_question();
-  question.choices.parallelism.tensor = 3;
+  question.choices.parallelism.degrees[Axis::kTensor] = 3;
   Sound sound;
   sound.parallelism = false;
   const Attempt tried = attempt(question, sound);
@@ -87,8 +87,8 @@ TEST(Make, AnUnsoundPartIsNotJudged) {
 
 TEST(Make, AJobAskedForAgainIsTheSame) {
   Question question = small_question();
-  question.choices.parallelism.tensor = 2;
-  question.choices.parallelism.pipeline = 2;
+  question.choices.parallelism.degrees[Axis::kTensor] = 2;
+  question.choices.parallelism.degrees[Axis::kPipeline] = 2;
   question.choices.parallelism.sequence_parallel = true;
   question.choices.zero_stage = 1;
   question.choices.batch.micro = 2;
@@ -105,11 +105,11 @@ TEST(Make, AJobAskedForAgainIsTheSame) {
 
 TEST(Make, AMakersJobsForgetThePatchBefore) {
   Maker maker(small_question());
-  const Job* job = maker.make({{Key::kTensor, std::int64_t{2}}, {Key::kMicroBatch, std::int64_t{4}}});
+  const Job* job = maker.make({{key_of(Axis::kTensor), std::int64_t{2}}, {Key::kMicroBatch, std::int64_t{4}}});
   ASSERT_NE(job, nullptr);
   EXPECT_EQ(job->parallelism.data, 4);
   EXPECT_EQ(job->batch.micro, 4);
-  EXPECT_EQ(maker.make({{Key::kTensor, std::int64_t{3}}}), nullptr);
+  EXPECT_EQ(maker.make({{key_of(Axis::kTensor), std::int64_t{3}}}), nullptr);
   EXPECT_FALSE(maker.complaints().empty());
   job = maker.make({});
   ASSERT_NE(job, nullptr);

@@ -1,10 +1,11 @@
-// One row a key: its name, and what it changes.
+// Lists the keys, one row each: its name, and its change.
 #include "sim/job/patch.h"
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/job/scale.h"
@@ -12,40 +13,62 @@
 namespace foretoken::job {
 namespace {
 
-constexpr std::array<std::string_view, kKeys> kNames = {"gpus",
-                                                        "parallelism.tensor",
-                                                        "parallelism.pipeline",
-                                                        "parallelism.virtual_pipeline",
-                                                        "parallelism.data",
-                                                        "parallelism.context",
-                                                        "parallelism.sequence_parallel",
-                                                        "parallelism.layers_per_stage",
-                                                        "schedule",
-                                                        "batch.micro",
-                                                        "batch.microbatch_group",
-                                                        "recompute",
-                                                        "optimizer.zero_stage",
-                                                        "overlap.grad_reduce",
-                                                        "overlap.param_gather",
-                                                        "profile.gemm, profile.attention",
-                                                        "profile.memory_bound, profile.gemm",
-                                                        "profile launch_us",
-                                                        "runtime host times",
-                                                        "cluster.node.nvlink.gb_per_s_per_gpu",
-                                                        "cluster.node.pcie_gb_per_s",
-                                                        "profile.nvlink, profile.pcie",
-                                                        "cluster.node.nics.gb_per_s",
-                                                        "profile.network, profile.point_to_point"};
+// Names of all keys except the degrees of axes.
+constexpr std::pair<Key, std::string_view> kNames[] = {
+    {Key::kGpus, "gpus"},
+    {Key::kVirtualPipeline, "parallelism.virtual_pipeline"},
+    {Key::kSequenceParallel, "parallelism.sequence_parallel"},
+    {Key::kLayersPerStage, "parallelism.layers_per_stage"},
+    {Key::kSchedule, "schedule"},
+    {Key::kMicroBatch, "batch.micro"},
+    {Key::kMicrobatchGroup, "batch.microbatch_group"},
+    {Key::kRecompute, "recompute"},
+    {Key::kZeroStage, "optimizer.zero_stage"},
+    {Key::kGradReduce, "overlap.grad_reduce"},
+    {Key::kParamGather, "overlap.param_gather"},
+    {Key::kArithmeticRate, "profile.gemm, profile.attention"},
+    {Key::kMemoryBandwidth, "profile.memory_bound, profile.gemm"},
+    {Key::kLaunchTime, "profile launch_us"},
+    {Key::kHostTime, "runtime host times"},
+    {Key::kNvlinkRate, "cluster.node.nvlink.gb_per_s_per_gpu"},
+    {Key::kPcieRate, "cluster.node.pcie_gb_per_s"},
+    {Key::kNodeLatency, "profile.nvlink, profile.pcie"},
+    {Key::kNicRate, "cluster.node.nics.gb_per_s"},
+    {Key::kNetworkLatency, "profile.network, profile.point_to_point"}};
 
-constexpr std::array<Key, kChoiceKeys> kChoices = [] {
-  std::array<Key, kChoiceKeys> keys{};
-  for (int key = 0; key < kChoiceKeys; ++key) keys[static_cast<std::size_t>(key)] = static_cast<Key>(key);
+// Returns the names by key.
+std::vector<std::string> names_of_keys() {
+  std::vector<std::string> names(kKeys);
+  for (const auto& [key, name] : kNames) names[static_cast<std::size_t>(key)] = name;
+  for (const auto& [axis, name] : kAxisNames)
+    names[static_cast<std::size_t>(key_of(axis))] = fmt::format("parallelism.{}", name);
+  return names;
+}
+
+// Returns the choices in the order of keys, without degrees that no job has.
+std::vector<Key> stated_choices() {
+  std::vector<Key> keys;
+  for (int number = 0; number < kChoiceKeys; ++number) {
+    const auto key = static_cast<Key>(number);
+    const std::optional<Axis> axis = axis_of(key);
+    const auto is_stated = [&](const auto& row) { return row.first == *axis; };
+    if (!axis || std::ranges::any_of(kDegrees, is_stated)) keys.push_back(key);
+  }
   return keys;
-}();
+}
 
-constexpr std::array kSearched = {Key::kTensor,     Key::kPipeline,         Key::kVirtualPipeline,
-                                  Key::kContext,    Key::kSequenceParallel, Key::kSchedule,
-                                  Key::kMicroBatch, Key::kRecompute,        Key::kZeroStage};
+bool is_searched(Key key) {
+  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kSequenceParallel, Key::kSchedule,
+                            Key::kMicroBatch,      Key::kRecompute,        Key::kZeroStage};
+  // The data-parallel degree follows from the GPUs and the other degrees.
+  return std::ranges::find(kOther, key) != std::end(kOther) || (axis_of(key) && key != key_of(Axis::kData));
+}
+
+std::vector<Key> searched_choices() {
+  std::vector<Key> keys = stated_choices();
+  std::erase_if(keys, [](Key key) { return !is_searched(key); });
+  return keys;
+}
 
 bool is_none(const Value& value) { return std::holds_alternative<std::monostate>(value); }
 
@@ -67,7 +90,7 @@ void put(std::optional<bool>& field, const Value& value) {
 void put(std::optional<schedule::Schedule>& field, const Value& value) {
   field = is_none(value) ? std::nullopt : std::optional(held<schedule::Schedule, schedule::Schedule>(value));
 }
-// Another granularity has the defaults of method, layers and modules.
+// Another granularity takes the defaults of method, layers and modules.
 void put(std::optional<Recompute>& field, const Value& value) {
   field.reset();
   if (!is_none(value))
@@ -76,20 +99,13 @@ void put(std::optional<Recompute>& field, const Value& value) {
 
 void apply_to_choices(const Edit& edit, Choices& choices) {
   AskedParallelism& degrees = choices.parallelism;
+  if (const auto axis = axis_of(edit.key)) return put(degrees.degrees[*axis], edit.value);
   switch (edit.key) {
     case Key::kGpus:
       choices.gpus = held<std::int64_t, int>(edit.value);
       return;
-    case Key::kTensor:
-      return put(degrees.tensor, edit.value);
-    case Key::kPipeline:
-      return put(degrees.pipeline, edit.value);
     case Key::kVirtualPipeline:
       return put(degrees.virtual_pipeline, edit.value);
-    case Key::kData:
-      return put(degrees.data, edit.value);
-    case Key::kContext:
-      return put(degrees.context, edit.value);
     case Key::kSequenceParallel:
       return put(degrees.sequence_parallel, edit.value);
     case Key::kLayersPerStage:
@@ -115,7 +131,7 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
   }
 }
 
-// A value in JSON.
+// Writes a value in JSON.
 struct Spelled {
   std::string operator()(std::monostate) const { return "null"; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
@@ -129,23 +145,28 @@ struct Spelled {
 
 }  // namespace
 
-std::string_view name_of(Key key) { return kNames.at(static_cast<std::size_t>(key)); }
+std::string_view name_of(Key key) {
+  static const std::vector<std::string> kNamesOfKeys = names_of_keys();
+  return kNamesOfKeys.at(static_cast<std::size_t>(key));
+}
 
-std::span<const Key> choice_keys() { return kChoices; }
+std::span<const Key> choice_keys() {
+  static const std::vector<Key> kChoices = stated_choices();
+  return kChoices;
+}
 
-std::span<const Key> searched_keys() { return kSearched; }
+std::span<const Key> searched_keys() {
+  static const std::vector<Key> kSearched = searched_choices();
+  return kSearched;
+}
 
 bool is_open(const Choices& choices, Key key) {
+  if (!is_searched(key)) return false;
   const AskedParallelism& degrees = choices.parallelism;
+  if (const auto axis = axis_of(key)) return !degrees.degrees[*axis];
   switch (key) {
-    case Key::kTensor:
-      return !degrees.tensor;
-    case Key::kPipeline:
-      return !degrees.pipeline;
     case Key::kVirtualPipeline:
       return !degrees.virtual_pipeline;
-    case Key::kContext:
-      return !degrees.context;
     case Key::kSequenceParallel:
       return !degrees.sequence_parallel;
     case Key::kSchedule:

@@ -1,4 +1,4 @@
-// Every edit arrives where its key says, can be written down, and is undone by removing it.
+// Tests that every edit changes the field of its key, can be written down, and is undone by removing it.
 #include "sim/job/patch.h"
 
 #include <gtest/gtest.h>
@@ -13,16 +13,19 @@ namespace {
 TEST(Patch, EveryKeyHasANameOfItsOwn) {
   std::set<std::string_view> names;
   for (int key = 0; key < kKeys; ++key) EXPECT_TRUE(names.insert(name_of(static_cast<Key>(key))).second) << key;
-  EXPECT_EQ(choice_keys().size(), static_cast<std::size_t>(kChoiceKeys));
+  for (const Key key : choice_keys()) EXPECT_TRUE(is_choice(key)) << name_of(key);
 }
 
 TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
-  const std::pair<Key, Value> kStated[] = {
-      {Key::kTensor, std::int64_t{2}},          {Key::kPipeline, std::int64_t{2}},
-      {Key::kVirtualPipeline, std::int64_t{2}}, {Key::kContext, std::int64_t{2}},
-      {Key::kSequenceParallel, true},           {Key::kSchedule, *schedule::find_schedule("gpipe")},
-      {Key::kMicroBatch, std::int64_t{2}},      {Key::kRecompute, model::RecomputeGranularity::kFull},
-      {Key::kZeroStage, std::int64_t{1}}};
+  const std::pair<Key, Value> kStated[] = {{key_of(Axis::kTensor), std::int64_t{2}},
+                                           {key_of(Axis::kContext), std::int64_t{2}},
+                                           {key_of(Axis::kPipeline), std::int64_t{2}},
+                                           {Key::kVirtualPipeline, std::int64_t{2}},
+                                           {Key::kSequenceParallel, true},
+                                           {Key::kSchedule, *schedule::find_schedule("gpipe")},
+                                           {Key::kMicroBatch, std::int64_t{2}},
+                                           {Key::kRecompute, model::RecomputeGranularity::kFull},
+                                           {Key::kZeroStage, std::int64_t{1}}};
   ASSERT_EQ(std::size(kStated), searched_keys().size());
   std::size_t place = 0;
   for (const auto& [key, value] : kStated) {
@@ -38,8 +41,8 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
 }
 
 TEST(Patch, IsWrittenAsSetTakesItAndAsPeopleReadIt) {
-  EXPECT_EQ(as_set({Key::kTensor, std::int64_t{4}}), "parallelism.tensor=4");
-  EXPECT_EQ(as_set({Key::kData, {}}), "parallelism.data=null");
+  EXPECT_EQ(as_set({key_of(Axis::kTensor), std::int64_t{4}}), "parallelism.tensor=4");
+  EXPECT_EQ(as_set({key_of(Axis::kData), {}}), "parallelism.data=null");
   EXPECT_EQ(as_set({Key::kRecompute, model::RecomputeGranularity::kSelective}), "recompute=\"selective\"");
   EXPECT_EQ(as_set({Key::kSchedule, *schedule::find_schedule("1f1b")}), "schedule=\"1f1b\"");
   EXPECT_EQ(in_words({Key::kSequenceParallel, true}), "parallelism.sequence_parallel true");

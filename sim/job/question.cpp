@@ -1,20 +1,21 @@
-// From a job back to its question.
+// Turns a job back into its question.
 #include "sim/job/question.h"
 
 namespace foretoken::job {
 namespace {
 
 AskedParallelism asked(const Parallelism& p) {
-  return {.tensor = p.tensor,
-          .pipeline = p.pipeline,
-          .virtual_pipeline = p.virtual_pipeline,
-          .data = std::nullopt,
-          .context = p.context,
-          .sequence_parallel = p.sequence_parallel,
-          .expert = p.expert,
-          .context_exchange = p.context_exchange,
-          .embedding_and_head_as_layers = p.embedding_and_head_as_layers,
-          .layers_per_stage = p.layers_per_stage};
+  AskedParallelism parallelism{.degrees = {},
+                               .virtual_pipeline = p.virtual_pipeline,
+                               .sequence_parallel = p.sequence_parallel,
+                               .expert = p.expert,
+                               .exchange = p.exchange,
+                               .embedding_and_head_as_layers = p.embedding_and_head_as_layers,
+                               .layers_per_stage = p.layers_per_stage};
+  // The data-parallel degree follows from the others.
+  for (const auto& [axis, degree] : kDegrees)
+    if (axis != Axis::kData) parallelism.degrees[axis] = p.*degree;
+  return parallelism;
 }
 
 AskedRecipe asked(const PrecisionRecipe& recipe, Precision precision) {

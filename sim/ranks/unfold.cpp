@@ -1,4 +1,4 @@
-// Every GPU of the job.
+// Unfolds a step to every GPU of the job.
 #include "sim/ranks/unfold.h"
 
 #include <fmt/format.h>
@@ -23,23 +23,7 @@ using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
 
-// Calls f(instance) for each instance of a spread, with a rank that takes part in it.
-template <class F>
-void for_each_instance(const Spread& spread, const StageRanks& ranks, F&& f) {
-  const int data = spread.data ? ranks.data : 1, context = spread.context ? ranks.context : 1,
-            tensor = spread.tensor ? ranks.tensor : 1;
-  for (int d = 0; d < data; ++d)
-    for (int c = 0; c < context; ++c)
-      for (int t = 0; t < tensor; ++t) f(t + ranks.tensor * (c + ranks.context * d));
-}
-
-// Calls f(rank) for every rank that takes part in the instance of `rank`: it differs only in what the spread joins.
-template <class F>
-void for_each_member(const Spread& spread, int rank, const StageRanks& ranks, F&& f) {
-  for_each_instance({!spread.data, !spread.context, !spread.tensor}, ranks, [&](int offset) { f(rank + offset); });
-}
-
-// Counts what a graph and its run will hold in memory, and refuses what would be more than there is, or than kMost.
+// Estimates the memory of a graph and its run. Refuses more than there is, and more than kMost.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
@@ -53,8 +37,8 @@ class MemoryBudget {
   }
 
  private:
-  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million
-  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs takes 448 MB for 4.4 million
+  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A
   // crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;  // a workstation's memory
@@ -80,11 +64,11 @@ class Unfolder {
         job_(job),
         folded_(step.workload.graph),
         meaning_(step.workload.meaning),
-        ranks_{job.parallelism.tensor, job.parallelism.context, job.parallelism.data},
+        ranks_(unfolded_.ranks),
         speeds_(job),
         budget_(job.gpus) {
-    unfolded_.ranks = ranks_;
-    const auto [tasks, dependencies] = spread_tasks();
+    unfolded_.ranks = StageRanks(job.grid());
+    const auto [tasks, dependencies] = count_instances();
     if (traffic == Traffic::kFlows) {
       flows_.emplace(job, step.workload, unfolded_.graph);
       count_flows();
@@ -104,30 +88,27 @@ class Unfolder {
   }
 
  private:
-  // Instances and dependencies of all tasks, counted first: a graph of millions of tasks grows once.
-  std::pair<std::size_t, std::size_t> spread_tasks() {
+  // Counts instances and dependencies of all tasks first, so that a graph of millions of tasks grows once.
+  std::pair<std::size_t, std::size_t> count_instances() {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const step::Meaning& meaning : meaning_) {
-      const Spread spread = spread_of(meaning, step_.workload);
-      unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), spread});
-      tasks += static_cast<std::size_t>(spread.instances(ranks_));
+      const AxisSet axes = together(meaning, step_.workload);
+      unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), axes});
+      tasks += ranks_.teams(axes).count();
     }
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
-      folded_.for_each_dependent({task}, [&](TaskId after) {
-        dependencies +=
-            static_cast<std::size_t>(either(unfolded_.tasks[task].spread, of(after).spread).instances(ranks_));
-      });
+      folded_.for_each_dependent({task}, [&](TaskId after) { dependencies += both({task}, after).count(); });
     budget_.add_tasks(tasks);
     return {tasks, dependencies};
   }
 
-  // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
+  // Counts the flows of all tasks before any is built. Tasks of one kind, stage, length and payload move the same.
   void count_flows() {
     using Sort = std::tuple<step::TaskMeaning, int, int, schedule::OpKind, const step::TimedOp*, std::int64_t,
                             std::optional<step::CommunicationId>>;
     std::map<Sort, std::size_t> place;
-    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
+    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first task of its kind, and the number of such tasks
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
       const step::Meaning& m = meaning_[task];
       const auto [at, is_new] = place.try_emplace(
@@ -136,46 +117,47 @@ class Unfolder {
       ++kinds[at->second].second;
     }
     for (const auto& [task, times] : kinds)
-      for_each_instance(of(task).spread, ranks_, [&, task = task, times = times](int rank) {
-        members_.clear();
-        for_each_member(of(task).spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+      for (const Team team : teams_of(task).all()) {
         const Duration duration = folded_.duration(task);
-        budget_.add_flows(flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, members_),
-                          times);
-      });
+        budget_.add_flows(
+            flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, teams_of(task).members(team)),
+            times);
+      }
   }
 
-  static Spread either(const Spread& a, const Spread& b) {
-    return {a.data || b.data, a.context || b.context, a.tensor || b.tensor};
+  [[nodiscard]] const Teams& teams_of(TaskId folded) const {
+    return ranks_.teams(unfolded_.tasks[folded.value].together);
   }
-  [[nodiscard]] const UnfoldedTask& of(TaskId folded) const { return unfolded_.tasks[folded.value]; }
-  [[nodiscard]] StreamId stream_of(StreamId folded, int rank) const {
-    return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + static_cast<std::uint32_t>(rank)};
+  // Returns the ranks that carry out both tasks together. One dependency stands for all of them.
+  [[nodiscard]] const Teams& both(TaskId before, TaskId after) const {
+    return ranks_.teams(unfolded_.tasks[before.value].together & unfolded_.tasks[after.value].together);
+  }
+  [[nodiscard]] StreamId stream_of(StreamId folded, StageRank rank) const {
+    return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + rank.value};
   }
 
   void add_instances(TaskId task) {
     expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
     const step::Meaning& meaning = meaning_[task.value];
-    const Spread& spread = of(task).spread;
-    for_each_instance(spread, ranks_, [&](int rank) {
+    const Teams& teams = teams_of(task);
+    for (const Team team : teams.all()) {
+      const std::span<const StageRank> members = teams.members(team);
       streams_.clear();
-      members_.clear();
       for (const StreamId stream : folded_.members(task))
-        for_each_member(spread, rank, ranks_, [&](int member) { streams_.push_back(stream_of(stream, member)); });
-      for_each_member(spread, rank, ranks_, [&](int member) { members_.push_back(member); });
+        for (const StageRank member : members) streams_.push_back(stream_of(stream, member));
       const Duration folded = folded_.duration(task);
-      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members_);
+      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members);
       if (speeds_.uneven()) {
         unfolded_.slowest.push_back(slowest);
         unfolded_.stretch.push_back(duration - folded);
       }
       std::span<const Transfer> transfers;
-      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members_);
+      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members);
       unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
-    });
+    }
   }
 
-  // A task of `duration` on streams_.
+  // Adds a task of `duration` on streams_.
   Instance hold(Duration duration) {
     des::TaskGraph& graph = unfolded_.graph;
     const TaskId task = streams_.empty()       ? graph.add_delay(duration)
@@ -184,7 +166,7 @@ class Unfolder {
     return {task, task};
   }
 
-  // Transfers one after another on streams_, once all of them are there.
+  // Adds transfers one after another on streams_. They start once all streams have arrived.
   Instance move(std::span<const Transfer> transfers) {
     des::TaskGraph& graph = unfolded_.graph;
     const Transfer& first = transfers.front();
@@ -211,43 +193,36 @@ class Unfolder {
     unfolded_.link_ids = flows_->link_ids();
     for (const auto& [link, parts] : unfolded_.link_parts) {
       const std::vector<int> gpus = flows_->gpus_beside(link);
-      for (int rank = 0; rank < job_.gpus; ++rank)
-        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank)) != gpus.end())
-          unfolded_.beside[link].push_back(rank % ranks_.count());
+      for (const Rank rank : ids<Rank>(job_.gpus))
+        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank.number())) != gpus.end())
+          unfolded_.beside[link].push_back(ranks_.of(rank));
     }
   }
 
   void connect(TaskId before, TaskId after) {
-    for_each_instance(either(of(before).spread, of(after).spread), ranks_, [&](int rank) {
+    const Teams& teams = both(before, after);
+    for (const Team team : teams.all()) {
+      const StageRank rank = teams.members(team).front();
       unfolded_.graph.add_dependency(unfolded_.instance(before, rank).end, unfolded_.instance(after, rank).begin);
-    });
+    }
   }
 
   const step::LoweredStep& step_;
   const job::Job& job_;
   const des::TaskGraph& folded_;
   const std::vector<step::Meaning>& meaning_;
-  StageRanks ranks_;
+  const StageRanks& ranks_;  // of unfolded_
   Speeds speeds_;
   MemoryBudget budget_;
   std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
-  std::vector<StreamId> streams_;  // scratch: of one instance
-  std::vector<int> members_;       // scratch: its stage ranks
+  std::vector<StreamId> streams_;  // scratch: streams of one instance
 };
 
 }  // namespace
 
-int Spread::instance_of(int rank, const StageRanks& ranks) const {
-  const int t = rank % ranks.tensor, c = rank / ranks.tensor % ranks.context, d = rank / (ranks.tensor * ranks.context);
-  int instance = data ? d : 0;
-  if (context) instance = instance * ranks.context + c;
-  if (tensor) instance = instance * ranks.tensor + t;
-  return instance;
-}
-
 Origin UnfoldedStep::origin_of(des::TaskId task) const {
-  // Tasks of an instance are numbered from its first up to the next one's.
+  // Tasks of an instance have the numbers from its first task up to the next instance's.
   const auto after = std::upper_bound(instances.begin(), instances.end(), task,
                                       [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
   const auto instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
@@ -257,31 +232,23 @@ Origin UnfoldedStep::origin_of(des::TaskId task) const {
   return {instance, {static_cast<std::uint32_t>(later - tasks.begin() - 1)}};
 }
 
-std::vector<int> UnfoldedStep::members_of(const Origin& origin) const {
-  std::vector<int> members;
-  for (int rank = 0; rank < ranks.count(); ++rank)
-    if (instance_at(origin.folded, rank) == origin.instance) members.push_back(rank);
-  return members;
+std::vector<StageRank> UnfoldedStep::members_of(const Origin& origin) const {
+  const UnfoldedTask& task = tasks[origin.folded.value];
+  const auto members = ranks.teams(task.together).members(Team{origin.instance - task.first});
+  return {members.begin(), members.end()};
 }
 
-Spread spread_of(const step::Meaning& meaning, const step::Workload& workload) {
-  AxisSet joined;
-  if (const step::Communication* row = workload.communication_of(meaning)) {
-    joined = row->axes;
-  } else if ((meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr) ||
-             meaning.kind == step::TaskMeaning::kPassOverhead) {
-    joined = {Axis::kTensor, Axis::kContext};
-  }
-  return {.data = !joined.contains(Axis::kData),
-          .context = !joined.contains(Axis::kContext),
-          .tensor = !joined.contains(Axis::kTensor)};
+AxisSet together(const step::Meaning& meaning, const step::Workload& workload) {
+  if (const step::Communication* row = workload.communication_of(meaning)) return row->axes & net::kStageAxes;
+  const bool is_pass = meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr;
+  return is_pass || meaning.kind == step::TaskMeaning::kPassOverhead ? net::kLayerAxes : AxisSet();
 }
 
 UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {
   return Unfolder(step, job, traffic).unfold();
 }
 
-des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
+des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
   des::RunResult seen;
   seen.makespan = run.makespan;
   seen.start.reserve(unfolded.tasks.size());
@@ -294,7 +261,7 @@ des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunRes
   return seen;
 }
 
-std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
+std::vector<Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfolded) {
   std::vector<Duration> stretch;
   if (unfolded.stretch.empty()) return stretch;
   for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
@@ -302,10 +269,10 @@ std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
   return stretch;
 }
 
-int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
-  int last = 0;
+StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
+  StageRank last;
   des::Instant latest;
-  for (int rank = 0; rank < unfolded.ranks.count(); ++rank) {
+  for (const StageRank rank : unfolded.ranks.all()) {
     des::Instant end;
     for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
       end = std::max(end, run.end[unfolded.instance({task}, rank).end.value]);

@@ -1,4 +1,4 @@
-// Options of commands that search.
+// Turns the options of commands that search into overrides and a search space.
 #include "tools/options/open_options.h"
 
 #include "sim/study/search/request.h"
@@ -9,17 +9,18 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
   const auto keys = [&](const char* name, std::vector<std::string>& values, const char* about, const char* type) {
     command.add_option(name, values, about)->allow_extra_args(false)->type_name(type);
   };
-  keys("--free", options.frees, "Search this key although the scenario states it; all: every key that can be searched",
+  keys("--free", options.frees, "Search this key, though the scenario sets it; all: every key that can be searched",
        "KEY|all");
-  keys("--fix", options.fixes, "Keep this key at a value; may be repeated", "KEY=VALUE");
+  keys("--fix", options.fixes, "Hold this key at one value; may be repeated", "KEY=VALUE");
   keys("--set", options.sets, "Override a key of the scenario; may be repeated", "KEY=VALUE");
-  command.add_option("--gpus", options.gpus, "Cluster sizes: 512, or 512,1024, or 256:4096:x2")->type_name("SIZES");
-  command.add_option("--schedules", options.schedules, "Schedules to choose from (1f1b,interleaved), or all")
+  command.add_option("--gpus", options.gpus, "Try these cluster sizes: 512, or 512,1024, or 256:4096:x2")
+      ->type_name("SIZES");
+  command.add_option("--schedules", options.schedules, "Try these schedules (1f1b,interleaved), or all")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
   command.add_flag("--cross-node-tensor", options.cross_node_tensor,
-                   "Also tensor degrees that do not divide the GPUs of a node");
+                   "Also try tensor degrees that do not divide the GPUs of a node");
 }
 
 std::vector<std::string> overrides(const OpenOptions& options) {

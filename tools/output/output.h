@@ -1,4 +1,4 @@
-// Where results go: standard output, standard error, and files that are whole or not there.
+// Writes results to standard output, standard error, and files that are either whole or absent.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace foretoken::tools {
 
-/// Whoever read our output has closed it: the program ends quietly.
+/// Thrown when the reader of our output has closed it. The program then ends quietly.
 struct ClosedPipe {};
 
 /// Fills in for standard streams that the caller has closed. Otherwise the first file that is opened would take their
@@ -26,10 +26,10 @@ void print(std::string_view text);
 /// Writes one line to standard error.
 void print_error(std::string_view line);
 
-/// The complaints of `error`, one line each, to standard error.
+/// Writes the complaints of `error` to standard error, one line each.
 void print_complaints(const ConfigError& error);
 
-/// Colour as asked with --color: "auto" (a terminal, and NO_COLOR unset or empty), "always" or "never".
+/// Decides the colour by the value of --color: "always", "never", or "auto" (a terminal, and NO_COLOR unset or empty).
 [[nodiscard]] bool wants_colour(std::string_view choice);
 
 /// A file that an option names.
@@ -42,9 +42,9 @@ struct NamedFile {
 /// before anything is written. A folder among the inputs stands for its files.
 void refuse_same_files(std::span<const NamedFile> outputs, std::span<const std::filesystem::path> inputs);
 
-/// A file under construction: written beside its place under a temporary name, renamed by commit(), removed otherwise.
-/// A file that was there keeps its mode, and a link to one stays a link. Temporary files of killed programs are
-/// removed. A device or a pipe (/dev/stdout) is written directly. Throws ConfigError when it cannot be written.
+/// A file under construction. It is written under a temporary name beside its place; commit() renames it, and without
+/// commit() it is removed. The file before keeps its mode, and a link to it stays a link. Temporary files of killed
+/// programs are removed. A device or a pipe (/dev/stdout) is written directly. Throws ConfigError on failure.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -52,7 +52,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   void write(std::string_view text);
-  /// Everything written is on its way to the disk; only the name is still the temporary one.
+  /// Flushes and closes the file, which still has its temporary name.
   void finish();
   void commit();
 
@@ -64,5 +64,8 @@ class OutputFile {
   std::string temporary_;         ///< empty: written directly
   std::FILE* file_ = nullptr;
 };
+
+/// Writes `text` to a file that is whole or not there.
+void write_file(const std::string& path, std::string_view text);
 
 }  // namespace foretoken::tools

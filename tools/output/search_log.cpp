@@ -1,4 +1,4 @@
-// How a result file is read, taken up again and appended to.
+// Reads a result file of a search, continues it, and appends to it.
 #include "tools/output/search_log.h"
 
 #include <fcntl.h>
@@ -74,23 +74,19 @@ std::string difference(const std::string& found, const std::string& asked) {
 
 std::string outcome_line(const search::Space& space, const Outcome& outcome, std::string_view header) {
   const search::Candidate& c = space.candidates()[outcome.candidate];
-  const Json json = {{"candidate", outcome.candidate},
-                     {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
-                     {"gpus", c.gpus},
-                     {"tensor", c.tensor},
-                     {"context", c.context},
-                     {"pipeline", c.pipeline},
-                     {"virtual_pipeline", c.virtual_pipeline},
-                     {"data", c.data()},
-                     {"schedule", space.schedules()[static_cast<std::size_t>(c.schedule)]},
-                     {"micro", c.micro},
-                     {"sequence_parallel", c.sequence_parallel},
-                     {"recompute", model::name_of(c.recompute)},
-                     {"zero_stage", c.zero_stage},
-                     {"fits", outcome.fits},
-                     {"peak_bytes", outcome.peak.value()},
-                     {"step_time_s", des::to_seconds(outcome.step_time).value()},
-                     {"step_time_ps", outcome.step_time.ps}};
+  Json json = {{"candidate", outcome.candidate},
+               {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
+               {"gpus", c.gpus}};
+  for (const auto& [key, degree] : search::degrees_by_key(c)) json[std::string(key)] = degree;
+  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)].name;
+  json["micro"] = c.micro;
+  json["sequence_parallel"] = c.sequence_parallel;
+  json["recompute"] = model::name_of(c.recompute);
+  json["zero_stage"] = c.zero_stage;
+  json["fits"] = outcome.fits;
+  json["peak_bytes"] = outcome.peak.value();
+  json["step_time_s"] = des::to_seconds(outcome.step_time).value();
+  json["step_time_ps"] = outcome.step_time.ps;
   std::string line = json.dump();
   line.pop_back();
   return line + check_of(line, header) + '\n';
@@ -124,7 +120,7 @@ SearchLog::SearchLog(const std::string& path, const study::SearchRequest& reques
     : path_(path), header_(to_json(request)) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   const int error = errno;
-  if (descriptor_ < 0 && (error == EINVAL || error == ENXIO || error == EACCES))  // pipes may be write-only
+  if (descriptor_ < 0 && (error == EINVAL || error == ENXIO || error == EACCES))  // a pipe may be write-only
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail(fmt::format("cannot be written: {}", std::strerror(error)));
   struct stat status {};
@@ -142,9 +138,9 @@ SearchLog::~SearchLog() {
 }
 
 void SearchLog::take_up(bool resume) {
-  if (!resume) fail("exists; --resume goes on with it, or name another file");
+  if (!resume) fail("exists; continue it with --resume, or name another file");
   SearchFile file = read_search_file(path_, header_);
-  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // a line that was never finished
+  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // cuts off an unfinished line
     fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (file.whole_bytes == 0) write(header_ + '\n');
   known_ = std::move(file.outcomes);

@@ -1,4 +1,4 @@
-// The result file of a search: what was asked, then one line a candidate, appended so that a kill loses nothing.
+// The result file of a search: the request, then one line a candidate, appended so that a kill loses nothing.
 #pragma once
 
 #include <cstdio>
@@ -12,34 +12,34 @@
 
 namespace foretoken::tools {
 
-/// One outcome as a line of JSON, with its newline. Its last member checks the rest, in the file of `header`.
+/// Writes one outcome as a line of JSON, with its newline. Its last member checks the rest, in the file of `header`.
 [[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome,
                                        std::string_view header);
 
-/// A result file as it was found.
+/// The content of a result file.
 struct SearchFile {
   std::map<std::size_t, search::Outcome> outcomes;  ///< by candidate
   std::size_t whole_bytes = 0;                      ///< up to the last complete line
 };
 
-/// Reads the result file of the search with `header`, its first line; a last line without an end is left out. Throws
-/// ConfigError when it is none: a file of something else, or of another search, program or data, or an edited one.
+/// Reads the result file of the search with `header`, its first line. Leaves out a last line without a newline. Throws
+/// ConfigError for a file of something else or of another search, program or data, and for an edited one.
 [[nodiscard]] SearchFile read_search_file(const std::string& path, const std::string& header);
 
-/// A result file that grows. Outcomes are appended whole lines at a time; when one cannot be written the file is cut
-/// back to its last whole line and ConfigError is thrown. Two searches cannot append to one file.
+/// A result file that grows by whole lines. When a line cannot be written, the file is cut back to its last whole line
+/// and ConfigError is thrown. Two searches cannot append to one file.
 class SearchLog {
  public:
-  /// Starts the file, or with `resume` goes on with one of the same request. A file that is not empty is never
-  /// overwritten.
+  /// Starts a file, or with `resume` continues one of the same request. Throws ConfigError for any other file that is
+  /// not empty.
   SearchLog(const std::string& path, const study::SearchRequest& request, bool resume);
   ~SearchLog();
   SearchLog(const SearchLog&) = delete;
   SearchLog& operator=(const SearchLog&) = delete;
 
-  /// Outcomes that the file held when it was opened, by candidate.
+  /// Returns the outcomes that the file held when it was opened, by candidate.
   [[nodiscard]] const std::map<std::size_t, search::Outcome>& known() const { return known_; }
-  /// Appends those that it does not hold yet.
+  /// Appends the outcomes that the file does not hold yet.
   void append(const search::Space& space, std::span<const search::Outcome> outcomes);
 
  private:

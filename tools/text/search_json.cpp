@@ -1,4 +1,4 @@
-// The answer of a search as one line of JSON (docs/user/search.md).
+// Writes the answer of a search as one line of JSON (docs/user/search.md).
 #include <nlohmann/json.hpp>
 
 #include "sim/report/json.h"
@@ -14,20 +14,17 @@ using Json = nlohmann::ordered_json;
 
 nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found) {
   const job::Job& s = found.scenario;
-  return {{"gpus", s.gpus},
-          {"tensor", s.parallelism.tensor},
-          {"context", s.parallelism.context},
-          {"pipeline", s.parallelism.pipeline},
-          {"virtual_pipeline", s.parallelism.virtual_pipeline},
-          {"data", s.parallelism.data},
-          {"schedule", s.schedule.name},
-          {"micro", s.batch.micro},
-          {"sequence_parallel", s.parallelism.sequence_parallel},
-          {"recompute", model::name_of(s.recompute.granularity)},
-          {"zero_stage", s.optimizer.zero_stage},
-          {"fits", found.outcome.fits},
-          {"peak_bytes", found.outcome.peak.value()},
-          {"step_time_s", des::to_seconds(found.outcome.step_time).value()}};
+  Json json = {{"gpus", s.gpus}};
+  for (const auto& [key, degree] : search::degrees_by_key(found.candidate)) json[std::string(key)] = degree;
+  json["schedule"] = s.schedule.name;
+  json["micro"] = s.batch.micro;
+  json["sequence_parallel"] = s.parallelism.sequence_parallel;
+  json["recompute"] = model::name_of(s.recompute.granularity);
+  json["zero_stage"] = s.optimizer.zero_stage;
+  json["fits"] = found.outcome.fits;
+  json["peak_bytes"] = found.outcome.peak.value();
+  json["step_time_s"] = des::to_seconds(found.outcome.step_time).value();
+  return json;
 }
 
 std::string search_json(const study::SearchAnswer& answer) {

@@ -1,4 +1,4 @@
-// The answer of a search for people: at most 100 columns.
+// Writes the answer of a search as text of at most 100 columns.
 #include "tools/text/search_text.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ std::string objective_value(Objective objective, const study::FoundConfiguration
   return "";
 }
 
-// A column of the ranked list. `spare`: 0 is always there; where the page is too narrow the largest goes first.
+// A column of the ranked list. `spare` 0 is always there. On a page that is too narrow, the largest `spare` goes first.
 struct RankedColumn {
   std::string head;
   std::function<std::string(const study::FoundConfiguration&)> cell;
@@ -52,22 +52,31 @@ struct RankedColumn {
 
 std::string or_dash(bool stated, std::string text) { return stated ? std::move(text) : "-"; }
 
-// The keys of a configuration; those that say the same of every row are left out where that is no loss.
+// The degrees of all axes; an axis that only some models need has a column where a row uses it.
+void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedColumn>& columns) {
+  constexpr AxisSet kAlways = {Axis::kTensor, Axis::kPipeline, Axis::kData};
+  for (const auto& [each, member] : job::kDegrees) {
+    const Axis axis = each;
+    const auto cuts = [axis](const study::FoundConfiguration& f) { return f.candidate.degrees[axis] > 1; };
+    if (kAlways.contains(axis) || std::any_of(answer.ranked.begin(), answer.ranked.end(), cuts))
+      columns.push_back({std::string(short_name_of(axis)),
+                         [axis](const auto& f) { return fmt::format("{}", f.candidate.degrees[axis]); }});
+    if (axis == Axis::kPipeline)
+      columns.push_back({"VPP", [](const auto& f) {
+                           return or_dash(f.candidate.virtual_pipeline > 1,
+                                          fmt::format("{}", f.candidate.virtual_pipeline));
+                         }});
+  }
+}
+
+// Returns the columns of a configuration's keys, without keys that no row uses.
 std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   const auto number = [](auto Candidate::*key) {
     return [key](const study::FoundConfiguration& f) { return fmt::format("{}", f.candidate.*key); };
   };
   std::vector<RankedColumn> columns;
   if (answer.several_sizes) columns.push_back({"GPUs", number(&Candidate::gpus)});
-  columns.push_back({"TP", number(&Candidate::tensor)});
-  columns.push_back({"PP", number(&Candidate::pipeline)});
-  columns.push_back({"VPP", [](const auto& f) {
-                       return or_dash(f.candidate.virtual_pipeline > 1,
-                                      fmt::format("{}", f.candidate.virtual_pipeline));
-                     }});
-  if (any(answer, [](const auto& f) { return f.candidate.context > 1; }))
-    columns.push_back({"CP", number(&Candidate::context)});
-  columns.push_back({"DP", [](const auto& f) { return fmt::format("{}", f.candidate.data()); }});
+  add_degree_columns(answer, columns);
   columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }});
   columns.push_back({"MBS", number(&Candidate::micro)});
   columns.push_back({"recompute", [](const auto& f) { return std::string(model::name_of(f.candidate.recompute)); }, 0,
@@ -87,7 +96,7 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   return columns;
 }
 
-// What was predicted of it.
+// Returns the columns of the predicted results.
 std::vector<RankedColumn> result_columns(const study::SearchAnswer& answer) {
   const study::FoundConfiguration& best = answer.ranked.front();
   const bool run = answer.several_sizes && best.metrics->run;
@@ -130,19 +139,27 @@ std::string table_of(const study::SearchAnswer& answer, const std::vector<Ranked
   return table.text(paint);
 }
 
-// What the short heads mean.
+// Explains the short heads.
 std::string legend_of(const std::vector<RankedColumn>& columns) {
   const auto shown = [&](std::string_view head) {
     return std::any_of(columns.begin(), columns.end(), [&](const RankedColumn& column) { return column.head == head; });
   };
-  std::string text = shown("CP") ? "TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree"
-                                 : "TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree";
-  text += "; SP: sequence parallel; MBS: micro-batch size";
+  std::vector<std::string_view> heads, words;
+  for (const auto& [axis, member] : job::kDegrees) {
+    if (!shown(short_name_of(axis))) continue;
+    heads.push_back(short_name_of(axis));
+    words.push_back(name_of(axis));
+    if (axis != Axis::kPipeline) continue;
+    heads.emplace_back("VPP");
+    words.emplace_back("virtual pipeline");
+  }
+  std::string text = fmt::format("{}: {} degree; SP: sequence parallel; MBS: micro-batch size", fmt::join(heads, ", "),
+                                 fmt::join(words, ", "));
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
   return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
 }
 
-// The ranked list, as many columns of it as the page holds.
+// Writes the ranked list with as many columns as the page holds.
 std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) {
   std::vector<RankedColumn> columns = key_columns(answer);
   for (RankedColumn& column : result_columns(answer)) columns.push_back(std::move(column));
@@ -160,7 +177,7 @@ std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) 
   return text + legend_of(columns);
 }
 
-// What the best means for the whole run.
+// Gives time and cost of the whole run with the best configuration.
 std::string run_text(const report::Metrics& best) {
   if (!best.run) return "";
   const report::RunCost& run = *best.run;
@@ -172,7 +189,7 @@ std::string run_text(const report::Metrics& best) {
   return report::paragraph("  ", text + ", failures not counted.");
 }
 
-// How far the order of the list can be trusted.
+// Says how far the order of the list can be trusted.
 std::string order_text(const study::SearchAnswer& answer) {
   const trust::Difference& known = answer.difference;
   if (answer.ranked.size() < 2 || known.comparisons == 0) return "";
@@ -184,25 +201,24 @@ std::string order_text(const study::SearchAnswer& answer) {
   std::size_t near = 1;
   while (near < answer.ranked.size() && is_near(answer.ranked[near])) ++near;
   std::string text = fmt::format(
-      "Of two published runs of one job {}, the predicted ratio of their steps missed the measured one by less than {} "
-      "in half of all pairs and {} in nine of ten ({} runs of {}, worth {:.0f} independent comparisons; what "
-      "their "
-      "runtime was fitted on counts too).",
+      "Pairs of published runs of one job {}: the predicted ratio of their steps misses the measured one by less than "
+      "{} in half of all pairs, and by less than {} in nine of ten ({} runs of {}, worth {:.0f} independent "
+      "comparisons; runs that their runtime was fitted on count too).",
       known.where, report::percent(known.half), report::percent(known.nine_in_ten), known.runs,
       report::counted(known.jobs, "job"), known.comparisons);
   if (near > 1)
-    text += fmt::format(" Rank{} {} {} nearer than {} to the best: measure before you choose.", near > 2 ? "s" : "",
+    text += fmt::format(" Rank{} {} {} within {} of the best: measure before you choose.", near > 2 ? "s" : "",
                         near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",
                         report::percent(known.half));
   return report::paragraph("  ", text);
 }
 
-// What fits on paper may not run well.
+// Warns of a best configuration that almost fills the memory.
 std::string edge_text(const study::SearchAnswer& answer) {
   const study::FoundConfiguration& best = answer.ranked.front();
   if (!best.outcome.fits || study::filled(best) <= study::kEdgeOfMemory) return "";
   std::string text = fmt::format(
-      "The best fills {} of the memory. Peaks of published runs are missed by up to 2 %, and runs at the edge of the "
+      "The best fills {} of the memory. Predicted peaks miss published ones by up to 2 %, and runs at the edge of the "
       "memory took up to 20 % longer than predicted.",
       report::percent(study::filled(best)));
   const auto roomy =
@@ -292,7 +308,7 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
                                                 study::configuration_words(found.candidate),
                                                 report::gib(study::needed(found)), report::gib(gpu.memory)));
   }
-  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario states.\n";
+  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.\n";
 }
 
 }  // namespace
@@ -308,10 +324,10 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
                             : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
                                           whole(answer.considered), name_of(answer.objective)));
   text += answer.searched.empty()
-              ? "  Nothing was left open: the scenario states every key. Try --free all, or --free KEY.\n"
+              ? "  No key is open: the scenario sets every key. Try --free all, or --free KEY.\n"
               : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
   if (!answer.complete)
-    text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before anything was found."
+    text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before a configuration was found."
                                                    : "  Interrupted: the best so far, not the best of all.") +
             '\n';
   text += '\n';

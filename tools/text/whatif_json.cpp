@@ -1,4 +1,4 @@
-// What `foretoken whatif` found, as JSON and CSV.
+// Writes the answer of `foretoken whatif` as JSON and CSV.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Every table against three predictions: its system's, its architecture's, and that of fits which never saw it.
+// Compares every table with three predictions: its system's, its architecture's, and a prediction from fits without it.
 #include "calibration/fit/collectives/check_collectives.h"
 
 #include <fmt/format.h>
@@ -91,7 +91,7 @@ std::string to_markdown(const std::vector<TableCheck>& checks) {
       "| table | system | GPU | collective | ranks | nodes | rows | system's curve | architecture's law | table left "
       "out "
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
-  std::array<std::array<int, 4>, 2> met{};  // inside a node, across nodes: tables, then those that meet the bounds
+  std::array<std::array<int, 4>, 2> met{};  // inside a node, across nodes: tables, then tables within the bounds
   for (const TableCheck& check : checks) {
     const CollectiveTable& t = *check.table;
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", t.id, t.system, t.gpu,

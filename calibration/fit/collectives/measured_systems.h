@@ -1,4 +1,4 @@
-// The measured tables system by system: calibration/collectives/NAME.json.
+// Groups the measured tables by system: calibration/collectives/NAME.json.
 #pragma once
 
 #include <string>
@@ -22,10 +22,10 @@ namespace foretoken::fit {
 /// "ampere" of "a100-sxm4-80gb", for every GPU in the measured tables. Throws std::runtime_error for an unknown one.
 [[nodiscard]] std::string architecture_of(const std::string& gpu);
 
-/// Rate of the links that the table's ranks have inside a node, GB/s.
+/// Returns the rate of the links that the table's ranks have inside a node, GB/s.
 [[nodiscard]] double link_gb_per_s(const CollectiveTable& table);
 
-/// Whether the table's ranks talk over PCIe inside a node.
+/// Returns true when the table's ranks talk over PCIe inside a node.
 [[nodiscard]] bool over_pcie(const CollectiveTable& table);
 
 }  // namespace foretoken::fit

@@ -101,9 +101,10 @@ TEST(MeasuredSystems, TheSameTablesGiveTheShippedFiles) {
 }
 
 TEST(MeasuredSystems, OneTableForEachKindAndShape) {
-  std::set<std::string> seen;
+  std::set<std::string> shapes;
   for (const CollectiveTable& t : tables())
-    EXPECT_TRUE(seen.insert(t.system + std::to_string(static_cast<int>(t.kind)) + (t.message ? "m" : " ") +
+    EXPECT_TRUE(shapes
+                    .insert(t.system + std::to_string(static_cast<int>(t.kind)) + (t.message ? "m" : " ") +
                             std::to_string(t.ranks) + "/" + std::to_string(t.nodes))
                     .second)
         << t.id;

@@ -66,10 +66,10 @@ AttentionSeries in_proportion(AttentionSeries series, const AttentionSeries& ove
 
 cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, const std::string& system,
                                   bool backward, int multiprocessors, double half_length, cost::Evidence& proof) {
-  std::vector<OperatorSample> fitted, apart;
+  std::vector<OperatorSample> fitted, left_out;
   for (const OperatorSample& sample : operators)
     if (sample.attention && sample.system == system && sample.shape.backward == backward)
-      (held_out(sample.key()) ? apart : fitted).push_back(sample);
+      (held_out(sample.key()) ? left_out : fitted).push_back(sample);
   expects(!fitted.empty(), "the operator table has attention kernels of the system");
   const auto rate_of = [&](const Arguments& at) {
     return cost::AttentionRate{.peak = FlopPerSecond(rounded(std::exp(at[0]))),
@@ -89,7 +89,7 @@ cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, 
   if (half_length < 0) start.push_back(std::log(500.0));
   const auto best =
       minimise([&](const Arguments& at) { return mean_log_error(outcomes(fitted, rate_of(at))); }, start, 0.3);
-  proof = evidence(proof.source, fitted.size(), outcomes(apart, rate_of(best)));
+  proof = evidence(proof.source, fitted.size(), outcomes(left_out, rate_of(best)));
   return rate_of(best);
 }
 

@@ -11,37 +11,39 @@ namespace foretoken::fit {
                                                 bool backward, int multiprocessors, double half_length,
                                                 cost::Evidence& evidence);
 
-/// One bar of a series: the forward shape, and the seconds of what the series measures (one half or both).
+/// One bar of a series: the forward shape, and the seconds of the part that the series measures (one half or both).
 struct AttentionPoint {
   AttentionShape shape;
   double seconds;
 };
 
-/// The bars that could be read.
+/// Returns the bars that could be read.
 [[nodiscard]] std::vector<AttentionPoint> points_of(const AttentionSeries& series);
 
-/// What a series cannot tell and other measurements must.
+/// Numbers that a series does not show and other measurements must.
 struct AttentionGivens {
-  double forward_over_backward = 1;  ///< how much faster, per operation, forward is; for series of both together
+  double forward_over_backward =
+      1;  ///< speed of forward per operation, relative to backward; for series of both together
   double forward_tail = 0, backward_tail = 0;
   int multiprocessors = 1;
 };
 
-/// Weight of |log sharpness| in the mean error that fits of attention minimise: a sharpness other than 1 must earn it.
-/// Chosen by leaving out one point at a time of the 20 published series (docs/modeller/costs.md).
+/// Weight of |log sharpness| in the mean error that fits of attention minimise, so that a sharpness other than 1 must
+/// earn it. Chosen by leaving out one point at a time of the 20 published series (docs/modeller/costs.md).
 inline constexpr double kSharpnessPrice = 0.01;
 inline constexpr double kMostSharpness = 4;
 
-/// exp(log_sharpness) within what kernels show.
+/// Returns exp(log_sharpness), within the range that kernels show.
 [[nodiscard]] double sharpness_at(double log_sharpness);
 
-/// The points of `series`, each times the ratio of the rates of `over` and `under` at its length: a guess at a series
-/// that nobody measured. Points that one of them lacks are missing.
+/// Returns the points of `series`, each times the ratio of the rates of `over` and `under` at its length. This
+/// estimates a series that nobody measured. Points that one of the two lacks are missing.
 [[nodiscard]] AttentionSeries in_proportion(AttentionSeries series, const AttentionSeries& over,
                                             const AttentionSeries& under);
 
-/// Peak rate, half length and sharpness of one series; a series of one half leaves the other's rate zero. A series has
-/// half a dozen points: the law is fitted on all, its errors are those of each point predicted by a fit without it.
+/// Fits peak rate, half length and sharpness of one series. A series of one half leaves the other's rate zero. A series
+/// has half a dozen points, so the law is fitted on all of them. Its errors are the errors of each point predicted by a
+/// fit without it.
 [[nodiscard]] cost::AttentionLaw fit_series(const AttentionSeries& series, const AttentionGivens& givens,
                                             std::string source);
 

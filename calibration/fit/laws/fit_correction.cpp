@@ -1,8 +1,10 @@
-// Ridge regression on a trilinear grid, reweighted towards the mean absolute error, then made monotone in k.
+// Fits by ridge regression on a trilinear grid, reweighted towards the mean absolute error, and makes the result
+// monotone in k.
 //
-// The unknowns are the values at the knots. Each sample pulls at its eight knots with the weights that predictions use;
-// bending along any axis is punished, so a knot without samples continues its neighbours. Dividing each sample's pull
-// by its last residual turns squares into absolute values: a sample that the smooth grid cannot meet stops counting.
+// The unknowns are the values at the knots. Each sample pulls at its eight knots with the weights that predictions use.
+// Bending along any axis is punished, so a knot without samples continues its neighbours. Each sample's pull is divided
+// by its last residual, which turns squares into absolute values. A sample that the smooth grid cannot meet then stops
+// counting.
 #include "calibration/fit/laws/fit_correction.h"
 
 #include <algorithm>
@@ -19,16 +21,17 @@ namespace {
 
 using Grid = cost::GemmCorrection;
 
-// Chosen by the held-out errors of the A100, H100 and B200 tables, which are a little flattered by it (7 x 7 x 7 and
-// 9 x 7 x 7 knots gain 0.2 % at most); kept for all others. The held-out products lie among the fitted ones: these
-// errors are of shapes between measured ones. docs/modeller/costs.md has those with whole sizes left out.
+// Chosen by the held-out errors of the A100, H100 and B200 tables; these errors are therefore a little too low (7 x 7 x
+// 7 and 9 x 7 x 7 knots gain 0.2 % at most). Used for all other GPUs, too. The held-out products lie among the fitted
+// ones, so these errors are of shapes between measured ones. docs/modeller/costs.md has errors with whole sizes left
+// out.
 constexpr int kMostKnots[3] = {7, 6, 6};
 constexpr double kOctavesPerCell = 2;
-constexpr double kSmoothing = 20;        // of the second difference at a knot, against samples' 1 / |residual|
-constexpr double kShrinking = 0.2;       // of a knot's value: no samples nearby, no correction
+constexpr double kSmoothing = 20;        // weight of the second difference at a knot; samples weigh 1 / |residual|
+constexpr double kShrinking = 0.2;       // weight of a knot's value: without samples nearby there is no correction
 constexpr double kLeastResidual = 0.01;  // below the scatter of repeated measurements: residuals count as squares
 constexpr int kReweightings = 8;
-constexpr int kStepsPerCell = 8;  // where the law's growth with k is looked at
+constexpr int kStepsPerCell = 8;  // points at which the law's growth with k is evaluated
 
 struct Pull {
   cost::GridPlace place;
@@ -39,7 +42,7 @@ std::size_t knots_of(const Grid& grid) { return static_cast<std::size_t>(grid.m.
 
 std::size_t index(int knot) { return static_cast<std::size_t>(knot); }
 
-/// Whole quarters of octaves around the sizes seen; nothing when they span less than an octave.
+/// Lays whole quarters of octaves around the sizes. Returns false when they span less than an octave.
 bool lay_axis(Grid::Axis& axis, int most_knots, std::vector<double> octaves) {
   const auto [low, high] = std::minmax_element(octaves.begin(), octaves.end());
   axis.first = std::floor(*low * 4) / 4;
@@ -111,7 +114,7 @@ std::int64_t size_at(const Grid::Axis& axis, double knot) {
   return std::llround(std::exp2(axis.first + (axis.last - axis.first) * knot / (axis.knots - 1)));
 }
 
-/// Along k the correction may fall by no more than the law itself grows, at its slowest within each cell.
+/// Makes the correction fall along k by no more than the law itself grows, at its slowest within each cell.
 void make_monotone(Grid& grid, const cost::Profile& law, GemmShape shape) {
   for (int m = 0; m < grid.m.knots; ++m)
     for (int n = 0; n < grid.n.knots; ++n) {

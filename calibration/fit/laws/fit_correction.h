@@ -1,4 +1,4 @@
-// Fits the smooth correction of a GEMM law on what measured products leave over.
+// Fits the smooth correction of a GEMM law to its errors on measured products.
 #pragma once
 
 #include "calibration/fit/recipes/samples.h"

@@ -94,9 +94,9 @@ double weight_gradient_factor(const std::vector<GemmSample>& samples, const cost
 
 /// What enters the fit, and what is held out.
 std::pair<std::vector<GemmSample>, std::vector<GemmSample>> divided(const std::vector<GemmSample>& samples) {
-  std::vector<GemmSample> fitted, apart;
-  for (const GemmSample& sample : samples) (held_out(sample.key()) ? apart : fitted).push_back(sample);
-  return {fitted, apart};
+  std::vector<GemmSample> fitted, left_out;
+  for (const GemmSample& sample : samples) (held_out(sample.key()) ? left_out : fitted).push_back(sample);
+  return {fitted, left_out};
 }
 
 }  // namespace
@@ -109,31 +109,31 @@ std::size_t steady_count(const std::vector<GemmSample>& samples) {
 
 std::vector<Outcome> held_out_outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law,
                                        std::int64_t least) {
-  std::vector<GemmSample> apart;
-  std::copy_if(samples.begin(), samples.end(), std::back_inserter(apart), [&](const GemmSample& sample) {
+  std::vector<GemmSample> left_out;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(left_out), [&](const GemmSample& sample) {
     return held_out(sample.key()) && std::min({sample.shape.m, sample.shape.n, sample.shape.k}) >= least;
   });
-  return outcomes(apart, law);
+  return outcomes(left_out, law);
 }
 
 cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
   std::vector<GemmSample> steady;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
                [](const GemmSample& sample) { return like_training(sample.shape); });
-  std::vector<GemmSample> fitted, apart;
-  std::tie(fitted, apart) = divided(steady);
+  std::vector<GemmSample> fitted, left_out;
+  std::tie(fitted, left_out) = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
   const Objective objective = [&](const Arguments& at) {
     return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);
   };
   cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
-  std::tie(fitted, apart) = divided(fit.correct ? samples : steady);
+  std::tie(fitted, left_out) = divided(fit.correct ? samples : steady);
   law.weight_gradient_factor = weight_gradient_factor(fitted, law);
   if (fit.correct) {
     for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
       law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law);
   }
-  law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
+  law.evidence = evidence(std::move(source), fitted.size(), outcomes(left_out, law));
   return law;
 }
 

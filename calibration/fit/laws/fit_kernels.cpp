@@ -1,4 +1,4 @@
-// Each law's few constants by downhill simplex over the very function that predictions call.
+// Fits the few constants of each law by downhill simplex over the function that predictions call.
 #include "calibration/fit/laws/fit_kernels.h"
 
 #include <fmt/format.h>
@@ -40,19 +40,19 @@ cost::AttentionRate rate_of(const Arguments& at) {
           sharpness_at(at[3])};
 }
 
-/// The law of one head dimension and mask, alone in a profile.
+/// Fits the law of one head dimension and mask, in a profile that holds no other law.
 cost::AttentionLaw fit_law(cost::AttentionLaw law, const cost::AttentionLaws& frame, const std::vector<Kernel>& kernels,
                            const std::string& source) {
-  std::vector<Kernel> apart;
+  std::vector<Kernel> left_out;
   std::size_t count = 0;
-  cost::Profile alone;
-  alone.attention = frame;
-  alone.attention.laws = {law, law};
-  alone.attention.laws[1].causal = !law.causal;
+  cost::Profile tried;
+  tried.attention = frame;
+  tried.attention.laws = {law, law};
+  tried.attention.laws[1].causal = !law.causal;
   for (const bool backward : {false, true}) {
     std::vector<Kernel> fitted;
     for (const Kernel& kernel : kernels)
-      if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? apart : fitted).push_back(kernel);
+      if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? left_out : fitted).push_back(kernel);
     count += fitted.size();
     double fastest = 1;
     for (const Kernel& kernel : fitted) fastest = std::max(fastest, kernel.shape.flop().value() / kernel.seconds);
@@ -60,14 +60,14 @@ cost::AttentionLaw fit_law(cost::AttentionLaw law, const cost::AttentionLaws& fr
       return backward ? l.backward : l.forward;
     };
     const Objective objective = [&](const Arguments& at) {
-      for (cost::AttentionLaw& l : alone.attention.laws) rate(l) = rate_of(at);
-      return mean_log_error(outcomes(fitted, alone)) + kSharpnessPrice * std::abs(at[3]);
+      for (cost::AttentionLaw& l : tried.attention.laws) rate(l) = rate_of(at);
+      return mean_log_error(outcomes(fitted, tried)) + kSharpnessPrice * std::abs(at[3]);
     };
     const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0, 0.0}, 0.3);
-    for (cost::AttentionLaw& l : alone.attention.laws) rate(l) = rate_of(best);
+    for (cost::AttentionLaw& l : tried.attention.laws) rate(l) = rate_of(best);
   }
-  law = alone.attention.laws.front();
-  law.evidence = evidence(source, count, outcomes(apart, alone));
+  law = tried.attention.laws.front();
+  law.evidence = evidence(source, count, outcomes(left_out, tried));
   return law;
 }
 
@@ -95,11 +95,11 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
 }
 
 void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) {
-  std::vector<measured::KernelSample> fitted, apart;
+  std::vector<measured::KernelSample> fitted, left_out;
   for (const auto& sample : samples.kernels) {
     if (!sample.cold || sample.bytes.value() <= 0) continue;
     const std::string key = fmt::format("{} {} {}", sample.kernel, sample.rows, sample.columns);
-    (held_out(key) ? apart : fitted).push_back(sample);
+    (held_out(key) ? left_out : fitted).push_back(sample);
   }
   if (fitted.empty()) return;
   const auto law_of = [&](const Arguments& at) {
@@ -109,18 +109,18 @@ void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) 
     return law;
   };
   const auto outcomes_of = [&](const std::vector<measured::KernelSample>& kernels, const Arguments& at) {
-    cost::Profile alone;
-    alone.memory_bound = law_of(at);
+    cost::Profile tried;
+    tried.memory_bound = law_of(at);
     std::vector<Outcome> all;
     for (const auto& kernel : kernels)
-      all.push_back({cost::memory_bound_time({kernel.bytes}, alone).value(), kernel.time.median.value()});
+      all.push_back({cost::memory_bound_time({kernel.bytes}, tried).value(), kernel.time.median.value()});
     return all;
   };
   const Arguments best = minimise([&](const Arguments& at) { return mean_log_error(outcomes_of(fitted, at)); },
                                   {std::log(0.8), std::log(2e-6)}, 0.3);
   profile.memory_bound = law_of(best);
   profile.memory_bound.evidence =
-      evidence(source_of(samples, samples.kernels), fitted.size(), outcomes_of(apart, best));
+      evidence(source_of(samples, samples.kernels), fitted.size(), outcomes_of(left_out, best));
   profile.memory_bound.evidence.provenance = provenance_of(samples.kernels);
 }
 

@@ -1,4 +1,4 @@
-// The fitting tools on data whose answer is known.
+// Tests the fitting tools on data with a known answer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,16 +28,16 @@ TEST(Minimise, FindsTheBottomOfACurvedValley) {
 }
 
 TEST(HeldOut, TakesAboutOneInFiveAndAlwaysTheSame) {
-  int apart = 0;
-  for (int i = 0; i < 10000; ++i) apart += held_out("row " + std::to_string(i));
-  EXPECT_NEAR(apart, 2000, 120);  // three standard deviations
+  int left_out = 0;
+  for (int i = 0; i < 10000; ++i) left_out += held_out("row " + std::to_string(i));
+  EXPECT_NEAR(left_out, 2000, 120);  // three standard deviations
   EXPECT_EQ(held_out("512 512 512"), held_out("512 512 512"));
 }
 
 TEST(Evidence, QuantilesOfRelativeErrors) {
-  std::vector<Outcome> apart;
-  for (int i = 0; i <= 10; ++i) apart.push_back({1.0 + 0.01 * i, 1.0});
-  const cost::Evidence proof = evidence("here", 44, apart);
+  std::vector<Outcome> left_out;
+  for (int i = 0; i <= 10; ++i) left_out.push_back({1.0 + 0.01 * i, 1.0});
+  const cost::Evidence proof = evidence("here", 44, left_out);
   EXPECT_EQ(proof.samples, 44);
   EXPECT_EQ(proof.held_out, 11);
   EXPECT_NEAR(proof.median_error, 0.05, 1e-9);
@@ -72,7 +72,7 @@ TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
   EXPECT_NEAR(std::get<cost::TileWaveLaw>(law.law).efficiency, 0.85, 0.01);
 }
 
-/// Products of `law` on a log grid, off the library's tile sizes too, times `more`(shape).
+/// Returns products of `law` on a log grid, also off the library's tile sizes, times `more`(shape).
 template <class More>
 std::vector<GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
   const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = law}}}};
@@ -107,7 +107,7 @@ TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
 }
 
 TEST(FitCorrection, NeverMakesDeeperProductsFaster) {
-  // Samples that fall with k tenfold as fast as any law rises: the fit must refuse to follow.
+  // The samples fall with k tenfold as fast as any law rises. The fit must refuse to follow.
   const auto falling = [](const GemmShape& s) { return std::exp(-0.5 * (std::log2(double(s.k)) - 6)); };
   cost::GemmLaw law{.law = kLaw};
   law.corrections[0] = fit_correction(products(kLaw, falling), GemmPass::kForward, law);
@@ -135,7 +135,7 @@ TEST(Solve, SymmetricSystem) {
 }
 
 TEST(FitSizeCorrection, FollowsStepsAndNeverFalls) {
-  // A protocol that changes at 1 MiB: the law alone is 30 % off on one side.
+  // A protocol changes at 1 MiB. The law without a correction is 30 % off on one side.
   const auto law = [](double bytes) { return 10e-6 + bytes / 200e9; };
   std::vector<SizePull> pulls;
   for (double bytes = 8192; bytes < 4e9; bytes *= 2) pulls.push_back({bytes, bytes < (1 << 20) ? 0.3 : 0.0});
@@ -163,7 +163,7 @@ TEST(WithRises, PoolsNeighboursThatFall) {
   EXPECT_THAT(with_rises({0, 0, 0}, {-1, 1}), ::testing::ElementsAre(0, -0.5, 0.5));
 }
 
-/// A table that follows latency 10 us x log2(ranks), 200 GB/s; `overhead_us` is what the harness adds.
+/// Returns a table that follows latency 10 us x log2(ranks), 200 GB/s. The harness adds `overhead_us`.
 CollectiveTable made_up(CollectiveKind kind, int ranks, double first_bytes, double overhead_us) {
   CollectiveTable table;
   table.id = "made up";
@@ -188,7 +188,7 @@ TEST(FitInside, TakesLatencyFromTablesThatShowIt) {
   for (const cost::CollectiveCurve& curve : law.curves)
     if (curve.kind == kAllReduce) latencies.push_back(curve.latency.value() * 1e6);
   ASSERT_EQ(latencies.size(), 3u);
-  EXPECT_NEAR(latencies[0], 15, 1);  // on the line through the others over the ranks
+  EXPECT_NEAR(latencies[0], 15, 1);  // on the line through the other sizes, over the ranks
   EXPECT_NEAR(latencies[1], 20, 0.5);
   EXPECT_NEAR(latencies[2], 30, 0.5);
 }

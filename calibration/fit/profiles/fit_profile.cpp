@@ -1,4 +1,4 @@
-// Part by part: fitted on the samples of that part, or lent.
+// Builds a profile part by part: fitted on the samples of the part, or taken from the base.
 #include "calibration/fit/profiles/fit_profile.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kLeastProducts = 100, kLeastSteady = 50, kLeastKernels = 10, kLeastRows = 2;
 
-/// Samples in an order that their files do not decide: by what was measured, then by the result.
+/// Sorts samples by the measured work, then by the result, so that the order of files does not matter.
 template <class T>
 void sort_samples(std::vector<measured::From<T>>& samples) {
   std::vector<std::pair<std::string, std::size_t>> lines;
@@ -62,7 +62,7 @@ Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
   return ratios;
 }
 
-/// Octaves between two peaks; another architecture is further than any peak.
+/// Returns the octaves between two peaks. Another architecture is further away than any peak.
 double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
   if (!other) return std::numeric_limits<double>::infinity();
   double octaves = 100;  // no rate in common
@@ -86,7 +86,8 @@ double distance_of(const std::vector<GemmSample>& products, const cost::Profile&
   return sum / static_cast<double>(logs.size());
 }
 
-/// A datasheet that is exceeded is that of another GPU; a guessed peak that is exceeded was only a scale.
+/// Checks the peak. Products faster than a datasheet's rate belong to another GPU. A guessed peak may be exceeded; it
+/// was only a scale.
 void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& request) {
   auto& tiles = std::get<cost::TileWaveLaw>(law.law);
   if (tiles.efficiency <= 1) return;
@@ -110,7 +111,7 @@ std::string large_errors(const std::vector<GemmSample>& products, const cost::Ge
                      100 * large.median_error, 100 * large.p90_error);
 }
 
-/// What long runs say, else what the base knew of the same GPU beside published tables.
+/// Returns the factor of long runs, or else the base's factor for the same GPU beside published tables.
 double sustained_factor_of(const measured::Samples& samples, const FitRequest& request, Precision precision,
                            const cost::GemmLaw& law) {
   if (const auto factor = sustained_factor(samples, precision, law)) return *factor;
@@ -151,7 +152,7 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
   }
 }
 
-/// Curves that follow the samples' own tables, in the place of the base's.
+/// Puts curves that follow the samples' own tables in the place of the base's.
 void fit_collectives(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request) {
   Machine machine{.name = request.gpu,
                   .architecture = "",
@@ -193,7 +194,7 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   sort_samples(samples.clocks);
   const auto products = gemm_samples(samples);
   const Ratios ratios = ratios_of(request, samples, products);
-  cost::Profile profile = lent(request, ratios);
+  cost::Profile profile = profile_from_base(request, ratios);
   fit_products(profile, samples, request, ratios, products);
   fit_attention_kernels(profile, samples);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);

@@ -1,4 +1,4 @@
-// Ratios of datasheets, or of measured products where a GPU has no datasheet among the data files.
+// Scales a base profile by ratios of datasheets, or of measured products where a GPU has no datasheet.
 #include "calibration/fit/profiles/lend.h"
 
 #include <fmt/format.h>
@@ -100,10 +100,10 @@ std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vect
   return ratios;
 }
 
-cost::Profile lent(const FitRequest& request, const Ratios& ratios) {
+cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios) {
   cost::Profile profile = request.base;
   profile.name = profile.gpu = request.gpu;
-  profile.host.reset();  // of another machine
+  profile.host.reset();  // belongs to another machine
   const bool same = request.base.gpu == request.gpu;
   const Lender lender{request, ratios};
   if (!same) {
@@ -139,7 +139,7 @@ std::optional<cost::TileWaveLaw> start_of(const FitRequest& request, const Ratio
     law->peak = law->peak * (bytes_per_element(other) / bytes_per_element(precision));  // tensor cores: rate x bytes
   }
   if (!law) return std::nullopt;
-  law->sustained_factor = 1;  // the samples are what they are; a long run among them says more
+  law->sustained_factor = 1;  // samples are short runs; a long run among them gives the factor
   if (request.base.gpu != request.gpu) {
     law->peak = times(ratios.compute, law->peak);
     law->memory_bandwidth = times(ratios.memory, law->memory_bandwidth);

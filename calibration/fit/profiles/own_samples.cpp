@@ -1,4 +1,4 @@
-// Sorting measurements by what they are of.
+// Sorts measurements by the work that they measure.
 #include "calibration/fit/profiles/own_samples.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ std::optional<int> counted_multiprocessors(const measured::Samples& samples) {
 std::optional<double> sustained_factor(const measured::Samples& samples, Precision precision,
                                        const cost::GemmLaw& law) {
   const std::string prefix = measured::product_work(precision);
-  std::vector<double> rates;  // of the run's second half: clocks have settled
+  std::vector<double> rates;  // rates of the run's second half, where clocks have settled
   std::int64_t side = 0;
   double length = 0;
   for (const auto& sample : samples.clocks)

@@ -1,4 +1,4 @@
-// The list of measured tables behind the shipped profiles, and the script that gathers them.
+// Tests the list of measured tables behind the shipped profiles, and the script that gathers them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Fetched {
   std::string output;
 };
 
-/// A folder of its own for each test, gathered anew by every call.
+/// A folder for each test. Every call gathers the inputs anew.
 class RecipeInputs : public testing::Test {
  protected:
   RecipeInputs() { std::filesystem::remove_all(folder_); }
@@ -47,7 +47,7 @@ class RecipeInputs : public testing::Test {
 constexpr const char* kElsewhere[] = {"a100_sglang.csv", "h100.csv",  "h200.csv",
                                       "b200.csv",        "gb200.csv", "operators.csv"};
 
-TEST_F(RecipeInputs, NamesWhatIsNotInTheRepositoryWithItsSource) {
+TEST_F(RecipeInputs, NamesInputsOutsideTheRepositoryWithTheirSource) {
   const Fetched fetched = fetch();
   EXPECT_EQ(fetched.status, 1);
   for (const char* name : kElsewhere)

@@ -1,4 +1,4 @@
-// Matrix products: one case by hand, and what must hold for every shape.
+// Checks matrix products: one case by hand, and rules that hold for every shape.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -31,7 +31,7 @@ TEST(Gemm, LargeProductByHand) {
 }
 
 TEST(Gemm, ThinProductIsBoundByMemory) {
-  // One row of activations times a 16384 x 16384 matrix: every weight is read once.
+  // One row of activations times a 16384 x 16384 matrix reads every weight once.
   const double bytes = 2.0 * (16384.0 + 16384.0 * 16384.0 + 16384.0);
   EXPECT_NEAR(seconds({.m = 1, .n = 16384, .k = 16384}), bytes / (2039e9 * 0.62) + 3.7e-6, 1e-12);
 }

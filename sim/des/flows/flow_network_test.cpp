@@ -1,4 +1,4 @@
-// Flows that share links, with arrivals computed by hand. One byte at 1e12 bytes per second takes a picosecond.
+// Tests flows that share links, with arrivals computed by hand. A byte at 1e12 bytes per second takes a picosecond.
 #include "sim/des/flows/flow_network.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr BytesPerSecond kBytePerPs(1e12);
 
-/// Arrivals of flows, each with its bytes, the instant it joins, and its route over links of one byte per picosecond.
+/// A flow with its bytes, the instant it joins, and its route over links of one byte per picosecond.
 struct Sent {
   double bytes;
   std::int64_t joins;
@@ -38,7 +38,7 @@ TEST(Flows, ArrivalsByHand) {
     Ps arrivals;
   };
   const Case cases[] = {
-      {"alone: latency, then bytes", 1, {{100, 7, {a}}}, {107}},
+      {"one flow: latency, then bytes", 1, {{100, 7, {a}}}, {107}},
       {"two equal ones take twice as long", 1, {{100, 0, {a}}, {100, 0, {a}}}, {200, 200}},
       {"the shorter leaves, the longer speeds up", 1, {{100, 0, {a}}, {300, 0, {a}}}, {200, 400}},
       {"one joins half-way", 1, {{100, 0, {a}}, {100, 50, {a}}}, {150, 200}},
@@ -89,7 +89,7 @@ TEST(Flows, AStaircaseLeavesInOrder) {
   }
 }
 
-TEST(Flows, OnlyTheTouchedComponentIsToldAnew) {
+TEST(Flows, OnlyTheTouchedComponentGetsNewArrivals) {
   TaskGraph graph;
   const std::array one = {graph.add_link(kBytePerPs)}, two = {graph.add_link(kBytePerPs)};
   const TaskId first = graph.add_flow({}, Bytes(100), one, {0}), stranger = graph.add_flow({}, Bytes(100), two, {0});

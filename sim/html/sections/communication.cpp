@@ -1,4 +1,4 @@
-// What every group of ranks exchanges.
+// Shows the communication of every group of ranks.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,7 +21,7 @@ std::string way(const GroupShape& shape, const NodeLinks& links) {
 }  // namespace
 
 std::string communication(const ReportData& data) {
-  if (data.communication.empty()) return paragraph("One GPU holds all of the model: nothing is exchanged.");
+  if (data.communication.empty()) return paragraph("One GPU holds the whole model: nothing is exchanged.");
   Table table({{"group", false},
                {"what", false},
                {"ranks"},

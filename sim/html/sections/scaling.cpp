@@ -1,4 +1,4 @@
-// The same job on fewer and on more GPUs: throughput, days, cost.
+// Shows the same job on fewer and on more GPUs: throughput, days, cost.
 #include <fmt/format.h>
 
 #include <optional>
@@ -92,7 +92,8 @@ std::string table_of(const ReportData& data, const study::Variant& first) {
   if (has_cost) heads.push_back({data.base.metrics.run->currency});
   Table table(heads);
   const double each_first = first.metrics->tokens_per_s_per_gpu;
-  const auto& degrees = data.base.job.parallelism;
+  const net::RankGrid grid = data.base.job.grid();
+  const int replica = grid.gpus() / grid.degree(Axis::kData);
   for (const study::Variant& each : data.scaling) {
     const Table::Cell gpus = Table::number(each.gpus, report::whole(each.gpus));
     if (!each.metrics) {
@@ -100,7 +101,7 @@ std::string table_of(const ReportData& data, const study::Variant& first) {
       continue;
     }
     const Metrics& m = *each.metrics;
-    const int data_parallel = each.gpus / (degrees.tensor * degrees.pipeline * degrees.context);
+    const int data_parallel = each.gpus / replica;
     std::vector<Table::Cell> cells{
         gpus,
         Table::number(data_parallel, report::whole(data_parallel)),
@@ -132,9 +133,9 @@ std::string scaling(const ReportData& data) {
   }
   if (known < 2) return "";
   std::string html = paragraph(
-      "The same batch on fewer and on more GPUs: more replicas, each with fewer micro-batches. Efficiency is tokens a "
-      "second and GPU relative to the smallest cluster shown. The ringed point is this scenario; bands hold nine in "
-      "ten runs.");
+      "The same batch on fewer and on more GPUs: more replicas have fewer micro-batches each. Efficiency is tokens/s "
+      "per GPU, relative to the smallest cluster shown. The ringed point is this scenario; bands hold nine in ten "
+      "runs.");
   html += "<div class=\"pair\">\n" + throughput_chart(data);
   const auto& run = data.base.metrics.run;
   if (run) html += days_chart(data);

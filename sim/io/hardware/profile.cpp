@@ -1,4 +1,4 @@
-// The fields of a profile: one law for each part, with its evidence.
+// Lists the fields of a profile: one law for each part, with its evidence.
 #include "sim/io/hardware/profile.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
 using Corrections = std::array<cost::GemmCorrection, 3>;
 
-/// {"first_log2": 0, "last_log2": 15, "knots": 7}
+/// Lists the fields of an axis: {"first_log2": 0, "last_log2": 15, "knots": 7}.
 void axis_fields(Fields& f, cost::GemmCorrection::Axis& axis) {
   f.number("first_log2", axis.first, kOctaves);
   f.number("last_log2", axis.last, kOctaves);
@@ -46,7 +46,7 @@ void correction_fields(Fields& f, cost::GemmCorrection& grid) {
   });
 }
 
-/// By layout, in the order of GemmPass; a layout that was not measured is absent.
+/// Lists the corrections by layout, in the order of GemmPass. A layout without measurements is absent.
 void corrections_fields(Fields& f, Corrections& grids) {
   constexpr std::string_view kPasses[] = {"forward", "input_gradient", "weight_gradient"};
   for (std::size_t pass = 0; pass < grids.size(); ++pass)
@@ -59,7 +59,8 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
   f.whole("multiprocessors", law.multiprocessors, kProcessors);
   f.number("efficiency", law.efficiency, kEfficiency);
   f.number("prologue_k", law.prologue_k, kTokens);
-  f.number("small_tile_loss", law.small_tile_loss, {.low = 0, .high = 0.3});  // three halvings stay positive
+  f.number("small_tile_loss", law.small_tile_loss,
+           {.low = 0, .high = 0.3});  // keeps the rate positive after three halvings
   f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
   f.microseconds("launch_us", law.launch, kMicroseconds);
   f.number("sustained_factor", law.sustained_factor, kFactor);
@@ -74,7 +75,7 @@ void roofline_fields(Fields& f, cost::RooflineLaw& law) {
   f.number("sustained_factor", law.sustained_factor, kFactor);
 }
 
-/// Precondition: `gemm` holds the law that the word under "law" names.
+/// Lists the fields of a GEMM law. Precondition: `gemm` holds the law that the word under "law" names.
 void gemm_law_fields(Fields& f, cost::GemmLaw& gemm) {
   const bool corrected = std::any_of(gemm.corrections.begin(), gemm.corrections.end(),
                                      [](const cost::GemmCorrection& grid) { return !grid.log_ratio.empty(); });
@@ -130,7 +131,7 @@ void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
   f.object("evidence", law.evidence, evidence_fields);
 }
 
-/// `flash_2` is a list like `laws`, or the word "laws" where both are FlashAttention-2's.
+/// Reads `flash_2`: a list like `laws`, or the word "laws" where `laws` holds FlashAttention-2 already.
 void read_flash2(const Node& node, cost::AttentionLaws& attention) {
   if (node.child("flash_2").is_text()) {
     (void)node.one_of<int>("flash_2", {{"laws", 0}});

@@ -1,4 +1,4 @@
-// Evidence: how a part of a profile came about, and how well it meets what was held out.
+// Lists the fields of evidence: the origin of a part of a profile, and its errors on held-out samples.
 #include "sim/io/hardware/profile_fields.h"
 
 #include "sim/io/json/fields.h"

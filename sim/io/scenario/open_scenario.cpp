@@ -1,4 +1,4 @@
-// Writing a choice of the open keys back into the scenario's JSON.
+// Writes a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
 
 #include <fmt/format.h>
@@ -24,13 +24,10 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   value["optimizer"]["zero_stage"] = job.optimizer.zero_stage;
   if (!asked_.choices.recompute) value["recompute"] = name_of(job.recompute.granularity);
   json& parallelism = value["parallelism"];
-  parallelism["tensor"] = chosen.tensor;
-  parallelism["pipeline"] = chosen.pipeline;
+  for (const auto& [axis, degree] : job::kDegrees) parallelism[std::string(name_of(axis))] = chosen.*degree;
   parallelism["virtual_pipeline"] = chosen.virtual_pipeline;
-  parallelism["context"] = chosen.context;
-  parallelism["data"] = chosen.data;
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
-  // A stated overlap of parameter gathers speaks of the choices that gather. Where a search shards nothing, it is void.
+  // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (!asked_.choices.zero_stage && job.optimizer.zero_stage == 0)
     if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
       overlap->erase("param_gather");

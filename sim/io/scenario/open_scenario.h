@@ -1,4 +1,4 @@
-// A scenario with keys left open: its statements stand, the rest is for a search to choose.
+// A scenario with open keys: stated keys are fixed, and a search chooses the others.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ class OpenScenario {
  public:
   OpenScenario(job::Question asked, Document document, std::vector<ReadFile> files = {});
 
-  /// The statements; open keys have none.
+  /// Returns the stated keys. Open keys have no value.
   [[nodiscard]] const job::Question& asked() const { return asked_; }
 
-  /// The scenario's JSON with the chosen keys of `job` written in; reading it gives `job`.
+  /// Returns the scenario's JSON with the chosen keys of `job`. Reading it gives `job`.
   [[nodiscard]] std::string text_of(const job::Job& job, int indent = -1) const;
 
-  /// All files behind the question: the scenario's own and those that it names.
+  /// Returns all files behind the question: the scenario's own and those that it names.
   [[nodiscard]] const std::vector<ReadFile>& files() const { return files_; }
 
-  /// A digest of the contents of those files.
+  /// Returns a digest of the contents of those files.
   [[nodiscard]] std::string inputs() const;
 
-  /// The JSON as it was asked: bases merged in, overrides applied, references absolute.
+  /// Returns the JSON of the question: bases merged in, overrides applied, references absolute.
   [[nodiscard]] std::string question() const;
 
  private:

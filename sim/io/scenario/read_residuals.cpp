@@ -1,4 +1,4 @@
-// Residuals by group: [GPUs, parameters, log(measured / predicted)] of each case.
+// Reads the residuals of a group: [GPUs, parameters, log(measured / predicted)] of each case.
 #include "sim/io/scenario/read_residuals.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a runtime file may say: switches, and fitted numbers that each carry the note where they come from.
+// Reads a runtime file: switches, and fitted numbers, each with a note about its origin.
 #include "sim/io/scenario/read_runtime.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.bf16_gradient_bytes = gradients.number_or("bf16", runtime.bf16_gradient_bytes, {.low = 1, .high = 8});
 }
 
-/// One fitted number, if the file has it: {"value": N, "note": "source and meaning"}.
+/// Reads one fitted number, if the file has it: {"value": N, "note": "source and meaning"}.
 std::optional<double> read_fitted(const Node& fitted, std::string_view key, Range range, job::Runtime& runtime) {
   const std::optional<Node> entry = fitted.find_object(key);
   if (!entry) return std::nullopt;

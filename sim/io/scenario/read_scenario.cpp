@@ -1,4 +1,4 @@
-// Reading a scenario: the files it names, then its own parts, then the rules between them.
+// Reads a scenario: the files that it names, then its own parts, then the rules between them.
 #include "sim/io/scenario/read_scenario.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ using job::Sound;
 
 constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20};
 
-/// Runs `read` and says whether it made no complaint.
+/// Runs `read`, and returns true when it made no complaint.
 template <class Read>
 bool is_sound(const Findings& findings, Read read) {
   const std::size_t before = findings.complaints.size();
@@ -50,7 +50,7 @@ void read_runtime_part(const Node& root, Question& question) {
   if (document) question.runtime = read_runtime(document->root(root.findings()));
 }
 
-/// The parts that a search cannot choose, and those that it can, as far as they are stated.
+/// Reads the parts that a search cannot choose, and the stated ones of those that it can.
 Question read_parts(const Node& root, const std::string& document_name, Sound& sound) {
   Findings& findings = root.findings();
   root.allow_only(
@@ -88,7 +88,7 @@ Made read_scenario(const Document& document, Findings& findings) {
   question.notes = findings.notes;
   job::Attempt attempt = job::attempt(question, sound);
   findings.complaints.append(attempt.complaints);
-  // Imperfections are counted against the GPUs, nodes and links of a job that is otherwise right.
+  // Imperfections are checked against the GPUs, nodes and links of a job that is otherwise right.
   findings.throw_if_wrong();
   if (const auto imperfections = root.find_object("imperfections")) {
     question.imperfections = read_imperfections(*imperfections, attempt.made->job);
@@ -117,7 +117,7 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   return OpenScenario(std::move(question), document, std::move(findings.files));
 }
 
-/// The document with its bases and overrides; throws when anything was found wrong on the way.
+/// Returns the document with its bases and overrides. Throws when a file or an override is wrong.
 Document complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
   if (const auto wrong = wrong_data_folder()) findings.complaints.push_back({"FORETOKEN_DATA", "", *wrong});
   if (document) document = with_bases(std::move(*document), kScenarios, findings);

@@ -1,4 +1,4 @@
-// Each part of a scenario, as stated: the rules of sim/job fill in the rest.
+// Reads each part of a scenario as stated. The rules of sim/job fill in the rest.
 #include "sim/io/scenario/scenario_parts.h"
 
 #include <fmt/format.h>
@@ -17,14 +17,14 @@ namespace {
 using job::Question;
 using model::RecomputeGranularity;
 
-// Far beyond any job, and small enough that products of three degrees stay exact.
+// The limits are far beyond any job, and small enough that products of three degrees stay exact.
 constexpr WholeRange kDegree{.low = 1, .high = 1 << 20};
 constexpr WholeRange kStages{.low = 1, .high = 10'000};  // of one pipeline, and chunks of one stage
 constexpr WholeRange kSequence{.low = 1, .high = 1 << 28};
 constexpr WholeRange kMicroBatch{.low = 1, .high = 1 << 20};
 constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30};
 
-/// A whole number, if it is stated. What the rules take instead is noted as defaulted.
+/// Reads a whole number, if it is stated. A missing one is noted as a default, which the rules choose.
 std::optional<int> find_degree(const Node& node, std::string_view key, WholeRange range = kDegree) {
   const auto value = static_cast<int>(node.whole_or(key, 1, range));
   return node.has(key) ? std::optional(value) : std::nullopt;
@@ -35,7 +35,7 @@ std::optional<bool> find_switch(const Node& node, std::string_view key) {
   return node.has(key) ? std::optional(value) : std::nullopt;
 }
 
-/// Bytes of one element: a number, or the name of a format. Nothing when it is not stated.
+/// Reads the bytes of one element: a number, or the name of a format. Returns nothing when it is not stated.
 std::optional<double> find_element_bytes(const Node& node, std::string_view key, Range range) {
   if (node.child(key).is_text())
     return node.one_of<double>(key, {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}, {"none", 0}});
@@ -82,18 +82,20 @@ model::SelectiveModules read_modules(const Node& recompute) {
 
 void read_parallelism(const Node& root, Question& question) {
   const Node node = root.object_or_empty("parallelism");
-  node.allow_only({"tensor", "pipeline", "virtual_pipeline", "data", "context", "context_exchange", "expert",
-                   "sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage"});
+  std::vector<std::string> keys;
+  for (const auto& [axis, degree] : job::kDegrees) keys.emplace_back(name_of(axis));
+  for (const char* key : {"virtual_pipeline", "context_exchange", "expert", "sequence_parallel",
+                          "embedding_and_head_as_layers", "layers_per_stage"})
+    keys.emplace_back(key);
+  node.allow_only(keys);
   job::AskedParallelism& parallelism = question.choices.parallelism;
-  parallelism.tensor = find_degree(node, "tensor");
-  parallelism.pipeline = find_degree(node, "pipeline", kStages);
+  for (const auto& [axis, degree] : job::kDegrees)
+    parallelism.degrees[axis] = find_degree(node, name_of(axis), axis == Axis::kPipeline ? kStages : kDegree);
   parallelism.virtual_pipeline = find_degree(node, "virtual_pipeline", kStages);
-  parallelism.data = find_degree(node, "data");
-  parallelism.context = find_degree(node, "context");
-  parallelism.context_exchange = node.one_of_or("context_exchange", model::ContextExchange::kRing,
-                                                {{"ring", model::ContextExchange::kRing},
-                                                 {"all-gather", model::ContextExchange::kAllGather},
-                                                 {"all-to-all", model::ContextExchange::kAllToAll}});
+  parallelism.exchange = node.one_of_or("context_exchange", model::ContextExchange::kRing,
+                                        {{"ring", model::ContextExchange::kRing},
+                                         {"all-gather", model::ContextExchange::kAllGather},
+                                         {"all-to-all", model::ContextExchange::kAllToAll}});
   parallelism.expert = static_cast<int>(node.whole_or("expert", 1, kDegree));
   parallelism.sequence_parallel = find_switch(node, "sequence_parallel");
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);

@@ -1,5 +1,6 @@
-// Degrees make up the GPUs, GPUs fill nodes, and stages stand on nodes of one kind.
+// Checks that degrees make up the GPUs, GPUs fill nodes, and stages stand on nodes of one kind.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
@@ -33,18 +34,21 @@ bool degrees_fit(Draft& draft) {
   Parallelism& degrees = draft.job.parallelism;
   const int gpus = draft.job.gpus;
   const bool alike = draft.question.pools.empty();
-  const std::int64_t replica = std::int64_t{degrees.tensor} * degrees.pipeline * degrees.context;
-  const auto product = [&] {
-    return fmt::format("tensor {} x pipeline {} x context {} = {}", degrees.tensor, degrees.pipeline, degrees.context,
-                       replica);
-  };
+  std::int64_t replica = 1;
+  std::vector<std::string> factors;
+  for (const auto& [axis, degree] : kDegrees) {
+    if (axis == Axis::kData) continue;
+    replica *= degrees.*degree;
+    factors.push_back(fmt::format("{} {}", name_of(axis), degrees.*degree));
+  }
+  const auto product = [&] { return fmt::format("{} = {}", fmt::join(factors, " x "), replica); };
   if (gpus % replica != 0) {
     const std::string what_to_try = alike ? multiples_near(gpus, replica) : "other degrees, or other groups of nodes";
     draft.complain("/gpus", fmt::format("expected a multiple of {}, found {}; try {}", product(), gpus, what_to_try));
     return false;
   }
   degrees.data = static_cast<int>(gpus / replica);
-  const std::optional<int> stated = draft.question.choices.parallelism.data;
+  const std::optional<int> stated = draft.question.choices.parallelism.degrees[Axis::kData];
   if (!stated || *stated == degrees.data) return true;
   std::string message =
       fmt::format("expected {} ({} / ({})), found {}", degrees.data, with_noun(gpus, "GPU"), product(), *stated);

@@ -1,4 +1,4 @@
-// Heads, MLP width and sequence divide over the ranks that share a layer.
+// Checks that heads, MLP width and sequence divide over the ranks that share a layer.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@
 namespace foretoken::job {
 namespace {
 
-/// Degrees up to twice the stated one that divide `size`, for what to try.
+/// Returns degrees up to twice the stated one that divide `size`, as advice.
 std::string divisors_near(std::int64_t size, int degree) {
   std::vector<std::int64_t> found;
   for (std::int64_t d = 1; d <= std::min<std::int64_t>(size, 2 * std::int64_t{degree}); ++d)
@@ -20,11 +20,15 @@ std::string divisors_near(std::int64_t size, int degree) {
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
+bool context_divides(std::int64_t sequence, std::int64_t context) {
+  return context == 1 || sequence % (2 * context) == 0;
+}
+
 void check_exchange(Draft& draft) {
   const model::Transformer& model = draft.job.model;
   const Parallelism& degrees = draft.job.parallelism;
   const std::int64_t ranks = std::int64_t{degrees.tensor} * degrees.context;
-  const bool deals_heads = degrees.context > 1 && degrees.context_exchange == model::ContextExchange::kAllToAll;
+  const bool deals_heads = degrees.context > 1 && degrees.exchange == model::ContextExchange::kAllToAll;
   if (!deals_heads || (model.heads % ranks == 0 && model.kv_heads % ranks == 0)) return;
   draft.complain("/parallelism/context_exchange",
                  fmt::format("expected \"ring\" or \"all-gather\": all-to-all deals {} and {} out to "
@@ -39,8 +43,11 @@ bool tensor_divides(const model::Transformer& model, std::int64_t tensor) {
   return model.heads % tensor == 0 && model.ffn_hidden % tensor == 0;
 }
 
-bool context_divides(std::int64_t sequence, std::int64_t context) {
-  return context == 1 || sequence % (2 * context) == 0;
+bool sequence_fits(const Question& question, Axis axis, std::int64_t degree) {
+  if (axis != Axis::kContext || degree == 1) return true;
+  const AttentionChoice attention = question.attention.value_or(question.runtime.default_attention);
+  return attention.kind == model::AttentionKind::kFlash &&
+         context_divides(question.choices.batch.sequence_length, degree);
 }
 
 bool sequence_divides(std::int64_t sequence, std::int64_t context, std::int64_t tensor) {
@@ -82,6 +89,12 @@ void check_sequence(Draft& draft) {
                                         "found {}",
                                         degrees.context, degrees.tensor, sequence));
   }
+}
+
+void check_attention(Draft& draft) {
+  const int context = draft.job.parallelism.context;
+  if (context == 1 || draft.job.attention == model::AttentionKind::kFlash) return;
+  draft.complain("/attention", fmt::format("expected \"flash\": context {} is supported with it only", context));
 }
 
 void check_positions(Draft& draft) {

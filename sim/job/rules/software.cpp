@@ -1,4 +1,4 @@
-// The defaults of the runtime: recipe, attention, shards, overlaps. Each default is noted as an assumption.
+// Settles the defaults of the runtime: recipe, attention, shards, overlaps. Each default is noted as an assumption.
 #include <fmt/format.h>
 
 #include "sim/base/check.h"

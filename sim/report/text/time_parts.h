@@ -1,8 +1,9 @@
-// The parts of a step's time: their keys in JSON, their words, and where a time split holds them.
+// Lists the parts of a step's time: their JSON keys, their words, and their fields in a time split.
 #pragma once
 
-#include <array>
-#include <string_view>
+#include <cstdint>
+#include <span>
+#include <string>
 
 #include "sim/base/check.h"
 #include "sim/observe/stage_times.h"
@@ -12,10 +13,10 @@ namespace foretoken::report {
 enum class TimeKind : std::uint8_t { kCompute, kComm, kOptimizer, kBubble, kHost, kOther };
 
 struct TimePart {
-  std::string_view key;     ///< "tensor_parallel_comm"
-  std::string_view name;    ///< "tensor"
-  std::string_view words;   ///< "tensor-parallel communication"
-  std::string_view change;  ///< the words where two steps are compared
+  std::string key;     ///< "tensor_parallel_comm"
+  std::string name;    ///< "tensor"
+  std::string words;   ///< "tensor-parallel communication"
+  std::string change;  ///< the words where two steps are compared
   TimeKind kind;
   Axis axis = Axis::kTensor;  ///< of communication
 
@@ -39,20 +40,7 @@ struct TimePart {
   }
 };
 
-/// In the order of every answer.
-inline constexpr std::array kTimeParts{
-    TimePart{"compute", "compute", "compute", "compute", TimeKind::kCompute},
-    TimePart{"tensor_parallel_comm", "tensor", "tensor-parallel communication", "tensor-parallel communication",
-             TimeKind::kComm, Axis::kTensor},
-    TimePart{"context_parallel_comm", "context", "context-parallel communication", "context-parallel communication",
-             TimeKind::kComm, Axis::kContext},
-    TimePart{"pipeline_comm", "pipeline", "pipeline communication", "pipeline messages", TimeKind::kComm,
-             Axis::kPipeline},
-    TimePart{"data_parallel_comm", "data", "data-parallel communication", "data-parallel communication",
-             TimeKind::kComm, Axis::kData},
-    TimePart{"optimizer", "optimizer", "optimizer", "optimizer", TimeKind::kOptimizer},
-    TimePart{"bubble", "bubble", "bubble (waiting for another stage)", "pipeline bubble", TimeKind::kBubble},
-    TimePart{"host", "host", "host (waiting for launches)", "host", TimeKind::kHost},
-    TimePart{"other", "other", "other", "other", TimeKind::kOther}};
+/// Returns the parts of a split in the order of every answer. They add up to the step.
+[[nodiscard]] std::span<const TimePart> time_parts();
 
 }  // namespace foretoken::report

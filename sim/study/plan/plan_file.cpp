@@ -1,4 +1,4 @@
-// Capacity plans read back. Keys that a report does not show are passed over: plans may say more.
+// Reads capacity plans for a report. Keys that a report does not show are ignored.
 #include "sim/study/plan/plan_file.h"
 
 #include <fmt/format.h>
@@ -27,10 +27,10 @@ model::RecomputeGranularity recompute_of(const Node& found) {
 }
 
 std::string words_of(const Node& found, int gpus) {
+  PerAxis<int> degrees(1);
+  for (const auto& [axis, member] : job::kDegrees) degrees[axis] = found.positive_int(name_of(axis));
   return configuration_words({.gpus = gpus,
-                              .tensor = found.positive_int("tensor"),
-                              .context = found.positive_int("context"),
-                              .pipeline = found.positive_int("pipeline"),
+                              .degrees = degrees,
                               .virtual_pipeline = found.positive_int("virtual_pipeline"),
                               .micro = found.whole("micro"),
                               .sequence_parallel = found.boolean("sequence_parallel"),
@@ -75,7 +75,7 @@ PlanOption read_option(const Node& node) {
   return option;
 }
 
-// Place of the option that `key` names.
+// Returns the place of the option that `key` names.
 std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
   if (options == 0) {
     if (root.has(key)) root.complain(key, "expected none without options");

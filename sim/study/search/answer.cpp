@@ -1,4 +1,4 @@
-// From the best outcomes to full predictions of them.
+// Predicts the best outcomes of a search in full.
 #include "sim/study/search/answer.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::vector<std::string> open_keys(const job::Choices& asked) {
   return keys;
 }
 
-// Precondition: the outcome is of a valid candidate.
+// Returns the configuration of an outcome. Precondition: its candidate is valid.
 FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
   const search::Candidate& candidate = space.candidates()[outcome.candidate];
   job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate)));
@@ -46,7 +46,7 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
   return all;
 }
 
-// Files are read again for what ranks. One that changed since the search began would answer another question.
+// Refuses a file that has changed since the search began: it would answer another question.
 void refuse_changed(const io::OpenScenario& question) {
   for (const io::ReadFile& file : question.files()) {
     io::Findings findings;
@@ -56,7 +56,7 @@ void refuse_changed(const io::OpenScenario& question) {
   }
 }
 
-// What ranks is written as a scenario, read again and simulated, as a user would.
+// Writes a ranked configuration as a scenario, reads it again and simulates it, as a user would.
 void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
   if (best.candidate.gpus != question.asked().choices.gpus) rename(best, best.scenario.cluster.name);
@@ -71,7 +71,7 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
     throw ConfigError(
         {{question.asked().name, "",
           "the results that were taken up are not those of this search; search again into another file"}});
-  expects(false, "a replay says what simulate says");
+  expects(false, "a replay gives the step time of simulate");
 }
 
 }  // namespace
@@ -128,11 +128,15 @@ Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step
 double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
 
 std::string configuration_words(const search::Candidate& c) {
-  std::string words = fmt::format("TP{} PP{}", c.tensor, c.pipeline);
-  if (c.virtual_pipeline > 1) words += fmt::format(" VPP{}", c.virtual_pipeline);
-  if (c.context > 1) words += fmt::format(" CP{}", c.context);
-  words += fmt::format(" DP{}", c.data());
-  if (c.sequence_parallel) words += " SP";
+  constexpr AxisSet kAlwaysNamed = {Axis::kTensor, Axis::kPipeline, Axis::kData};
+  std::vector<std::string> parts;
+  for (const auto& [axis, member] : job::kDegrees) {
+    if (kAlwaysNamed.contains(axis) || c.degrees[axis] > 1)
+      parts.push_back(fmt::format("{}{}", short_name_of(axis), c.degrees[axis]));
+    if (axis == Axis::kPipeline && c.virtual_pipeline > 1) parts.push_back(fmt::format("VPP{}", c.virtual_pipeline));
+  }
+  if (c.sequence_parallel) parts.emplace_back("SP");
+  std::string words = fmt::format("{}", fmt::join(parts, " "));
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
   return words;
@@ -147,7 +151,7 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
     double more;  // seconds
   };
   std::vector<Part> parts;
-  for (const report::TimePart& part : report::kTimeParts)
+  for (const report::TimePart& part : report::time_parts())
     parts.push_back({part.change, (part.of(second.time) - part.of(first.time)).value()});
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& x, const Part& y) { return std::abs(x.more) > std::abs(y.more); });

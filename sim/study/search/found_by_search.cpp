@@ -1,4 +1,4 @@
-// What a search finds for the scenario of a report.
+// Searches configurations for the scenario of a report.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,10 +14,13 @@ namespace foretoken::study {
 std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                      const job::Job& base, std::size_t count, const trust::Evidence& evidence) {
   if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
-    return {};  // a search takes even hardware
-  // Everything anew but the context-parallel degree.
+    return {};  // a search needs equal hardware
+  // All keys anew, but for a degree that shares sequences: it is chosen for their length.
   std::vector<std::string> open = all_keys_free();
-  open.push_back(fmt::format("parallelism.context={}", base.parallelism.context));
+  const PerAxis<int> degrees = job::degrees_of(base.parallelism);
+  for (const auto& [axis, member] : job::kDegrees)
+    if (net::kLayerAxes.contains(axis) && axis != Axis::kTensor)
+      open.push_back(job::as_set({job::key_of(axis), std::int64_t{degrees[axis]}}));
   const io::OpenScenario question = io::read_open_scenario_text(source.merged(sets), base.name, open);
   SearchRequest request;
   request.question = question.question();

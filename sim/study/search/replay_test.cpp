@@ -1,4 +1,5 @@
-// A replayed step is the simulated one to the picosecond: on every shipped scenario, and on random candidates.
+// Tests that a replayed step equals the simulated one to the picosecond, on every shipped scenario and random
+// candidates.
 #include "sim/fast/replay.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,7 @@ TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
   }
 }
 
-// What a candidate is called on paper is what it was replayed as.
+// The scenario written for a candidate is the job that was replayed.
 TEST(Replay, ACandidateReadsBackAsAScenario) {
   std::mt19937 random(7);
   for (const std::string& text : small_questions()) {

@@ -1,4 +1,4 @@
-// The request of a search as JSON, and the keys that it can leave open.
+// Writes the request of a search as JSON, and lists the keys that it can leave open.
 #include "sim/study/search/request.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A search chooses its GPUs by --gpus, and overlaps follow from other choices.
+// Returns true for keys that "all" frees. GPUs are chosen by --gpus, and overlaps follow from other choices.
 bool is_freed_by_all(job::Key key) {
   return key != job::Key::kGpus && key != job::Key::kGradReduce && key != job::Key::kParamGather;
 }

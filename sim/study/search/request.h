@@ -1,4 +1,4 @@
-// Everything that the answer of a search depends on.
+// The request of a search.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace foretoken::study {
 
-/// Everything that the answer depends on, and nothing else.
+/// Everything that the answer of a search depends on, and nothing else.
 struct SearchRequest {
   std::string question;  ///< JSON of the open scenario
   std::string inputs;    ///< digest of the files behind it: names alone do not say what they hold

@@ -1,4 +1,4 @@
-// Two passes: estimates by group, then replays in rounds.
+// Searches in two passes: estimates by group, then replays in rounds.
 #include "sim/study/search/searcher.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 
 using job::Job;
 
-constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two looks at the best so far
+constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two comparisons with the best so far
 
-// 0 to `items` - 1, the first item of each key before all others: what items of one key share is made by whoever comes
-// first, and threads that take neighbours of one key would wait for each other.
+// Returns 0 to `items` - 1, with the first item of each key before all others. The first item of a key makes the data
+// that all items of the key share. Threads with neighbouring items of one key would wait for each other.
 template <class KeyOf>
 std::vector<std::size_t> first_of_each(std::size_t items, KeyOf key_of) {
   std::vector<std::size_t> order, others;
@@ -60,7 +60,7 @@ class Search {
 
   [[nodiscard]] bool stopped() const { return hooks_.stop != nullptr && *hooks_.stop; }
 
-  // The candidate's job, until the worker takes another; nullptr when it breaks a rule.
+  // Returns the candidate's job, valid until the worker takes another, or nullptr when it breaks a rule.
   const Job* take(std::size_t candidate, Worker& worker) const {
     return worker.maker.make(space_.patch_of(space_.candidates()[candidate]));
   }
@@ -85,10 +85,12 @@ class Search {
   }
 
   void estimate_all() {
-    // Layers of a group are executed in ways that these decide.
+    // These keys decide how the layers of a group run.
     const std::vector<std::size_t> order = first_of_each(groups_.size(), [&](std::size_t g) {
       const Candidate& c = space_.candidates()[groups_[g].begin];
-      return std::tuple(c.tensor, c.context, c.micro);
+      PerAxis<int> cuts = c.degrees;
+      cuts[Axis::kPipeline] = cuts[Axis::kData] = 1;
+      return std::tuple(cuts, c.micro);
     });
     parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t item) {
       const std::size_t g = order[item];
@@ -129,7 +131,7 @@ class Search {
     advance(1, 1);
   }
 
-  // The search ended before its first replay: the most promising of what was seen are the best so far.
+  // Replays the most promising estimates when the search ended before its first replay.
   void replay_a_few() {
     open_.resize(std::min(open_.size(), kFirstRound));
     parallel_for(workers_.size(), open_.size(),
@@ -145,10 +147,10 @@ class Search {
         (options_.prune && ranking_.is_hopeless(open_[at]) ? slower : round).push_back(open_[at]);
       advance(slower.size(), 0);
       std::vector<char> done(round.size(), 0);
-      // Pipelines have shapes that these decide.
+      // These keys decide the shape of the pipeline.
       const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
         const Candidate& c = space_.candidates()[round[item].candidate];
-        return std::tuple(c.schedule, c.virtual_pipeline, c.pipeline, c.data() * c.micro);
+        return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
       });
       parallel_for(workers_.size(), round.size(), [&](std::size_t thread, std::size_t place) {
         if (stopped()) return;
@@ -156,7 +158,7 @@ class Search {
         replay(round[item], workers_[thread]);
         done[item] = 1;
       });
-      if (stopped()) {  // only the answer so far: what is told must be complete rounds
+      if (stopped()) {  // an incomplete round counts for the answer, but is not reported
         for (std::size_t item = 0; item < round.size(); ++item)
           if (done[item] != 0) ranking_.add(round[item]);
         return;
@@ -185,7 +187,7 @@ class Search {
   Ranking ranking_;
   fast::Replayer replayer_;
   std::vector<Outcome> estimates_;  // by candidate
-  std::vector<Outcome> open_;       // fit, to be replayed or ruled out; most promising first
+  std::vector<Outcome> open_;       // candidates that fit, to be replayed or ruled out; most promising first
   std::span<const Space::Group> groups_;
   std::vector<Worker> workers_;
   std::mutex mutex_;

@@ -1,12 +1,13 @@
-// Nested choices from the outside in: GPUs, tensor, context, pipeline, chunks and schedule, micro-batch, then the rest.
+// Enumerates nested choices from the outside in: GPUs, degrees, chunks and schedule, micro-batch, then the rest.
 //
-// Candidates that cannot be valid (degrees that do not divide the GPUs, layers that cannot be dealt out, batches that
-// do not divide) is left out here because it is most of what could be written down; the rest is asked when a job is
-// made (sim/job/rules). Choices that change nothing are left out too: sequence parallelism or shards over one rank.
+// Most combinations cannot be valid: degrees that do not divide the GPUs, layers that do not split, batches that do not
+// divide. They are left out here; making a job checks all other rules (sim/job/rules). Choices without effect are left
+// out too: sequence parallelism or shards over one rank.
 #include "sim/study/search/space.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sim/job/layout.h"
 #include "sim/job/rules/rules.h"
@@ -29,66 +30,88 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
   return low;
 }
 
-// The stated degree, if it divides `number`; all divisors when none is stated.
+// Returns the stated degree if it divides `number`, or all divisors when none is stated.
 template <class Degree>
 std::vector<std::int64_t> choices(const std::optional<Degree>& stated, std::int64_t number) {
   if (!stated) return divisors(number);
   return number % *stated == 0 ? std::vector<std::int64_t>{*stated} : std::vector<std::int64_t>{};
 }
 
+// A stated schedule stands as it is: the catalogue need not have it.
+std::vector<schedule::Schedule> schedules_of(const job::Choices& asked, const SpaceOptions& options) {
+  if (asked.schedule) return {*asked.schedule};
+  std::vector<schedule::Schedule> schedules;
+  for (const std::string& name : options.schedules.empty() ? default_schedules() : options.schedules)
+    schedules.push_back(schedule::schedule_named(name));
+  return schedules;
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate) {
+  std::vector<std::pair<std::string_view, int>> degrees;
+  for (const auto& [axis, member] : job::kDegrees) {
+    degrees.emplace_back(name_of(axis), candidate.degrees[axis]);
+    if (axis == Axis::kPipeline) degrees.emplace_back("virtual_pipeline", candidate.virtual_pipeline);
+  }
+  return degrees;
+}
 
 std::vector<std::string> default_schedules() { return {"1f1b", "interleaved-1f1b"}; }
 
 Space::Space(const io::OpenScenario& question, SpaceOptions options)
-    : question_(&question), options_(std::move(options)), schedules_(options_.schedules) {
+    : question_(&question), options_(std::move(options)), schedules_(schedules_of(question.asked().choices, options_)) {
   const job::Choices& asked = question.asked().choices;
-  if (asked.schedule) schedules_ = {std::string(asked.schedule->name)};
-  if (schedules_.empty()) schedules_ = default_schedules();
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
-  for (const int gpus : options_.gpus)
-    for (const std::int64_t tensor : choices(asked.parallelism.tensor, gpus)) {
-      if (is_open(Key::kTensor) && !open_tensor_fits(static_cast<int>(tensor))) continue;
-      add_contexts({.gpus = gpus, .tensor = static_cast<int>(tensor)});
-    }
+  for (const int gpus : options_.gpus) add_cuts(gpus);
 }
 
-bool Space::open_tensor_fits(int tensor) const {
+// Returns true when layers can be cut `degree` times along the axis, for any other choices.
+bool Space::cuts_layer(Axis axis, std::int64_t degree) const {
   const job::Question& asked = question_->asked();
-  if (!job::tensor_divides(asked.model, tensor)) return false;
-  return options_.cross_node_tensor || asked.cluster.links.gpus % tensor == 0;
+  if (axis != Axis::kTensor) return job::sequence_fits(asked, axis, degree);
+  if (!is_open(job::key_of(axis))) return true;
+  if (!job::tensor_divides(asked.model, degree)) return false;
+  return options_.cross_node_tensor || asked.cluster.links.gpus % degree == 0;
 }
 
-void Space::add_contexts(Candidate candidate) {
-  const job::Question& asked = question_->asked();
-  const auto attention = asked.attention.value_or(asked.runtime.default_attention);
-  for (const std::int64_t context : choices(asked.choices.parallelism.context, candidate.gpus / candidate.tensor)) {
-    if (context > 1 && attention.kind != model::AttentionKind::kFlash) continue;
-    if (!job::context_divides(asked.choices.batch.sequence_length, context)) continue;
-    candidate.context = static_cast<int>(context);
-    add_pipelines(candidate);
+void Space::add_cuts(int gpus) {
+  std::vector<Candidate> cut = {{.gpus = gpus}};
+  for (const auto& [axis, name] : job::kDegrees) {
+    if (!net::kLayerAxes.contains(axis)) continue;
+    std::vector<Candidate> before = std::move(cut);
+    cut.clear();
+    for (Candidate& candidate : before)
+      for (const std::int64_t degree : choices(question_->asked().choices.parallelism.degrees[axis],
+                                               gpus / product(candidate.degrees, net::kLayerAxes))) {
+        if (!cuts_layer(axis, degree)) continue;
+        cut.push_back(candidate);
+        cut.back().degrees[axis] = static_cast<int>(degree);
+      }
   }
+  for (const Candidate& candidate : cut) add_pipelines(candidate);
 }
 
 void Space::add_pipelines(Candidate candidate) {
   const job::Question& asked = question_->asked();
-  const job::AskedParallelism& degrees = asked.choices.parallelism;
+  const job::AskedParallelism& stated = asked.choices.parallelism;
   const std::int64_t layers = asked.model.layers;
-  const int rest = candidate.gpus / (candidate.tensor * candidate.context);
-  job::Parallelism shape{.embedding_and_head_as_layers = degrees.embedding_and_head_as_layers,
-                         .layers_per_stage = degrees.layers_per_stage};
-  for (const std::int64_t pipeline : choices(degrees.pipeline, rest)) {
+  const int rest = candidate.gpus / product(candidate.degrees, net::kLayerAxes);
+  job::Parallelism shape{.embedding_and_head_as_layers = stated.embedding_and_head_as_layers,
+                         .layers_per_stage = stated.layers_per_stage};
+  for (const std::int64_t pipeline : choices(stated.degrees[Axis::kPipeline], rest)) {
     if (pipeline > layers + 2) break;
     const int data = rest / static_cast<int>(pipeline);
-    if (degrees.data && *degrees.data != data) continue;
+    if (stated.degrees[Axis::kData].value_or(data) != data) continue;
     if (asked.choices.batch.global % data != 0) continue;
-    const int first = degrees.virtual_pipeline.value_or(1);
-    const int last = degrees.virtual_pipeline.value_or(static_cast<int>((layers + 2) / pipeline));
+    const int first = stated.virtual_pipeline.value_or(1);
+    const int last = stated.virtual_pipeline.value_or(static_cast<int>((layers + 2) / pipeline));
     for (int chunks = first; chunks <= last; ++chunks) {
       shape.pipeline = static_cast<int>(pipeline);
       shape.virtual_pipeline = chunks;
       if (!job::deal_layers(layers, shape)) continue;
-      candidate.pipeline = shape.pipeline;
+      candidate.degrees[Axis::kPipeline] = shape.pipeline;
+      candidate.degrees[Axis::kData] = data;
       candidate.virtual_pipeline = chunks;
       add_batches(candidate);
     }
@@ -97,17 +120,17 @@ void Space::add_pipelines(Candidate candidate) {
 
 void Space::add_batches(Candidate candidate) {
   const job::AskedBatch& batch = question_->asked().choices.batch;
-  const std::int64_t data = candidate.data();
+  const std::int64_t data = candidate.degrees[Axis::kData];
   for (std::size_t s = 0; s < schedules_.size(); ++s) {
-    const auto schedule = schedule::find_schedule(schedules_[s]);
-    if (!schedule || schedule->interleaves != (candidate.virtual_pipeline > 1)) continue;
+    const schedule::Schedule& schedule = schedules_[s];
+    if (schedule.interleaves != (candidate.virtual_pipeline > 1)) continue;
     for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
       const std::int64_t microbatches = batch.global / data / micro;
       if (microbatches > std::numeric_limits<int>::max()) continue;
-      if (why_not(*schedule, {.stages = candidate.pipeline,
-                              .microbatches = static_cast<int>(microbatches),
-                              .chunks = candidate.virtual_pipeline,
-                              .group = batch.microbatch_group.value_or(0)}))
+      if (why_not(schedule, {.stages = candidate.degrees[Axis::kPipeline],
+                             .microbatches = static_cast<int>(microbatches),
+                             .chunks = candidate.virtual_pipeline,
+                             .group = batch.microbatch_group.value_or(0)}))
         continue;
       candidate.schedule = static_cast<int>(s);
       candidate.micro = micro;
@@ -119,7 +142,7 @@ void Space::add_batches(Candidate candidate) {
 std::vector<bool> Space::sequence_parallel_choices(const Candidate& candidate) const {
   const std::optional<bool> stated = question_->asked().choices.parallelism.sequence_parallel;
   if (stated) return {*stated};
-  return candidate.tensor > 1 ? std::vector{false, true} : std::vector{false};
+  return candidate.degrees[Axis::kTensor] > 1 ? std::vector{false, true} : std::vector{false};
 }
 
 std::vector<RecomputeGranularity> Space::recompute_choices() const {
@@ -134,12 +157,12 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
   if (asked.choices.zero_stage) {
     stages = {*asked.choices.zero_stage};
   } else {
-    const int replicas = candidate.gpus / (candidate.tensor * candidate.pipeline);  // data x context
-    // A runtime that does not shard parameters by itself is not expected to.
+    const int replicas = product(candidate.degrees, net::kReplicaAxes);
+    // Parameters are sharded only for runtimes that do so by default.
     const int most = replicas == 1 ? 0 : asked.runtime.default_zero_stage >= 2 ? 3 : 1;
     for (int stage = 0; stage <= most; ++stage) stages.push_back(stage);
   }
-  std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.pipeline); });
+  std::erase_if(stages, [&](int stage) { return !job::pipeline_allows(stage, candidate.degrees[Axis::kPipeline]); });
   return stages;
 }
 
@@ -163,18 +186,14 @@ job::Patch Space::patch_of(const Candidate& candidate) const {
   const auto choose = [&](Key key, job::Value value) {
     if (is_open(key)) patch.push_back({key, value});
   };
-  choose(Key::kTensor, std::int64_t{candidate.tensor});
-  choose(Key::kPipeline, std::int64_t{candidate.pipeline});
+  for (const auto& [axis, degree] : job::kDegrees) choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});
   choose(Key::kVirtualPipeline, std::int64_t{candidate.virtual_pipeline});
-  choose(Key::kContext, std::int64_t{candidate.context});
   choose(Key::kSequenceParallel, candidate.sequence_parallel);
-  if (is_open(Key::kSchedule))
-    patch.push_back(
-        {Key::kSchedule, *schedule::find_schedule(schedules_[static_cast<std::size_t>(candidate.schedule)])});
+  choose(Key::kSchedule, schedules_[static_cast<std::size_t>(candidate.schedule)]);
   choose(Key::kMicroBatch, candidate.micro);
   choose(Key::kRecompute, candidate.recompute);
   choose(Key::kZeroStage, std::int64_t{candidate.zero_stage});
-  // A stated overlap of parameter gathers speaks of the choices that gather. Where a search shards nothing, it is void.
+  // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (is_open(Key::kZeroStage) && candidate.zero_stage == 0) patch.push_back({Key::kParamGather, {}});
   return patch;
 }

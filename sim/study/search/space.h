@@ -1,38 +1,44 @@
-// The configurations that a search considers: every choice of the open keys that can be valid, in a fixed order.
+// Enumerates the configurations of a search: every possible choice of the open keys, in a fixed order.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/patch.h"
+#include "sim/schedule/schedule.h"
 
 namespace foretoken::search {
 
 /// One choice of the open keys.
 struct Candidate {
-  int gpus = 1, tensor = 1, context = 1, pipeline = 1, virtual_pipeline = 1;
+  int gpus = 1;
+  PerAxis<int> degrees = PerAxis<int>(1);
+  int virtual_pipeline = 1;
   int schedule = 0;  ///< place in Space::schedules()
   std::int64_t micro = 1;
   bool sequence_parallel = false;
   model::RecomputeGranularity recompute = model::RecomputeGranularity::kNone;
   int zero_stage = 0;
-
-  [[nodiscard]] int data() const { return gpus / (tensor * context * pipeline); }
 };
+
+/// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16}.
+[[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
 struct SpaceOptions {
-  std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's
+  std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's size
   std::vector<std::string> schedules;  ///< names of the catalogue that an open schedule may take
-  bool cross_node_tensor = false;      ///< tensor degrees that do not divide a node's NVLink domain
+  bool cross_node_tensor = false;      ///< tries tensor degrees that do not divide a node's NVLink domain
 };
 
-/// What Megatron runs: the schedules of a search whose scenario and options name none.
+/// Returns the schedules of a search when scenario and options name none: those of Megatron.
 [[nodiscard]] std::vector<std::string> default_schedules();
 
-/// Enumerates once. Candidates that share a pipeline (all but sequence parallelism, recomputation and shards) stand
-/// together, in a group.
+/// The candidates of a search, enumerated once. Candidates with the same pipeline form a group: they differ only in
+/// sequence parallelism, recomputation and shards.
 class Space {
  public:
   Space(const io::OpenScenario& question, SpaceOptions options);
@@ -42,26 +48,27 @@ class Space {
   };
   [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
-  [[nodiscard]] const std::vector<std::string>& schedules() const { return schedules_; }
+  /// The question's own schedule, else those of the catalogue that the options name.
+  [[nodiscard]] const std::vector<schedule::Schedule>& schedules() const { return schedules_; }
   [[nodiscard]] const io::OpenScenario& question() const { return *question_; }
 
-  /// The edits that make the candidate from the question.
+  /// Returns the edits that make the candidate from the question.
   [[nodiscard]] job::Patch patch_of(const Candidate& candidate) const;
 
  private:
-  void add_contexts(Candidate candidate);
+  void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
   void add_batches(Candidate candidate);
   void add_group(Candidate candidate);
   [[nodiscard]] std::vector<bool> sequence_parallel_choices(const Candidate& candidate) const;
   [[nodiscard]] std::vector<model::RecomputeGranularity> recompute_choices() const;
   [[nodiscard]] std::vector<int> zero_stage_choices(const Candidate& candidate) const;
-  [[nodiscard]] bool open_tensor_fits(int tensor) const;
+  [[nodiscard]] bool cuts_layer(Axis axis, std::int64_t degree) const;
   [[nodiscard]] bool is_open(job::Key key) const { return job::is_open(question_->asked().choices, key); }
 
   const io::OpenScenario* question_;
   SpaceOptions options_;
-  std::vector<std::string> schedules_;
+  std::vector<schedule::Schedule> schedules_;
   std::vector<Candidate> candidates_;
   std::vector<Group> groups_;
 };
