@@ -92,19 +92,24 @@ std::vector<Complaint> leftovers(const CLI::App& program) {
   return complaints;
 }
 
+// True when a word is a list such as "a,,b" or "a," of which the parser gave only `values`.
+bool has_gap(std::span<const char* const> words, const std::vector<std::string>& values) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    if (word.starts_with("--")) word.remove_prefix(std::min(word.find('=') + 1, word.size()));
+    if (!word.ends_with(',') && !word.starts_with(',') && word.find(",,") == word.npos) return false;
+    while (word.starts_with(',')) word.remove_prefix(1);
+    return word.substr(0, word.find(',')) == values.front();
+  });
+}
+
 // Complains about empty words: a shell makes one of a variable that is not set. They must not count as "not given".
 std::vector<Complaint> empty_values(const Reached& at, std::span<const char* const> words) {
   std::vector<Complaint> complaints;
   for (const CLI::Option* option : at.command->get_options()) {
     const auto& values = option->results();
     if (values.empty()) continue;
-    // The parser drops an empty value behind the last comma.
-    const bool ends_with_comma =
-        option->get_delimiter() == ',' && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-          if (word.starts_with("--")) word.remove_prefix(std::min(word.find('=') + 1, word.size()));
-          return word.ends_with(',') && word.starts_with(values.front());
-        });
-    if (ends_with_comma || std::find(values.begin(), values.end(), "") != values.end())
+    const bool drops_one = option->get_delimiter() == ',' && has_gap(words, values);
+    if (drops_one || std::find(values.begin(), values.end(), "") != values.end())
       complaints.push_back({at.path, "", fmt::format("{}: expected a value, found an empty one", option->get_name())});
   }
   return complaints;

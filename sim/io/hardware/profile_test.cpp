@@ -31,7 +31,7 @@ std::vector<std::string> complaints_about(const nlohmann::json& value) {
   const Document document{.value = value, .source = {.file = "p.json"}, .pointer = {}, .name = "p"};
   (void)read_profile(document.root(findings));
   std::vector<std::string> lines;
-  for (const Complaint& complaint : findings.complaints) lines.push_back(complaint.line());
+  for (const Complaint& complaint : findings.complaints.listed()) lines.push_back(complaint.line());
   return lines;
 }
 

@@ -12,32 +12,32 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kGpus = 65536, kGpusPerNode = 8;
+constexpr int kRanks = 65536, kGpusPerNode = 8;
 
 json large_job() {
   return {{"model", "gpt3-175b"},
           {"cluster", "selene"},
-          {"gpus", kGpus},
-          {"batch", {{"micro", 1}, {"global", kGpus}, {"sequence_length", 2048}}},
+          {"gpus", kRanks},
+          {"batch", {{"micro", 1}, {"global", kRanks}, {"sequence_length", 2048}}},
           {"parallelism", {{"tensor", 8}, {"pipeline", 8}}}};
 }
 
 json every_gpu() {
   json list = json::array();
-  for (int gpu = 0; gpu < kGpus; ++gpu) list.push_back({{"gpu", gpu}, {"slowdown", 1.1}});
+  for (int gpu = 0; gpu < kRanks; ++gpu) list.push_back({{"gpu", gpu}, {"slowdown", 1.1}});
   return list;
 }
 
 json every_nic() {
   json list = json::array();
-  for (int gpu = 0; gpu < kGpus; ++gpu)
+  for (int gpu = 0; gpu < kRanks; ++gpu)
     list.push_back({{"node", gpu / kGpusPerNode}, {"nic", gpu % kGpusPerNode}, {"rate_factor", 0.5}});
   return list;
 }
 
 json every_cable() {
   json list = json::array();
-  for (int gpu = 0; gpu < kGpus; ++gpu) {
+  for (int gpu = 0; gpu < kRanks; ++gpu) {
     const std::string node = "node " + std::to_string(gpu / kGpusPerNode);
     list.push_back({{"between", {node + " gpu " + std::to_string(gpu % kGpusPerNode), node + " nvswitch 0"}},
                     {"rate_factor", 0.5}});
@@ -63,7 +63,7 @@ TEST(ReadImperfections, OfEveryPartOfALargeClusterIsQuick) {
     RecordProperty(list.key, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
     EXPECT_LT(took, std::chrono::seconds(15));
     const job::Imperfections& what = made.job.imperfections;
-    EXPECT_EQ(what.slow_gpus.size() + what.slow_nics.size() + what.slow_links.size(), std::size_t{kGpus});
+    EXPECT_EQ(what.slow_gpus.size() + what.slow_nics.size() + what.slow_links.size(), std::size_t{kRanks});
   }
 }
 
