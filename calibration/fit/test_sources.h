@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/shipped/published.h"
 
 namespace foretoken::fit {
 

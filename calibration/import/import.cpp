@@ -24,15 +24,6 @@ namespace fs = std::filesystem;
   throw ConfigError({{path.string(), "", message}});
 }
 
-std::string text_of(const fs::path& path) {
-  std::error_code unreadable;
-  if (fs::is_directory(path, unreadable)) refuse(path, "expected a file, found a folder");
-  io::Findings findings;
-  const auto text = io::read_text_file(path, path.string(), findings);
-  findings.throw_if_wrong();
-  return *text;
-}
-
 std::vector<fs::path> sample_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -45,6 +36,15 @@ std::vector<fs::path> sample_files(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::string text_of(const fs::path& path) {
+  std::error_code unreadable;
+  if (fs::is_directory(path, unreadable)) refuse(path, "expected a file, found a folder");
+  io::Findings findings;
+  const auto text = io::read_text_file(path, path.string(), findings);
+  findings.throw_if_wrong();
+  return *text;
+}
 
 Samples import_nccl_tests(const std::vector<fs::path>& files, const NcclTestsHints& hints) {
   Samples all;

@@ -56,7 +56,7 @@ std::optional<GroupShape> group_of(const NcclRun& run, const NcclTestsHints& hin
   const bool equal_hosts = std::all_of(per_host.begin(), per_host.end(),
                                        [count = per_node](const auto& entry) { return entry.second == count; });
   if (!equal_hosts) {
-    problem = "the nodes hold different numbers of ranks, which no group here can describe";
+    problem = "the nodes hold different numbers of ranks; measure again with equal numbers";
     return std::nullopt;
   }
   const int nodes = static_cast<int>(per_host.size());

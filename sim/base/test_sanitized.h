@@ -1,4 +1,4 @@
-// Whether tests run under the sanitizers, where seconds become minutes.
+// Tells tests that they run under the sanitizers, where seconds become minutes.
 #pragma once
 
 namespace foretoken {

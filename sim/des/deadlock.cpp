@@ -79,11 +79,11 @@ std::vector<Stuck> find_stuck(const TaskGraph& graph, std::span<const Instant> s
 std::vector<TaskId> waiting_circle(const TaskGraph& graph, const RunResult& result) {
   expects(!result.stuck.empty(), "only a deadlock has a circle");
   const auto heads = find_heads(graph, result.start);
-  std::vector<bool> seen(graph.tasks(), false);
+  std::vector<bool> visited(graph.tasks(), false);
   std::vector<TaskId> path;
   TaskId task = result.stuck.front().task;
-  for (; !seen[task.value]; task = waits_for(task, graph, result, heads)) {
-    seen[task.value] = true;
+  for (; !visited[task.value]; task = waits_for(task, graph, result, heads)) {
+    visited[task.value] = true;
     path.push_back(task);
   }
   path.erase(path.begin(), std::find(path.begin(), path.end(), task));

@@ -29,7 +29,7 @@ constexpr Section kSections[] = {{"verdict", "Verdict", verdict},
                                  {"alternatives", "Alternatives", alternatives},
                                  {"validation", "Nearest measured runs", validation},
                                  {"assumptions", "Assumptions and sources", assumptions},
-                                 {"reproduce", "How to reproduce", reproduce}};
+                                 {"reproduce", "Reproduction", reproduce}};
 
 }  // namespace
 

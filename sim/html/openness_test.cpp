@@ -1,7 +1,7 @@
-// The house is open: a kind of layer and a schedule that no production file knows go from a question to every report.
+// Tests openness: a kind of layer and a schedule that no production file knows go from a question to every report.
 //
-// The model mixes dense layers with the scan of test_own_layer.h; the schedule is that of test_own_schedule.h. Two
-// stages stand in a V: stage 0 holds layers 0, 1 and 6, 7 with both ends of the model, stage 1 holds layers 2 to 5.
+// The model mixes dense layers with the scan of test_own_layer.h, and uses the schedule of test_own_schedule.h. Its two
+// stages form a V: stage 0 holds layers 0, 1 and 6, 7 with both ends of the model, stage 1 holds layers 2 to 5.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ constexpr std::int64_t kHidden = 1024, kSequence = 512, kVocabulary = 51200;
 constexpr double kH = kHidden, kS = kSequence;  // h and s of the formulas
 constexpr ScanLayer kScan{.hidden = kHidden, .states = 1536};
 
-// Layers of each kind on a stage, and the ends of the model there.
+// The number of layers of each kind on a stage, and the ends of the model there.
 struct StageMake {
   double dense, scans;
   bool ends;
@@ -243,8 +243,9 @@ TEST(Openness, TheStepIsTheReplayByHand) {
   EXPECT_EQ(prediction.metrics.step_time, des::to_seconds(end - des::Instant{}));
 
   for (const step::Communication& row : prediction.step.workload.communications)
-    if (row.purpose == step::Purpose::kGradients)
+    if (row.purpose == step::Purpose::kGradients) {
       EXPECT_EQ(row.payload.value(), 4 * trained_of(kMakes[row.from.index()])) << "weights that train";
+    }
 }
 
 TEST(Openness, KernelsAndEveryGpuTakeTheSameTime) {
@@ -277,7 +278,9 @@ TEST(Openness, TheTraceShowsItsOpsAndKernels) {
     ++names[event.at("name")];
     ++categories[event.at("cat")];
     messages += event.contains("flow_out") ? 1 : 0;
-    if (event.contains("flow_out")) EXPECT_EQ(event.at("args").at("bytes"), 2 * kS * kH);
+    if (event.contains("flow_out")) {
+      EXPECT_EQ(event.at("args").at("bytes"), 2 * kS * kH);
+    }
   }
   for (const char* op : {"F2.1", "I0.1", "W2.0"}) EXPECT_EQ(names[op], kStages) << op;
   EXPECT_EQ(names.count("B0.0"), 0U) << "no backward pass is whole";
@@ -321,7 +324,7 @@ TEST(Openness, ASearchKeepsTheScheduleOfItsQuestion) {
   ASSERT_FALSE(result.ranking.top().empty());
   for (const search::Outcome& outcome : result.ranking.top()) {
     job::Maker maker(question);
-    const job::Job* job = maker.make(space.patch_of(space.candidates()[outcome.candidate]));
+    const job::Job* job = maker.make(space.patch_of(space.candidates()[outcome.candidate], outcome.overlap));
     ASSERT_NE(job, nullptr);
     EXPECT_EQ(job->schedule.name, "zigzag");
     EXPECT_EQ(study::step_time(*job, {}), des::to_seconds(outcome.step_time));

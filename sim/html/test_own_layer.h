@@ -1,4 +1,4 @@
-// A kind of layer that only tests know: a gated scan whose projection back is random and never trains.
+// Defines a kind of layer for tests: a gated scan whose projection back is random and never trains.
 #pragma once
 
 #include "sim/model/block.h"

@@ -1,4 +1,4 @@
-// A schedule that only tests know: two chunks a stage in V placement, every backward pass in two parts.
+// Defines a schedule for tests: two chunks a stage in V placement, with every backward pass in two parts.
 #pragma once
 
 #include "sim/schedule/schedule.h"

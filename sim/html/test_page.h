@@ -1,4 +1,4 @@
-// The page of one prediction alone, as tests look at it.
+// Makes the page of one prediction for tests, without other studies.
 #pragma once
 
 #include <string>

@@ -18,7 +18,6 @@ void take_given_parts(const Question& question, Job& job) {
   for (const AskedPool& pool : question.pools)
     job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
   job.runtime = question.runtime;
-  job.precision = question.precision;
   job.optimizer.name = question.optimizer;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;
@@ -47,6 +46,8 @@ void take_choices(const Question& question, Job& job) {
                .microbatch_group = choices.batch.microbatch_group};
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
+  job.precision = choices.precision.value_or(Precision::kBf16);
+  job.recipe = recipe_of(question);
 }
 
 // Asks every rule that a choice may break. Some rules complete the job.

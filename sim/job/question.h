@@ -39,13 +39,13 @@ struct AskedParallelism {
 struct AskedBatch {
   std::optional<std::int64_t> micro;  ///< absent: 1
   std::int64_t global = 1, sequence_length = 1;
-  std::optional<int> microbatch_group;  ///< micro-batches a group of interleaving; absent: the pipeline degree
+  std::optional<int> microbatch_group = std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
 };
 
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.
 struct AskedOverlap {
   std::optional<bool> grad_reduce, param_gather, p2p;
-  bool tensor_parallel = false;
+  std::optional<bool> tensor_parallel;  ///< absent: false
 };
 
 /// Bytes of one element. An absent one is the runtime's; stated gradients have no second copy unless it is stated, too.
@@ -63,6 +63,8 @@ struct Choices {
   std::optional<Recompute> recompute;  ///< absent: none
   std::optional<int> zero_stage;       ///< absent: the runtime's
   AskedOverlap overlap;
+  std::optional<Precision> precision;  ///< absent: bf16
+  std::optional<AskedRecipe> recipe;
 };
 
 struct Question {
@@ -75,11 +77,9 @@ struct Question {
   std::vector<AskedPool> pools;  ///< the kinds of nodes, in the order of their stages; empty: all nodes are alike
   Runtime runtime;
   Choices choices;
-  Precision precision = Precision::kBf16;
-  std::optional<AskedRecipe> recipe;
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   std::string optimizer = "adam";
-  Imperfections imperfections;  ///< counted against the GPUs, nodes and links of the job
+  Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;
   std::optional<TrainingRun> run;
   Notes notes;  ///< remarks from the author of the question

@@ -28,9 +28,9 @@ std::vector<int> first_gpus(int count) {
 // The drawings in nccl src/graph/trees.cc: 14 ranks plain, 12 ranks mirrored, 13 ranks shifted.
 TEST(Trees, EqualTheDrawingsOfNccl) {
   EXPECT_EQ(parents_of(double_binary_tree(14)[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 12}));
-  const auto even = double_binary_tree(12);
-  EXPECT_EQ(parents_of(even[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 8, 10}));
-  EXPECT_EQ(parents_of(even[1]), (Parents{1, 3, 1, 11, 5, 7, 5, 3, 9, 7, 9, -1}));
+  const auto twelve = double_binary_tree(12);
+  EXPECT_EQ(parents_of(twelve[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 8, 10}));
+  EXPECT_EQ(parents_of(twelve[1]), (Parents{1, 3, 1, 11, 5, 7, 5, 3, 9, 7, 9, -1}));
   const auto odd = double_binary_tree(13);
   EXPECT_EQ(parents_of(odd[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8}));
   EXPECT_EQ(parents_of(odd[1]), (Parents{9, -1, 3, 5, 3, 9, 7, 5, 7, 1, 11, 0, 11}));

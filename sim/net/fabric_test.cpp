@@ -103,11 +103,11 @@ TEST(Fabric, RoutesAreUnbrokenAndEndWhereTheyShould) {
         if (from == to) continue;
         const Route route = router.route(from, to, router.nics_near(from).front(), 7).value();
         DeviceId at = vertex(from);
-        std::set<DeviceId> seen{at};
+        std::set<DeviceId> visited{at};
         for (const std::uint32_t link : route.links) {
           ASSERT_EQ(ends.at(link).from, at);
           at = ends.at(link).to;
-          EXPECT_TRUE(seen.insert(at).second) << "no device twice";
+          EXPECT_TRUE(visited.insert(at).second) << "no device twice";
         }
         EXPECT_EQ(at, vertex(to));
       }
@@ -190,7 +190,7 @@ bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId fr
   const int here = graph[from].node, there = graph[to].node;
   const auto search = [&](bool through_network) {
     // A device counts twice: on the way out, and in the network or beyond it.
-    std::set<std::pair<DeviceId, bool>> seen = {{from, false}};
+    std::set<std::pair<DeviceId, bool>> visited = {{from, false}};
     std::vector<std::pair<DeviceId, bool>> reached = {{from, false}};
     for (std::size_t next = 0; next < reached.size(); ++next) {
       const auto [at, beyond] = reached[next];
@@ -201,10 +201,10 @@ bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId fr
         if (beyond && graph[at].node >= 0 && is_switch) continue;  // arrived
         if (!is_switch && graph[after].node != (beyond ? there : here)) continue;
         const std::pair place(after, beyond || is_switch);
-        if (seen.insert(place).second) reached.push_back(place);
+        if (visited.insert(place).second) reached.push_back(place);
       }
     }
-    return seen.contains({to, through_network});
+    return visited.contains({to, through_network});
   };
   return (here == there && search(false)) || search(true);
 }

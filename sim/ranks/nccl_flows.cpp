@@ -145,7 +145,7 @@ std::vector<int> first_gpus(int ranks_a_node, int nodes, int gpus_a_node) {
   return gpus;
 }
 
-// Builds flows with `what`, and runs them with no others.
+// Builds flows with `what`, and runs them without other traffic.
 template <class What>
 Seconds time_of(const net::Cluster& cluster, int nodes, const Nccl& nccl, What what) {
   des::TaskGraph graph;

@@ -68,7 +68,7 @@ TEST(LocalError, WithoutCasesTheSpreadIsTheWidening) {
   EXPECT_DOUBLE_EQ(error.spread(0.1), 0.1);
 }
 
-TEST(LocalError, ALargeSetElsewhereDoesNotDrownAFewNearCases) {
+TEST(LocalError, ALargeSetElsewhereDoesNotOutweighAFewNearCases) {
   std::vector<Case> cases(5, {kHere, 0.01});
   cases.insert(cases.end(), 600, {with_runtime(kHere, "s"), -0.3, 20.0 / 600});
   EXPECT_GT(local_error(kHere, cases, all_count).mean, -0.02);

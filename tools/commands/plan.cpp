@@ -27,6 +27,7 @@ struct Options {
 study::PlanQuestion question_of(const Options& options) {
   study::PlanQuestion question{.scenario = scenario_source(options.scenario),
                                .sets = overrides(options.open),
+                               .frees = options.open.frees,
                                .clusters = {},
                                .space = space_of(options.open),
                                .assumptions = {},

@@ -114,6 +114,7 @@ int run(const Options& options) {
   if (options.resume && options.out.empty())
     throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
   const io::OpenScenario question = scenario_source(options.scenario).read_open(overrides(options.open));
+  study::expect_switches(question.asked(), options.open.frees);
   refuse_same_files(std::array{NamedFile{"--out", options.out}, NamedFile{"--write", options.write}},
                     io::paths_of(question.files()));
   const study::SearchRequest request = request_of(options, question);

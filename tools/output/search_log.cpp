@@ -20,6 +20,7 @@
 #include "sim/io/json/parse_json.h"
 #include "tools/options/lines.h"
 #include "tools/output/output.h"
+#include "tools/text/search_text.h"
 
 namespace foretoken::tools {
 namespace {
@@ -52,6 +53,9 @@ Outcome outcome_of(const std::string& line, std::string_view header) {
   outcome.fits = json->at("fits").get<bool>();
   outcome.peak = Bytes(json->at("peak_bytes").get<double>());
   outcome.step_time.ps = json->at("step_time_ps").get<std::int64_t>();
+  if (outcome.verdict == Verdict::kReplayed)
+    for (const auto& [name, member] : job::kOverlaps)
+      outcome.overlap.*member = json->at("overlap").at(std::string(name)).get<bool>();
   return outcome;
 }
 
@@ -83,6 +87,8 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome, std
   json["sequence_parallel"] = c.sequence_parallel;
   json["recompute"] = model::name_of(c.recompute);
   json["zero_stage"] = c.zero_stage;
+  json.update(more_keys_json(c));
+  if (outcome.verdict == Verdict::kReplayed) json["overlap"] = overlap_json(outcome.overlap);
   json["fits"] = outcome.fits;
   json["peak_bytes"] = outcome.peak.value();
   json["step_time_s"] = des::to_seconds(outcome.step_time).value();

@@ -1,4 +1,4 @@
-// Scripts that complete commands: every command and option is in them, and bash offers what may stand there.
+// Tests completion scripts: they hold every command and option, and bash offers the right words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 
-// One command as its help shows it.
+// One command and its options, read from its help.
 struct HelpPage {
   std::vector<std::string> command;  // "schedule", "show"
   std::vector<std::string> options;  // "--stages"
 };
 
-// The first words of the lines below a heading.
+// Returns the first words of the lines below a heading.
 std::vector<std::string> entries_below(const std::string& heading, const std::string& help) {
   std::vector<std::string> entries;
   bool inside = false;
@@ -45,7 +45,8 @@ void add_pages(const std::vector<std::string>& command, std::vector<HelpPage>& p
   const std::string help = run_foretoken(words).out;
   HelpPage page{.command = command, .options = {}};
   for (const std::string& entry : entries_below("Options:", help))
-    page.options.push_back(entry.substr(entry.find("--")));  // "-h,--help"
+    for (std::size_t at = entry.find("--"); at != entry.npos; at = entry.find("--", at + 1))
+      page.options.push_back(entry.substr(at, entry.find_first_of(",{", at) - at));  // "-h,--help", "--fit,--no-fit{x}"
   pages.push_back(page);
   for (const std::string& name : entries_below("Subcommands:", help)) {
     std::vector<std::string> below = command;
@@ -130,7 +131,7 @@ TEST(Completion, EveryCommandAndOptionOfTheHelpIsInEveryScript) {
     ASSERT_THAT(page.options, Contains("--help"));
     for (const std::string& option : page.options) {
       EXPECT_THAT(words_behind(path, bash), Contains(option));
-      EXPECT_THAT(fish, HasSubstr("__foretoken_at " + path + "' -l " + option.substr(2) + " "));
+      EXPECT_NE(fish.find("__foretoken_at " + path + "' -l " + option.substr(2) + " "), fish.npos) << option;
     }
   }
 }

@@ -71,14 +71,14 @@ TableErrors errors_on(const CollectiveTable& table, const cost::Profile& profile
 }
 
 std::vector<TableCheck> check_tables(const std::vector<CollectiveTable>& tables) {
-  const Collectives general = fit_collectives(tables);
+  const GeneralLaws general = fit_general_laws(tables);
   const auto systems = measured_systems(tables, general);
   std::vector<TableCheck> checks;
   for (const CollectiveTable& table : tables) {
     const cost::Profile profile = general_profile(architecture_of(table.gpu), general);
     TableCheck check{&table, errors_on(table, with_own_system(table, profile, systems)), errors_on(table, profile), {}};
     const std::vector<CollectiveTable> others = without(tables, table);
-    const Collectives unseen = fit_collectives(others);
+    const GeneralLaws unseen = fit_general_laws(others);
     check.left_out = errors_on(table, with_own_system(table, general_profile(architecture_of(table.gpu), unseen),
                                                       measured_systems(of_system(others, table.system), unseen)));
     checks.push_back(check);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/shipped/published.h"
 #include "sim/cost/collectives/nccl_wire.h"
 
 namespace foretoken::fit {

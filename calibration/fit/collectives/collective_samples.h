@@ -7,7 +7,7 @@
 
 #include "calibration/fit/numerics/minimise.h"
 #include "calibration/fit/numerics/residuals.h"
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/shipped/published.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/shipped/published.h"
 #include "sim/cost/collectives/measured_collectives.h"
 
 namespace foretoken::fit {

@@ -90,7 +90,7 @@ TEST(MeasuredSystems, AUsersOwnTableIsMetByTheProfileFittedOnIt) {
 TEST(MeasuredSystems, TheSameTablesGiveTheShippedFiles) {
   const auto all = tables();
   std::set<std::string> names;
-  for (const cost::MeasuredCollectives& system : measured_systems(all, fit_collectives(all))) {
+  for (const cost::MeasuredCollectives& system : measured_systems(all, fit_general_laws(all))) {
     std::ostringstream text;
     text << std::ifstream(file_of(system.name)).rdbuf();
     EXPECT_EQ(text.str(), io::to_json_text(system)) << system.name;

@@ -1,15 +1,30 @@
 // Fits the rate laws of fused attention.
 #pragma once
 
-#include "calibration/fit/recipes/samples.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/shipped/published.h"
+#include "calibration/import/samples.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
 
-/// One direction of causal attention, fitted on the kernels of an operator table. `half_length` < 0: free.
-[[nodiscard]] cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, const std::string& system,
-                                                bool backward, int multiprocessors, double half_length,
-                                                cost::Evidence& evidence);
+/// Which kernels a direction is fitted on.
+struct DirectionFit {
+  bool backward = false;
+  int multiprocessors = 1;
+  std::optional<double> half_length{};  ///< known beforehand; nothing: it moves too
+};
+
+/// One direction of causal attention. One kernel in five is held out.
+/// Precondition: has_fitted_kernels().
+[[nodiscard]] cost::AttentionRate fit_direction(const std::vector<measured::AttentionSample>& kernels,
+                                                const DirectionFit& fit, cost::Evidence& evidence);
+
+/// Whether one of the direction's kernels is not held out.
+[[nodiscard]] bool has_fitted_kernels(const std::vector<measured::AttentionSample>& kernels, bool backward);
 
 /// One bar of a series: the forward shape, and the seconds of the part that the series measures (one half or both).
 struct AttentionPoint {

@@ -14,8 +14,8 @@
 namespace foretoken::fit {
 namespace {
 
-const Collectives& general() {
-  static const Collectives laws = fit_collectives(tables());
+const GeneralLaws& general() {
+  static const GeneralLaws laws = fit_general_laws(tables());
   return laws;
 }
 

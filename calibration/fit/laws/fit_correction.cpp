@@ -51,11 +51,12 @@ bool lay_axis(Grid::Axis& axis, int most_knots, std::vector<double> octaves) {
   return axis.last - axis.first >= 1;
 }
 
-bool lay_grid(Grid& grid, const std::vector<GemmSample>& samples) {
+bool lay_grid(Grid& grid, const std::vector<measured::GemmSample>& samples) {
   if (samples.empty()) return false;
   const auto octaves = [&](std::int64_t GemmShape::*size) {
     std::vector<double> all;
-    for (const GemmSample& sample : samples) all.push_back(std::log2(static_cast<double>(sample.shape.*size)));
+    for (const measured::GemmSample& sample : samples)
+      all.push_back(std::log2(static_cast<double>(sample.shape.*size)));
     return all;
   };
   return lay_axis(grid.m, kMostKnots[0], octaves(&GemmShape::m)) &&
@@ -142,19 +143,20 @@ void make_monotone(Grid& grid, const cost::Profile& law, GemmShape shape) {
 
 }  // namespace
 
-cost::GemmCorrection fit_correction(const std::vector<GemmSample>& all, GemmPass pass, cost::GemmLaw law) {
-  std::vector<GemmSample> samples;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(samples),
-               [&](const GemmSample& sample) { return sample.shape.pass == pass && sample.shape.batch == 1; });
+cost::GemmCorrection fit_correction(const std::vector<measured::GemmSample>& all, GemmPass pass, cost::GemmLaw law) {
+  std::vector<measured::GemmSample> samples;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(samples), [&](const measured::GemmSample& sample) {
+    return sample.shape.pass == pass && sample.shape.batch == 1;
+  });
   Grid grid;
   if (!lay_grid(grid, samples)) return {};
   law.corrections = {};
   const Precision precision = samples.front().shape.precision;
   const cost::Profile profile{.gemm = {{precision, law}}};
   std::vector<Pull> pulls;
-  for (const GemmSample& sample : samples) {
-    pulls.push_back(
-        {cost::place_on_grid(grid, sample.shape), std::log(sample.seconds / law_seconds(sample.shape, profile))});
+  for (const measured::GemmSample& sample : samples) {
+    pulls.push_back({cost::place_on_grid(grid, sample.shape),
+                     std::log(sample.time.median.value() / law_seconds(sample.shape, profile))});
   }
   const Matrix stiff = smoothing(grid);
   grid.log_ratio.assign(knots_of(grid), 0.0);

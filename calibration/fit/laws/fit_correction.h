@@ -1,7 +1,7 @@
 // Fits the smooth correction of a GEMM law to its errors on measured products.
 #pragma once
 
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/import/samples.h"
 #include "sim/cost/kernels/gemm_law.h"
 
 namespace foretoken::fit {
@@ -9,7 +9,7 @@ namespace foretoken::fit {
 /// The grid of log(measured / law) that `law` without corrections leaves on the `samples` of layout `pass`: at most 7 x
 /// 6 x 6 knots over the sampled range, smooth where samples are few, robust against single bad ones, time never falling
 /// with k. Without samples in all of m, n and k over an octave or more: an empty grid.
-[[nodiscard]] cost::GemmCorrection fit_correction(const std::vector<GemmSample>& samples, GemmPass pass,
+[[nodiscard]] cost::GemmCorrection fit_correction(const std::vector<measured::GemmSample>& samples, GemmPass pass,
                                                   cost::GemmLaw law);
 
 }  // namespace foretoken::fit

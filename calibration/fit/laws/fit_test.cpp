@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "calibration/fit/laws/fit_collective.h"
@@ -13,6 +14,8 @@
 #include "calibration/fit/numerics/monotone.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/numerics/solve.h"
+#include "calibration/fit/shipped/published.h"
+#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::fit {
@@ -45,6 +48,13 @@ TEST(Evidence, QuantilesOfRelativeErrors) {
   EXPECT_NEAR(proof.worst_error, 0.10, 1e-9);
 }
 
+measured::GemmSample product(const GemmShape& shape, Seconds time) {
+  measured::GemmSample sample;
+  sample.shape = shape;
+  sample.time.median = time;
+  return sample;
+}
+
 TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
   const cost::TileWaveLaw truth{.peak = teraflops(312),
                                 .multiprocessors = 108,
@@ -54,12 +64,12 @@ TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
                                 .memory_bandwidth = gigabytes_per_second(1300),
                                 .launch = microseconds(4)};
   const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = truth}}}};
-  std::vector<GemmSample> samples;
+  std::vector<measured::GemmSample> samples;
   for (const std::int64_t m : {128, 256, 1024, 4096, 16384})
     for (const std::int64_t n : {128, 512, 2048, 8192})
       for (const std::int64_t k : {128, 512, 2048, 8192}) {
         const GemmShape shape{.m = m, .n = n, .k = k};
-        samples.push_back({shape, cost::gemm_time(shape, profile).value()});
+        samples.push_back(product(shape, cost::gemm_time(shape, profile)));
       }
   cost::TileWaveLaw start = truth;
   start.efficiency = 0.7;
@@ -74,14 +84,14 @@ TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
 
 /// Returns products of `law` on a log grid, also off the library's tile sizes, times `more`(shape).
 template <class More>
-std::vector<GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
+std::vector<measured::GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
   const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = law}}}};
-  std::vector<GemmSample> samples;
+  std::vector<measured::GemmSample> samples;
   for (const std::int64_t m : {1, 16, 128, 192, 512, 1024, 2048, 4096, 8192, 16384})
     for (const std::int64_t n : {64, 256, 1024, 3072, 4096, 12288, 32768})
       for (const std::int64_t k : {64, 256, 1024, 3072, 4096, 12288, 32768}) {
         const GemmShape shape{.m = m, .n = n, .k = k};
-        samples.push_back({shape, cost::gemm_time(shape, profile).value() * more(shape)});
+        samples.push_back(product(shape, more(shape) * cost::gemm_time(shape, profile)));
       }
   return samples;
 }
@@ -96,8 +106,9 @@ constexpr cost::TileWaveLaw kLaw{.peak = teraflops(989),
 
 TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
   const auto smooth = [](const GemmShape& s) { return std::exp(0.03 * (std::log2(double(s.n)) - 10)); };
-  std::vector<GemmSample> samples = products(kLaw, smooth);
-  for (std::size_t i = 0; i < samples.size(); i += 20) samples[i].seconds *= 3;  // a throttled GPU, a busy machine
+  std::vector<measured::GemmSample> samples = products(kLaw, smooth);
+  for (std::size_t i = 0; i < samples.size(); i += 20)
+    samples[i].time.median = 3 * samples[i].time.median;  // a throttled GPU, a busy machine
   const cost::GemmLaw law{.law = kLaw};
   cost::GemmLaw corrected = law;
   corrected.corrections[0] = fit_correction(samples, GemmPass::kForward, law);
@@ -121,7 +132,7 @@ TEST(FitCorrection, NeverMakesDeeperProductsFaster) {
 }
 
 TEST(FitCorrection, NeedsSamplesOfItsLayoutOverAnOctaveOfEverySize) {
-  const std::vector<GemmSample> samples = products(kLaw, [](const GemmShape&) { return 1.1; });
+  const std::vector<measured::GemmSample> samples = products(kLaw, [](const GemmShape&) { return 1.1; });
   EXPECT_TRUE(fit_correction(samples, GemmPass::kWeightGradient, {.law = kLaw}).log_ratio.empty());
   EXPECT_TRUE(
       fit_correction({samples.begin(), samples.begin() + 7}, GemmPass::kForward, {.law = kLaw}).log_ratio.empty());
@@ -193,15 +204,34 @@ TEST(FitInside, TakesLatencyFromTablesThatShowIt) {
   EXPECT_NEAR(latencies[2], 30, 0.5);
 }
 
-TEST(ReadTables, ComplainsWithFileAndLine) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "wrong_gemm.csv";
-  std::ofstream(path) << "m,n,k,time_us\n1,2,3,4\n1,2,three,4\n";
+/// The lines of what a published file is refused with.
+template <class Read>
+std::vector<std::string> complaints_about(const std::string& text, const Read& read) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "published.json";
+  std::ofstream(path) << text;
+  std::vector<std::string> lines;
   try {
-    (void)read_gemm_table(path);
-    FAIL() << "the third line has no number";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("wrong_gemm.csv:3: k is not a number"));
+    (void)read(path);
+  } catch (const ConfigError& error) {
+    for (const Complaint& complaint : error.complaints()) lines.push_back(complaint.line());
   }
+  return lines;
+}
+
+TEST(ReadTables, ComplainWithFileAndPointer) {
+  using ::testing::ElementsAre;
+  using ::testing::HasSubstr;
+  EXPECT_THAT(complaints_about(R"({"seq": [512, 1024], "X_fwd": {"causal_64": [1, 2]}})", read_attention_series),
+              ElementsAre(HasSubstr(R"(published.json: /X_fwd/causal_64: expected a key like causal_d128)")));
+  EXPECT_THAT(complaints_about(R"({"seq": [512, 1024], "X_fwd": {"full_d64": [1]}})", read_attention_series),
+              ElementsAre(HasSubstr("/X_fwd/full_d64: expected 2 rates (the lengths of \"seq\"), found 1")));
+  const std::string table = R"({"tables": [{"id": "a", "system": "s", "gpu": "g", "network": "n", "source": "x",)"
+                            R"("ranks": 2, "nodes": 1, "ranks_per_node": 2, )";
+  EXPECT_THAT(complaints_about(table + R"("collective": "all_reduces", "rows": []}]})", read_collective_tables),
+              ElementsAre(HasSubstr("published.json: /tables/0/collective: ")));
+  EXPECT_THAT(complaints_about(table + R"("collective": "all_reduce", "rows": [[8192]]}]})", read_collective_tables),
+              ElementsAre(HasSubstr("/tables/0/rows/0: expected [bytes, microseconds], found")));
+  EXPECT_THAT(complaints_about("{", read_collective_tables), ElementsAre(HasSubstr("published.json")));
 }
 
 }  // namespace

@@ -9,14 +9,14 @@
 #include <map>
 #include <set>
 
-#include "calibration/fit/collectives/collective_profiles.h"
 #include "calibration/fit/collectives/measured_machine.h"
+#include "calibration/fit/collectives/relabel.h"
 #include "calibration/fit/laws/fit_gemm.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/lend.h"
 #include "calibration/fit/profiles/own_samples.h"
-#include "calibration/fit/recipes/profile_notes.h"
+#include "calibration/fit/shipped/profile_notes.h"
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
@@ -39,8 +39,9 @@ void sort_samples(std::vector<measured::From<T>>& samples) {
   samples = std::move(sorted);
 }
 
-std::vector<GemmSample> all_products(const std::map<Precision, std::vector<GemmSample>>& by_precision) {
-  std::vector<GemmSample> all;
+std::vector<measured::GemmSample> all_products(
+    const std::map<Precision, std::vector<measured::GemmSample>>& by_precision) {
+  std::vector<measured::GemmSample> all;
   for (const auto& [precision, products] : by_precision) all.insert(all.end(), products.begin(), products.end());
   return all;
 }
@@ -48,7 +49,7 @@ std::vector<GemmSample> all_products(const std::map<Precision, std::vector<GemmS
 /// The datasheets', else the products', with the multiprocessors that the measuring program counted or that they
 /// suggest.
 Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
-                 const std::map<Precision, std::vector<GemmSample>>& products) {
+                 const std::map<Precision, std::vector<measured::GemmSample>>& products) {
   if (request.base.gpu == request.gpu) return {};
   if (const auto ratios = datasheet_ratios(request)) return *ratios;
   Ratios ratios = measured_ratios(request.base, all_products(products)).value_or(Ratios{});
@@ -73,11 +74,11 @@ double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
 }
 
 /// Mean distance of the products' times, in logarithms, from their common shift.
-double distance_of(const std::vector<GemmSample>& products, const cost::Profile& profile) {
+double distance_of(const std::vector<measured::GemmSample>& products, const cost::Profile& profile) {
   std::vector<double> logs;
-  for (const GemmSample& product : products)
+  for (const measured::GemmSample& product : products)
     if (profile.gemm.count(product.shape.precision) > 0)
-      logs.push_back(std::log(product.seconds / cost::gemm_time(product.shape, profile).value()));
+      logs.push_back(std::log(product.time.median.value() / cost::gemm_time(product.shape, profile).value()));
   if (logs.empty()) return std::numeric_limits<double>::infinity();
   std::sort(logs.begin(), logs.end());
   const double middle = logs[logs.size() / 2];
@@ -103,7 +104,7 @@ void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& reque
 }
 
 /// Most of a step is large products: their errors apart from those of all.
-std::string large_errors(const std::vector<GemmSample>& products, const cost::GemmLaw& law) {
+std::string large_errors(const std::vector<measured::GemmSample>& products, const cost::GemmLaw& law) {
   constexpr std::int64_t kLarge = 1024;
   const cost::Evidence large = evidence("", 0, held_out_outcomes(products, law, kLarge));
   if (large.held_out == 0) return "";
@@ -122,7 +123,7 @@ double sustained_factor_of(const measured::Samples& samples, const FitRequest& r
 }
 
 void fit_products(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request,
-                  const Ratios& ratios, const std::map<Precision, std::vector<GemmSample>>& by_precision) {
+                  const Ratios& ratios, const std::map<Precision, std::vector<measured::GemmSample>>& by_precision) {
   std::set<Precision> done;
   for (const auto& [precision, products] : by_precision) {
     const auto start = start_of(request, ratios, precision);
@@ -134,7 +135,7 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     law.evidence.provenance = provenance_of(samples.gemms);
     law.evidence.source += large_errors(products, law);
     std::get<cost::TileWaveLaw>(law.law).sustained_factor = sustained_factor_of(samples, request, precision, law);
-    const bool weights = std::any_of(products.begin(), products.end(), [](const GemmSample& product) {
+    const bool weights = std::any_of(products.begin(), products.end(), [](const measured::GemmSample& product) {
       return product.shape.pass == GemmPass::kWeightGradient;
     });
     const auto own = request.base.gemm.find(precision);
@@ -219,7 +220,7 @@ bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base) {
 
 std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
                                    const std::optional<net::Gpu>& datasheet, const measured::Samples& samples) {
-  std::vector<GemmSample> products;
+  std::vector<measured::GemmSample> products;
   if (!datasheet) products = all_products(gemm_samples(samples));
   std::optional<std::size_t> best;
   double least = std::numeric_limits<double>::infinity();

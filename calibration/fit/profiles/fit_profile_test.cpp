@@ -1,4 +1,4 @@
-// Fits a whole profile on measurements with a known truth: fitted parts, lent parts, and no dependence on order.
+// Fits a whole profile on measurements with a known truth: fitted parts, parts of the base, and no dependence on order.
 #include "calibration/fit/profiles/fit_profile.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 measured::Timing timing(Seconds t) { return {t, t, t, 10}; }
 
-/// Returns the times of an example A100 that is a tenth slower in everything.
+/// Returns the time of a machine that is a tenth slower in everything than the example A100.
 Seconds slower(Seconds t) { return 1.1 * t; }
 
 void add_products(measured::Samples& samples, const cost::Profile& truth) {

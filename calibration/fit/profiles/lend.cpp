@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/fit/collectives/collective_profiles.h"
+#include "calibration/fit/collectives/relabel.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "sim/cost/costs.h"
 
@@ -77,12 +77,12 @@ std::optional<Ratios> datasheet_ratios(const FitRequest& request) {
                                       whole(base.memory_bandwidth.value(), 1e9))};
 }
 
-std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vector<GemmSample>& products) {
+std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vector<measured::GemmSample>& products) {
   std::vector<double> compute, memory;
-  for (const GemmSample& product : products) {
+  for (const measured::GemmSample& product : products) {
     const GemmShape& s = product.shape;
     if (base.gemm.count(s.precision) == 0) continue;
-    const double ratio = cost::gemm_time(s, base).value() / product.seconds;
+    const double ratio = cost::gemm_time(s, base).value() / product.time.median.value();
     const auto [least, most] = std::minmax({s.m, s.n, s.k});
     if (least >= 1024) compute.push_back(ratio);                // bound by operations
     if (least <= 64 && most >= 16384) memory.push_back(ratio);  // bound by one large matrix

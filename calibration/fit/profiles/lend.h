@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/fit/profiles/fit_profile.h"
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/import/samples.h"
 
 namespace foretoken::fit {
 
@@ -17,7 +17,8 @@ struct Ratios {
 [[nodiscard]] std::optional<Ratios> datasheet_ratios(const FitRequest& request);
 
 /// From measured products: how much faster than on the lender, at the median. Nothing without a precision in common.
-[[nodiscard]] std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vector<GemmSample>& products);
+[[nodiscard]] std::optional<Ratios> measured_ratios(const cost::Profile& base,
+                                                    const std::vector<measured::GemmSample>& products);
 
 /// Returns the base under the GPU's name: unchanged when it is of the same GPU, else scaled and marked as such.
 [[nodiscard]] cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios);

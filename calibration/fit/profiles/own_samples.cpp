@@ -36,16 +36,16 @@ std::optional<CollectiveKind> kind_of(measured::Collective kind) {
 
 }  // namespace
 
-std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Samples& samples) {
+std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples) {
   std::set<Precision> accumulated;
   for (const auto& sample : samples.gemms)
     if (sample.adds_to_fp32 && sample.shape.pass == GemmPass::kWeightGradient)
       accumulated.insert(sample.shape.precision);
-  std::map<Precision, std::vector<GemmSample>> sorted;
+  std::map<Precision, std::vector<measured::GemmSample>> sorted;
   for (const auto& sample : samples.gemms) {
     const bool weight = sample.shape.pass == GemmPass::kWeightGradient;
     if (sample.adds_to_fp32 != (weight && accumulated.count(sample.shape.precision) > 0)) continue;
-    sorted[sample.shape.precision].push_back({sample.shape, sample.time.median.value()});
+    sorted[sample.shape.precision].push_back(sample);
   }
   return sorted;
 }

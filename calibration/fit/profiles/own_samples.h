@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/shipped/published.h"
 #include "calibration/import/samples.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
 
 /// By precision; weight gradients only with fp32 accumulation where both were measured.
-[[nodiscard]] std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Samples& samples);
+[[nodiscard]] std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples);
 
 /// Returns one table for every kind that the model knows, for messages, and for every group, ascending. Out-of-place
 /// times count where both were measured.

@@ -1,4 +1,4 @@
-// Every kind of measurement runs and gives plausible times. Skipped where there is no GPU.
+// Tests that every kind of measurement runs and gives plausible times. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include "calibration/import/sample_json.h"

@@ -59,8 +59,8 @@ TEST(Collective, LoneRanksOfEightGroupsGetOneNicEach) {
 }
 
 TEST(Collective, GroupsOfANodeShareItsNics) {
-  const double alone = seconds(kAllReduce, 1e9, across(4, 2, 1)), shared = seconds(kAllReduce, 1e9, across(4, 2, 4));
-  EXPECT_DOUBLE_EQ(alone, shared);  // two GPUs drive two of eight NICs, which is their share anyway
+  const double single = seconds(kAllReduce, 1e9, across(4, 2, 1)), shared = seconds(kAllReduce, 1e9, across(4, 2, 4));
+  EXPECT_DOUBLE_EQ(single, shared);  // two GPUs drive two of eight NICs, which is their share anyway
   NodeLinks two_nics = dgx_a100();
   two_nics.nics = 2;
   EXPECT_GT(seconds(kAllReduce, 1e9, across(4, 2, 4), two_nics),

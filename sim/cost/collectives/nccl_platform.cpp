@@ -33,8 +33,8 @@ double largest_below(std::span<const double> rates, double bound) {
 
 // Splits wide channels in two, so that more multiprocessors share the work.
 NcclGraph split_wide(NcclGraph graph, NcclArchitecture architecture) {
-  const bool kept = architecture >= NcclArchitecture::kHopper && graph.inside < 50 && graph.channels > 4;
-  if (graph.inside < 25 || kept) return graph;
+  const bool stays = architecture >= NcclArchitecture::kHopper && graph.inside < 50 && graph.channels > 4;
+  if (graph.inside < 25 || stays) return graph;
   return {2 * graph.channels, graph.inside / 2, graph.between / 2};
 }
 

@@ -84,11 +84,11 @@ TEST(Gemm, OldLibrariesRunMisalignedBatchesWithoutTensorCores) {
   const GemmShape scores{.m = 2048, .n = 2048, .k = 108, .batch = 64};
   EXPECT_NEAR(old(scores), 3.7e-6 + scores.flop().value() / 12e12, 1e-12);
   EXPECT_EQ(gemm_time(scores, profile).value(), seconds(scores)) << "newer libraries use them";
-  GemmShape aligned = scores, alone = scores;
+  GemmShape aligned = scores, single = scores;
   aligned.k = 104;
-  alone.batch = 1;
+  single.batch = 1;
   EXPECT_EQ(old(aligned), seconds(aligned));
-  EXPECT_EQ(old(alone), seconds(alone));
+  EXPECT_EQ(old(single), seconds(single));
 }
 
 TEST(Gemm, AddingToTheOutputRunsPartlyBesideTheProduct) {

@@ -95,23 +95,23 @@ TEST(Flows, OnlyTheTouchedComponentGetsNewArrivals) {
   const TaskId first = graph.add_flow({}, Bytes(100), one, {0}), stranger = graph.add_flow({}, Bytes(100), two, {0});
   const TaskId second = graph.add_flow({}, Bytes(100), one, {10});
   FlowNetwork network(graph);
-  const auto told = [&](std::int64_t now) {
+  const auto announced = [&](std::int64_t now) {
     std::vector<std::pair<TaskId, std::int64_t>> all;
     for (const auto& [task, at] : network.settle({now})) all.emplace_back(task, at.ps);
     return all;
   };
-  using Told = std::vector<std::pair<TaskId, std::int64_t>>;
+  using Announced = std::vector<std::pair<TaskId, std::int64_t>>;
   EXPECT_FALSE(network.on_event(first, {0}));
   EXPECT_FALSE(network.on_event(stranger, {0}));
-  EXPECT_EQ(told(0), (Told{{first, 100}, {stranger, 100}}));
+  EXPECT_EQ(announced(0), (Announced{{first, 100}, {stranger, 100}}));
   EXPECT_FALSE(network.on_event(second, {10}));
-  EXPECT_EQ(told(10), (Told{{first, 190}, {second, 210}}));
+  EXPECT_EQ(announced(10), (Announced{{first, 190}, {second, 210}}));
   EXPECT_FALSE(network.on_event(first, {100}));  // replaced
   EXPECT_TRUE(network.on_event(stranger, {100}));
-  EXPECT_EQ(told(100), Told{});
+  EXPECT_EQ(announced(100), Announced{});
   EXPECT_TRUE(network.on_event(first, {190}));
   EXPECT_FALSE(network.on_event(first, {190}));  // once only
-  EXPECT_EQ(told(190), (Told{{second, 200}}));
+  EXPECT_EQ(announced(190), (Announced{{second, 200}}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace foretoken::html {
 namespace {
 
+// Names the links of a group: the network, NVLink or PCIe.
 std::string way(const GroupShape& shape, const NodeLinks& links) {
   if (shape.nodes > 1)
     return fmt::format("network, {}; {} on the {} of a node", report::counted(shape.nodes, "node"),

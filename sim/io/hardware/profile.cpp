@@ -59,8 +59,8 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
   f.whole("multiprocessors", law.multiprocessors, kProcessors);
   f.number("efficiency", law.efficiency, kEfficiency);
   f.number("prologue_k", law.prologue_k, kTokens);
-  f.number("small_tile_loss", law.small_tile_loss,
-           {.low = 0, .high = 0.3});  // keeps the rate positive after three halvings
+  constexpr Range kLoss{.low = 0, .high = 0.3};  // keeps the rate positive after three halvings
+  f.number("small_tile_loss", law.small_tile_loss, kLoss);
   f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
   f.microseconds("launch_us", law.launch, kMicroseconds);
   f.number("sustained_factor", law.sustained_factor, kFactor);
@@ -106,14 +106,6 @@ Json written_gemm(const std::map<Precision, cost::GemmLaw>& laws) {
   for (const auto& [precision, law] : laws)
     all[std::string(name_of(precision))] = Fields::written_fields(law, gemm_law_fields);
   return all;
-}
-
-void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
-  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
-  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
-  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
-  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
-  f.object("evidence", rows.evidence, evidence_fields);
 }
 
 void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
@@ -194,6 +186,14 @@ void profile_fields(Fields& f, cost::Profile& profile) {
 }
 
 }  // namespace
+
+void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
+  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
+  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
+  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
+  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
+  f.object("evidence", rows.evidence, evidence_fields);
+}
 
 cost::Profile read_profile(const Node& node) { return Fields::read_fields(node, profile_fields); }
 

@@ -8,6 +8,11 @@
 
 namespace foretoken::io {
 
+class Fields;
+
+/// The table of products whose rows are misaligned.
+void misaligned_fields(Fields& f, cost::MisalignedRows& rows);
+
 /// Reads the fitted costs of one GPU.
 [[nodiscard]] cost::Profile read_profile(const Node& node);
 

@@ -106,11 +106,11 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   Question question = read_parts(root, document.name, sound);
   read_schedule(root, question);
   if (root.has("imperfections"))
-    root.complain("imperfections", "expected none: a search takes even hardware; try --set imperfections=null");
+    root.complain("imperfections", "expected none: a search needs equal hardware; try --set imperfections=null");
   if (root.has("stragglers") && root.child("stragglers").value() != false)
-    root.complain("stragglers", "expected none: a search takes even hardware; try --set stragglers=null");
+    root.complain("stragglers", "expected none: a search needs equal hardware; try --set stragglers=null");
   if (!question.pools.empty())
-    root.complain("cluster", "expected nodes of one kind: a search deals no stages out over groups of nodes");
+    root.complain("cluster", "expected nodes of one kind: a search does not split stages over groups of nodes");
   for (Complaint& complaint : job::wrong_for_any_choice(question)) findings.complaints.push_back(std::move(complaint));
   findings.throw_if_wrong();
   question.notes = std::move(findings.notes);

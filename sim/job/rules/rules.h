@@ -13,7 +13,9 @@ namespace foretoken::job {
 
 // Software (software.cpp): the runtime's defaults.
 
-/// Settles precision recipe, attention, shards, price and stragglers, with their assumptions.
+/// Returns the bytes of parameters: the stated ones, else the runtime's.
+[[nodiscard]] PrecisionRecipe recipe_of(const Question& question);
+/// Settles attention, price and stragglers. Notes their assumptions and the one of the precision recipe.
 void settle_software(Draft& draft);
 /// Settles the overlaps. An overlap that the other choices do not allow is a complaint or a warning.
 void settle_overlap(Draft& draft);

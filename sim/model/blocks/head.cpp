@@ -37,8 +37,8 @@ double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes) {
 
 void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId logits) {
   const Fusions& fusions = cut.context.fusions;
-  const double kept = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
-  const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = kept});
+  const double stored = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
+  const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = stored});
   block.add(Op{.name = "cross entropy",
                .role = OpRole::kLoss,
                .work = MemoryBound{(fusions.cross_entropy ? 10 : 24) * sizes.logits,

@@ -172,9 +172,9 @@ TEST(Memory, Fp8HoldsACopyOfEveryWeightAndItsTranspose) {
 
 TEST(Memory, ASingleGpuHasNoNcclBuffers) {
   job::Job s = gpt(4, 1024, 16);
-  const Bytes alone = outside_allocator(s);
+  const Bytes single = outside_allocator(s);
   s.gpus = 8;
-  EXPECT_GT(outside_allocator(s), alone);
+  EXPECT_GT(outside_allocator(s), single);
 }
 
 }  // namespace

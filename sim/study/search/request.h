@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/io/scenario/open_scenario.h"
@@ -23,8 +25,19 @@ struct SearchRequest {
   std::string program = {};  ///< its version
 };
 
-/// Returns the overrides that leave open every key that a search can choose: "parallelism.tensor=null", and so on.
+/// Returns the overrides that leave open every key that a search chooses without a request: "parallelism.tensor=null",
+/// and so on.
 [[nodiscard]] std::vector<std::string> all_keys_free();
+
+/// Returns the keys that `free` frees: itself, or all those below it ("parallelism"). Empty: it can free none.
+[[nodiscard]] std::vector<job::Key> keys_freed_by(std::string_view free);
+
+/// Returns every key that can be freed, in words: "parallelism.tensor, ..., overlap.p2p; precision and ... change the
+/// numbers of a training".
+[[nodiscard]] std::string freeable_keys();
+
+/// Throws ConfigError when a freed key is an overlap that the question's runtime cannot switch.
+void expect_switches(const job::Question& question, std::span<const std::string> frees);
 
 /// Returns the request as one line of JSON, without a newline.
 [[nodiscard]] std::string to_json(const SearchRequest& request);

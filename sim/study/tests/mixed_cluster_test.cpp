@@ -297,7 +297,7 @@ TEST(MixedCluster, WhatCannotBeIsRefusedInOneLine) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "test: /cluster: expected nodes of one kind: a search deals no stages out over groups of nodes");
+                 "test: /cluster: expected nodes of one kind: a search does not split stages over groups of nodes");
   }
 }
 

@@ -235,7 +235,7 @@ TEST(ShippedProfiles, AttentionWithinThreePercentOfTheSeriesTheyStandFor) {
   const std::map<std::string, std::string> profile_of{{"A100_FA2_fwd_bwd", "a100-sxm4-80gb"},
                                                       {"H100_cuDNN_fwd", "h100-sxm5-80gb"},
                                                       {"H100_cuDNN_bwd", "h100-sxm5-80gb"}};
-  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/fit/testdata/flash_attention.json");
+  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/samples/flash_attention.json");
   for (AttentionSeries& more : read_attention_series(kSource / "calibration/samples/attention_h100_cudnn.json"))
     all.push_back(std::move(more));
   int checked = 0;
@@ -251,7 +251,7 @@ TEST(ShippedProfiles, AttentionWithinThreePercentOfTheSeriesTheyStandFor) {
 }
 
 TEST(FitSeries, EveryPublishedSeriesWithinThreePercent) {
-  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/fit/testdata/flash_attention.json");
+  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/samples/flash_attention.json");
   for (AttentionSeries& more : read_attention_series(kSource / "calibration/samples/attention_h100_cudnn.json"))
     all.push_back(std::move(more));
   EXPECT_EQ(all.size(), 4u + 4 + 6 + 1 + 6);

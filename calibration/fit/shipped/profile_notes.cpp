@@ -1,5 +1,5 @@
 // Writes the notes that `foretoken profiles show` prints.
-#include "calibration/fit/recipes/profile_notes.h"
+#include "calibration/fit/shipped/profile_notes.h"
 
 #include <fmt/format.h>
 
