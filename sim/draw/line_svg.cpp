@@ -70,9 +70,12 @@ class Scale {
     if (!chart_.logarithmic_y) return round_ticks(y_low_, y_high_, 4);
     std::vector<double> ticks;
     const bool few = y_high_ / y_low_ < 300;
-    for (double ten = std::pow(10, std::floor(std::log10(y_low_))); ten <= y_high_; ten *= 10)
-      for (const double digit : {1.0, 2.0, 5.0})
-        if ((few || digit == 1) && ten * digit >= y_low_ && ten * digit <= y_high_) ticks.push_back(ten * digit);
+    const int last = static_cast<int>(std::floor(std::log10(y_high_)));
+    for (int power = static_cast<int>(std::floor(std::log10(y_low_))); power <= last; ++power)
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const double tick = digit * std::pow(10, power);
+        if ((few || digit == 1) && tick >= y_low_ && tick <= y_high_) ticks.push_back(tick);
+      }
     return ticks;
   }
 
