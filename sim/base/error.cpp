@@ -18,6 +18,7 @@ std::string joined(const std::vector<Complaint>& complaints) {
 }  // namespace
 
 std::string Complaint::line() const {
+  if (!option.empty()) return option + ": " + message;
   std::string text = file;
   if (!text.empty()) text += ": ";
   if (!pointer.empty()) text += pointer + ": ";

@@ -7,11 +7,13 @@
 
 namespace foretoken {
 
-/// One thing wrong with the input. Printed as one line: "file: /json/pointer: what; what to try".
+/// One thing wrong with the input. Printed as one line: "file: /json/pointer: what; what to try", or
+/// "--set gpus=7: what; what to try".
 struct Complaint {
-  std::string file;     ///< path as the user gave it; "-" for standard input
-  std::string pointer;  ///< RFC 6901 JSON pointer, empty for the whole document
-  std::string message;  ///< for example "expected a number, found a list; write 8"
+  std::string file;         ///< path as the user gave it; "-" for standard input
+  std::string pointer;      ///< RFC 6901 JSON pointer, empty for the whole document
+  std::string message;      ///< for example "expected a number, found a list; write 8"
+  std::string option = {};  ///< the option that stated the value, "--set gpus=7": the file does not hold it
 
   [[nodiscard]] std::string line() const;
 };

@@ -103,8 +103,11 @@ std::optional<ranks::Traffic> traffic_of(const Options& options) {
 
 std::string error_json(const ConfigError& error) {
   nlohmann::ordered_json json = {{"error", error.what()}, {"complaints", nlohmann::ordered_json::array()}};
-  for (const Complaint& c : error.complaints())
-    json["complaints"].push_back({{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}});
+  for (const Complaint& c : error.complaints()) {
+    nlohmann::ordered_json complaint = {{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}};
+    if (!c.option.empty()) complaint["option"] = c.option;
+    json["complaints"].push_back(std::move(complaint));
+  }
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 

@@ -144,6 +144,16 @@ Document scenario_document(std::string_view text, const std::string& origin, std
   return complete(document_from_text(text, origin, findings), sets, findings);
 }
 
+/// Reads a document. Complaints about an override name it.
+template <class Read>
+auto naming_sets(const Document& document, std::span<const std::string> sets, Read read) {
+  try {
+    return read();
+  } catch (const ConfigError& error) {
+    throw ConfigError(named_by_sets(error.complaints(), document.source.file, sets));
+  }
+}
+
 std::string text_of(Document document) {
   anchor_references(document.value, document.source.folder);
   return document.value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -163,23 +173,27 @@ std::string merged_scenario_text(std::string_view text, const std::string& origi
 
 Made read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
-  return read_scenario(scenario_document(path, sets, findings), findings);
+  const Document document = scenario_document(path, sets, findings);
+  return naming_sets(document, sets, [&] { return read_scenario(document, findings); });
 }
 
 Made read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
   Findings findings;
-  return read_scenario(scenario_document(text, origin, sets, findings), findings);
+  const Document document = scenario_document(text, origin, sets, findings);
+  return naming_sets(document, sets, [&] { return read_scenario(document, findings); });
 }
 
 OpenScenario read_open_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
-  return read_open(scenario_document(path, sets, findings), findings);
+  const Document document = scenario_document(path, sets, findings);
+  return naming_sets(document, sets, [&] { return read_open(document, findings); });
 }
 
 OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
                                      std::span<const std::string> sets) {
   Findings findings;
-  return read_open(scenario_document(text, origin, sets, findings), findings);
+  const Document document = scenario_document(text, origin, sets, findings);
+  return naming_sets(document, sets, [&] { return read_open(document, findings); });
 }
 
 }  // namespace foretoken::io
