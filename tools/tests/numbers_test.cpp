@@ -98,11 +98,10 @@ TEST(Answers, ZeroTwoOfASmallModelSaysThatZeroOneNeedsLess) {
 }
 
 TEST(Answers, WhatifGivesTheAdviceOfSimulate) {
-  const std::vector<std::string> set = {"llama-2-7b-8-a100", "--set", "batch.global=256", "--json"};
-  std::vector<std::string> simulate = {"simulate", "--set", "batch.micro=32"},
-                           whatif = {"whatif", "--vary", "batch.micro=32"};
-  simulate.insert(simulate.end(), set.begin(), set.end());
-  whatif.insert(whatif.end(), set.begin(), set.end());
+  const std::vector<std::string> simulate = {"simulate", "llama-2-7b-8-a100", "--set", "batch.global=256",
+                                             "--set",    "batch.micro=32",    "--json"};
+  const std::vector<std::string> whatif = {"whatif", "llama-2-7b-8-a100", "--set", "batch.global=256",
+                                           "--vary", "batch.micro=32",    "--json"};
   const json advice = json::parse(run_foretoken(simulate).out)["memory"]["advice"];
   EXPECT_TRUE(advice.is_string());
   EXPECT_EQ(json::parse(run_foretoken(whatif).out)["rows"][0]["result"]["memory"]["advice"], advice);

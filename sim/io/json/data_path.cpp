@@ -32,21 +32,21 @@ std::optional<fs::path> installed_folder() {
 fs::path shipped_folder() { return installed_folder().value_or(FORETOKEN_SOURCE_DIR); }
 
 /// The lines about hidden files. Threads that read scenarios share them.
-struct Hidden {
+struct HiddenFiles {
   std::mutex mutex;
   std::set<std::string> lines;
 };
 
-Hidden& hidden() {
-  static Hidden all;
+HiddenFiles& hidden_files() {
+  static HiddenFiles all;
   return all;
 }
 
 /// Returns false for files that cannot be read, too.
 bool same_bytes(const fs::path& left, const fs::path& right) {
   std::ifstream a(left, std::ios::binary), b(right, std::ios::binary);
-  using Bytes = std::istreambuf_iterator<char>;
-  return a && b && std::equal(Bytes(a), Bytes(), Bytes(b), Bytes());
+  using Characters = std::istreambuf_iterator<char>;
+  return a && b && std::equal(Characters(a), Characters(), Characters(b), Characters());
 }
 
 }  // namespace
@@ -93,15 +93,15 @@ void note_hidden(const DataKind& kind, std::string_view name, const fs::path& fi
   std::error_code error;
   if (file.lexically_normal() != below.lexically_normal() || !fs::is_regular_file(shipped, error)) return;
   if (same_bytes(file, shipped)) return;
-  const std::lock_guard lock(hidden().mutex);
-  hidden().lines.insert(
+  const std::lock_guard lock(hidden_files().mutex);
+  hidden_files().lines.insert(
       fmt::format("{}: used in place of the shipped {} {}", printable(file.string()), kind.word, in_quotes(name)));
 }
 
 std::vector<std::string> take_hidden() {
-  const std::lock_guard lock(hidden().mutex);
-  std::vector<std::string> lines(hidden().lines.begin(), hidden().lines.end());
-  hidden().lines.clear();
+  const std::lock_guard lock(hidden_files().mutex);
+  std::vector<std::string> lines(hidden_files().lines.begin(), hidden_files().lines.end());
+  hidden_files().lines.clear();
   return lines;
 }
 
