@@ -14,6 +14,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/io/json/data_path.h"
 #include "sim/report/text/layout.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
@@ -193,6 +194,21 @@ int run(int argc, const char* const* argv) {
   return chosen();
 }
 
+// Says on standard error, once for a command, that files of the current folder replaced shipped ones.
+class SaysHiddenFiles {
+ public:
+  SaysHiddenFiles() = default;
+  SaysHiddenFiles(const SaysHiddenFiles&) = delete;
+  SaysHiddenFiles& operator=(const SaysHiddenFiles&) = delete;
+  ~SaysHiddenFiles() {
+    try {
+      for (const std::string& line : io::take_hidden()) print_error(line);
+    } catch (const std::exception&) {
+      return;  // a note is no reason to fail
+    }
+  }
+};
+
 }  // namespace
 
 std::string_view version() { return FORETOKEN_VERSION; }
@@ -201,6 +217,7 @@ int run_program(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that reaches the limit of its size
   hold_standard_streams();
+  const SaysHiddenFiles at_the_end;
   try {
     return run(argc, argv);
   } catch (const ClosedPipe&) {

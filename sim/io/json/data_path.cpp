@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <mutex>
 #include <set>
 
 #include "sim/base/text.h"
@@ -36,13 +39,33 @@ std::optional<fs::path> installed_folder() {
   return folder;
 }
 
+fs::path shipped_folder() { return installed_folder().value_or(FORETOKEN_SOURCE_DIR); }
+
+/// The lines about hidden files. Threads that read scenarios share them.
+struct HiddenFiles {
+  std::mutex mutex;
+  std::set<std::string> lines;
+};
+
+HiddenFiles& hidden_files() {
+  static HiddenFiles all;
+  return all;
+}
+
+/// Returns false for files that cannot be read, too.
+bool same_bytes(const fs::path& left, const fs::path& right) {
+  std::ifstream a(left, std::ios::binary), b(right, std::ios::binary);
+  using Characters = std::istreambuf_iterator<char>;
+  return a && b && std::equal(Characters(a), Characters(), Characters(b), Characters());
+}
+
 }  // namespace
 
 std::vector<fs::path> data_roots() {
   std::vector<fs::path> roots;
   if (const char* own = std::getenv("FORETOKEN_DATA"); own != nullptr && *own != '\0') roots.emplace_back(own);
   roots.emplace_back(".");
-  roots.push_back(installed_folder().value_or(FORETOKEN_SOURCE_DIR));
+  roots.push_back(shipped_folder());
   return roots;
 }
 
@@ -72,6 +95,24 @@ std::optional<fs::path> find_data_file(const DataKind& kind, std::string_view na
     if (fs::exists(file, error)) return file.lexically_normal();
   }
   return std::nullopt;
+}
+
+void note_hidden(const DataKind& kind, std::string_view name, const fs::path& file) {
+  const fs::path below = fs::path(kind.folder) / (std::string(name) + ".json");
+  const fs::path shipped = shipped_folder() / below;
+  std::error_code error;
+  if (file.lexically_normal() != below.lexically_normal() || !fs::is_regular_file(shipped, error)) return;
+  if (same_bytes(file, shipped)) return;
+  const std::lock_guard lock(hidden_files().mutex);
+  hidden_files().lines.insert(
+      fmt::format("{}: used in place of the shipped {} {}", printable(file.string()), kind.word, in_quotes(name)));
+}
+
+std::vector<std::string> take_hidden() {
+  const std::lock_guard lock(hidden_files().mutex);
+  std::vector<std::string> lines(hidden_files().lines.begin(), hidden_files().lines.end());
+  hidden_files().lines.clear();
+  return lines;
 }
 
 bool is_path(std::string_view reference) {

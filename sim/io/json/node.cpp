@@ -183,7 +183,8 @@ double Node::as_number(Range range) const {
   const double harmless = std::clamp(1.0, range.low, range.high);
   const json& held = value();
   if (held.is_number()) {
-    const double number = held.get<double>();
+    const double stated = held.get<double>();
+    const double number = std::abs(stated) < kSmallest ? 0 : stated;
     const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
     if (inside) return number;
   }

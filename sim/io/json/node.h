@@ -43,10 +43,14 @@ struct Source {
   bool notes_defaults = false;        ///< absent optional keys are listed in Findings::notes
 };
 
+/// One rule holds for all quantities (docs/user/scenarios.md): none is larger than kLargest, and one closer to 0 than
+/// kSmallest counts as 0. Products and ratios of several quantities then stay finite.
+inline constexpr double kSmallest = 1e-24, kLargest = 1e36;
+
 /// The numbers that a key may take.
 struct Range {
-  double low = std::numeric_limits<double>::lowest();
-  double high = std::numeric_limits<double>::max();
+  double low = -kLargest;
+  double high = kLargest;
   bool above_low = false;  ///< `low` itself is outside
 };
 inline constexpr Range kAnyNumber{};

@@ -37,7 +37,8 @@ json* member_of(json& parent, const std::string& key, std::string_view parent_ke
 bool states(const std::string& assignment, std::string_view pointer) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || assignment.substr(equals) == "=null") return false;
-  std::string key = "/" + assignment.substr(0, equals);
+  std::string key(1, '/');
+  key.append(assignment, 0, equals);
   std::replace(key.begin(), key.end(), '.', '/');
   return pointer == key || (pointer.starts_with(key) && pointer[key.size()] == '/');
 }

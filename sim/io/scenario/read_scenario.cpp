@@ -135,6 +135,7 @@ Document scenario_document(const fs::path& path, std::span<const std::string> se
   const auto named = find_data_file(kScenarios, path.string());
   if (!named) findings.complaints.push_back({printable(path.string()), "", unknown_name(kScenarios, path.string())});
   findings.throw_if_wrong();
+  note_hidden(kScenarios, path.string(), *named);
   return complete(document_from_file(*named, findings), sets, findings);
 }
 

@@ -111,7 +111,7 @@ const std::vector<Wrong> kWrongRanges = {
      R"({"optimizer": {"zero_stage": 4}})",
      {"/optimizer/zero_stage: expected a whole number from 0 to 3, found 4"}},
     {"dropout above 1", R"({"dropout": 1.1})", {"/dropout: expected a number from 0 to 1, found 1.1"}},
-    {"no tokens", R"({"run": {"tokens": 0}})", {"/run/tokens: expected a number above 0 and at most 1e+18, found 0"}},
+    {"no tokens", R"({"run": {"tokens": 0}})", {"/run/tokens: expected a number from 1 to 1e+18, found 0"}},
     {"negative price",
      R"({"run": {"tokens": 3e11, "price_per_gpu_hour": -2.5}})",
      {"/run/price_per_gpu_hour: expected a number from 0 to 1000000, found -2.5"}},

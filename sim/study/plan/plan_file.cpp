@@ -62,7 +62,7 @@ std::optional<report::Range> find_range(const Node& node, std::string_view key) 
     node.complain(key, "expected two numbers, the ends of an interval");
     return std::nullopt;
   }
-  return report::Range{ends[0].as_number(io::kPositive), ends[1].as_number(io::kPositive)};
+  return report::Range{ends[0].as_number(io::kNonNegative), ends[1].as_number(io::kNonNegative)};
 }
 
 PlanOption read_option(const Node& node) {
@@ -80,7 +80,7 @@ PlanOption read_option(const Node& node) {
   option.goodput = node.number("goodput", io::kNonNegative);
   option.gpu_hours = node.number("gpu_hours", io::kNonNegative);
   option.scaling_efficiency = node.number("scaling_efficiency", io::kNonNegative);
-  option.cost = node.find_number("cost", io::kPositive);
+  option.cost = node.find_number("cost", io::kNonNegative);
   option.energy_mwh = node.find_number("energy_mwh", io::kNonNegative);
   option.p50_range = find_range(node, "p50_days_interval");
   option.p90_range = find_range(node, "p90_days_interval");
