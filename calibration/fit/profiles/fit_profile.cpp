@@ -25,6 +25,7 @@
 namespace foretoken::fit {
 namespace {
 
+constexpr std::size_t kFullTable = 5000;  // products: a grid of 704 knots then has seven at each
 constexpr std::size_t kLeastProducts = 100, kLeastSteady = 50, kLeastKernels = 10, kLeastRows = 2;
 
 /// Samples in an order that their files do not decide: by what was measured, then by the result.
@@ -128,7 +129,8 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     if (!start || products.size() < kLeastProducts || steady_count(products) < kLeastSteady) continue;
     // Few products bound by memory or launches say little about either: the start counts like twenty products.
     const double loyalty = 20.0 / static_cast<double>(steady_count(products));
-    cost::GemmLaw law = fit_gemm(products, {.start = *start, .loyalty = loyalty}, source_of(samples, samples.gemms));
+    const GemmFit fit{.start = *start, .fine = products.size() >= kFullTable, .loyalty = loyalty};
+    cost::GemmLaw law = fit_gemm(products, fit, source_of(samples, samples.gemms));
     check_peak(law, precision, request);
     law.evidence.provenance = provenance_of(samples.gemms);
     law.evidence.source += large_errors(products, law);

@@ -12,7 +12,7 @@
 namespace foretoken::cost {
 namespace {
 
-constexpr GemmCorrection::Axis kAxis{.first = 6, .last = 12, .knots = 4};  // 64, 256, 1024, 4096
+const GemmCorrection::Axis kAxis{.first = 6, .last = 12, .knots = 4};  // 64, 256, 1024, 4096
 
 /// log ratio = 0.01 (log2 m + 2 log2 n - 3 log2 k): linear, so that interpolation must meet it everywhere.
 double slanted(double m, double n, double k) { return 0.01 * (std::log2(m) + 2 * std::log2(n) - 3 * std::log2(k)); }
