@@ -53,8 +53,10 @@ class Table {
     throw std::invalid_argument("no column with a time: expected time_us, time_ms, time_s, latency (ms) or tflops");
   }
 
-  GemmSample sample(std::string_view line, const GemmCsvHints& hints) const {
+  std::optional<GemmSample> sample(std::string_view line, const GemmCsvHints& hints) const {
     const std::vector<std::string> fields = split_csv(line);
+    const auto dtype = find(fields, {"dtype", "precision"});
+    if (dtype && dtype->ends_with("_wo")) return std::nullopt;
     GemmSample s;
     s.shape = {.m = dimension(fields, "m"),
                .n = dimension(fields, "n"),
@@ -63,16 +65,23 @@ class Table {
                .precision = hints.precision};
     for (const char* name : {"b", "batch"})
       if (columns_.contains(name)) s.shape.batch = dimension(fields, name);
-    if (const auto type = find(fields, {"dtype", "precision"})) s.shape.precision = precision(*type);
+    if (dtype) s.shape.precision = precision(*dtype);
     if (const auto layout = find(fields, {"layout"})) s.shape.pass = pass(*layout);
     if (const auto adds = find(fields, {"accumulate"})) s.adds_to_fp32 = lower(*adds) == "true" || *adds == "1";
     const double value = number(fields, std::string(time_.name));
     s.time.median = time_.seconds > 0 ? Seconds(value * time_.seconds) : s.shape.flop() / teraflops(value);
+    if (columns_.contains("quant_us") && bits_per_element(s.shape.precision) < 16) take_off_quantisation(s, fields);
     s.time.p10 = s.time.p90 = s.time.median;
     return s;
   }
 
  private:
+  /// A quantisation that is said to last longer than both is another run's; then it stays in.
+  void take_off_quantisation(GemmSample& s, const std::vector<std::string>& fields) const {
+    const double quantisation = text(fields, "quant_us").empty() ? 0 : number(fields, "quant_us") * 1e-6;
+    s.with_quantisation = quantisation == 0 || quantisation >= s.time.median.value();
+    if (!s.with_quantisation) s.time.median = Seconds(s.time.median.value() - quantisation);
+  }
   const std::string& text(const std::vector<std::string>& fields, const std::string& column) const {
     const std::size_t index = columns_.at(column);
     if (index >= fields.size())
@@ -102,6 +111,7 @@ class Table {
     if (type == "bfloat16") return Precision::kBf16;
     if (type == "float16" || type == "half") return Precision::kFp16;
     if (type == "float32" || type == "float") return Precision::kFp32;
+    if (type == "sq") return Precision::kInt8;  // SmoothQuant: 8-bit weights and activations
     if (type == "float8" || type == "e4m3" || type == "fp8_e4m3") return Precision::kFp8;
     if (const auto known = precision_named(type)) return *known;
     throw std::invalid_argument(fmt::format("unknown precision \"{}\"", name));
@@ -117,6 +127,13 @@ class Table {
   TimeColumn time_{};
 };
 
+void add(Samples& samples, const std::optional<GemmSample>& sample, std::size_t& left_out) {
+  if (sample)
+    samples.add(*sample);
+  else
+    ++left_out;
+}
+
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -131,6 +148,7 @@ Samples parse_gemm_csv(std::string_view text, const std::string& file, const Gem
   samples.origins.push_back({.source = file, .gpu = hints.gpu, .facts = {{"tool", "table of matrix products"}}});
   std::vector<Complaint> complaints;
   std::optional<Table> table;
+  std::size_t left_out = 0;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = take_line(text);
     if (line.empty() || line == "\r" || line.front() == '#') continue;
@@ -138,12 +156,14 @@ Samples parse_gemm_csv(std::string_view text, const std::string& file, const Gem
       if (!table)
         table.emplace(line);
       else
-        samples.add(table->sample(line, hints));
+        add(samples, table->sample(line, hints), left_out);
     } catch (const std::invalid_argument& error) {
       complaints.push_back({fmt::format("{}:{}", file, number), "", error.what()});
       if (!table) break;
     }
   }
+  if (left_out > 0)
+    samples.notes.push_back(fmt::format("{}: {} products with narrow weights alone left out", file, left_out));
   if (samples.gemms.empty() && complaints.empty()) complaints.push_back({file, "", "no rows"});
   if (!complaints.empty()) throw ConfigError(std::move(complaints));
   return samples;

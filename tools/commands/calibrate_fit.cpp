@@ -67,20 +67,6 @@ fit::Candidate lender(const Options& options, const fit::FitRequest& request, co
   return candidates[*best];
 }
 
-measured::Samples all_samples(const std::vector<std::string>& files) {
-  measured::Samples all;
-  std::vector<Complaint> complaints;
-  for (const std::string& file : files) {
-    try {
-      all.append(measured::import_any(file));
-    } catch (const ConfigError& error) {
-      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
-    }
-  }
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
-  return all;
-}
-
 int run(const Options& options) {
   fit::FitRequest request{.gpu = options.gpu, .base = {}};
   if (io::is_path(options.gpu)) {
@@ -94,7 +80,7 @@ int run(const Options& options) {
   request.nic_gb_per_s = options.nic;
   request.nics = options.nics;
   OutputFile file(options.out);
-  const measured::Samples samples = all_samples(options.samples);
+  const measured::Samples samples = samples_of(options.samples);
   for (const std::string& note : samples.notes) print_error("note: " + note);
   fit::Candidate base = lender(options, request, samples);
   request.base = std::move(base.profile);
@@ -123,6 +109,20 @@ int run(const Options& options) {
 
 }  // namespace
 
+measured::Samples samples_of(const std::vector<std::string>& files) {
+  measured::Samples all;
+  std::vector<Complaint> complaints;
+  for (const std::string& file : files) {
+    try {
+      all.append(measured::import_any(file));
+    } catch (const ConfigError& error) {
+      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
+    }
+  }
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  return all;
+}
+
 void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("fit", "A profile from samples");
@@ -132,8 +132,9 @@ void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
       "  foretoken calibrate fit --gpu h200-sxm5-141gb samples/my-node -o h200-mine.json\n"
       "  foretoken calibrate fit --gpu my-gpu.json products.csv reduce.log --link 450 -o profile.json\n");
   command
-      ->add_option("SAMPLES", options->samples,
-                   "Folders or files of samples, *.csv tables of products, or nccl-tests' output")
+      ->add_option(
+          "SAMPLES", options->samples,
+          "Folders or files of samples, *.csv tables of products, attention or quantisation, or nccl-tests' output")
       ->required();
   command
       ->add_option("--gpu", options->gpu, "The GPU: a name, or the file of its datasheet (as topologies/gpus/*.json)")

@@ -13,6 +13,7 @@
 #include "calibration/fit/collectives/measured_machine.h"
 #include "calibration/fit/laws/fit_gemm.h"
 #include "calibration/fit/laws/fit_kernels.h"
+#include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/lend.h"
 #include "calibration/fit/profiles/own_samples.h"
@@ -91,7 +92,7 @@ double distance_of(const std::vector<GemmSample>& products, const cost::Profile&
 void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& request) {
   auto& tiles = std::get<cost::TileWaveLaw>(law.law);
   if (tiles.efficiency <= 1) return;
-  if (!request.datasheet) {
+  if (!request.datasheet || !request.datasheet->peak_of(precision)) {
     tiles.peak = FlopPerSecond(rounded(tiles.efficiency * tiles.peak.value()));
     tiles.efficiency = 1;
     return;
@@ -193,10 +194,10 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   sort_samples(samples.collectives);
   sort_samples(samples.host);
   sort_samples(samples.clocks);
-  const auto products = gemm_samples(samples);
-  const Ratios ratios = ratios_of(request, samples, products);
+  const Ratios ratios = ratios_of(request, samples, gemm_samples(samples, request.base));
   cost::Profile profile = lent(request, ratios);
-  fit_products(profile, samples, request, ratios, products);
+  fit_quantisation(profile, samples);
+  fit_products(profile, samples, request, ratios, gemm_samples(samples, profile));
   fit_attention_kernels(profile, samples);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
   fit_collectives(profile, samples, request);
@@ -221,7 +222,7 @@ bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base) {
 std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
                                    const std::optional<net::Gpu>& datasheet, const measured::Samples& samples) {
   std::vector<GemmSample> products;
-  if (!datasheet) products = all_products(gemm_samples(samples));
+  if (!datasheet) products = all_products(gemm_samples(samples, candidates.front().profile));
   std::optional<std::size_t> best;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < candidates.size(); ++i) {
