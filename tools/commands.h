@@ -11,10 +11,10 @@ class App;
 
 namespace foretoken::tools {
 
-/// What the command line asks for; returns the exit status. Parsing sets it, main runs it.
+/// The action that the command line asks for. Parsing sets it, run_program() calls it; it returns the exit status.
 using Action = std::function<int()>;
 
-// Each adds its subcommand to `program`; when the command line names it, parsing sets `chosen`.
+// Each function adds its subcommand to `program`. When the command line names the subcommand, parsing sets `chosen`.
 void add_simulate(CLI::App& program, Action& chosen);
 void add_compare(CLI::App& program, Action& chosen);
 void add_whatif(CLI::App& program, Action& chosen);
@@ -29,11 +29,11 @@ void add_validate(CLI::App& program, Action& chosen);
 void add_calibrate(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
 
-/// "0.1.0".
+/// Returns the version: "0.1.0".
 [[nodiscard]] std::string_view version();
 
-/// The whole program: parses, runs, and turns failures into an exit status.
-///   0 done; 1 the answer is no; 2 the input or the environment is wrong; 3 our own fault
+/// Parses and runs the command line, and turns failures into an exit status:
+///   0 done; 1 the answer is no; 2 the input or the environment is wrong; 3 a fault of the program
 [[nodiscard]] int run_program(int argc, const char* const* argv);
 
 }  // namespace foretoken::tools

@@ -1,4 +1,4 @@
-// The program `foretoken`: predicts what training a transformer on a GPU cluster will do.
+// The program `foretoken`: predicts time, memory and cost of training a transformer on a GPU cluster.
 #include "sim/base/keep_memory.h"
 #include "tools/commands.h"
 

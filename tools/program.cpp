@@ -1,6 +1,6 @@
-// The command line as a whole: subcommands, misspelt words, exit statuses.
+// Parses the command line: subcommands, misspelt words, exit statuses.
 //
-// Words that nobody asked for are collected rather than refused by the parser, so that the complaint can say what was
+// The parser collects unknown words instead of refusing them. The complaint can then suggest the word that was
 // probably meant.
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ constexpr const char* kExamples =
     "  foretoken plan gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --deadline 30d\n"
     "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
     "  foretoken models list\n\n"
-    "Exit status: 0 done; 1 the answer is no (--require-fit and it does not fit, an invalid schedule);\n"
+    "Exit status: 0 done; 1 the answer is no (it does not fit with --require-fit, an invalid schedule);\n"
     "2 the input or the environment is wrong; 3 a fault of the program.\n";
 
 // The subcommand that the command line reached, and its path: "foretoken schedule show".
@@ -66,7 +66,7 @@ std::vector<std::string> subcommand_names(const CLI::App& command) {
   return names;
 }
 
-// What is wrong with a word that no option or subcommand took.
+// Returns the message for a word that is no option, subcommand or argument.
 std::string unknown_word(const Reached& at, const std::string& word) {
   const bool is_option = word.size() > 1 && word.front() == '-';
   const std::string name = is_option ? word.substr(0, word.find('=')) : word;
@@ -77,7 +77,7 @@ std::string unknown_word(const Reached& at, const std::string& word) {
                      !meant.empty() ? meant : fmt::format("; there are {}", fmt::join(known, ", ")));
 }
 
-// Every leftover word as a complaint; none when all were understood.
+// Returns a complaint for each unknown word.
 std::vector<Complaint> leftovers(const CLI::App& program) {
   const Reached at = reached(program);
   std::vector<Complaint> complaints;
@@ -85,7 +85,7 @@ std::vector<Complaint> leftovers(const CLI::App& program) {
   const bool wants_command = !subcommand_names(*at.command).empty();
   for (const std::string& word : words) {
     complaints.push_back({at.path, "", unknown_word(at, word)});
-    if (wants_command && word.front() != '-') break;  // what follows an unknown command belonged to it
+    if (wants_command && word.front() != '-') break;  // the next words belong to the unknown command
   }
   return complaints;
 }
@@ -112,15 +112,15 @@ void parse(CLI::App& program, int argc, const char* const* argv, const Action& c
   }
 }
 
-// Subcommands take unknown words too, so that parse() can speak about them.
+// Lets every subcommand take unknown words, so that parse() can complain about them.
 void collect_unknown_words(CLI::App& command) {
   command.allow_extras();
   for (CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) collect_unknown_words(*sub);
 }
 
-// The help as the parser writes it, its descriptions wrapped below each other.
+// Wraps the descriptions in the parser's help.
 std::string wrapped_help(const std::string& help) {
-  constexpr std::size_t kDescription = 30;  // the column where the parser starts them
+  constexpr std::size_t kDescription = 30;  // the column where the parser starts descriptions
   std::string text;
   for (std::size_t at = 0; at < help.size();) {
     const std::size_t end = std::min(help.find('\n', at), help.size());
@@ -134,8 +134,7 @@ std::string wrapped_help(const std::string& help) {
 }
 
 int run(int argc, const char* const* argv) {
-  CLI::App program("Predicts what training a transformer on a GPU cluster will do before anyone pays for it.",
-                   "foretoken");
+  CLI::App program("Predict time, memory and cost of training a transformer on a GPU cluster.", "foretoken");
   program.set_version_flag("--version", "foretoken " + std::string(version()));
   program.footer(kExamples);
   Action chosen;

@@ -1,4 +1,4 @@
-// The validation page, its style and its script: the files of page/, embedded at build time.
+// Declares the validation page, its style and its script: the files of page/, embedded at build time.
 #pragma once
 
 #include <string_view>

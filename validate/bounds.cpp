@@ -1,4 +1,4 @@
-// Reading bounds and holding results against them.
+// Reads bounds, and checks results against them.
 #include "validate/bounds.h"
 
 #include <fmt/format.h>
@@ -64,11 +64,11 @@ std::vector<std::string> broken_bounds(const SetResult& result, const Bounds& bo
   if (bound == bounds.end()) return {fmt::format("{}: no bounds", result.set.name)};
   check_errors(result, bound->second, broken);
   if (result.ranking.pairs > 0 && result.ranking.tau < bound->second.tau)
-    broken.push_back(fmt::format("{}: Kendall's tau is {:.3f}, at least {:.3f} is wanted", result.set.name,
+    broken.push_back(fmt::format("{}: Kendall's tau is {:.3f}, at least {:.3f} is required", result.set.name,
                                  result.ranking.tau, bound->second.tau));
   if (result.false_out_of_memory > bound->second.false_out_of_memory)
-    broken.push_back(fmt::format("{}: {} that ran {} called out of memory, at most {} allowed", result.set.name,
-                                 with_noun(result.false_out_of_memory, "row"),
+    broken.push_back(fmt::format("{}: {} that ran {} predicted to run out of memory, at most {} allowed",
+                                 result.set.name, with_noun(result.false_out_of_memory, "row"),
                                  result.false_out_of_memory == 1 ? "is" : "are", bound->second.false_out_of_memory));
   return broken;
 }

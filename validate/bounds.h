@@ -1,5 +1,4 @@
-// The errors that validation may show today: validate/bounds.json; a set that gets worse than its bound fails the
-// tests.
+// Bounds on the errors of each set (validate/bounds.json). A set that gets worse than its bound fails the tests.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +10,7 @@
 
 namespace foretoken::validate {
 
-/// Largest absolute errors allowed, as fractions.
+/// The largest absolute errors allowed, as fractions.
 struct QuantityBound {
   double mean = 0, worst = 0;
 };
@@ -22,13 +21,13 @@ struct SetBound {
   int false_out_of_memory = 0;
 };
 
-/// By set name.
+/// The bounds by name of the set.
 using Bounds = std::map<std::string, SetBound>;
 
-/// The shipped bounds. Throws ConfigError.
+/// Reads the shipped bounds. Throws ConfigError.
 [[nodiscard]] Bounds read_bounds(const std::filesystem::path& file);
 
-/// One sentence for every bound that `result` breaks; a set or a quantity without a bound is one, too.
+/// Returns one sentence for every bound that `result` breaks, and for every set or quantity without a bound.
 [[nodiscard]] std::vector<std::string> broken_bounds(const SetResult& result, const Bounds& bounds);
 
 }  // namespace foretoken::validate

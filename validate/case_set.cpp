@@ -1,4 +1,4 @@
-// Reading of case files; the scenario of a row is the set's base with the row merged over it (RFC 7396).
+// Reads case files. The scenario of a row is the set's base with the row merged over it (RFC 7396).
 #include "validate/case_set.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The validation as data: JSON with everything, CSV with a line for each comparison.
+// Writes the validation as data: JSON with everything, CSV with a line for each comparison.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -18,9 +18,9 @@ Json json_of(const Spread& spread) {
 
 Json json_of(const CaseResult& one) {
   Json values = Json::object();
-  for (const Comparison& seen : one.comparisons)
-    values[std::string(key_of(seen.quantity))] = {
-        {"measured", seen.measured}, {"predicted", seen.predicted}, {"error", seen.error()}};
+  for (const Comparison& comparison : one.comparisons)
+    values[std::string(key_of(comparison.quantity))] = {
+        {"measured", comparison.measured}, {"predicted", comparison.predicted}, {"error", comparison.error()}};
   Json split = Json::object();
   for (const auto& [name, time] : split_parts(one.split)) split[std::string(name)] = time.value();
   return {{"id", one.row.id},         {"quality", one.row.quality},
@@ -30,10 +30,12 @@ Json json_of(const CaseResult& one) {
           {"time_s", split}};
 }
 
-// Rows whose step time lies in its 90 % interval.
+// Writes the number of rows whose step time lies in its 90 % interval.
 Json json_of(const std::optional<Coverage>& coverage) {
   if (!coverage) return {};
-  return {{"rows", coverage->rows}, {"without_publication", coverage->apart}, {"without_copies", coverage->within}};
+  return {{"rows", coverage->rows},
+          {"without_publication", coverage->without_publication},
+          {"without_copies", coverage->without_copies}};
 }
 
 Json json_of(const SetResult& result) {
@@ -81,10 +83,10 @@ std::string as_csv(const Validation& validation) {
   text += "\n";
   for (const SetResult& result : validation.sets)
     for (const CaseResult& one : result.cases)
-      for (const Comparison& seen : one.comparisons) {
+      for (const Comparison& comparison : one.comparisons) {
         text += fmt::format("{},{},{},{},{},{},{},{},{:.6f},{}", result.set.name, one.row.id, one.row.quality,
-                            one.row.fitted, one.gpus, key_of(seen.quantity), seen.measured, seen.predicted,
-                            seen.error(), one.fits);
+                            one.row.fitted, one.gpus, key_of(comparison.quantity), comparison.measured,
+                            comparison.predicted, comparison.error(), one.fits);
         for (const auto& [name, time] : split_parts(one.split)) text += fmt::format(",{:.6f}", time.value());
         text += "\n";
       }

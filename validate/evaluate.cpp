@@ -1,4 +1,4 @@
-// One simulation for each case, and the statistics of a set.
+// Simulates each case, and makes the statistics of a set.
 #include "validate/evaluate.h"
 
 #include <fmt/format.h>
@@ -31,8 +31,8 @@ std::string configuration_of(const job::Job& s) {
 
 void compare(CaseResult& result, const report::Metrics& metrics) {
   const Measured& measured = result.row.measured;
-  const auto add = [&](Quantity quantity, const auto& seen, double predicted) {
-    if (seen) result.comparisons.push_back({quantity, seen->value(), predicted});
+  const auto add = [&](Quantity quantity, const auto& published, double predicted) {
+    if (published) result.comparisons.push_back({quantity, published->value(), predicted});
   };
   add(Quantity::kStepTime, measured.step_time, metrics.step_time.value());
   add(Quantity::kPeakMemory, measured.peak_memory, metrics.memory.peak.value());
@@ -41,7 +41,7 @@ void compare(CaseResult& result, const report::Metrics& metrics) {
   add(Quantity::kLayerBackward, measured.layer_backward, metrics.layer_backward.value());
 }
 
-// A layer alone is measured on one layer: whether the whole model would have fitted, nobody tried.
+// Returns false for a measurement of one layer, which does not show that the whole model fits.
 bool whole_model_ran(const Measured& measured) {
   return measured.step_time || measured.peak_memory || measured.last_stage_peak;
 }
@@ -50,9 +50,9 @@ void summarise(SetResult& result) {
   for (const Quantity quantity : kQuantities) {
     std::vector<double> all, untouched;
     for (const CaseResult& one : result.cases)
-      if (const Comparison* seen = one.find(quantity)) {
-        all.push_back(seen->error());
-        if (!one.row.fitted) untouched.push_back(seen->error());
+      if (const Comparison* comparison = one.find(quantity)) {
+        all.push_back(comparison->error());
+        if (!one.row.fitted) untouched.push_back(comparison->error());
       }
     if (!all.empty()) result.errors.push_back({quantity, spread_of(all), spread_of(untouched)});
   }

@@ -1,4 +1,4 @@
-// Every case predicted and compared with what was measured.
+// Predicts every case and compares it with its measurement.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class Quantity : std::uint8_t { kStepTime, kPeakMemory, kLayerForward, kLay
 inline constexpr std::array kQuantities{Quantity::kStepTime, Quantity::kPeakMemory, Quantity::kLayerForward,
                                         Quantity::kLayerBackward};
 
-/// "step time": in text. "step_time": as a key.
+/// Returns the quantity in words ("step time"), or as a key ("step_time").
 [[nodiscard]] std::string_view words_of(Quantity quantity);
 [[nodiscard]] std::string_view key_of(Quantity quantity);
 
@@ -31,11 +31,11 @@ struct Comparison {
 
 struct CaseResult {
   Case row;
-  std::string model;          ///< the shape: layers x hidden, heads, vocabulary, sequence
+  std::string model;          ///< its shape: layers x hidden, heads, vocabulary, sequence
   std::string configuration;  ///< shape, degrees, batch and recomputation: equal in copies of one run
   trust::Place place;
   int gpus = 1;
-  double tokens = 0;  ///< a step
+  double tokens = 0;  ///< of a step
   std::vector<Comparison> comparisons;
   Seconds step_time;  ///< predicted
   report::TimeSplit split;
@@ -48,14 +48,14 @@ struct CaseResult {
 struct QuantityErrors {
   Quantity quantity = Quantity::kStepTime;
   Spread all;
-  Spread untouched;  ///< rows that took no part in a fit
+  Spread untouched;  ///< of the rows that no fit used
 };
 
-/// How many of a set's step times lie in their 90 % interval.
+/// The number of a set's step times inside their 90 % interval.
 struct Coverage {
   std::size_t rows = 0;
-  std::size_t apart = 0;   ///< without the row's publication, and without copies of it
-  std::size_t within = 0;  ///< without copies of the row only
+  std::size_t without_publication = 0;  ///< intervals made without the row's publication and copies of the row
+  std::size_t without_copies = 0;       ///< intervals made only without copies of the row
 };
 
 struct SetResult {
@@ -63,18 +63,18 @@ struct SetResult {
   std::vector<CaseResult> cases;
   std::vector<QuantityErrors> errors;  ///< one for each quantity that the set measures
   Ranking ranking;
-  int false_out_of_memory = 0;   ///< ran, and is said not to fit
-  int missed_out_of_memory = 0;  ///< failed for want of memory, and is said to fit
+  int false_out_of_memory = 0;   ///< rows that ran and are predicted not to fit
+  int missed_out_of_memory = 0;  ///< rows that ran out of memory and are predicted to fit
   std::optional<Coverage> coverage;
 };
 
 /// Predicts one case. Throws ConfigError when its scenario is wrong.
 [[nodiscard]] CaseResult evaluate(Case row);
 
-/// Predicts all cases of a set, in order, every `stride`-th only.
+/// Predicts every `stride`-th case of a set, in order.
 [[nodiscard]] SetResult evaluate(CaseSet set, std::size_t stride = 1);
 
-/// Indices of the `count` cases whose step time (or first quantity) is missed most, worst first.
+/// Returns the indices of the `count` cases with the largest error of the step time (or first quantity), worst first.
 [[nodiscard]] std::vector<std::size_t> worst_cases(const SetResult& result, std::size_t count);
 
 }  // namespace foretoken::validate

@@ -1,4 +1,5 @@
-// The validation as one page for a browser: plots, tables that sort, every row with its breakdown. Needs no other file.
+// Writes the validation as one page for a browser, without other files: plots, sortable tables, a breakdown of each
+// row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 using html::escaped;
 
-// One for each part of report::TimeSplit; compute, communication, waiting.
+// The colours of the parts of report::TimeSplit: compute, communication, waiting.
 constexpr std::array<std::string_view, 9> kPartColours{"#0072b2", "#d55e00", "#e69f00", "#cc79a7", "#882255",
                                                        "#009e73", "#9aa4ae", "#999933", "#5c6670"};
 
@@ -51,8 +52,9 @@ std::string summary_row(const SetResult& result, const QuantityErrors& errors) {
   page += step && result.ranking.pairs > 0 ? number_cell(result.ranking.tau, fmt::format("{:.2f}", result.ranking.tau))
                                            : "<td></td>";
   const auto& coverage = result.coverage;
-  page += step && coverage ? percent_cell(static_cast<double>(coverage->apart) / static_cast<double>(coverage->rows))
-                           : "<td></td>";
+  page += step && coverage
+              ? percent_cell(static_cast<double>(coverage->without_publication) / static_cast<double>(coverage->rows))
+              : "<td></td>";
   page += step ? fmt::format("<td{0} data-sort=\"{1}\">{1}</td>",
                              result.false_out_of_memory > 0 ? " class=\"bad\"" : "", result.false_out_of_memory)
                : "<td></td>";
@@ -86,7 +88,7 @@ std::string ranking_table(const Validation& validation) {
   return page + std::string(kTableEnd);
 }
 
-// A bar from the middle, full at 30 %.
+// Draws a bar from the middle, full at 30 %.
 std::string error_cell(double error) {
   constexpr double kFull = 0.3;
   const double half = 50 * std::min(1.0, std::abs(error) / kFull);
@@ -127,15 +129,15 @@ std::string rows_table(const Validation& validation) {
                                           {"step, compute first"}});
   for (const SetResult& result : validation.sets)
     for (const CaseResult& one : result.cases)
-      for (const Comparison& seen : one.comparisons) {
-        const bool bytes = seen.quantity == Quantity::kPeakMemory;
+      for (const Comparison& comparison : one.comparisons) {
+        const bool bytes = comparison.quantity == Quantity::kPeakMemory;
         const double unit = bytes ? 1e9 : 1;
         const auto value = [&](double v) {
           return number_cell(v, fmt::format("{:.4g} {}", v / unit, bytes ? "GB" : "s"));
         };
         page += "<tr>" + text_cell(result.set.name) + text_cell(one.row.id) +
-                count_cell(static_cast<std::size_t>(one.gpus)) + text_cell(words_of(seen.quantity)) +
-                value(seen.measured) + value(seen.predicted) + error_cell(seen.error()) +
+                count_cell(static_cast<std::size_t>(one.gpus)) + text_cell(words_of(comparison.quantity)) +
+                value(comparison.measured) + value(comparison.predicted) + error_cell(comparison.error()) +
                 text_cell(one.row.fitted ? "fitted" : "") + split_cell(one) + "</tr>\n";
       }
   return page + std::string(kTableEnd);
@@ -165,8 +167,9 @@ std::string introduction(const Validation& validation) {
   if (validation.intervals) {
     const Coverage& all = validation.intervals->all;
     page += fmt::format(
-        "<p>{:.1f} % of {} step times lie in their 90 % interval, made without the row's own publication.</p>\n",
-        100 * static_cast<double>(all.apart) / static_cast<double>(all.rows), all.rows);
+        "<p>{:.1f} % of {} step times lie in their 90 % interval, which is made without the row's own "
+        "publication.</p>\n",
+        100 * static_cast<double>(all.without_publication) / static_cast<double>(all.rows), all.rows);
   }
   for (const std::string& sentence : validation.broken)
     page += fmt::format("<p class=\"bad\">Bound broken: {}</p>\n", escaped(sentence));

@@ -1,4 +1,4 @@
-// Rows as evidence, their coverage, and the file that keeps them.
+// Turns rows into evidence, checks their coverage, and writes the file of residuals.
 #include "validate/intervals.h"
 
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 namespace foretoken::validate {
 namespace {
 
-// A set counts as at most so many cases beside the others: rows of one sweep on one machine say much the same.
+// A set weighs at most as much as this number of cases, because rows of one sweep on one machine say much the same.
 constexpr double kMostCasesOfASet = 20;
 
-// Rows of a set on one kind of GPU under one runtime, by place.
+// Returns the group of a row: a set's rows on one kind of GPU with one runtime weigh together.
 using Group = std::tuple<std::string, std::string, int>;
 
 Group group_of(const CaseResult& one) { return {one.place.gpu, one.place.runtime, one.place.bits}; }
@@ -54,8 +54,8 @@ Intervals check_intervals(std::vector<SetResult>& sets) {
     if (!owner[r]->coverage) owner[r]->coverage.emplace();
     for (Coverage* coverage : {&intervals.all, &*owner[r]->coverage}) {
       ++coverage->rows;
-      if (calibration.apart[r] <= width) ++coverage->apart;
-      if (calibration.within[r] <= width) ++coverage->within;
+      if (calibration.without_publication[r] <= width) ++coverage->without_publication;
+      if (calibration.without_copies[r] <= width) ++coverage->without_copies;
     }
   }
   return intervals;

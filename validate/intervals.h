@@ -1,4 +1,4 @@
-// Intervals made from the rows, and checked on them: each row without what it shares with others.
+// Makes intervals from the rows, and checks them on each row without the evidence that it shares with others.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace foretoken::validate {
 struct Intervals {
   trust::Evidence evidence;  ///< all step times of all sets, calibrated
   Coverage all;
-  double new_publications = 0;  ///< part covered when widening and widths, too, come from the other publications
+  double new_publications = 0;  ///< part covered when widening and widths also come from the other publications
 };
 
 /// Calibrates on the step times of all sets and fills the coverage of each.
 [[nodiscard]] Intervals check_intervals(std::vector<SetResult>& sets);
 
-/// validate/residuals.json, which predictions read for their intervals (sim/io/scenario/read_residuals.h).
+/// Writes validate/residuals.json, which predictions read for their intervals (sim/io/scenario/read_residuals.h).
 [[nodiscard]] std::string residuals_json(const std::vector<SetResult>& sets, const trust::Evidence& evidence);
 
 }  // namespace foretoken::validate

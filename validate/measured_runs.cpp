@@ -1,4 +1,4 @@
-// Every validated case whose step time was published.
+// Lists the validated cases with a published step time.
 #include "validate/measured_runs.h"
 
 #include "validate/case_set.h"

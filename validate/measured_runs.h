@@ -1,4 +1,4 @@
-// Every validated case whose step time was published, as the runs that a prediction can be set beside.
+// Lists the validated cases with a published step time, for comparison with a prediction.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace foretoken::validate {
 
-/// The cases of all sets, in the order of the sets' names. Throws ConfigError when a set cannot be read.
+/// Returns the cases of all sets, in the order of the sets' names. Throws ConfigError when a set cannot be read.
 [[nodiscard]] std::vector<study::MeasuredRun> measured_runs();
 
 }  // namespace foretoken::validate

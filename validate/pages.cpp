@@ -1,4 +1,4 @@
-// docs/modeller/validation.md and its plots, generated: the same results always give the same text.
+// Generates docs/modeller/validation.md and its plots. The same results always give the same text.
 #include <fmt/format.h>
 
 #include "sim/base/check.h"
@@ -15,28 +15,25 @@ constexpr std::string_view kIntroduction =
     "and\n"
     "fails when a set gets worse than its bound in `validate/bounds.json`. The cases, with their sources, are in\n"
     "`validate/cases/`.\n\n"
-    "Absolute errors of what was predicted against what was measured, in percent. All rows on one kind of GPU use the "
-    "same\n"
-    "profile. *Untouched* is the mean over rows that took no part in fitting a number of their runtime. Tau is "
+    "Errors are absolute, of predicted against measured values, in percent. All rows on one kind of GPU use the same\n"
+    "profile. *Untouched* is the mean over rows that were not used to fit a number of their runtime. *Tau* is "
     "Kendall's,\n"
-    "over pairs of configurations of one model by GPU seconds a token. *False OOM* counts rows that ran and are said "
-    "not\n"
-    "to fit.\n\n";
+    "over pairs of configurations of one model by GPU seconds a token. *False OOM* counts rows that ran but are\n"
+    "predicted not to fit.\n\n";
 
 std::string intervals_text(const Intervals& intervals) {
   const auto percent = [&](std::size_t covered) {
     return 100 * static_cast<double>(covered) / static_cast<double>(intervals.all.rows);
   };
   return fmt::format(
-      "*In interval* counts the step times inside the 90 % interval that `foretoken simulate` would have printed\n"
-      "([how](intervals.md)) had it never seen the row's publication, nor the same configuration elsewhere: "
-      "{:.1f} % of\n"
-      "all {} rows. Without copies of the row only, the rest of its publication known, it is {:.1f} %. The two numbers "
-      "that decide\n"
-      "how wide intervals are were calibrated on all rows; when they, too, come from the other publications only, it "
-      "is "
-      "{:.1f} %.\n\n",
-      percent(intervals.all.apart), intervals.all.rows, percent(intervals.all.within),
+      "*In interval* counts the step times inside the 90 % interval of `foretoken simulate` "
+      "([intervals](intervals.md)),\n"
+      "made without the row's publication and without other copies of its configuration: {:.1f} % of all {} rows. "
+      "Made\n"
+      "only without copies of the row, it is {:.1f} %. Two numbers for the width of intervals are calibrated on all "
+      "rows;\n"
+      "when they also come from the other publications only, it is {:.1f} %.\n\n",
+      percent(intervals.all.without_publication), intervals.all.rows, percent(intervals.all.without_copies),
       100 * intervals.new_publications);
 }
 
@@ -48,15 +45,15 @@ std::string summary_of(const Validation& validation) {
     for (const QuantityErrors& errors : result.errors) {
       const Spread& all = errors.all;
       const bool step = errors.quantity == Quantity::kStepTime;
-      text += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} | {} |\n",
-                          result.set.name, words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median,
-                          100 * all.p90, 100 * all.worst, 100 * all.bias,
-                          errors.untouched.count == 0
-                              ? "none"
-                              : fmt::format("{:.1f} ({})", 100 * errors.untouched.mean, errors.untouched.count),
-                          step && result.ranking.pairs > 0 ? fmt::format("{:.2f}", result.ranking.tau) : "",
-                          step ? fmt::format("{} of {}", result.coverage->apart, result.coverage->rows) : "",
-                          step ? fmt::format("{}", result.false_out_of_memory) : "");
+      text += fmt::format(
+          "| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {} | {} | {} | {} |\n", result.set.name,
+          words_of(errors.quantity), all.count, 100 * all.mean, 100 * all.median, 100 * all.p90, 100 * all.worst,
+          100 * all.bias,
+          errors.untouched.count == 0 ? "none"
+                                      : fmt::format("{:.1f} ({})", 100 * errors.untouched.mean, errors.untouched.count),
+          step && result.ranking.pairs > 0 ? fmt::format("{:.2f}", result.ranking.tau) : "",
+          step ? fmt::format("{} of {}", result.coverage->without_publication, result.coverage->rows) : "",
+          step ? fmt::format("{}", result.false_out_of_memory) : "");
     }
   return text + "\n" + intervals_text(*validation.intervals);
 }
@@ -79,11 +76,11 @@ std::string section_of(const SetResult& result) {
   text += "| row | quantity | measured | predicted | error | step, % |\n|---|---|---|---|---|---|\n";
   for (const std::size_t c : worst_cases(result, kWorst)) {
     const CaseResult& one = result.cases[c];
-    for (const Comparison& seen : one.comparisons) {
-      const double unit = seen.quantity == Quantity::kPeakMemory ? 1e9 : 1;
-      text += fmt::format("| {} | {} | {:.4g}{} | {:.4g} | {} | {} |\n", one.row.id, words_of(seen.quantity),
-                          seen.measured / unit, unit > 1 ? " GB" : " s", seen.predicted / unit,
-                          signed_percent(seen.error()), split_text(one));
+    for (const Comparison& comparison : one.comparisons) {
+      const double unit = comparison.quantity == Quantity::kPeakMemory ? 1e9 : 1;
+      text += fmt::format("| {} | {} | {:.4g}{} | {:.4g} | {} | {} |\n", one.row.id, words_of(comparison.quantity),
+                          comparison.measured / unit, unit > 1 ? " GB" : " s", comparison.predicted / unit,
+                          signed_percent(comparison.error()), split_text(one));
     }
   }
   return text + "\n";

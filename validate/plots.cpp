@@ -1,4 +1,4 @@
-// Series of a validation, handed to the plotter.
+// Makes the series of a validation's plots.
 #include "validate/plots.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ using draw::Point;
 using draw::scatter_svg;
 using draw::Series;
 
-// One series a set that measured steps; `place` puts a case with its step into the plot.
+// Makes one series for each set with measured steps. `place` returns the point of a case.
 template <class Place>
 std::vector<Series> series_of(const Validation& validation, bool labels, Place place) {
   std::vector<Series> all;

@@ -1,4 +1,4 @@
-// The plots of a validation: predicted against measured, and errors by GPU count.
+// Draws the plots of a validation: predicted against measured, and errors by GPU count.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace foretoken::validate {
 
-/// Predicted against measured step times of all sets. With `labels` every point names its row.
+/// Draws predicted against measured step times of all sets. With `labels` every point names its row.
 [[nodiscard]] std::string steps_plot(const Validation& validation, bool labels);
 
-/// Error of the step time by GPU count, likewise.
+/// Draws the error of the step time by GPU count, likewise.
 [[nodiscard]] std::string errors_plot(const Validation& validation, bool labels);
 
 }  // namespace foretoken::validate

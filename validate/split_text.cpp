@@ -1,4 +1,4 @@
-// Parts of a step as text.
+// Writes the parts of a step as text.
 #include "validate/split_text.h"
 
 #include <fmt/format.h>

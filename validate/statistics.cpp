@@ -1,4 +1,4 @@
-// Spread and Kendall's tau.
+// Computes the spread of errors, and Kendall's tau.
 #include "validate/statistics.h"
 
 #include <algorithm>

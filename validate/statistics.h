@@ -1,4 +1,4 @@
-// What a list of errors says: spread, bias, and whether configurations are ranked as they were measured.
+// Statistics of errors: spread, bias, and the agreement of predicted and measured ranks.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,23 @@
 
 namespace foretoken::validate {
 
-/// Of absolute relative errors, as fractions; bias is the mean of the signed ones.
+/// The spread of absolute relative errors, as fractions. The bias is the mean of the signed errors.
 struct Spread {
   std::size_t count = 0;
   double mean = 0, median = 0, p90 = 0, worst = 0, bias = 0;
 };
 
-/// Signed relative errors, predicted / measured - 1. The median of an even number is the mean of the middle two; p90 is
-/// the smallest error that at least nine in ten do not exceed.
+/// Returns the spread of signed relative errors, predicted / measured - 1. The median of an even number of errors is
+/// the mean of the middle two. The p90 is the smallest error that at least nine in ten do not exceed.
 [[nodiscard]] Spread spread_of(const std::vector<double>& errors);
 
-/// One configuration of a model: GPU seconds for a token.
+/// One configuration of a model, with its GPU seconds for a token.
 struct Ranked {
   std::string model;
   double measured = 0, predicted = 0;
 };
 
-/// Configurations of one model that are apart.
+/// The ranking of one model's configurations.
 struct ModelRanking {
   std::string model;
   std::size_t pairs = 0;
@@ -38,8 +38,8 @@ struct Ranking {
   double lowest_tau = 0;
 };
 
-/// Kendall's tau over pairs of one model. Pairs measured less than 1 % apart are left out: repeating a run changes its
-/// step by more.
+/// Returns Kendall's tau over pairs of one model. Pairs whose measured times differ by less than 1 % are left out:
+/// repeating a run changes its step by more.
 [[nodiscard]] Ranking rank(const std::vector<Ranked>& configurations);
 
 }  // namespace foretoken::validate

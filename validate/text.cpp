@@ -1,4 +1,4 @@
-// The validation as a table for terminals: a line for each set and quantity, then the rows missed most.
+// Writes the validation as a table for terminals: a line for each set and quantity, then the rows with largest errors.
 #include <fmt/format.h>
 
 #include "validate/split_text.h"
@@ -11,7 +11,8 @@ constexpr std::string_view kHeader = "{:<17} {:<14} {:>5} {:>6} {:>6} {:>6} {:>6
 
 std::string covered_text(const std::optional<Coverage>& coverage) {
   if (!coverage) return "-";
-  return fmt::format("{:.0f}", 100 * static_cast<double>(coverage->apart) / static_cast<double>(coverage->rows));
+  return fmt::format("{:.0f}",
+                     100 * static_cast<double>(coverage->without_publication) / static_cast<double>(coverage->rows));
 }
 
 std::string lines_of(const SetResult& result) {
@@ -39,8 +40,9 @@ std::string worst_of(const SetResult& result, std::size_t count) {
     text += fmt::format("  tau {:>5.2f}  {} pairs of {}\n", one.tau, one.pairs, one.model);
   for (const std::size_t c : worst_cases(result, count)) {
     const CaseResult& one = result.cases[c];
-    const Comparison& seen = one.comparisons.front();
-    text += fmt::format("  {:>8}  {}\n            {}\n", signed_percent(seen.error()), one.row.id, split_text(one));
+    const Comparison& comparison = one.comparisons.front();
+    text +=
+        fmt::format("  {:>8}  {}\n            {}\n", signed_percent(comparison.error()), one.row.id, split_text(one));
   }
   return text;
 }
@@ -49,18 +51,18 @@ std::string worst_of(const SetResult& result, std::size_t count) {
 
 std::string as_text(const Validation& validation, std::size_t worst_rows) {
   std::string text =
-      "Absolute errors in %, predicted against measured. untouched: mean over rows without part in a fit.\n\n";
+      "Absolute errors in %, predicted against measured. untouched: mean over rows that no fit used.\n\n";
   text += fmt::format(kHeader, "set", "quantity", "rows", "mean", "median", "p90", "worst", "bias", "untouched", "tau",
                       "in", "OOM");
   for (const SetResult& result : validation.sets) text += lines_of(result);
   text +=
       "\ntau: Kendall's, of configurations of one model by GPU seconds a token. in: percent of rows inside\n"
-      "their 90 % interval, made without their publication. OOM: rows that ran and are said not to fit.\n";
+      "their 90 % interval, made without their publication. OOM: rows that ran, predicted not to fit.\n";
   if (worst_rows > 0) {
-    text += "\nRows missed most, and where the predicted step goes, in percent:\n";
+    text += "\nRows with the largest errors, and the parts of the predicted step in percent:\n";
     for (const SetResult& result : validation.sets) text += worst_of(result, worst_rows);
   }
-  if (!validation.broken.empty()) text += "\nBounds that do not hold:\n";
+  if (!validation.broken.empty()) text += "\nBroken bounds:\n";
   for (const std::string& sentence : validation.broken) text += "  " + sentence + "\n";
   return text;
 }

@@ -1,4 +1,4 @@
-// Sets read, evaluated and checked, one after the other.
+// Reads, evaluates and checks the sets, one after the other.
 #include "validate/validate.h"
 
 #include <filesystem>

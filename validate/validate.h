@@ -1,4 +1,4 @@
-// The whole validation: published measurements predicted, compared and held against their bounds.
+// Runs the whole validation: predicts published measurements, and compares the errors with their bounds.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@ namespace foretoken::validate {
 
 struct Validation {
   std::vector<SetResult> sets;
-  std::vector<std::string> broken;     ///< one sentence for each bound that does not hold
+  std::vector<std::string> broken;     ///< one sentence for each broken bound
   std::optional<Intervals> intervals;  ///< when every row of every set was run
 };
 
-/// Runs the named sets (none named: all) on one core, in order. `stride` > 1 takes every n-th row and checks no bounds.
-/// Throws ConfigError.
+/// Runs the named sets, or all when none is named, on one core, in order. `stride` > 1 takes every n-th row and checks
+/// no bounds. Throws ConfigError.
 [[nodiscard]] Validation run_validation(const std::vector<std::string>& sets = {}, std::size_t stride = 1);
 
-// Writers, at most 100 columns of text.
+// These functions write it. Text has at most 100 columns.
 [[nodiscard]] std::string as_text(const Validation& validation, std::size_t worst_rows = 3);
 [[nodiscard]] std::string as_json(const Validation& validation);
 [[nodiscard]] std::string as_html(const Validation& validation);  ///< one page that needs no other file
 [[nodiscard]] std::string as_csv(const Validation& validation);   ///< a line for each comparison
 
-/// The generated files by path: docs/modeller/validation.md, the plots it shows, and the residuals behind intervals.
+/// Returns the generated files by path: docs/modeller/validation.md, its plots, and the residuals behind intervals.
 /// Precondition: every row of every set was run.
 [[nodiscard]] std::map<std::string, std::string> as_pages(const Validation& validation);
 

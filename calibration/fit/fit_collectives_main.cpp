@@ -10,6 +10,7 @@
 
 #include "calibration/fit/collectives/check_collectives.h"
 #include "calibration/fit/collectives/check_flows.h"
+#include "sim/base/error.h"
 #include "sim/io/hardware/collectives.h"
 
 namespace foretoken::fit {
@@ -19,7 +20,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   const std::filesystem::path temporary = path.string() + ".part";
   std::ofstream out(temporary);
   out << text;
-  if (!out.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  if (!out.flush()) throw ConfigError({{path.string(), "", "cannot be written"}});
   out.close();
   std::filesystem::rename(temporary, path);
 }
@@ -48,7 +49,7 @@ int run(int argc, char** argv) {
 
   const auto tables = read_collective_tables(collectives);
   if (!out.empty())
-    for (const auto& system : measured_systems(tables, fit_collectives(tables)))
+    for (const auto& system : measured_systems(tables, fit_general_laws(tables)))
       write(std::filesystem::path(out) / (system.name + ".json"), io::to_json_text(system));
   if (check) fmt::print("{}", to_markdown(check_tables(tables)));
   if (flows) fmt::print("{}", to_markdown(check_flows(tables)));

@@ -1,50 +1,73 @@
-// foretoken-fit-profiles: fits the shipped profiles on published tables (docs/modeller/calibration.md).
+// foretoken-fit-profiles: fits profiles as their recipes say (docs/modeller/calibration.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 
-#include "calibration/fit/recipes/build_profiles.h"
+#include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/shipped/fitting.h"
+#include "sim/base/error.h"
 #include "sim/io/hardware/profile.h"
 
 namespace foretoken::fit {
 namespace {
 
+struct Asked {
+  std::vector<std::string> recipes{};
+  std::string inputs = ".", out = "calibration/profiles";
+  bool list = false;
+};
+
 void write_profile(const cost::Profile& profile, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / (profile.name + ".json");
   std::ofstream out(path);
   out << io::to_json_text(profile);
-  if (!out.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
+  if (!out.flush())
+    throw ConfigError({{path.string(), "", fmt::format("cannot be written: {}", std::strerror(errno))}});
   fmt::print("{}\n", path.string());
   for (const std::string& note : profile.notes) fmt::print("  {}\n", note);
 }
 
+/// Exit status 1 when an input is missing or changed.
+int list_inputs(const std::vector<InputState>& states) {
+  int status = 0;
+  for (const InputState& state : states) {
+    fmt::print("{}\n", line_of(state));
+    if (state.kind != InputState::kFound) status = 1;
+  }
+  return status;
+}
+
+/// Before minutes of fitting: every input is there.
+void want_inputs(const std::vector<InputState>& states) {
+  std::vector<Complaint> complaints;
+  for (const InputState& state : states)
+    if (state.kind != InputState::kFound)
+      complaints.push_back({state.input->place.file, state.input->place.pointer, line_of(state)});
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
 int run(int argc, char** argv) {
-  CLI::App app{"Fits hardware profiles on published measurements and writes them as JSON."};
-  std::vector<std::string> gemm, attention;
-  std::string operators, collectives = "calibration/measurements/collectives.json", out = "calibration/profiles";
-  app.add_option("--gemm", gemm, "GPU=TABLE.csv with columns m,n,k,time_us; once for each GPU")->required();
-  app.add_option("--attention", attention, "series of TFLOP/s over sequence length, JSON")->required();
-  app.add_option("--operators", operators, "operator efficiencies, CSV")->required();
-  app.add_option("--collectives", collectives, "nccl-tests tables, JSON");
-  app.add_option("--out", out, "folder of the profiles");
+  Asked asked;
+  CLI::App app{"Fits hardware profiles on published measurements, as their recipes say, and writes them as JSON."};
+  app.add_option("recipes", asked.recipes, "names or files of recipes; all of calibration/recipes when there are none");
+  app.add_option("--inputs", asked.inputs, "folder of the tables that are not in the repository");
+  app.add_option("--out", asked.out, "folder of the profiles");
+  app.add_flag("--list", asked.list, "only say of every input where it is, or where it is public");
   CLI11_PARSE(app, argc, argv);
 
-  Measurements measurements{.gemm = {},
-                            .operators = read_operator_table(operators),
-                            .attention = {},
-                            .collectives = read_collective_tables(collectives)};
-  for (const std::string& item : gemm) {
-    const auto at = item.find('=');
-    if (at == std::string::npos) throw std::runtime_error(fmt::format("--gemm {}: expected GPU=TABLE.csv", item));
-    measurements.gemm[item.substr(0, at)] = read_gemm_table(item.substr(at + 1));
-  }
-  for (const std::string& path : attention)
-    for (AttentionSeries& series : read_attention_series(path)) measurements.attention.push_back(std::move(series));
-  for (const cost::Profile& profile : build_profiles(measurements)) write_profile(profile, out);
+  const RecipeBook recipes = read_recipes(asked.recipes);
+  const std::vector<InputState> states = input_states(recipes, asked.inputs);
+  if (asked.list) return list_inputs(states);
+  want_inputs(states);
+  const Tables tables(asked.inputs);
+  Fitting fitting(recipes, tables);
+  for (const auto& [name, recipe] : recipes) write_profile(fitting.profile(name), asked.out);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// foretoken-fit-runtime: fits the numbers of a runtime as a request file says, and prints what they are worth.
+// foretoken-fit-runtime: fits the numbers of a runtime as a request file says, and prints their errors.
 #include <fmt/format.h>
 
 #include <cstdio>

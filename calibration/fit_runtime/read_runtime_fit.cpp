@@ -1,4 +1,4 @@
-// What is to be fitted, and the published steps that it names.
+// Reads the request of a fit, and the published steps that it names.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

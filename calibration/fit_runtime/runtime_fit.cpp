@@ -1,4 +1,4 @@
-// The downhill simplex works on the logits of where each number stands between its bounds, so that no step leaves them.
+// Fits by downhill simplex. It works on the logits of each number's place between its bounds, so no step leaves them.
 #include "calibration/fit_runtime/runtime_fit.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr int kEvaluations = 250;  // of all steps of a fit; the simplex has collapsed before
+constexpr int kEvaluations = 250;  // for all steps of a fit; the simplex collapses earlier
 constexpr double kFirstStep = 0.6;
 
 std::vector<double> values_at(const std::vector<Movable>& numbers, const Arguments& at) {
@@ -42,7 +42,7 @@ std::vector<double> fit_on(const RuntimeFitRequest& request, const std::vector<c
   return values_at(request.numbers, minimise(objective, middle, kFirstStep, kEvaluations));
 }
 
-/// The fold of every step: groups in the order of their names, dealt out in turn.
+/// Returns the fold of every step. Groups are dealt out in turn, in the order of their names.
 std::vector<int> folds_of(const RuntimeFitRequest& request) {
   std::set<std::string> groups;
   for (const MeasuredStep& step : request.steps) groups.insert(step.group);
@@ -57,12 +57,12 @@ std::vector<int> folds_of(const RuntimeFitRequest& request) {
 
 RuntimeFit fit_runtime(const RuntimeFitRequest& request) {
   const std::vector<int> folds = folds_of(request);
-  // The steps that a fit without `fold` sees; -1: all.
+  // The steps that a fit without `fold` uses; -1 means all.
   const auto without = [&](int fold) {
     std::vector<const MeasuredStep*> steps;
-    std::size_t seen = 0;
+    std::size_t used = 0;
     for (std::size_t i = 0; i < request.steps.size(); ++i)
-      if (folds[i] != fold && seen++ % static_cast<std::size_t>(request.stride) == 0)
+      if (folds[i] != fold && used++ % static_cast<std::size_t>(request.stride) == 0)
         steps.push_back(&request.steps[i]);
     return steps;
   };

@@ -1,4 +1,4 @@
-// Fits a runtime's few numbers on published training steps, and says how well they predict steps they never saw.
+// Fits a runtime's few numbers on published training steps, and measures its errors on steps left out.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace foretoken::fit {
 
-/// A number that may move between two bounds; the fit starts in the middle.
+/// A number that may move between two bounds. The fit starts in the middle.
 struct Movable {
   std::string name;
   double low = 0, high = 1;  ///< in the unit of the runtime file
@@ -22,7 +22,7 @@ struct MeasuredStep {
   std::string group;  ///< steps of one group are left out together
 };
 
-/// What is fitted on what.
+/// A request: the numbers to fit, and the steps to fit them on.
 struct RuntimeFitRequest {
   std::string runtime;
   std::vector<Movable> numbers;  ///< at most six
@@ -34,7 +34,7 @@ struct RuntimeFitRequest {
 struct RuntimeFit {
   std::vector<double> values;     ///< one for each number
   std::vector<double> in_sample;  ///< signed relative errors of all steps, fitted on all
-  std::vector<double> held_out;   ///< of all steps, each fitted without its fold
+  std::vector<double> held_out;   ///< signed relative errors of all steps, each predicted by a fit without its fold
   std::vector<std::vector<double>> fold_values;
 };
 
@@ -44,7 +44,7 @@ struct RuntimeFit {
 /// Throws ConfigError with every complaint.
 [[nodiscard]] RuntimeFitRequest read_runtime_fit(const std::filesystem::path& path);
 
-/// Minimises the mean of |log(predicted / measured)| with a downhill simplex inside the bounds; a fold holds whole
+/// Minimises the mean of |log(predicted / measured)| with a downhill simplex inside the bounds. A fold holds whole
 /// groups, dealt out in the order of their names. Deterministic. Precondition: at least as many groups as folds.
 [[nodiscard]] RuntimeFit fit_runtime(const RuntimeFitRequest& request);
 

@@ -1,4 +1,4 @@
-// Numbers that made the steps are found again, and a fold is predicted without having been seen.
+// Tests that a fit finds the numbers behind made-up steps, and predicts a fold without using it.
 #include "calibration/fit_runtime/runtime_fit.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(RuntimeFit, FindsTheNumbersThatMadeTheSteps) {
 TEST(RuntimeFit, AFoldIsPredictedWithoutIt) {
   RuntimeFitRequest odd = request();
   for (MeasuredStep& measured : odd.steps)
-    if (measured.group == "4096") measured.seconds *= 1.3;  // nothing else says so
+    if (measured.group == "4096") measured.seconds *= 1.3;  // no other step shows this
   const RuntimeFit fit = fit_runtime(odd);
   for (std::size_t i = 0; i < odd.steps.size(); ++i) {
     if (odd.steps[i].group == "4096")

@@ -1,4 +1,4 @@
-// The numbers of a runtime, by name.
+// Lists the numbers of a runtime by name.
 #include "calibration/fit_runtime/runtime_number.h"
 
 #include <algorithm>

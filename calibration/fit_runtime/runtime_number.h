@@ -12,7 +12,7 @@ struct RuntimeNumber {
   void (*set)(job::Runtime& runtime, double value);  ///< value in the unit of the file
 };
 
-/// The number called `name`; nullptr if there is none.
+/// Returns the number called `name`, or nullptr if there is none.
 [[nodiscard]] const RuntimeNumber* find_runtime_number(std::string_view name);
 
 }  // namespace foretoken::fit

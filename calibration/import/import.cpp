@@ -25,17 +25,6 @@ namespace fs = std::filesystem;
   throw ConfigError({{path.string(), "", message}});
 }
 
-std::string text_of(const fs::path& path) {
-  std::error_code unreadable;
-  if (fs::is_directory(path, unreadable)) refuse(path, "expected a file, found a folder");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) refuse(path, "cannot be read to its end");
-  return text.str();
-}
-
 std::vector<fs::path> sample_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -48,6 +37,17 @@ std::vector<fs::path> sample_files(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::string text_of(const fs::path& path) {
+  std::error_code unreadable;
+  if (fs::is_directory(path, unreadable)) refuse(path, "expected a file, found a folder");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) refuse(path, "cannot be read to its end");
+  return text.str();
+}
 
 Samples import_nccl_tests(const std::vector<fs::path>& files, const NcclTestsHints& hints) {
   Samples all;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "calibration/import/gemm_csv.h"
@@ -9,6 +10,9 @@
 #include "calibration/import/samples.h"
 
 namespace foretoken::measured {
+
+/// All bytes of a file.
+[[nodiscard]] std::string text_of(const std::filesystem::path& path);
 
 /// Files printed by nccl-tests, or written by its -J: told apart by their first character.
 [[nodiscard]] Samples import_nccl_tests(const std::vector<std::filesystem::path>& files,

@@ -51,7 +51,7 @@ TEST(KernelCsv, QuantisationIsACastAndAScan) {
   EXPECT_DOUBLE_EQ(samples.kernels[1].time.median.value(), 9e-6);
 }
 
-TEST(KernelCsv, IsToldFromProductsByItsHeader) {
+TEST(KernelCsv, DiffersFromProductsByItsHeader) {
   EXPECT_TRUE(is_kernel_csv("m,k,amax_us,cast_us"));
   EXPECT_TRUE(is_kernel_csv("attn_dtype,batch,seq,heads,head_dim,time_us,kernel"));
   EXPECT_FALSE(is_kernel_csv("dtype,m,n,k,time_us,quant_us,kernel"));
@@ -64,9 +64,9 @@ TEST(KernelCsv, WrongRowsAreNamed) {
   } catch (const ConfigError& error) {
     std::vector<std::string> lines;
     for (const Complaint& complaint : error.complaints()) lines.push_back(complaint.line());
-    EXPECT_THAT(lines, testing::ElementsAre(testing::StartsWith("q.csv:3: m: expected a size above 0"),
-                                            testing::StartsWith("q.csv:4: expected 4 fields, found 2"),
-                                            testing::StartsWith("q.csv:5: expected a time above 0")));
+    EXPECT_THAT(lines, testing::ElementsAre(testing::StartsWith("q.csv:3: m: expected"),
+                                            testing::StartsWith("q.csv:4: cast_us: missing"),
+                                            testing::StartsWith("q.csv:5: cast_us: expected a number above 0")));
   }
 }
 

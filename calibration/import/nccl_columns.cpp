@@ -1,4 +1,4 @@
-// Reading rows of nccl-tests tables.
+// Reads rows of nccl-tests tables.
 #include "calibration/import/nccl_columns.h"
 
 #include <fmt/format.h>
@@ -11,10 +11,11 @@
 namespace foretoken::measured {
 namespace {
 
-// Blanks that nccl-tests prints instead of a block it did not measure (32); two columns are never so far apart.
+// Blanks that nccl-tests prints in the place of a block it did not measure (32). Two columns are never so far from each
+// other.
 constexpr std::size_t kBlankBlock = 30;
 
-/// The value of one unit in the last place that `text` shows.
+/// Returns the value of one unit in the last place that `text` shows.
 double step_of(std::string_view text) {
   const std::size_t exponent_at = text.find_first_of("eE");
   const std::string_view mantissa = text.substr(0, exponent_at);
@@ -91,7 +92,7 @@ std::optional<NcclRow> NcclColumns::read(std::string_view line, std::string& pro
   std::vector<std::string_view> words = words_of(line);
   const std::size_t expected = parameters_.size() + blocks_ * block_.size() + trailing_words_;
   const std::size_t redop = index_of(parameters_, "redop");
-  // Some versions print an empty redop, so that the root follows the type.
+  // Some versions print an empty redop, so the root follows the type.
   const bool empty_redop = redop + 1 < parameters_.size() && words.size() > redop && whole(words[redop]);
   if (empty_redop) words.insert(words.begin() + static_cast<std::ptrdiff_t>(redop), std::string_view());
   const bool only_in_place =

@@ -13,16 +13,16 @@ namespace foretoken::measured {
 
 inline constexpr std::string_view kBlanks = " \t\r";
 
-/// The text between blanks.
+/// Splits a text at blanks.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 
 class NcclColumns {
  public:
-  /// From "size count type redop root time algbw busbw #wrong time algbw busbw #wrong". Nothing, and why, when it is
-  /// not such a header or names CPU times.
+  /// Reads "size count type redop root time algbw busbw #wrong time algbw busbw #wrong". Returns nothing, with the
+  /// reason in `problem`, when the text is not such a header or names CPU times.
   [[nodiscard]] static std::optional<NcclColumns> from_header(std::string_view header, std::string& problem);
 
-  /// Nothing, and why, when the line is not a whole row of these columns.
+  /// Returns nothing, with the reason in `problem`, when the line is not a whole row of these columns.
   [[nodiscard]] std::optional<NcclRow> read(std::string_view line, std::string& problem) const;
 
  private:

@@ -1,4 +1,4 @@
-// From a run of nccl-tests to samples.
+// Makes samples of a run of nccl-tests.
 #include "calibration/import/nccl_run.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ constexpr std::array kBySpecificity{Collective::kReduceScatter, Collective::kAll
                                     Collective::kSendRecv,      Collective::kScatter,   Collective::kGather,
                                     Collective::kReduce};
 
-// Published tables agree with themselves within 2 %; the averages of ranks that nccl-tests prints leave the same.
+// Published tables agree with themselves within 2 %. The averages over ranks that nccl-tests prints leave the same.
 constexpr double kAgreement = 0.03;
 
 std::optional<Collective> collective_of_file(const std::string& file) {
@@ -31,7 +31,7 @@ std::optional<Collective> collective_of_file(const std::string& file) {
   return std::nullopt;
 }
 
-/// The communicator of rank 0 and how it spreads over hosts.
+/// Returns the communicator of rank 0, and its spread over hosts.
 std::optional<GroupShape> group_of(const NcclRun& run, const NcclTestsHints& hints, std::string& problem) {
   if (run.devices.empty()) {
     if (!hints.ranks) {
@@ -53,10 +53,10 @@ std::optional<GroupShape> group_of(const NcclRun& run, const NcclTestsHints& hin
     if (device.group == group) ++per_host[device.host];
   }
   const auto& [host, per_node] = *per_host.begin();
-  const bool even = std::all_of(per_host.begin(), per_host.end(),
-                                [count = per_node](const auto& entry) { return entry.second == count; });
-  if (!even) {
-    problem = "the nodes hold different numbers of ranks, which no group here can describe";
+  const bool equal_hosts = std::all_of(per_host.begin(), per_host.end(),
+                                       [count = per_node](const auto& entry) { return entry.second == count; });
+  if (!equal_hosts) {
+    problem = "the nodes hold different numbers of ranks; measure again with equal numbers";
     return std::nullopt;
   }
   const int nodes = static_cast<int>(per_host.size());
@@ -66,7 +66,7 @@ std::optional<GroupShape> group_of(const NcclRun& run, const NcclTestsHints& hin
                     .groups_per_node = static_cast<int>(groups_of_host[host].size())};
 }
 
-/// Time, rate and size must tell one story; what the digits hide is allowed for.
+/// Says how time, rate and size contradict each other. Rounding of the printed digits is allowed for.
 std::string disagreement(const NcclRow& row, const NcclResult& result, Collective kind, const GroupShape& group) {
   if (!(result.time_us > 0)) return fmt::format("time {} us is not above 0", result.time_us);
   const double shortest = std::max(result.time_us - result.time_step_us, 1e-9);
@@ -84,7 +84,7 @@ std::string disagreement(const NcclRow& row, const NcclResult& result, Collectiv
   return "";
 }
 
-/// A time printed with two digits ("1.2e+07") is told better by the rate.
+/// Returns the time of a row. A time printed with two digits ("1.2e+07") follows more exactly from the rate.
 Seconds best_time(const NcclRow& row, const NcclResult& result) {
   if (result.time_step_us > 0.01 * result.time_us && result.algorithm_gb_per_s > 0)
     return Seconds(row.bytes / (result.algorithm_gb_per_s * 1e9));
@@ -138,7 +138,7 @@ void add_run(const NcclRun& run, const NcclTestsHints& hints, const std::string&
   if (!kind) kind = collective_of_file(file);
   if (!kind) {
     complaints.push_back(
-        {run.where, "", "nothing says which collective this is; name it, or have it in the file's name"});
+        {run.where, "", "the file does not name its collective; state it, or put it into the file's name"});
     return;
   }
   std::string problem;

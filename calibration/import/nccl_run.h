@@ -1,4 +1,4 @@
-// One run of an nccl-tests program: what its text and its JSON both state, and the samples that follow from it.
+// One run of an nccl-tests program, from its text or its JSON, and the samples that follow from it.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace foretoken::measured {
 
-/// What a file may not say itself: old versions print neither the program's name nor, in a pasted table, the ranks.
+/// Facts that a file may leave out. Old versions print no program name, and a pasted table has no ranks.
 struct NcclTestsHints {
   std::optional<Collective> collective;
   std::optional<int> ranks;
@@ -20,7 +20,7 @@ struct NcclTestsHints {
   std::string gpu;
 };
 
-/// A GPU that took part.
+/// A GPU of the run.
 struct NcclDevice {
   int rank = 0;
   int group = 0;  ///< NCCL_TESTS_SPLIT: ranks of one group make up a communicator
@@ -42,17 +42,18 @@ struct NcclRow {
 };
 
 struct NcclRun {
-  std::string where;  ///< of its table
+  std::string where;  ///< place of its table
   std::optional<Collective> collective;
   std::vector<NcclDevice> devices;
   std::vector<NcclRow> rows;
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// The program's collective in a text such as "/opt/build/all_reduce_perf_mpi -b 8"; nothing when it names none.
+/// Returns the program's collective in a text such as "/opt/build/all_reduce_perf_mpi -b 8", or nothing when it names
+/// none.
 [[nodiscard]] std::optional<Collective> collective_of_program(std::string_view text);
 
-/// Adds the run's rows to `samples`. Rows whose size, time and rates contradict each other or the collective are
+/// Adds the run's rows to `samples`. Rows whose size, time and rates contradict each other or the collective become
 /// complaints. `file` may name the collective when neither run nor hints do.
 void add_run(const NcclRun& run, const NcclTestsHints& hints, const std::string& file, Samples& samples,
              std::vector<Complaint>& complaints);

@@ -1,4 +1,4 @@
-// Reading nccl-tests' JSON: {version, args, env, nccl_version, config: {devices}, results: [...], out_of_bounds}.
+// Reads nccl-tests' JSON: {version, args, env, nccl_version, config: {devices}, results: [...], out_of_bounds}.
 #include "calibration/import/nccl_tests_json.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// One file; every problem becomes a complaint with its pointer.
+/// Reads one file. Every problem becomes a complaint with its pointer.
 class Reader {
  public:
   Reader(const Json& json, std::string file) : json_(json), file_(std::move(file)) {}

@@ -1,4 +1,4 @@
-// The file that nccl-tests programs write with -J.
+// Reads the file that nccl-tests programs write with -J.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace foretoken::measured {
 
-/// Of the environment that the file records, only NCCL_* variables are kept. Throws ConfigError with every complaint
-/// as "FILE: /pointer: what".
+/// Reads samples from the file's text. Of the recorded environment it keeps only NCCL_* variables. Throws ConfigError
+/// with every complaint as "FILE: /pointer: what".
 [[nodiscard]] Samples parse_nccl_tests_json(std::string_view text, const std::string& file,
                                             const NcclTestsHints& hints = {});
 

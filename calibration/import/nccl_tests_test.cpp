@@ -1,4 +1,4 @@
-// Importing nccl-tests' text and JSON: published tables come out as they went in, broken files are refused by line.
+// Tests the import of nccl-tests' text and JSON: published tables come out unchanged, broken files are refused by line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -175,7 +175,7 @@ TEST(NcclTestsText, EveryCutIsEitherWholeRowsOrRefused) {
     const std::size_t last_word = cut.find_last_not_of(' ');
     const bool whole_rows = length > rows && (text[length] == '\n' || cut[last_word] == '\n');
     if (complaint_of(cut).empty()) {
-      // A cut inside the last number ("0e+00" to "0") leaves a row that says the same.
+      // A cut inside the last number ("0e+00" to "0") leaves an equal row.
       const std::size_t last = cut.find_last_of(" \n");
       EXPECT_TRUE(whole_rows || text.find('\n', last + 1) < last + 8) << cut;
     } else {
@@ -192,10 +192,10 @@ TEST(NcclTestsText, WrongValuesAreRefused) {
   EXPECT_THAT(complaint_of(text), HasSubstr("#wrong: 7 wrong values"));
 }
 
-TEST(NcclTestsText, WhatTheFileDoesNotSayMustBeGiven) {
+TEST(NcclTestsText, FactsThatTheFileLeavesOutMustBeGiven) {
   std::string text = text_of("old_all_reduce.txt");
   text.erase(0, text.find('\n') + 1);  // the command
-  EXPECT_THAT(complaint_of(text), HasSubstr("nothing says which collective this is"));
+  EXPECT_THAT(complaint_of(text), HasSubstr("the file does not name its collective"));
   EXPECT_EQ(complaint_of(text, "all_reduce_v100.txt"), "");
   EXPECT_EQ(
       complaint_of(text, "x", {.collective = Collective::kAllReduce, .ranks = {}, .ranks_per_node = {}, .gpu = {}}),

@@ -1,5 +1,5 @@
-// Reading nccl-tests' text. The columns of a row are those of the header above it: parameters (size, count, type, often
-// redop and root), then one block for out-of-place and one for in-place, each beginning with a time.
+// Reads nccl-tests' text. The header above a row names its columns. Parameters come first (size, count, type, often
+// redop and root). Then one block for out-of-place and one for in-place follow, each beginning with a time.
 #include "calibration/import/nccl_tests_text.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string_view digits_at(std::string_view text) {
   return text.substr(0, std::min(text.size(), text.find_first_not_of("0123456789")));
 }
 
-/// Cuts "[1,0]<stdout>:" of mpirun --tag-output and "12: " of srun --label.
+/// Removes "[1,0]<stdout>:" of mpirun --tag-output and "12: " of srun --label.
 std::string_view without_launcher(std::string_view line) {
   if (line.starts_with("[")) {
     const std::size_t end = line.find("]<std");
@@ -38,7 +38,7 @@ std::string_view without_launcher(std::string_view line) {
   return line;
 }
 
-/// The word after `label` in "Rank  0 Group  0 Pid 12 on host device  0 [0x07] NVIDIA A100".
+/// Returns the word after `label` in "Rank  0 Group  0 Pid 12 on host device  0 [0x07] NVIDIA A100".
 std::string_view after(const std::vector<std::string_view>& words, std::string_view label) {
   const auto found = std::find(words.begin(), words.end(), label);
   return found == words.end() || found + 1 == words.end() ? std::string_view() : *(found + 1);
@@ -56,7 +56,7 @@ std::optional<NcclDevice> device_of(std::string_view line) {
                     .gpu = std::string(trimmed(line.substr(bracket + 2)))};
 }
 
-/// Reads line by line; a run ends where the next begins or the file ends.
+/// Reads line by line. A run ends where the next begins or the file ends.
 class TextReader {
  public:
   TextReader(std::string file, const NcclTestsHints& hints) : file_(std::move(file)), hints_(hints) {}

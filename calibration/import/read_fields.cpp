@@ -1,4 +1,4 @@
-// Reading the members of a sample.
+// Reads the members of a sample.
 #include "calibration/import/read_fields.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Checked access to the members of one sample's JSON object; throws std::invalid_argument with what is wrong.
+// Checked access to the members of one sample's JSON object. It throws std::invalid_argument with the fault.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace foretoken::measured {
 
-/// Members by name. What was not asked for by the end is an error: a typo must not pass as a default.
+/// Members by name. A member that nobody read is an error: a typo must not pass as a default.
 class Fields {
  public:
   explicit Fields(const nlohmann::json& json);

@@ -1,5 +1,5 @@
-// Samples to JSON and back. A line is built in order: what was measured, then "us" and what follows it, so that its
-// front part is the sample's key.
+// Writes samples as JSON and reads them. A line first names the measured work, then holds "us" and the members after
+// it. Its front part is the sample's key.
 #include "calibration/import/sample_json.h"
 
 #include <fmt/format.h>
@@ -20,12 +20,12 @@ constexpr std::array kPasses{std::pair{GemmPass::kForward, std::string_view("for
                              std::pair{GemmPass::kInputGradient, std::string_view("input_gradient")},
                              std::pair{GemmPass::kWeightGradient, std::string_view("weight_gradient")}};
 
-/// Six significant digits: finer than any clock here, and half the length on the line.
+/// Rounds to six significant digits: finer than any clock here, and half the length on the line.
 double short_number(double value) { return round_to_digits(value, 6); }
 
 Ordered whole(Bytes bytes) { return static_cast<std::int64_t>(std::llround(bytes.value())); }
 
-/// What was measured: the front of the line.
+/// Writes the measured work: the front of the line.
 struct Front {
   Ordered json = Ordered::object();
 
@@ -91,7 +91,7 @@ void put_time(Ordered& json, const Timing& time) {
   if (time.runs > 0) json["runs"] = time.runs;
 }
 
-/// What came out: the rest of the line.
+/// Writes the results: the rest of the line.
 struct Back {
   Ordered& json;
 

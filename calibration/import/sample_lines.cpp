@@ -1,4 +1,4 @@
-// Reading and writing files of samples.
+// Reads and writes files of samples.
 #include "calibration/import/sample_lines.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace foretoken::measured {
 namespace {
 
-/// Throws std::invalid_argument; nlohmann's own exceptions derive from std::exception only.
+/// Reads one line. It throws std::invalid_argument; nlohmann's own exceptions derive from std::exception only.
 void read_line(std::string_view line, Samples& samples) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (json.is_discarded()) throw std::invalid_argument("expected JSON");

@@ -1,4 +1,4 @@
-// Files of samples: JSON lines, a header line before the samples it describes.
+// Files of samples: JSON lines, with a header line before the samples it describes.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace foretoken::measured {
 
-/// Reads the text of one file. A last line without a newline is what a killed writer leaves: it is dropped, with a
-/// note. Throws ConfigError with every wrong line as "FILE:LINE: what".
+/// Reads the text of one file. A killed writer may leave a last line without a newline; it is dropped, with a note.
+/// Throws ConfigError with every wrong line as "FILE:LINE: what".
 [[nodiscard]] Samples read_lines(std::string_view text, const std::string& file);
 
-/// The samples as JSON lines that read_lines() reads, in the order gemm, kernel, attention, collective, host, clock,
-/// and in each in the order of their origins.
+/// Writes the samples as JSON lines that read_lines() reads. The order is gemm, kernel, attention, collective, host,
+/// clock, and in each kind the order of their origins.
 [[nodiscard]] std::string write_lines(const Samples& samples);
 
 }  // namespace foretoken::measured

@@ -1,4 +1,4 @@
-// Keeping samples by kind, and nccl-tests' names and factors.
+// Stores samples by kind; lists nccl-tests' names and factors.
 #include "calibration/import/samples.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Measurements in one form, whatever program or file they came from.
+// Measurements in one form, from any program or file.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace foretoken::measured {
 
-/// Where samples come from: what a reader needs to trust, or repeat, a measurement.
+/// The origin of samples: the facts that a reader needs to trust, or repeat, a measurement.
 struct Provenance {
   std::string source;                                      ///< file, or program that measured
   std::string gpu;                                         ///< name as the driver or the tool states it; may be empty
@@ -23,14 +23,15 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
-/// One kernel's time over repeated runs. Published tables give one number: all three are then that number, runs 0.
+/// Times of one kernel over repeated runs. A published table gives one number: then all three are that number, and runs
+/// is 0.
 struct Timing {
   Seconds median, p10, p90;
   int runs = 0;
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-/// A matrix product. The pass says the layout: forward TN, input gradient NN, weight gradient NT (fp8 always TN).
+/// A matrix product. The pass gives the layout: forward TN, input gradient NN, weight gradient NT (fp8 always TN).
 struct GemmSample {
   GemmShape shape;
   bool adds_to_fp32 = false;  ///< accumulates into an fp32 matrix (C = D, beta = 1); else writes `shape.precision`
@@ -41,9 +42,9 @@ struct GemmSample {
 /// A kernel limited by device memory.
 struct KernelSample {
   std::string kernel;                  ///< "layer_norm", "adam", ...; "cast" and "scan" quantise to 8 bit
-  std::int64_t rows = 1, columns = 1;  ///< what it worked on
+  std::int64_t rows = 1, columns = 1;  ///< shape of its data
   Bytes bytes;                         ///< read and written, each once
-  bool cold = true;                    ///< its data were not in the L2 cache
+  bool cold = true;                    ///< true when its data were not in the L2 cache
   Timing time;
 };
 
@@ -55,7 +56,7 @@ struct AttentionSample {
   Bytes beside{};  ///< moved by a kernel of its own in the same time: keys and values into a cache
 };
 
-/// What nccl-tests can measure, by the names of its programs without "_perf".
+/// Measurements that nccl-tests can make, by the names of its programs without "_perf".
 enum class Collective : std::uint8_t {
   kAllReduce,
   kAllGather,
@@ -69,8 +70,8 @@ enum class Collective : std::uint8_t {
   kHypercube
 };
 
-/// A collective; `bytes` is nccl-tests' size column (total over ranks for all-gather, reduce-scatter, all-to-all,
-/// gather, scatter and hypercube; else one rank's buffer), the time the slowest rank's.
+/// A collective. `bytes` is the size column of nccl-tests: the total over ranks for all-gather, reduce-scatter,
+/// all-to-all, gather, scatter and hypercube, else one rank's buffer. The time is the slowest rank's.
 struct CollectiveSample {
   Collective kind = Collective::kAllReduce;
   Bytes bytes;
@@ -78,7 +79,7 @@ struct CollectiveSample {
   bool in_place = false;
   std::string type = "float";  ///< element type as nccl-tests names it
   Timing time;
-  std::optional<Seconds> estimate;  ///< what NCCL itself predicts
+  std::optional<Seconds> estimate;  ///< NCCL's own prediction
 };
 
 /// A cost of the host or of its link to the GPU, with the bytes of one copy (0: none).
@@ -88,9 +89,9 @@ struct HostSample {
   Timing time;
 };
 
-/// One instant of a sustained run: the rate since the instant before, and what the GPU's sensors said.
+/// One instant of a sustained run: the rate since the instant before, and the readings of the GPU's sensors.
 struct ClockSample {
-  std::string work;  ///< what ran
+  std::string work;  ///< name of the work
   Seconds at;        ///< since the run began
   FlopPerSecond rate;
   std::optional<double> sm_mhz, watts, celsius;
@@ -98,7 +99,7 @@ struct ClockSample {
 
 using Sample = std::variant<GemmSample, KernelSample, AttentionSample, CollectiveSample, HostSample, ClockSample>;
 
-/// A sample and where it came from.
+/// A sample and its origin.
 template <class T>
 struct From : T {
   std::size_t origin = 0;  ///< index into Samples::origins
@@ -113,24 +114,25 @@ struct Samples {
   std::vector<From<CollectiveSample>> collectives;
   std::vector<From<HostSample>> host;
   std::vector<From<ClockSample>> clocks;
-  std::vector<std::string> notes;  ///< what the user should know: a dropped partial line, a table cut short
+  std::vector<std::string> notes;  ///< notes for the user: a dropped partial line, a table cut short
 
   /// Adds a sample of the latest origin, which must exist.
   void add(Sample sample);
-  /// Adds all of `other` behind.
+  /// Appends all samples of `other`.
   void append(Samples other);
   [[nodiscard]] std::size_t size() const;
 };
 
-/// "all_reduce", "alltoall", ...: nccl-tests' own names.
+/// Returns nccl-tests' own name: "all_reduce", "alltoall", ...
 [[nodiscard]] std::string_view name_of(Collective kind);
 [[nodiscard]] std::optional<Collective> collective_named(std::string_view name);
 
-/// The front of ClockSample::work of a long run of products with three equal sides, before the side: "bf16 product of
-/// ".
+/// Returns the front of ClockSample::work of a long run of products with three equal sides, up to the side. For bf16 it
+/// is "bf16 product of " with a blank at the end.
 [[nodiscard]] std::string product_work(Precision precision);
 
-/// Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md; its sources for gather, scatter, hypercube).
+/// Returns bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md; its sources for gather, scatter,
+/// hypercube).
 [[nodiscard]] double bus_factor(Collective kind, int ranks);
 
 }  // namespace foretoken::measured

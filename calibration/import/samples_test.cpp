@@ -1,4 +1,4 @@
-// Lines of samples, tables of products, folders: what is written is read, what is broken is refused by line.
+// Tests lines of samples, tables of products, folders: written data are read back, broken data are refused by line.
 #include "calibration/import/samples.h"
 
 #include <gmock/gmock.h>
@@ -8,9 +8,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "calibration/import/attention_csv.h"
 #include "calibration/import/import.h"
 #include "calibration/import/sample_json.h"
 #include "calibration/import/sample_lines.h"
+#include "calibration/import/sha256.h"
 #include "sim/base/error.h"
 
 namespace foretoken::measured {
@@ -180,6 +182,41 @@ TEST(Import, AFolderIsReadInOrderAndWrittenAsOneFile) {
   EXPECT_THROW((void)import_samples(folder / "absent.jsonl"), ConfigError);
   EXPECT_THROW(write_samples(all, folder / "absent" / "x.jsonl"), ConfigError);
   fs::remove_all(folder);
+}
+
+TEST(GemmCsv, TakesTheRowsAskedForAndAColumnOffTheirTimes) {
+  const std::string text =
+      "dtype,m,n,k,time_us,quant_us\nbf16,128,64,64,9,\nfp8,128,64,64,7,2\nfp8_block,128,64,64,8,2\nfp8,64,64,64,7,2\n"
+      "fp8,256,64,64,7,\n";
+  GemmCsvHints hints{.precision = Precision::kFp8, .less = "quant_us", .states_precision = true};
+  hints.choice.where = {{.column = "dtype", .one_of = {"fp8"}}, {.column = "m", .least = 128, .most = 256}};
+  const Samples samples = parse_gemm_csv(text, "t.csv", hints);
+  ASSERT_EQ(samples.gemms.size(), 1U);
+  EXPECT_EQ(samples.gemms[0].shape, (GemmShape{.m = 128, .n = 64, .k = 64, .precision = Precision::kFp8}));
+  EXPECT_DOUBLE_EQ(samples.gemms[0].time.median.value(), 5e-6);
+  hints.less = "cast_us";
+  EXPECT_THROW((void)parse_gemm_csv(text, "t.csv", hints), ConfigError) << "no such column";
+}
+
+TEST(AttentionCsv, HalvesTheRateOfCausalKernelsAndLeavesOutOthers) {
+  const std::string head = "system,op,shape,tflops\n";
+  const std::string shape = "\"batch=2, seq_len=4096, head_num=8, kv_head_num=4, qk_head_dim=128, v_head_dim=";
+  const auto samples = parse_attention_operators(
+      head + "x,sdp_bwd," + shape + "128\",400\nx,sdp_fwd," + shape + "64\",400\nx,matmul,,300\n", "t.csv");
+  ASSERT_EQ(samples.size(), 1U);
+  const AttentionShape& found = samples[0].shape;
+  EXPECT_TRUE(found.causal && found.backward);
+  EXPECT_EQ(found.kv_heads, 4);
+  EXPECT_DOUBLE_EQ(samples[0].time.median.value(), 2 * found.flop().value() / 400e12);
+  EXPECT_THROW((void)parse_attention_operators(head + "x,sdp_fwd,batch=1,400\n", "t.csv"), ConfigError);
+}
+
+TEST(Sha256, IsThatOfTheStandard) {  // FIPS 180-4's examples; 64 bytes leave no room for the length in their block
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256(std::string(64, 'a')), "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
 }  // namespace

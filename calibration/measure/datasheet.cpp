@@ -1,4 +1,4 @@
-// Finding datasheets and models among the data files.
+// Finds datasheets and models among the data files.
 #include "calibration/measure/datasheet.h"
 
 #include <cctype>
@@ -19,7 +19,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Whether `word` stands in `text` with no letter or digit beside it: "b200" is not in "gb200".
+/// Returns true when `word` stands in `text` with no letter or digit beside it: "b200" is not in "gb200".
 bool holds_word(const std::string& text, const std::string& word) {
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
@@ -48,7 +48,7 @@ std::vector<T> read_all(const io::DataKind& kind, const Read& read) {
 }  // namespace
 
 std::optional<net::Gpu> datasheet_of(std::string_view driver_name, Bytes memory, const std::vector<net::Gpu>& known) {
-  constexpr double kMemoryTolerance = 0.03;  // drivers hold back a little, and not always the same
+  constexpr double kMemoryTolerance = 0.03;  // drivers reserve a little, and not always the same
   const std::string name = lower(driver_name);
   std::optional<net::Gpu> found;
   for (const net::Gpu& gpu : known) {
@@ -57,7 +57,7 @@ std::optional<net::Gpu> datasheet_of(std::string_view driver_name, Bytes memory,
                       holds_word(name, "pcie") == holds_word(file, "pcie") &&
                       std::abs(gpu.memory / memory - 1) <= kMemoryTolerance;
     if (!fits) continue;
-    // Sockets of one family (SXM2, SXM3) differ in power only; a name that says its socket decides.
+    // Sockets of one family (SXM2, SXM3) differ in power only. A name that states its socket decides.
     const std::string socket = file.substr(file.find('-') + 1, file.rfind('-') - file.find('-') - 1);
     if (found && !holds_word(name, socket)) continue;
     found = gpu;

@@ -1,4 +1,4 @@
-// The data file of a GPU, found by the name that its driver states.
+// Finds the data file of a GPU by the name that its driver states.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace foretoken::measure {
 
-/// The one of `known` that is this GPU: the first word of its name stands in the driver's name, PCIe and SXM agree, and
-/// its memory is within 3 %. Nothing when none fits.
+/// Returns the GPU of `known` that fits, or nothing. The first word of its name stands in the driver's name, PCIe and
+/// SXM agree, and its memory is within 3 %.
 [[nodiscard]] std::optional<net::Gpu> datasheet_of(std::string_view driver_name, Bytes memory,
                                                    const std::vector<net::Gpu>& known);
 
-/// All GPUs and models of the data folders, by name. Throws ConfigError when a file is wrong.
+/// Returns all GPUs or models of the data folders, by name. Throws ConfigError when a file is wrong.
 [[nodiscard]] std::vector<net::Gpu> known_gpus();
 [[nodiscard]] std::vector<model::Transformer> known_models();
 

@@ -1,4 +1,4 @@
-// Which matrix products to measure.
+// Chooses the matrix products to measure.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -14,10 +14,10 @@ namespace {
 using measured::GemmSample;
 using Plan = std::vector<GemmSample>;
 
-// Shapes kept of each kind: a whole run stays below 2 MB of samples and about half an hour on an H100.
+// Shapes of each kind: a whole run stays below 2 MB of samples and takes about half an hour on an H100.
 constexpr std::size_t kLayers = 4500, kGrid = 1600, kOffGrid = 1500, kBatched = 500, kHalf = 500, kFp8 = 2500;
 constexpr std::size_t kQuickShare = 20;
-// One product of 16384 cubed; longer ones say nothing more and heat the GPU.
+// One product of 16384 cubed is the largest. Longer ones show nothing more and heat the GPU.
 constexpr double kMostFlop = 2.0 * 16384 * 16384 * 16384;
 constexpr double kMostFlopQuick = kMostFlop / 16;
 
@@ -85,14 +85,15 @@ Plan grid_products() {
   return plan;
 }
 
-/// Log-uniform in [low, high], a multiple of `step`. Only integers of the generator are used: the same everywhere.
+/// Draws log-uniform in [low, high], a multiple of `step`. Only integers of the generator are used, so the result is
+/// the same everywhere.
 std::int64_t log_uniform(std::mt19937_64& random, double low, double high, std::int64_t step) {
   const double part = static_cast<double>(random() >> 11) * 0x1p-53;
   const double value = low * std::exp2(part * std::log2(high / low));
   return std::max<std::int64_t>(step, std::llround(value / static_cast<double>(step)) * step);
 }
 
-/// Off the grid: the edges of tiles and waves; one point in four has a token count that is no multiple of anything.
+/// Returns products off the grid: the edges of tiles and waves. One point in four has an odd token count.
 Plan off_grid_products() {
   Plan plan;
   std::mt19937_64 random(20240607);  // any fixed seed
@@ -107,7 +108,7 @@ Plan off_grid_products() {
   return plan;
 }
 
-/// cuBLAS asks fp8 operands for rows of 16 bytes.
+/// Returns true when rows have 16 bytes, which cuBLAS demands of fp8 operands.
 bool fits_fp8(const GemmShape& shape) { return shape.m % 16 == 0 && shape.n % 16 == 0 && shape.k % 16 == 0; }
 
 Plan with_precision(const Plan& from, Precision precision, std::size_t most) {
@@ -120,7 +121,7 @@ Plan with_precision(const Plan& from, Precision precision, std::size_t most) {
   return plan;
 }
 
-/// One weight gradient in eight also without accumulation into fp32: what sharded data parallelism runs.
+/// Adds one weight gradient in eight without accumulation into fp32, as sharded data parallelism runs it.
 void add_plain_weight_gradients(Plan& plan) {
   const std::size_t size = plan.size();
   for (std::size_t i = 0; i < size; i += 8)

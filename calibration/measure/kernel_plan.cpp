@@ -1,4 +1,4 @@
-// Which memory-bound kernels, attention shapes and collectives to measure.
+// Chooses the memory-bound kernels, attention shapes and collectives to measure.
 #include <array>
 #include <cmath>
 
@@ -22,9 +22,9 @@ struct Traffic {
   double per_element, per_column;
   std::array<std::int64_t, 3> columns;  ///< row lengths that training meets; 0: none further
 };
-// 16-bit activations, one byte for a dropout mask, fp32 optimizer state and logits' gradient in 16 bit. The masked
-// softmax is causal over square scores: it reads the lower half and writes all. Adam: fp32 gradient, master weight and
-// two moments read, the last three and the 16-bit weight written.
+// Activations have 16 bits, a dropout mask one byte, optimizer states 32 bits, and the logits' gradient 16 bits. The
+// masked softmax is causal over square scores: it reads the lower half and writes all. Adam reads fp32 gradient, master
+// weight and two moments. It writes the last three and the 16-bit weight.
 constexpr std::array kTraffic{Traffic{"copy", 4, 0, {4096, 0, 0}},
                               Traffic{"cast", 6, 0, {4096, 0, 0}},
                               Traffic{"layer_norm", 4, 4, {4096, 1024, 12288}},
@@ -48,7 +48,7 @@ KernelSample kernel_sample(const Traffic& traffic, double bytes, std::int64_t co
   sample.kernel = std::string(traffic.kernel);
   sample.columns = columns;
   double rows = std::round(bytes / (traffic.per_element * static_cast<double>(columns)));
-  // Whole score squares, so that the causal half is a half.
+  // The rows form whole score squares, so the causal half is a half.
   if (traffic.kernel == "masked_softmax")
     rows = std::round(rows / static_cast<double>(columns)) * static_cast<double>(columns);
   sample.rows = static_cast<std::int64_t>(std::max(rows, 0.0));
@@ -68,7 +68,7 @@ AttentionSample attention_sample(std::int64_t batch, std::int64_t heads, std::in
   return sample;
 }
 
-/// The payload that gives every rank the same number of bf16 elements.
+/// Returns the payload that gives every rank the same number of bf16 elements.
 double whole_elements(double bytes, int ranks) {
   const double piece = 2.0 * ranks;
   return std::max(1.0, std::floor(bytes / piece)) * piece;

@@ -1,4 +1,4 @@
-// Reading launchers' environment variables.
+// Reads the environment variables of launchers.
 #include "calibration/measure/launcher.h"
 
 #include <fmt/format.h>
@@ -12,12 +12,12 @@
 namespace foretoken::measure {
 namespace {
 
-/// Names of the variables of one launcher. A job is told by all of `job` that are set.
+/// The variables of one launcher. All variables of `job` that are set make up the name of the job.
 struct Launcher {
   const char *name, *rank, *size, *local_rank;
   std::array<const char*, 3> job;
 };
-// The most specific first: srun sets SLURM_*, and an mpirun inside an allocation finds them set too.
+// The most specific launcher comes first. srun sets SLURM_*, and an mpirun inside an allocation finds these set, too.
 constexpr std::array kLaunchers{
     Launcher{"Open MPI",
              "OMPI_COMM_WORLD_RANK",

@@ -1,4 +1,4 @@
-// Which process of a job this is, as the launcher (mpirun, srun, torchrun) tells it through the environment.
+// The place of this process in its job, as the launcher (mpirun, srun, torchrun) states it in the environment.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace foretoken::measure {
 struct JobPlace {
   int rank = 0, size = 1;
   int local_rank = 0;  ///< on its node: the GPU it takes
-  std::string job;     ///< tells this job from others that share a folder
+  std::string job;     ///< name that differs from other jobs in the same folder
   friend bool operator==(const JobPlace&, const JobPlace&) = default;
 };
 
@@ -19,8 +19,8 @@ struct JobPlace {
 using Environment = std::function<std::optional<std::string>(const char*)>;
 [[nodiscard]] std::optional<std::string> process_environment(const char* name);
 
-/// Nothing when no launcher started this process, or only one of them. Throws ConfigError when the launcher's variables
-/// contradict each other.
+/// Returns nothing when no launcher started this process, or when it started only one. Throws ConfigError when the
+/// launcher's variables contradict each other.
 [[nodiscard]] std::optional<JobPlace> job_place(const Environment& environment);
 
 }  // namespace foretoken::measure

@@ -1,4 +1,4 @@
-// What a calibration measures: shapes without times, in an order of which every beginning is a fair sample.
+// The plan of a calibration: shapes without times. Every beginning of it is a fair sample of the whole.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,32 @@
 
 namespace foretoken::measure {
 
-/// How much to measure.
+/// The amount to measure.
 struct PlanSize {
   bool quick = false;  ///< a twentieth of the shapes, none of the longest: minutes, not an hour
   bool fp8 = true;     ///< the GPU multiplies fp8
 };
 
-/// Matrix products: layers and heads of `models` over tensor degrees 1 to 8 and 1k to 16k tokens, as the simulator will
-/// ask for them; a grid of powers of two; points off the grid; batched products of unfused attention.
+/// Returns matrix products. They hold layers and heads of `models` over tensor degrees 1 to 8 and 1k to 16k tokens, as
+/// the simulator asks for them. They also hold a grid of powers of two, points off the grid, and batched products of
+/// unfused attention.
 [[nodiscard]] std::vector<measured::GemmSample> gemm_plan(const std::vector<model::Transformer>& models, PlanSize size);
 
-/// Memory-bound kernels over 256 kB to 1 GB, cold and, where `cache` holds them, warm.
+/// Returns memory-bound kernels over 256 kB to 1 GB, cold and, where `cache` holds them, warm.
 [[nodiscard]] std::vector<measured::KernelSample> kernel_plan(Bytes cache, PlanSize size);
 
-/// Names of the kernels, and the bytes that each reads and writes on rows x columns elements.
+/// Returns the names of the kernels, and the bytes that each reads and writes on rows x columns elements.
 [[nodiscard]] const std::vector<std::string_view>& kernel_names();
 [[nodiscard]] Bytes kernel_bytes(std::string_view kernel, std::int64_t rows, std::int64_t columns);
 
-/// Attention forward and backward, head dimensions 64 and 128, sequences 512 to 32k, causal and not: 16k tokens of
-/// hidden size 2048 (as the FlashAttention papers), few heads, and grouped key/value heads.
+/// Returns attention forward and backward, head dimensions 64 and 128, sequences 512 to 32k, causal and not. Shapes
+/// have 16k tokens of hidden size 2048 (as in the FlashAttention papers), few heads, or grouped key/value heads.
 [[nodiscard]] std::vector<measured::AttentionSample> attention_plan(PlanSize size);
 
-/// Collectives of one group over 1 kB to `largest`, out of place; all-reduce also in place.
+/// Returns collectives of one group over 1 kB to `largest`, out of place. All-reduce also runs in place.
 [[nodiscard]] std::vector<measured::CollectiveSample> collective_plan(GroupShape group, Bytes largest, PlanSize size);
 
-/// Sizes of the groups inside one node: powers of two up to `gpus`, and `gpus`.
+/// Returns the sizes of the groups inside one node: powers of two up to `gpus`, and `gpus`.
 [[nodiscard]] std::vector<int> group_sizes(int gpus);
 
 }  // namespace foretoken::measure

@@ -1,4 +1,4 @@
-// Plans cover what they promise, without repeats, in an order of which every beginning is a fair sample.
+// Tests that plans are complete and without repeats, and that every beginning is a fair sample.
 #include "calibration/measure/plan.h"
 
 #include <gtest/gtest.h>
@@ -110,16 +110,16 @@ TEST(KernelPlan, EveryKernelOverAllSizesColdAndWarmWhereTheCacheHoldsIt) {
 TEST(AttentionPlan, BothHalvesBothMasksAllLengths) {
   const auto plan = attention_plan({});
   expect_no_repeats(plan);
-  std::set<std::tuple<std::int64_t, std::int64_t, bool, bool>> seen;
+  std::set<std::tuple<std::int64_t, std::int64_t, bool, bool>> shapes;
   for (const auto& sample : plan) {
     const AttentionShape& s = sample.shape;
     EXPECT_EQ(s.heads % s.kv_heads, 0);
-    seen.insert({s.head_dim, s.q_length, s.causal, s.backward});
+    shapes.insert({s.head_dim, s.q_length, s.causal, s.backward});
   }
-  EXPECT_EQ(seen.size(), 2U * 7U * 2U * 2U);
+  EXPECT_EQ(shapes.size(), 2U * 7U * 2U * 2U);
 }
 
-TEST(CollectivePlan, SizesUpToWhatMemoryHolds) {
+TEST(CollectivePlan, SizesUpToTheMemory) {
   const GroupShape group{.ranks = 8, .nodes = 1, .ranks_per_node = 8};
   const auto plan = collective_plan(group, Bytes(1 << 30), {});
   expect_no_repeats(plan);

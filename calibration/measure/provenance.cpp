@@ -1,4 +1,4 @@
-// Reading nvidia-smi's answers.
+// Reads nvidia-smi's answers.
 #include "calibration/measure/provenance.h"
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 namespace foretoken::measure {
 namespace {
 
-// Old fields only: nvidia-smi refuses the whole question when it does not know one. None that changes from run to run
-// (temperature, clock now): each change would begin a new header.
+// Only old fields stand here: nvidia-smi refuses the whole question when it does not know one. No field changes from
+// run to run (temperature, clock now), because each change would begin a new header.
 struct Field {
   std::string_view query, fact;
 };
@@ -38,7 +38,7 @@ std::string_view take(std::string_view& text, char separator) {
   return part;
 }
 
-/// Drops terminal colours ("\x1b[4m") and makes blanks single.
+/// Removes terminal colours ("\x1b[4m") and makes blanks single.
 std::string plain(std::string_view line) {
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {

@@ -1,4 +1,4 @@
-// Appending samples, and taking up an earlier run.
+// Appends samples, and continues an earlier run.
 #include "calibration/measure/sample_file.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
   throw ConfigError({{path.string(), "", message}});
 }
 
-/// The same machine in the same state: only the date may differ.
+/// Returns true for the same machine in the same state. Only the date may differ.
 bool same_state(const measured::Provenance& a, const measured::Provenance& b) {
   const auto undated = [](measured::Provenance origin) {
     std::erase_if(origin.facts, [](const auto& fact) { return fact.first == "date"; });
@@ -30,7 +30,7 @@ bool same_state(const measured::Provenance& a, const measured::Provenance& b) {
   return undated(a) == undated(b);
 }
 
-/// Bytes up to the end of the last whole line.
+/// Counts the bytes up to the end of the last whole line.
 std::uintmax_t whole_lines(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};

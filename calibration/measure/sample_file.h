@@ -1,4 +1,4 @@
-// A growing file of samples: every line is complete or dropped, and a rerun goes on where the last one stopped.
+// A growing file of samples. Every line is complete or dropped, and a rerun continues where the last run stopped.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace foretoken::measure {
 
 class SampleFile {
  public:
-  /// Reads what is there already; a partial last line is cut off. Nothing is written before the first sample. Throws
-  /// ConfigError when the file holds samples of another GPU, is broken, or cannot be written.
+  /// Reads the samples that are there already, and cuts off a partial last line. Nothing is written before the first
+  /// sample. Throws ConfigError when the file holds samples of another GPU, is broken, or cannot be written.
   SampleFile(std::filesystem::path path, measured::Provenance origin);
 
-  /// Whether this was measured already, in this run or an earlier one.
+  /// Returns true when this was measured already, in this run or an earlier one.
   [[nodiscard]] bool has(const measured::Sample& sample) const;
-  /// Whether a sustained run of this work is there.
+  /// Returns true when the file has a sustained run of this work.
   [[nodiscard]] bool has_clocks_of(const std::string& work) const;
-  /// Appends one line and hands it to the system.
+  /// Appends one line and passes it to the system.
   void write(const measured::Sample& sample);
 
   [[nodiscard]] std::size_t size() const { return keys_.size(); }

@@ -1,4 +1,4 @@
-// Signals and shares of time.
+// Handles signals and shares of time.
 #include "calibration/measure/session.h"
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// One invocation: how long it may take, and whether the user asked it to stop.
+// One invocation: its time limit, and the user's request to stop.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace foretoken::measure {
 
-/// Takes SIGINT and SIGTERM away from their default action for this thread and those it starts later, so that a line
-/// being measured can be finished; asked() then tells whether one came.
+/// Blocks the default action of SIGINT and SIGTERM for this thread and for threads that it starts later. A line being
+/// measured can then be finished. asked() returns true once a signal came.
 class StopSignals {
  public:
   StopSignals();
@@ -25,24 +25,25 @@ class StopSignals {
 
 enum class Outcome { kFinished, kTimeUp, kStopped };
 
-/// What ends a part before its plan does.
+/// The conditions that end a part before its plan does.
 struct Session {
   std::function<bool()> stopped;                  ///< the user asked to stop
-  std::function<std::chrono::seconds()> elapsed;  ///< since the part began
-  std::optional<std::chrono::seconds> longest;    ///< of the part
+  std::function<std::chrono::seconds()> elapsed;  ///< time since the part began
+  std::optional<std::chrono::seconds> longest;    ///< time limit of the part
   std::function<void(const std::string&)> say;    ///< progress, for people
 };
 
-/// Measures a sample of the plan: with its time, or nothing when this GPU cannot run it.
+/// Measures a sample of the plan. Returns it with its time, or nothing when this GPU cannot run it.
 template <class T>
 using Measure = std::function<std::optional<T>(const T&)>;
 
-/// Measures what `file` does not hold yet, in order, until done or ended. What cannot run is counted and said.
+/// Measures the samples that `file` does not hold yet, in order, until done or ended. It counts and reports samples
+/// that cannot run.
 template <class T>
 Outcome run_plan(const std::string& part, const std::vector<T>& plan, const Measure<T>& measure, SampleFile& file,
                  const Session& session);
 
-/// How many minutes each part gets of all: by how long their plans take.
+/// Divides the minutes among the parts, in proportion to the length of their plans.
 [[nodiscard]] std::vector<std::pair<std::string, double>> share_minutes(const std::vector<std::string>& parts,
                                                                         double minutes);
 
@@ -50,7 +51,7 @@ template <class T>
 Outcome run_plan(const std::string& part, const std::vector<T>& plan, const Measure<T>& measure, SampleFile& file,
                  const Session& session) {
   std::size_t done = 0, impossible = 0;
-  std::chrono::seconds said{0};
+  std::chrono::seconds reported{0};
   Outcome outcome = Outcome::kFinished;
   for (const T& item : plan) {
     if (session.stopped()) outcome = Outcome::kStopped;
@@ -62,8 +63,8 @@ Outcome run_plan(const std::string& part, const std::vector<T>& plan, const Meas
       file.write(measured::Sample(*sample));
     else
       ++impossible;
-    if (session.elapsed() - said >= std::chrono::seconds(10)) {
-      said = session.elapsed();
+    if (session.elapsed() - reported >= std::chrono::seconds(10)) {
+      reported = session.elapsed();
       session.say(part + ": " + std::to_string(done) + " of " + std::to_string(plan.size()));
     }
   }

@@ -1,4 +1,4 @@
-// Statistics, files that survive a kill, plans that stop and go on, launchers, nvidia-smi's answers.
+// Tests statistics, files that survive a kill, plans that stop and continue, launchers, and nvidia-smi's answers.
 #include "calibration/measure/session.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using measured::HostSample;
 using measured::Sample;
 using ::testing::HasSubstr;
 
-TEST(Series, MedianAndQuantilesAreThoseOfTheKernels) {
+TEST(Series, MedianAndQuantilesAreOverTheKernels) {
   Series series({.fewest = 1});
   for (const double us : {50.0, 10.0, 40.0, 20.0, 30.0}) series.add(microseconds(us), 10);
   const measured::Timing time = series.timing();
@@ -122,7 +122,7 @@ TEST_F(Folder, ARunKilledAtAnyByteGoesOnAndEndsTheSame) {
   }
 }
 
-TEST_F(Folder, AnotherDriverGetsAHeaderAnotherGpuIsRefused) {
+TEST_F(Folder, AnotherDriverGetsAHeaderAndAnotherGpuIsRefused) {
   SampleFile(file(), origin()).write(Sample(host("a", 1)));
   measured::Provenance newer = origin();
   newer.facts[0].second = "9.9";
@@ -138,7 +138,7 @@ TEST_F(Folder, AnotherDriverGetsAHeaderAnotherGpuIsRefused) {
   }
 }
 
-TEST_F(Folder, AFolderThatIsNotThereIsSaid) {
+TEST_F(Folder, AMissingFolderIsAnError) {
   SampleFile samples(folder_ / "absent" / "x.jsonl", origin());
   EXPECT_THROW(samples.write(Sample(host("a", 1))), ConfigError);
 }
@@ -182,12 +182,12 @@ TEST_F(Folder, APlanStopsBetweenLinesAndGoesOn) {
   EXPECT_EQ(run_plan<HostSample>("host", plan, measure, samples, late), Outcome::kTimeUp);
 }
 
-TEST(StopSignals, AnInterruptIsToldNotDeadly) {
+TEST(StopSignals, AnInterruptIsReportedAndNotDeadly) {
   StopSignals signals;
   EXPECT_FALSE(signals.asked());
   std::raise(SIGINT);
   EXPECT_TRUE(signals.asked());
-  EXPECT_TRUE(signals.asked()) << "and stays told";
+  EXPECT_TRUE(signals.asked()) << "and stays true";
 }
 
 TEST(Shares, AddUpToTheMinutes) {

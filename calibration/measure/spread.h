@@ -1,4 +1,4 @@
-// A fixed, well-mixed order: any beginning of a plan then covers all of its kinds and sizes.
+// Puts plans into a fixed, well-mixed order. Any beginning of a plan then covers all its kinds and sizes.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace foretoken::measure {
 
-/// FNV-1a with splitmix64's final mixing: the same on every machine.
+/// Hashes a text by FNV-1a with splitmix64's final mixing: the same on every machine.
 [[nodiscard]] constexpr std::uint64_t mixed(std::string_view text) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -21,8 +21,8 @@ namespace foretoken::measure {
   return hash ^ (hash >> 31);
 }
 
-/// Sorts by the hash of each sample's key and `salt`, drops repeated ones, keeps the first `most`. A plan put together
-/// of parts that were chosen so is spread again with another salt: else the chosen would all stand in front.
+/// Sorts by the hash of each sample's key and `salt`, drops repeated samples, and leaves the first `most`. A plan
+/// joined from parts chosen in this way needs another salt: otherwise the chosen samples would all come first.
 template <class T>
 void spread(std::vector<T>& samples, std::size_t most, std::string_view salt = {}) {
   std::vector<std::pair<std::pair<std::uint64_t, std::string>, T>> keyed;

@@ -1,4 +1,4 @@
-// Medians and the rule that ends a measurement.
+// Computes medians, and ends a measurement by its rule.
 #include "calibration/measure/statistics.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// When a measurement is good enough, and what it comes to.
+// Ends a measurement when it is good enough, and sums it up.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace foretoken::measure {
 
-/// Runs go on until the median is known to `relative_noise` (its standard error over itself), but at least `fewest` and
-/// at most `most` of them, and no longer than `longest` once there are `fewest`.
+/// The rule that ends runs. They go on until the median is known to `relative_noise` (its standard error over itself).
+/// There are at least `fewest` and at most `most` runs. Once there are `fewest`, they take no longer than `longest`.
 struct StoppingRule {
   double relative_noise = 0.01;
   int fewest = 10;
@@ -21,13 +21,13 @@ class Series {
  public:
   explicit Series(StoppingRule rule) : rule_(rule) {}
 
-  /// `run` is one run's time, `kernels` how many kernels it held.
+  /// Adds a run with its time and the number of kernels in it.
   void add(Seconds run, int kernels = 1);
   [[nodiscard]] bool enough() const;
-  /// Standard error of the median over the median, from the order statistics about it (no distribution assumed):
-  /// half the distance between the values of rank (n -+ sqrt(n)) / 2.
+  /// Returns the standard error of the median over the median. It follows from the order statistics about the median,
+  /// without assuming a distribution: half the distance between the values of rank (n -+ sqrt(n)) / 2.
   [[nodiscard]] double relative_noise() const;
-  /// Median, p10 and p90 of a kernel. Precondition: at least one run.
+  /// Returns median, p10 and p90 of a kernel. Precondition: at least one run.
   [[nodiscard]] measured::Timing timing() const;
 
  private:

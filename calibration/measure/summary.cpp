@@ -1,4 +1,4 @@
-// Summarising samples for people.
+// Summarises samples for people.
 #include "calibration/measure/summary.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 
 using measured::Samples;
 
-/// Keeps, for each name, the highest rate and what reached it.
+/// Stores, for each name, the highest rate and the work that reached it.
 class Best {
  public:
   void offer(const std::string& name, double rate, const std::string& what) {

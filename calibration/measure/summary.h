@@ -1,4 +1,4 @@
-// What a calibration reached, beside the datasheet: a few lines for people.
+// Summarises the results of a calibration beside the datasheet: a few lines for people.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace foretoken::measure {
 
-/// Best matrix rates per precision with their shapes, sustained rates, memory bandwidth per kernel, attention rates,
-/// bus bandwidths, launch costs; each with its share of the datasheet where that is known.
+/// Returns the best matrix rates per precision with their shapes, sustained rates, memory bandwidth per kernel,
+/// attention rates, bus bandwidths and launch costs. Each has its share of the datasheet where that is known.
 [[nodiscard]] std::string summary_text(const measured::Samples& samples, const std::optional<net::Gpu>& datasheet);
 
 }  // namespace foretoken::measure

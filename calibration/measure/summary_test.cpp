@@ -1,4 +1,4 @@
-// The summary's rates are operations, bytes and bus traffic over the median, beside the datasheet.
+// Tests the rates of the summary: operations, bytes and bus traffic over the median, beside the datasheet.
 #include "calibration/measure/summary.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ using ::testing::Not;
 
 measured::Timing exactly(Seconds time) { return {time, time, time, 1}; }
 
-TEST(Summary, TellsTheBestOfEachKindBesideTheDatasheet) {
+TEST(Summary, ShowsTheBestOfEachKindBesideTheDatasheet) {
   measured::Samples samples;
   samples.origins.push_back({"foretoken-calibrate", "GPU", {}});
   const GemmShape shape{.m = 1000, .n = 1000, .k = 1000};  // 2e9 operations

@@ -10,11 +10,11 @@
 
 namespace foretoken {
 
-/// A parallel axis. Dense layers use tensor, context and data; experts use expert-tensor, expert and expert-data over
-/// the same ranks. Both share the pipeline axis.
+/// A way to split the work. Dense layers use tensor, context and data. Experts use expert-tensor, expert and
+/// expert-data over the same ranks. Both share the pipeline axis.
 enum class Axis : std::uint8_t { kTensor, kContext, kExpertTensor, kExpert, kPipeline, kData, kExpertData };
 
-/// Every axis, and its word in keys, names and reports.
+/// Every axis with its word in keys, names and reports.
 inline constexpr std::array kAxisNames{std::pair{Axis::kTensor, std::string_view("tensor")},
                                        std::pair{Axis::kContext, std::string_view("context")},
                                        std::pair{Axis::kExpertTensor, std::string_view("expert_tensor")},
@@ -67,7 +67,7 @@ template <class T>
 class PerAxis {
  public:
   constexpr PerAxis() = default;
-  /// `rest` for every axis that `stated` does not name.
+  /// Gives `rest` to every axis that `stated` does not name.
   constexpr explicit PerAxis(const T& rest, std::initializer_list<std::pair<Axis, T>> stated = {}) {
     values_.fill(rest);
     for (const auto& [axis, value] : stated) (*this)[axis] = value;

@@ -3,10 +3,10 @@
 
 namespace foretoken {
 
-/// Prints the rule and where it was broken, then exits with status 3 (aborts in debug builds).
+/// Prints the rule and the place where it was broken, then exits with status 3. Debug builds abort instead.
 [[noreturn]] void contract_broken(const char* rule, const char* file, int line);
 
-/// Precondition or invariant: `condition` must hold, `rule` says what it means in words.
+/// States a precondition or an invariant: `condition` must hold, and `rule` says it in words.
 inline constexpr void expects(bool condition, const char* rule, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
   if (!condition) [[unlikely]]

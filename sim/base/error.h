@@ -1,4 +1,4 @@
-// The user's mistakes: every complaint found in the input, thrown once with all of them.
+// The user's mistakes: all complaints about an input are collected and thrown together.
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +11,7 @@ namespace foretoken {
 struct Complaint {
   std::string file;     ///< path as the user gave it; "-" for standard input
   std::string pointer;  ///< RFC 6901 JSON pointer, empty for the whole document
-  std::string message;  ///< expected what, found what, what to try
+  std::string message;  ///< for example "expected a number, found a list; write 8"
 
   [[nodiscard]] std::string line() const;
 };

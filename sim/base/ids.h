@@ -17,7 +17,7 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-/// The id of that number. Precondition: `number` >= 0.
+/// The id with this number. Precondition: `number` >= 0.
 template <class Id>
 [[nodiscard]] constexpr Id id_of(int number) {
   return Id{static_cast<std::uint32_t>(number)};

@@ -11,8 +11,8 @@ struct Interval {
   std::int64_t begin = 0, end = 0;
 };
 
-/// The union of the intervals added so far. Add the most important kind first: every instant then counts once, for its
-/// most important kind.
+/// The union of the intervals added so far. It counts every instant once. Add the most important kind first: an instant
+/// then counts for its most important kind.
 class Coverage {
  public:
   /// Adds `intervals` (any order, may overlap) and returns the length that was not covered before.

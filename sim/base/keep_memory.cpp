@@ -1,4 +1,4 @@
-// Sets the thresholds of the GNU allocator; other C libraries are left as they are.
+// Keeps freed memory by raising two thresholds of the GNU allocator. Other C libraries stay as they are.
 #include "sim/base/keep_memory.h"
 
 #ifdef __linux__
@@ -12,9 +12,10 @@ namespace foretoken {
 
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  constexpr int kLargestKept = 32 << 20, kMostKept = 512 << 20;  // bytes: of one block, of all that is free at the top
-  mallopt(M_MMAP_THRESHOLD, kLargestKept);
-  mallopt(M_TRIM_THRESHOLD, kMostKept);
+  constexpr int kLargestBlock = 32 << 20,
+                kMostFree = 512 << 20;  // bytes of one block, and of the free memory at the top
+  mallopt(M_MMAP_THRESHOLD, kLargestBlock);
+  mallopt(M_TRIM_THRESHOLD, kMostFree);
 #endif
 }
 

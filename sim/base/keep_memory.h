@@ -3,8 +3,9 @@
 
 namespace foretoken {
 
-/// Holds freed memory for the next use. Task graphs of megabytes come and go. The system clears memory that it gets
-/// back, and threads wait for that. Does nothing without the GNU C library. Call it in main(), before any work.
+/// Keeps freed memory for the next use. Task graphs of megabytes come and go. Without this call the system clears every
+/// page that it gets back, and threads wait for that. Does nothing without the GNU C library. Call it in main(), before
+/// any work.
 void keep_freed_memory();
 
 }  // namespace foretoken

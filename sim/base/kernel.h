@@ -1,4 +1,4 @@
-// The shapes of GPU work: the sizes of a kernel or a collective, but no times.
+// The shapes of GPU work: sizes of kernels and collectives, without times.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ constexpr std::int64_t bits_per_element(Precision precision) {
   return 0;
 }
 
-/// The three products of a linear layer. cuBLAS layouts: forward TN, input gradient NN, weight gradient NT.
+/// The three products of a linear layer. Layouts in cuBLAS terms: forward TN, input gradient NN, weight gradient NT.
 enum class GemmPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
 /// Y[m x n] = X[m x k] W[k x n], `batch` times; 2 m n k batch FLOP.
@@ -83,8 +83,9 @@ struct GemmShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   GemmPass pass = GemmPass::kForward;
   Precision precision = Precision::kBf16;
-  bool accumulates = false;    ///< adds to an fp32 output instead of writing a 16-bit one
-  double processor_share = 1;  ///< part of the multiprocessors it may use; a collective beside it holds the others
+  bool accumulates = false;  ///< adds to an fp32 output instead of writing a 16-bit one
+  double processor_share =
+      1;  ///< part of the multiprocessors that it may use; a collective at the same time holds the others
 
   [[nodiscard]] constexpr Flop flop() const {
     return Flop(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
@@ -93,11 +94,11 @@ struct GemmShape {
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 
-/// Implementations of fused attention; the fastest is the one that the GPU's profile was fitted on.
+/// Implementations of fused attention. kFastest is the one that the GPU's profile was fitted on.
 enum class FlashKernel : std::uint8_t { kFastest, kFlash2, kFlash1, kTriton };
 
-/// Fused attention (FlashAttention) of one GPU: `heads` query heads and `kv_heads` key/value heads after sharding.
-/// Where ranks share a sequence, q_length is the local part and kv_length the whole.
+/// Fused attention (FlashAttention) of one GPU. `heads` query heads and `kv_heads` key/value heads remain after
+/// sharding. Where ranks share a sequence, q_length is the local part and kv_length the whole.
 struct AttentionShape {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, q_length = 1, kv_length = 1, head_dim = 128;
   bool causal = true;
@@ -112,8 +113,8 @@ struct AttentionShape {
     return window > 0 ? std::min(all, static_cast<double>(window) + beyond) : all;
   }
 
-  /// Operations that the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores). Causal: half.
-  /// Source: flash-attention benchmarks' convention, arXiv:2307.08691 section 4.1.
+  /// Operations that the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores). A causal mask
+  /// halves them. Source: flash-attention benchmarks' convention, arXiv:2307.08691 section 4.1.
   [[nodiscard]] constexpr Flop flop(double beyond = 0) const {
     const double forward = 4.0 * static_cast<double>(batch) * static_cast<double>(heads) *
                            static_cast<double>(q_length) * keys_per_query(beyond) * static_cast<double>(head_dim);
@@ -122,7 +123,7 @@ struct AttentionShape {
   friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
 
-/// A kernel limited by device memory: `bytes` read and written, once each.
+/// A kernel limited by device memory. It reads and writes `bytes` once.
 struct MemoryBoundShape {
   Bytes bytes;
   friend bool operator==(const MemoryBoundShape&, const MemoryBoundShape&) = default;
@@ -142,8 +143,8 @@ struct QuantisationShape {
 
 enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce };
 
-/// A collective over a group. `payload` follows nccl-tests' size column: the buffer of one rank for all-reduce,
-/// broadcast and reduce, the total over ranks for all-gather, reduce-scatter and all-to-all.
+/// A collective over a group. `payload` follows the size column of nccl-tests. All-reduce, broadcast and reduce: the
+/// buffer of one rank. All-gather, reduce-scatter and all-to-all: the total over the ranks.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;

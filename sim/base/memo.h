@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-/// Value by key. The first thread to ask computes it; others wait. References stay valid until clear().
+/// Value by key. The first thread to ask computes it, and the others wait. References stay valid until clear().
 template <class Key, class Value>
 class Memo {
  public:

@@ -1,4 +1,4 @@
-// Rounding to decimal digits, by way of text.
+// Rounds to decimal digits by writing the number and reading it again.
 #include "sim/base/parse_number.h"
 
 #include <array>

@@ -13,9 +13,10 @@ namespace foretoken {
 template <class T>
 concept Arithmetic = std::integral<T> || std::floating_point<T>;
 
-/// Takes a number off the front of `text`: of "16.0 GT/s" it returns 16 and leaves " GT/s". Nothing, and `text` as it
-/// was, when no number in [low, high] stands there. A minus sign is refused where no number below 0 may stand; a plus
-/// sign, blanks in front, infinity and NaN always are. Decimal, and the same under every locale.
+/// Takes a number off the front of `text`: of "16.0 GT/s" it returns 16 and leaves " GT/s". Returns nothing, and leaves
+/// `text` as it was, when no number in [low, high] stands there. Numbers are decimal under every locale.
+///
+/// Refused: a plus sign, blanks in front, infinity, NaN, and a minus sign where no number below 0 may stand.
 template <Arithmetic T>
 [[nodiscard]] std::optional<T> take_number(std::string_view& text, T low = std::numeric_limits<T>::lowest(),
                                            T high = std::numeric_limits<T>::max()) {
@@ -28,7 +29,7 @@ template <Arithmetic T>
   return value;
 }
 
-/// The number in [low, high] that all of `text` states; nothing otherwise.
+/// Returns the number in [low, high] that all of `text` states, or nothing.
 template <Arithmetic T>
 [[nodiscard]] std::optional<T> parse_number(std::string_view text, T low = std::numeric_limits<T>::lowest(),
                                             T high = std::numeric_limits<T>::max()) {
@@ -36,7 +37,7 @@ template <Arithmetic T>
   return text.empty() ? value : std::nullopt;
 }
 
-/// The parse of `text` above 0; nothing otherwise.
+/// Returns the number above 0 that all of `text` states, or nothing.
 [[nodiscard]] inline std::optional<double> parse_positive(std::string_view text) {
   return parse_number<double>(text, std::numeric_limits<double>::denorm_min());
 }

@@ -1,4 +1,4 @@
-// Numbers from text: the whole text, its range, its sign.
+// Tests of numbers from text: the whole text, its range, its sign.
 #include "sim/base/parse_number.h"
 
 #include <gtest/gtest.h>

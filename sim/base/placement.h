@@ -1,4 +1,4 @@
-// The ranks of a group on their nodes, and the links between them: all that a cost model may know of a cluster.
+// The ranks of a group on their nodes, and the links between them. A cost model knows nothing else of a cluster.
 #pragma once
 
 #include "sim/base/units.h"
@@ -9,13 +9,13 @@ namespace foretoken {
 struct GroupShape {
   int ranks = 1;
   int nodes = 1;            ///< NVLink domains that the group touches
-  int ranks_per_node = 1;   ///< its ranks in each of them
+  int ranks_per_node = 1;   ///< ranks of the group in each domain
   int groups_per_node = 1;  ///< groups of this kind that use the NICs of one node at the same time
 
   friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };
 
-/// Links of one kind of node; all rates per direction.
+/// Links of one kind of node. All rates are per direction.
 struct NodeLinks {
   BytesPerSecond nvlink_per_gpu;  ///< 0 when GPUs talk over PCIe
   BytesPerSecond pcie_per_gpu;

@@ -1,4 +1,4 @@
-// Makes user text safe to print, and finds the nearest of several words.
+// Makes user text safe to print, and finds the word that was probably meant.
 #include "sim/base/text.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ struct Character {
   std::size_t bytes = 0;
 };
 
-/// Decodes the character at the front of `text`; refuses overlong forms, surrogates and what lies beyond U+10FFFF.
+/// Decodes the character at the front of `text`. Refuses overlong forms, surrogates and codes beyond U+10FFFF.
 Character decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -36,7 +36,7 @@ Character decode(std::string_view text) {
   return {code, length};
 }
 
-/// Characters that would break a line, vanish, or reorder what is printed.
+/// Is false for characters that would break a line, vanish, or reorder the text.
 bool is_printable(std::uint32_t code) {
   const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
   const bool invisible = (code >= 0x200B && code <= 0x200F) || code == 0xFEFF || code == 0xAD;

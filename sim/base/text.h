@@ -1,4 +1,4 @@
-// Text for complaints: values echoed on one printable line, and the word that was probably meant.
+// Text for complaints: values on one printable line, and the word that was probably meant.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace foretoken {
 
-/// `text` on one line: control, invisible and direction-changing characters become \u escapes, bytes that are not UTF-8
-/// become \x escapes. More than `limit` characters are cut, and "..." added.
+/// Returns `text` on one line. Control, invisible and direction-changing characters become \u escapes. Bytes that are
+/// not UTF-8 become \x escapes. Longer text is cut after `limit` characters, and "..." follows.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 1000);
 
-/// printable() in double quotes, short enough to stand in a sentence.
+/// Returns printable() in double quotes, short enough to stand in a sentence.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
-/// Offset of the first byte that is not part of valid UTF-8 (RFC 3629), if there is one.
+/// Returns the offset of the first byte that is not part of valid UTF-8 (RFC 3629), if there is one.
 [[nodiscard]] std::optional<std::size_t> invalid_utf8(std::string_view text);
 
-/// Edits that turn `a` into `b`: insert, delete, replace, swap neighbours (Damerau-Levenshtein, optimal string
-/// alignment).
+/// Counts the edits that turn `a` into `b`: insert, delete, replace, swap neighbours (Damerau-Levenshtein, optimal
+/// string alignment).
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that `word` was probably meant to be: the first one that it begins, or else the one with the fewest
-/// edits, if they are few.
+/// Returns the candidate that `word` was probably meant to be. A candidate that begins with `word` comes first. The
+/// next choice is the candidate with the fewest edits, if they are few.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
-/// "; did you mean "X"?" for the nearest candidate, or nothing.
+/// Returns "; did you mean "X"?" for the nearest candidate, or an empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
-/// "a", "a or b", "a, b or c".
+/// Returns "a", "a or b" or "a, b or c".
 [[nodiscard]] std::string either(std::span<const std::string> words);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Words that were probably meant, and text that is safe to print.
+// Tests of words that were probably meant, and of text that is safe to print.
 #include "sim/base/text.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Text, EditDistance) {
   }
 }
 
-TEST(Text, WhatWasMeant) {
+TEST(Text, FindsTheWordThatWasMeant) {
   const std::vector<std::string> words = {"data", "gpt-22b", "gpt3-175b", "tensor"};
   EXPECT_EQ(nearest("tesnor", words), "tensor");
   EXPECT_EQ(nearest("gpt3", words), "gpt3-175b") << "a beginning says more than an edit";

@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-/// A number with a unit. Adds to, and compares with, only its own kind; the value is in the unit of its name.
+/// A number with a unit. It adds to, and compares with, its own kind only. The value is in the unit of its name.
 template <class Unit>
 class Quantity {
  public:

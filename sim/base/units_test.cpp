@@ -1,4 +1,4 @@
-// Units: what may be added and divided, and what may not.
+// Tests of units: sums and quotients that compile, and some that must not.
 #include "sim/base/units.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How long one question to a cost model takes: a search asks millions.
+// Measures the speed of the cost models. A search asks them millions of times.
 #include <benchmark/benchmark.h>
 
 #include "sim/cost/costs.h"
@@ -18,7 +18,7 @@ void BM_Gemm(benchmark::State& state) {
 }
 BENCHMARK(BM_Gemm);
 
-/// As the shipped profiles have it: 7 x 6 x 6 knots.
+/// Uses a grid as in the shipped profiles: 7 x 6 x 6 knots.
 void BM_GemmCorrected(benchmark::State& state) {
   Profile profile = example_a100_profile();
   GemmCorrection grid{.m = {0, 15, 7}, .n = {5, 16, 6}, .k = {5, 16, 6}};

@@ -1,4 +1,4 @@
-// Rounded A100 constants, written by hand.
+// Rounded A100 constants, written by hand for tests.
 #include "sim/cost/example_profile.h"
 
 namespace foretoken::cost {
@@ -18,8 +18,8 @@ GemmLaw example_gemm() {
           .evidence = {.source = "ai-dynamo/aiconfigurator SGLang 0.5.10 bf16 table"}};
 }
 
-// Source: flash-attention repository, assets/*.png, A100 forward + backward; forward 1.16 times as fast per operation
-// as backward (arXiv:2307.08691: 73 % and 63 % of peak).
+// Source: flash-attention repository, assets/*.png, A100 forward + backward. The forward pass is 1.16 times as fast per
+// operation as the backward pass (arXiv:2307.08691: 73 % and 63 % of peak).
 AttentionLaws example_attention() {
   const auto law = [](int head_dim, bool causal, double forward, double backward, double half_length) {
     return AttentionLaw{.head_dim = head_dim,
@@ -34,7 +34,8 @@ AttentionLaws example_attention() {
           .launch = microseconds(2)};
 }
 
-// Source: nccl-tests on 8 A100 with NVLink3 (public tables of vTrain and aiconfigurator); broadcast as all-gather.
+// Source: nccl-tests on 8 A100 with NVLink3 (public tables of vTrain and aiconfigurator). Broadcast is set like
+// all-gather.
 InsideNodeLaw example_nvlink() {
   const auto curve = [](CollectiveKind kind, int ranks, double latency_us, double gb, double spread) {
     return CollectiveCurve{.kind = kind,

@@ -5,7 +5,7 @@
 
 namespace foretoken::cost {
 
-/// Rounded constants of an A100-SXM4-80GB; calibration/profiles/a100-sxm4-80gb.json is what predictions use.
+/// Returns rounded constants of an A100-SXM4-80GB. Predictions use calibration/profiles/a100-sxm4-80gb.json instead.
 [[nodiscard]] Profile example_a100_profile();
 
 }  // namespace foretoken::cost

@@ -1,4 +1,4 @@
-// Parts of a profile, by name.
+// Lists the parts of a profile by name.
 #include "sim/cost/parts.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ Part part(const char* name, const Laws& laws, std::string_view measured_by) {
   return result;
 }
 
-// Curves that a prediction reads: not those that NCCL's choice stands in for.
+// Lists the curves that a prediction reads. NCCL's choice replaces some of them.
 template <class Curves>
 Part collectives(const char* name, const Curves& curves, const Profile& profile) {
   Part result{.name = name, .evidence = {}, .measured_by = "collectives"};

@@ -1,4 +1,4 @@
-// The parts of a profile with what each rests on: for notes, and for refusing what another GPU lent.
+// The parts of a profile with their evidence, for notes and for refusing another GPU's constants.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace foretoken::cost {
 
-/// Which parts of a profile a prediction reads.
+/// The parts of a profile that a prediction reads.
 struct Uses {
-  std::vector<Precision> precisions{};  ///< of its matrix products; empty: all that the profile has
+  std::vector<Precision> precisions{};  ///< precisions of its matrix products; empty: all of the profile
   bool fused_attention = true;
-  int head_dim = 0;                                     ///< of its causal attention; 0: all laws of attention
-  bool nvlink = true, pcie = true, network = true;      ///< collectives; the first two, messages too
-  bool messages_inside = true, messages_across = true;  ///< of a node
+  int head_dim = 0;  ///< head dimension of its causal attention; 0: all laws of attention
+  bool nvlink = true, pcie = true, network = true;      ///< collectives; the first two count for messages, too
+  bool messages_inside = true, messages_across = true;  ///< messages inside a node, and across nodes
 };
 
 /// One law, or one group of curves, by the name that reports print.
 struct Part {
   std::string name;                ///< "gemm bf16", "collectives over NVLink"
   std::vector<Evidence> evidence;  ///< of its laws or curves, in the profile's order
-  std::string_view measured_by;    ///< part of `foretoken-calibrate` that would measure it
+  std::string_view measured_by;    ///< the part of `foretoken-calibrate` that measures it
 };
 
 [[nodiscard]] std::vector<Part> parts_of(const Profile& profile, const Uses& uses = {});
@@ -33,10 +33,11 @@ struct ScaledPart {
   std::string_view measured_by;
 };
 
-/// Empty when everything was measured, fitted or assumed for this GPU itself.
+/// Returns the parts with constants of another GPU. It is empty when everything was measured, fitted or assumed for
+/// this GPU itself.
 [[nodiscard]] std::vector<ScaledPart> scaled_parts(const Profile& profile, const Uses& uses = {});
 
-/// "measured", "fitted", "scaled", "assumed"
+/// Returns "measured", "fitted", "scaled" or "assumed".
 [[nodiscard]] std::string_view name_of(Provenance provenance);
 
 }  // namespace foretoken::cost

@@ -1,4 +1,4 @@
-// Parts of a profile: all listed, and those of another GPU named.
+// Tests the parts of a profile: all are listed, and parts with another GPU's constants name it.
 #include "sim/cost/parts.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ TEST(Parts, EveryPartHasAName) {
                           "messages over PCIe", "messages across nodes"));
 }
 
-TEST(Parts, OnlyWhatIsUsed) {
+TEST(Parts, ListsOnlyUsedParts) {
   const Uses one_gpu{.precisions = {Precision::kBf16},
                      .fused_attention = false,
                      .nvlink = false,
@@ -39,9 +39,9 @@ TEST(Parts, OnlyWhatIsUsed) {
 TEST(Parts, ScaledOnesAreNamedWithTheirOrigin) {
   Profile profile = example_a100_profile();
   EXPECT_THAT(scaled_parts(profile), IsEmpty());
-  const Evidence lent{.provenance = Provenance::kScaled, .scaled_from = "h100", .source = "by peak 2 / 1"};
-  profile.attention.laws[1].evidence = lent;
-  profile.gemm.at(Precision::kBf16).evidence = lent;
+  const Evidence from_h100{.provenance = Provenance::kScaled, .scaled_from = "h100", .source = "by peak 2 / 1"};
+  profile.attention.laws[1].evidence = from_h100;
+  profile.gemm.at(Precision::kBf16).evidence = from_h100;
   const std::vector<ScaledPart> scaled = scaled_parts(profile);
   ASSERT_EQ(scaled.size(), 2u);
   EXPECT_EQ(scaled[0].name, "gemm bf16");
@@ -51,7 +51,7 @@ TEST(Parts, ScaledOnesAreNamedWithTheirOrigin) {
   EXPECT_THAT(scaled_parts(profile, {.precisions = {Precision::kFp16}, .fused_attention = false}), IsEmpty());
 }
 
-TEST(Parts, OfAttentionOnlyTheLawsOfTheHeadDimension) {
+TEST(Parts, ListsTheAttentionLawsOfTheHeadDimensionOnly) {
   Profile profile = example_a100_profile();
   profile.attention.laws = {{.head_dim = 64, .causal = true},
                             {.head_dim = 128, .causal = true, .evidence = {.provenance = Provenance::kScaled}},

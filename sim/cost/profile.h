@@ -1,4 +1,4 @@
-// The fitted costs of one kind of GPU (calibration/profiles/NAME.json): laws with a handful of constants, no tables.
+// The fitted costs of one kind of GPU (calibration/profiles/NAME.json): laws with constants, and grids of corrections.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct AttentionRate {
   FlopPerSecond peak{};
   double half_length = 0;  ///< s0, tokens: far below it the rate falls in proportion to the sequence
   double tail = 0;         ///< c: idle multiprocessors at the end, in thread blocks of average length
-  double sharpness = 1;    ///< g: how soon beyond s0 the peak is reached; 1: half of it at s0
+  double sharpness = 1;    ///< g: sharpness of the bend at s0; 1: half of the peak at s0
 };
 
 /// Fused attention for one head dimension.
@@ -33,13 +33,13 @@ struct AttentionLaw {
 
 struct AttentionLaws {
   std::vector<AttentionLaw> laws{};  ///< of the fastest kernel; at least one causal and one full
-  /// Of FlashAttention-2, which older kernels are measured against; empty: none is known for this GPU.
+  /// Laws of FlashAttention-2, the reference of older kernels. Empty: none is known for this GPU.
   std::vector<AttentionLaw> flash2{};
   std::vector<AttentionLaw> fp8{};  ///< with queries, keys and values in 8 bit; empty: as fast as 16 bit
   int multiprocessors = 1;          ///< thread blocks that run at once, for small batch x heads
   int block_rows = 128;             ///< query rows of one thread block
   Seconds launch{};
-  double sustained_factor = 1;  ///< as of products: the clock falls for all kernels
+  double sustained_factor = 1;  ///< like that of products: the clock falls for all kernels
 };
 
 /// What a smooth law misses: log(measured / law), linear between knots that stand evenly over log2 of the bytes; the
@@ -76,21 +76,21 @@ struct CollectiveCurve {
   Evidence evidence{};
 };
 
-/// Curves measured inside a node whose GPUs have links of `reference` each (per direction).
+/// Curves measured inside a node. Its GPUs have links of `reference` each (per direction).
 struct InsideNodeLaw {
   BytesPerSecond reference{};
   std::vector<CollectiveCurve> curves{};  ///< sorted by kind, then ranks; at least one for each kind
 };
 
-/// What the law across nodes misses for groups of one measured shape.
+/// The error of the law across nodes for groups of one measured shape.
 struct MeasuredShape {
   int nodes = 2, ranks_per_node = 8;
   SizeCorrection correction{};
   Evidence evidence{};
 };
 
-/// The same law across nodes: latency + latency_per_doubling log2(nodes), bandwidth = efficiency x NIC rate of the
-/// group.
+/// The smooth law across nodes: latency + latency_per_doubling log2(nodes), and bandwidth = efficiency x NIC rate of
+/// the group.
 struct AcrossNodesCurve {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Seconds latency{};  ///< of log2(nodes) = 0
@@ -120,8 +120,7 @@ struct PointToPointLaw {
   Path nvlink{}, pcie{}, network{};
 };
 
-/// What the host pays, where it was measured. Runtimes state what their own code costs; no host issues faster than
-/// this.
+/// Host times where they were measured. Runtimes state the times of their own code; no host issues faster than this.
 struct HostLaw {
   Seconds launch{};  ///< of one kernel, while the GPU keeps up
   Evidence evidence{};
@@ -131,7 +130,7 @@ struct HostLaw {
 struct Profile {
   std::string name{};                ///< "a100-sxm4-80gb"
   std::string gpu{};                 ///< the GPU it describes
-  std::vector<std::string> notes{};  ///< one line per part: source, samples, residuals
+  std::vector<std::string> notes{};  ///< one line for each part: source, samples, residuals
   std::map<Precision, GemmLaw> gemm{};
   MisalignedRows misaligned_rows{};  ///< of matrix products under a tile-and-wave law
   AttentionLaws attention{};
@@ -141,8 +140,8 @@ struct Profile {
   InsideNodeLaw pcie{};                           ///< collectives among GPUs of one node without NVLink
   AcrossNodesLaw network{};
   PointToPointLaw point_to_point{};
-  /// Chooses the algorithms that a job's flows follow, and may stand in for collectives that nobody measured
-  /// (unseen.h). For GPUs behind an NVLink switch, from Ampere on; none: rings, and the curves as they are.
+  /// Chooses the algorithms that a job's flows follow. It may replace collectives that nobody measured (unseen.h). It
+  /// is for GPUs behind an NVLink switch, from Ampere on. None: rings, and the curves as they are.
   std::optional<NcclSystem> nccl{};
   std::optional<HostLaw> host{};
 };

@@ -1,11 +1,11 @@
-// Nodes that the tests of this room compute on.
+// Nodes for the tests of this room.
 #pragma once
 
 #include "sim/base/placement.h"
 
 namespace foretoken::cost {
 
-/// Eight A100 with NVSwitch and eight HDR NICs (DGX A100).
+/// Returns eight A100 with NVSwitch and eight HDR NICs (DGX A100).
 inline NodeLinks dgx_a100() {
   return {.nvlink_per_gpu = gigabytes_per_second(300),
           .pcie_per_gpu = gigabytes_per_second(32),
@@ -16,7 +16,7 @@ inline NodeLinks dgx_a100() {
           .hop_latency = microseconds(0.6)};
 }
 
-/// Eight cards on PCIe with one NIC.
+/// Returns eight cards on PCIe with one NIC.
 inline NodeLinks pcie_box() {
   return {.nvlink_per_gpu = gigabytes_per_second(0),
           .pcie_per_gpu = gigabytes_per_second(32),

@@ -1,4 +1,4 @@
-// Graphs made of graphs.
+// Copies task graphs into one graph.
 #include "sim/des/compose.h"
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace foretoken::des {
 namespace {
 
-/// `flow` is the part's next one, if `task` is a flow.
+/// Adds a copy of one task. `flow` is the part's next flow when `task` is a flow.
 TaskId add_copy(TaskGraph& whole, const TaskGraph& part, TaskId task, std::span<const StreamId> members,
                 std::span<const LinkId> links, const Flow* flow) {
   if (part.kind(task) == TaskKind::kFlow) {
@@ -36,7 +36,7 @@ TaskId append(TaskGraph& whole, const TaskGraph& part, std::span<const LinkId> l
     add_copy(whole, part, {task}, members, links, flow);
     if (part.kind({task}) == TaskKind::kFlow) ++flow;
   }
-  std::vector<TaskId> last;  // that nothing of the copy waits for
+  std::vector<TaskId> last;  // tasks that no other task of the copy waits for
   for (std::uint32_t task = 0; task < part.tasks(); ++task) {
     bool has_successor = false;
     part.for_each_successor({task}, [&](TaskId) { has_successor = true; });

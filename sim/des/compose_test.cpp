@@ -1,4 +1,4 @@
-// Graphs put beside and behind one another run as each alone, or as hand says where they share.
+// Tests of composed graphs: copies run as the original does, and shared links give times computed by hand.
 #include "sim/des/compose.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Compose, CopiesBesideAndBehindEachOtherRunAsTheOriginal) {
   EXPECT_TRUE(rc::check("copies", [] {
     const testing::Built one = testing::build(testing::draw_plan(true, false)),
                          two = testing::build(testing::draw_plan(true, false));
-    const RunResult alone = run(one.graph), other = run(two.graph);
+    const RunResult original = run(one.graph), other = run(two.graph);
     TaskGraph whole;
     const auto links = new_links(whole, one.graph);
     const TaskId first = append(whole, one.graph, links, std::nullopt);
@@ -32,12 +32,12 @@ TEST(Compose, CopiesBesideAndBehindEachOtherRunAsTheOriginal) {
     const TaskId behind = append(whole, one.graph, links, first);
     const RunResult all = run(whole);
     RC_ASSERT(all.stuck.empty());
-    for (std::uint32_t task = 0; task < one.graph.tasks(); ++task) RC_ASSERT(all.end[task] == alone.end[task]);
-    RC_ASSERT(end_of(all, first) == alone.makespan);
+    for (std::uint32_t task = 0; task < one.graph.tasks(); ++task) RC_ASSERT(all.end[task] == original.end[task]);
+    RC_ASSERT(end_of(all, first) == original.makespan);
     RC_ASSERT(end_of(all, beside) == other.makespan);
     const auto shift = behind.value - static_cast<std::uint32_t>(one.graph.tasks());
     for (std::uint32_t task = 0; task < one.graph.tasks(); ++task)
-      RC_ASSERT(all.start[shift + task] == later(alone.makespan, alone.start[task] - Instant{}));
+      RC_ASSERT(all.start[shift + task] == later(original.makespan, original.start[task] - Instant{}));
   }));
 }
 
@@ -52,7 +52,7 @@ TEST(Compose, PartsThatShareALinkShareItsRate) {
   const RunResult all = run(whole);
   EXPECT_EQ(end_of(all, a).ps, 200);
   EXPECT_EQ(end_of(all, b).ps, 200);
-  EXPECT_EQ(end_of(all, again).ps, 300) << "alone by then";
+  EXPECT_EQ(end_of(all, again).ps, 300) << "the other has ended by then";
 }
 
 TEST(Compose, AnEmptyPartEndsAtOnce) {

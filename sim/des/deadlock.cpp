@@ -1,4 +1,4 @@
-// Looks at a run after it stopped; the loop itself keeps no book of who waits.
+// Explains a run after it stopped. The loop itself keeps no record of who waits.
 #include "sim/des/deadlock.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace foretoken::des {
 namespace {
 
-/// By stream: the first task that never started. A stream runs in order, so that task stands at its head.
+/// Returns, for every stream, the first task that never started. A stream runs in order, so that task stands at its
+/// head.
 std::vector<std::optional<TaskId>> find_heads(const TaskGraph& graph, std::span<const Instant> start) {
   std::vector<std::optional<TaskId>> heads(graph.streams());
   for (std::uint32_t task = 0; task < graph.tasks(); ++task) {
@@ -23,13 +24,13 @@ std::vector<std::optional<TaskId>> find_heads(const TaskGraph& graph, std::span<
   return heads;
 }
 
-/// One of the tasks that `task` waits for.
+/// Returns one of the tasks that `task` waits for.
 TaskId waits_for(TaskId task, const TaskGraph& graph, const RunResult& result,
                  std::span<const std::optional<TaskId>> heads) {
   const auto stuck = std::lower_bound(result.stuck.begin(), result.stuck.end(), task,
                                       [](const Stuck& s, TaskId wanted) { return s.task < wanted; });
   const bool listed = stuck != result.stuck.end() && stuck->task == task;
-  if (!listed) return *heads[graph.members(task).front().value];  // at the head of none of its streams
+  if (!listed) return *heads[graph.members(task).front().value];  // it stands at the head of none of its streams
   if (!stuck->waits_for.empty()) return stuck->waits_for.front();
   expects(!stuck->waits_on_streams.empty(), "a stuck task waits for something");
   return *heads[stuck->waits_on_streams.front().value];
@@ -78,11 +79,11 @@ std::vector<Stuck> find_stuck(const TaskGraph& graph, std::span<const Instant> s
 std::vector<TaskId> waiting_circle(const TaskGraph& graph, const RunResult& result) {
   expects(!result.stuck.empty(), "only a deadlock has a circle");
   const auto heads = find_heads(graph, result.start);
-  std::vector<bool> seen(graph.tasks(), false);
+  std::vector<bool> visited(graph.tasks(), false);
   std::vector<TaskId> path;
   TaskId task = result.stuck.front().task;
-  for (; !seen[task.value]; task = waits_for(task, graph, result, heads)) {
-    seen[task.value] = true;
+  for (; !visited[task.value]; task = waits_for(task, graph, result, heads)) {
+    visited[task.value] = true;
     path.push_back(task);
   }
   path.erase(path.begin(), std::find(path.begin(), path.end(), task));

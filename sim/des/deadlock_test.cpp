@@ -1,4 +1,4 @@
-// Deadlocks: who is named, and in which words.
+// Tests of deadlocks: the tasks that are named, and the words.
 #include "sim/des/deadlock.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ TEST(Deadlock, NoneIsDescribedByNothing) {
   EXPECT_EQ(describe_deadlock(graph, run(graph), kNames), "");
 }
 
-/// On random graphs: something is stuck exactly when something never started, and the circle is one.
+/// On random graphs, something is stuck exactly when a task never started. The reported circle is a circle.
 TEST(Deadlock, HoldsACircleWheneverSomethingNeverStarted) {
   EXPECT_TRUE(rc::check("circle", [] {
     const testing::Plan plan = testing::draw_plan(false, true);

@@ -13,7 +13,7 @@
 namespace foretoken::des {
 namespace {
 
-/// One run. What a graph or a caller does not use (flows, observers) costs the loop nothing.
+/// One run. Features that a graph or a caller does not use (flows, observers) cost the loop nothing.
 template <bool kFlows, bool kObserved>
 class Run {
  public:
@@ -47,8 +47,8 @@ class Run {
   }
 
  private:
-  // Memory is what limits large graphs: a byte per task keeps the counters in cache, and what is about to start is
-  // fetched early. From kMany edges on the count is in waiting_many_.
+  // Memory limits large graphs. One byte a task keeps the counters in cache, and the tasks about to start are fetched
+  // early. From kMany edges on, the count is in waiting_many_.
   static constexpr std::uint32_t kMany = 255;
 
   void count_down(TaskId task) {

@@ -10,27 +10,28 @@
 
 namespace foretoken::des {
 
-/// A task that never started although it stands at the head of one of its streams or holds none, and what it waits for.
+/// A task that never started, and the tasks and streams that it waits for. It stands at the head of one of its streams,
+/// or holds none.
 struct Stuck {
   TaskId task;
   std::vector<TaskId> waits_for;           ///< dependencies that never ended
-  std::vector<StreamId> waits_on_streams;  ///< streams at whose head another task stands
+  std::vector<StreamId> waits_on_streams;  ///< streams with another task at their head
 };
 
-/// What a run gives back. When `stuck` is not empty the graph deadlocked and makespan is the last completion;
-/// describe_deadlock (deadlock.h) puts it in words.
+/// The result of a run. When `stuck` is not empty, the graph deadlocked and makespan is the last completion.
+/// describe_deadlock (deadlock.h) says it in words.
 struct RunResult {
   Instant makespan;
   std::vector<Instant> start;  ///< per task; kNever if it never started
-  std::vector<Instant> end;    ///< per task; likewise
+  std::vector<Instant> end;    ///< per task; kNever if it never ended
   std::vector<Stuck> stuck;    ///< in order of task
 };
 
 /// Runs the graph once from time zero. Deterministic: the result depends on the graph alone, not on task numbering.
 ///
-/// An instant is atomic: all completions at t, then all starts that they allow. Tasks without duration start and end
-/// within their instant, which then goes on with the starts that these ends allow until none is left; only then are
-/// the rates of flows shared out anew. Observers are told in this order.
+/// An instant is atomic: all completions at t, then all starts that they allow. A task without duration ends in its own
+/// instant and may allow more starts. The instant goes on until no task can start. Then the rates of flows are shared
+/// anew. Observers hear of events in this order.
 [[nodiscard]] RunResult run(const TaskGraph& graph, std::span<Observer* const> observers = {});
 
 }  // namespace foretoken::des

@@ -1,4 +1,4 @@
-// The engine on whole graphs: a pipeline of 64 stages and 512 items, and a million random tasks.
+// Speed of the engine on whole graphs: a pipeline of 64 stages and 512 items, and a million random tasks.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace foretoken::des {
 namespace {
 
-/// One forward, one backward: stage s runs min(stages - s - 1, items) forwards ahead, then alternates, then drains.
-/// Transfers run in order on a stream of their own for each stage and direction.
+/// Builds a one-forward-one-backward pipeline. Stage s runs min(stages - s - 1, items) forwards, then alternates, then
+/// drains. Transfers run in order, on one stream for each stage and direction.
 TaskGraph pipeline(std::uint32_t stages, std::uint32_t items) {
   const Duration forward{1'000'000}, backward{2'000'000}, transfer{30'000};
   TaskGraph graph;
@@ -46,7 +46,7 @@ TaskGraph pipeline(std::uint32_t stages, std::uint32_t items) {
   return graph;
 }
 
-/// Tasks of random durations on random streams; each depends on two tasks drawn from the `reach` before it.
+/// Builds tasks of random durations on random streams. Each depends on two tasks drawn from the `reach` before it.
 TaskGraph random_graph(std::uint32_t tasks, std::uint32_t streams, std::uint32_t reach) {
   std::mt19937 random(7);
   const auto below = [&random](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
@@ -92,7 +92,7 @@ void BM_PipelineObserved(benchmark::State& state) {
 }
 BENCHMARK(BM_PipelineObserved)->Unit(benchmark::kMillisecond);
 
-/// The argument is how far back a task's dependencies may lie.
+/// Runs a million tasks. The argument says how far back the dependencies of a task may lie.
 void BM_MillionTasks(benchmark::State& state) {
   const TaskGraph graph = random_graph(1'000'000, 1000, static_cast<std::uint32_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(run(graph));
@@ -100,7 +100,8 @@ void BM_MillionTasks(benchmark::State& state) {
 }
 BENCHMARK(BM_MillionTasks)->Arg(1'000'000)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
-/// Rings of eight streams, each round a flow from every stream to the next over two links, with a barrier of the ring.
+/// Runs rings of eight streams. Each round sends a flow from every stream to the next over two links; a barrier of the
+/// ring follows.
 void BM_Flows(benchmark::State& state) {
   constexpr std::uint32_t kStreams = 512, kRing = 8, kRounds = 16;
   TaskGraph graph;

@@ -1,4 +1,4 @@
-// The engine beside the trusted one of plan_test.h, on random plans, in any numbering.
+// Compares the engine with the trusted one of plan_test.h, on random plans, in any numbering.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -84,12 +84,12 @@ TEST(EngineOracle, ObserversSeeTheSameRunInCausalOrder) {
     for (const auto& [before, after] : plan.dependencies) {
       if (started[after] != 0) RC_ASSERT(ended[before] != 0 && ended[before] < started[after]);
     }
-    const auto all_told = [](const std::vector<Instant>& times, const std::vector<std::size_t>& told) {
+    const auto all_heard = [](const std::vector<Instant>& times, const std::vector<std::size_t>& heard) {
       for (std::size_t t = 0; t < times.size(); ++t)
-        if ((times[t] != kNever) != (told[t] != 0)) return false;
+        if ((times[t] != kNever) != (heard[t] != 0)) return false;
       return true;
     };
-    RC_ASSERT(all_told(result.start, started) && all_told(result.end, ended));
+    RC_ASSERT(all_heard(result.start, started) && all_heard(result.end, ended));
   }));
 }
 

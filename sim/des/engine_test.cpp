@@ -1,4 +1,4 @@
-// The engine against closed forms, exhaustive small cases and single picoseconds.
+// Tests the engine against closed forms, exhaustive small cases and single picoseconds.
 #include "sim/des/engine.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 Duration ps(std::int64_t n) { return {n}; }
 
-/// `items` pass `stages` streams forward and then backward; a stage runs all forwards, then all backwards.
+/// Sends `items` through `stages` streams forward and then backward. A stage runs all forwards, then all backwards.
 Instant fill_and_drain(std::uint32_t stages, std::uint32_t items, Duration forward, Duration backward) {
   TaskGraph graph;
   std::vector<std::vector<TaskId>> there(stages), back(stages);
@@ -31,7 +31,7 @@ Instant fill_and_drain(std::uint32_t stages, std::uint32_t items, Duration forwa
   return run(graph).makespan;
 }
 
-/// The same work, one forward, one backward in the steady state.
+/// Sends the same items, with one forward and one backward in turn in the steady state.
 Instant alternate(std::uint32_t stages, std::uint32_t items, Duration forward, Duration backward) {
   TaskGraph graph;
   std::vector<std::vector<TaskId>> there(stages), back(stages);
@@ -62,7 +62,7 @@ TEST(Engine, PipelinesTakeItemsPlusStagesLessOneRoundsToThePicosecond) {
   }
 }
 
-/// Two tasks on one or two streams, in every arrangement of durations up to 2 ps, with and without a dependency.
+/// Runs two tasks on one or two streams, in every arrangement of durations up to 2 ps, with and without a dependency.
 TEST(Engine, TwoTasksExhaustively) {
   for (std::int64_t first = 0; first <= 2; ++first) {
     for (std::int64_t second = 0; second <= 2; ++second) {
@@ -140,7 +140,7 @@ TEST(Engine, ChainsWithoutDurationTakeNoTime) {
   EXPECT_EQ(result.start[last.value].ps, 3);
 }
 
-/// A task with many dependents and one with many dependencies: the places beside a task, and its counter, overflow.
+/// A task with many dependents and one with many dependencies overflow the places beside a task, and its counter.
 TEST(Engine, WideFansInAndOut) {
   for (const std::uint32_t width : {1U, 3U, 4U, 6U, 7U, 254U, 255U, 256U, 1000U}) {
     TaskGraph graph;
@@ -169,7 +169,7 @@ TEST(Engine, TimeReachesTheLastPicosecondAndNoFurther) {
   EXPECT_DEATH(two_in_a_row(limit, limit), "simulated time stays below");
 }
 
-TEST(TaskGraph, RefusesWhatIsNotAGraph) {
+TEST(TaskGraph, RefusesMalformedGraphs) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
   const std::array twice = {stream, stream};
@@ -184,7 +184,7 @@ TEST(TaskGraph, RefusesWhatIsNotAGraph) {
   EXPECT_DEATH(graph.add_flow({}, Bytes(1), nowhere, ps(0)), "links of the graph");
 }
 
-TEST(TaskGraph, TellsWhatItWasGiven) {
+TEST(TaskGraph, ReturnsItsOwnParts) {
   TaskGraph graph;
   const std::array streams = {graph.add_stream(), graph.add_stream()};
   const TaskId one = graph.add_occupy(streams[1], ps(3)), none = graph.add_delay(ps(4));

@@ -13,19 +13,20 @@
 
 namespace foretoken::des {
 
-/// Events in order of time; the clock never goes back, and equal times keep their order of insertion.
+/// Events in order of time. The clock never goes back. Events of equal time keep their order of insertion.
 ///
-/// Time is read as sixteen hexadecimal digits. An event waits in the bucket (level, digit), where level is the highest
-/// digit in which its time differs from the clock. All buckets of a level lie before all of the next, so the earliest
-/// event is in the first occupied bucket of the lowest occupied level: two bit scans. When that bucket holds several
-/// times, the clock moves to the least of them and the rest fall to lower levels; an event falls at most fifteen times,
-/// in practice two or three. Chosen by measurement: sim/des/event_queue_bench.cpp.
+/// Time is read as sixteen hexadecimal digits. An event waits in the bucket (level, digit): level is the highest digit
+/// in which its time differs from the clock. All buckets of a level lie before all of the next. The earliest event is
+/// therefore in the first occupied bucket of the lowest occupied level; two bit scans find it.
+///
+/// A bucket may hold several times. The clock then moves to the least of them, and the others fall to lower levels. An
+/// event falls at most fifteen times, in practice two or three. Chosen by measurement: sim/des/event_queue_bench.cpp.
 class EventQueue {
  public:
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] bool empty() const { return occupied_levels_ == 0; }
 
-  /// Whether an event is due at the clock's own time.
+  /// Returns true when an event is due at the clock's own time.
   [[nodiscard]] bool more_now() const {
     return (occupied_digits_[0] >> (static_cast<std::uint64_t>(now_.ps) % kDigits) & 1U) != 0;
   }

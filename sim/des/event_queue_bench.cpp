@@ -1,4 +1,5 @@
-// The event queue under the hold model: take the earliest event, schedule it again later, with a fixed number pending.
+// Speed of the event queue under the hold model: take the earliest event, schedule it again later, with a fixed number
+// pending.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -10,7 +11,7 @@
 namespace foretoken::des {
 namespace {
 
-/// Takes one event at a time out of the queue, which gives all events of an instant at once.
+/// Takes one event at a time out of the queue. The queue itself returns all events of an instant together.
 class OneByOne {
  public:
   void push(Instant at, TaskId task) { queue_.push(at, task); }
@@ -32,7 +33,7 @@ class OneByOne {
   std::size_t next_ = 0;
 };
 
-/// Exponential delays with a mean of a millisecond: nearly all times differ.
+/// Draws exponential delays with a mean of a millisecond: nearly all times differ.
 std::vector<std::int64_t> spread_delays() {
   std::mt19937_64 random(1);
   std::exponential_distribution<double> delay(1e-9);
@@ -41,7 +42,7 @@ std::vector<std::int64_t> spread_delays() {
   return delays;
 }
 
-/// Four durations only, as when streams repeat the same few tasks: many times are equal.
+/// Draws from four durations, as when streams repeat the same few tasks: many times are equal.
 std::vector<std::int64_t> repeated_delays() {
   std::mt19937_64 random(2);
   std::vector<std::int64_t> delays(1 << 16);

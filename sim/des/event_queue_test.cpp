@@ -1,4 +1,4 @@
-// The event queue beside a sorted list.
+// Compares the event queue with a sorted list.
 #include "sim/des/event_queue.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who watches a run: tracing, memory and statistics live here, never in the engine's loop.
+// Watches a run. Tracing, memory and statistics are observers, never part of the engine's loop.
 #pragma once
 
 #include "sim/des/task_graph.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken::des {
 
-/// Told of every start and end, and of every new rate of a flow. Within one instant all ends come before the starts
-/// they allow, and rates after both. A flow moves from its first rate to its end.
+/// Hears of every start and end, and of every new rate of a flow. Within an instant, ends come before the starts they
+/// allow, and rates come last. A flow moves from its first rate to its end.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -64,7 +64,7 @@ Built build_in_order(const Plan& plan, const std::vector<std::uint32_t>& task_or
   return built;
 }
 
-/// The trusted engine. Everything is looked up anew, nothing is counted down.
+/// The trusted engine. It looks up everything anew and counts nothing down.
 class Reference {
  public:
   explicit Reference(const Plan& plan)
@@ -176,7 +176,7 @@ std::vector<std::uint32_t> draw_distinct(std::uint32_t count, std::uint32_t from
 
 PlannedTask draw_task(const Plan& plan, bool flows) {
   PlannedTask task;
-  task.duration = {below(3) == 0 ? 0 : below(4)};  // equal and zero durations are what breaks engines
+  task.duration = {below(3) == 0 ? 0 : below(4)};  // equal and zero durations break engines
   const std::uint32_t kind = below(flows ? 8 : 4);
   if (kind >= 4) {
     task.kind = TaskKind::kFlow;

@@ -1,4 +1,4 @@
-// For tests: a graph as plain data, ways to build it in any order, and an engine so simple that it can be trusted.
+// Helps tests: a graph as plain data, ways to build it in any order, and an engine simple enough to trust.
 #pragma once
 
 #include <rapidcheck.h>
@@ -18,8 +18,8 @@ struct PlannedTask {
   TaskKind kind = TaskKind::kOccupy;
   std::vector<std::uint32_t> streams;
   Duration duration;
-  double bytes = 0;                  // of a flow
-  std::vector<std::uint32_t> route;  // of a flow
+  double bytes = 0;                  // flows only
+  std::vector<std::uint32_t> route;  // flows only
 };
 
 /// The order of `tasks` is the order on every stream.
@@ -30,7 +30,7 @@ struct Plan {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> dependencies;  // before, after
 };
 
-/// A plan built as a graph; `id[i]` is what became of the plan's task i.
+/// A plan built as a graph. Task i of the plan is `id[i]` of the graph.
 struct Built {
   TaskGraph graph;
   std::vector<TaskId> id;
@@ -49,8 +49,8 @@ struct Times {
 /// The times of a run, by the plan's tasks.
 Times times_of(const Built& built, const RunResult& result);
 
-/// The definition, word for word, in quadratic time: at each instant, end what is due; start whatever may start; again
-/// until nothing changes; then share all links anew.
+/// Runs the definition, word for word, in quadratic time. At each instant it ends the tasks that are due and starts
+/// those that may start, until nothing changes. Then it shares all links anew.
 Times reference_run(const Plan& plan);
 
 /// Draws a plan: few tasks, few streams, many equal and zero durations. With `circles`, dependencies may run backwards.

@@ -1,4 +1,4 @@
-// How a task graph grows: each new task and dependency is linked at once.
+// Builds a task graph: each new task and dependency is linked at once.
 #include "sim/des/task_graph.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void TaskGraph::reserve(std::size_t tasks, std::size_t dependencies) {
   nodes_.reserve(tasks);
   in_degree_.reserve(tasks);
   stream_.reserve(tasks);
-  // Three dependents of each task are kept beside it, the others likewise in chunks.
+  // A task holds its first three dependents itself. The others stand in chunks of three.
   if (dependencies > 3 * tasks) chunks_.reserve((dependencies - 3 * tasks) / 3);
 }
 

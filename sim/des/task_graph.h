@@ -17,35 +17,35 @@ using LinkId = Id<struct LinkTag>;
 
 enum class TaskKind : std::uint8_t { kOccupy, kRendezvous, kFlow };
 
-/// What a flow carries; its latency is the task's duration.
+/// The load of a flow. Its latency is the task's duration.
 struct Flow {
   TaskId task;
   Bytes bytes;
   std::vector<LinkId> route;
 };
 
-/// A graph of tasks on streams. A stream runs its tasks in the order in which they were added to it; a task starts when
+/// A graph of tasks on streams. A stream runs its tasks in the order in which they were added to it. A task starts when
 /// it is at the head of all its streams and every task it depends on has ended.
 ///
-/// Being at the head of a stream means that the task before it on that stream has ended, so a stream is a chain of
-/// edges like any other. The graph links them while it is built: running it needs neither sorting nor stream state.
+/// A task is at the head of a stream when the task before it has ended, so a stream is a chain of edges like any other.
+/// The graph links them while it is built: a run needs neither sorting nor stream state.
 class TaskGraph {
  public:
   StreamId add_stream();
   /// A link with a capacity in bytes per second (> 0), shared by flows.
   LinkId add_link(BytesPerSecond capacity);
 
-  /// Holds its stream for a duration (>= 0).
+  /// Adds a task that holds its stream for a duration (>= 0).
   TaskId add_occupy(StreamId stream, Duration duration);
-  /// Holds no stream: passes time once its dependencies have ended, and blocks nobody.
+  /// Adds a task without a stream. It passes time once its dependencies have ended, and blocks nobody.
   TaskId add_delay(Duration duration);
-  /// One task on several distinct streams: starts when all of them have reached it, holds them all.
+  /// Adds a task on several distinct streams. It starts when all of them have reached it, and holds them all.
   TaskId add_rendezvous(std::span<const StreamId> members, Duration duration);
-  /// Bytes over a route, at the rate that max-min fair sharing grants, after a latency; holds `members` (may be empty)
-  /// from the start to the last byte. With an empty route only the latency passes.
+  /// Adds a flow: bytes over a route, at the rate that max-min fair sharing grants, after a latency. It holds `members`
+  /// (may be empty) from the start to the last byte. With an empty route only the latency passes.
   TaskId add_flow(std::span<const StreamId> members, Bytes bytes, std::span<const LinkId> route, Duration latency);
 
-  /// `after` starts only once `before` has ended.
+  /// Makes `after` start only once `before` has ended.
   void add_dependency(TaskId before, TaskId after);
   void reserve(std::size_t tasks, std::size_t dependencies);
 
@@ -58,15 +58,15 @@ class TaskGraph {
   [[nodiscard]] std::span<const Flow> flows() const { return flows_; }                        ///< in order of task
   [[nodiscard]] std::span<const BytesPerSecond> links() const { return links_; }
 
-  /// Calls f(after) for every dependency of `after` on `task`; streams do not count.
+  /// Calls f(after) for every dependency of `after` on `task`. Streams do not count.
   template <class F>
   void for_each_dependent(TaskId task, F&& f) const;
   /// Calls f(after) for every edge out of `task`: its dependents, and the next task on each of its streams.
   template <class F>
   void for_each_successor(TaskId task, F&& f) const;
-  /// Edges into `task`.
+  /// Counts the edges into `task`.
   [[nodiscard]] std::uint32_t in_degree(TaskId task) const { return in_degree_[task.value]; }
-  /// Memory hints: what for_each_successor(task) reads first, and what it names in `beside`, a table by task.
+  /// Fetches early the memory that for_each_successor(task) reads first, and its entries of `beside`, a table by task.
   void prefetch(TaskId task) const { __builtin_prefetch(&nodes_[task.value]); }
   template <class T>
   void prefetch_successors(TaskId task, const T* beside) const;
@@ -87,7 +87,7 @@ class TaskGraph {
     std::uint32_t dependents[3] = {kNone, kNone, kNone};
     std::uint32_t next = kNone;  // an older, full one
   };
-  /// The last task of a stream: in nodes_, or in place_next_ when it has several streams.
+  /// The last task of a stream: an index into nodes_, or into place_next_ when the task has several streams.
   struct Tail {
     std::uint32_t index = kNone;
     bool in_places = false;
@@ -99,7 +99,7 @@ class TaskGraph {
 
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> in_degree_;
-  std::vector<StreamId> stream_;  // the task's only stream; with several, .value is its first in places_
+  std::vector<StreamId> stream_;  // the task's only stream; with several, .value is the index of the first in places_
   std::vector<Chunk> chunks_;
   std::vector<StreamId> places_;           // the streams of tasks that have several
   std::vector<std::uint32_t> place_next_;  // beside places_: the task after it on that stream

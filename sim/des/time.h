@@ -31,10 +31,10 @@ struct Instant {
   friend constexpr Duration operator-(Instant a, Instant b) { return {a.ps - b.ps}; }
 };
 
-/// The time of what never happens; later than every other.
+/// The time of events that never happen. It is later than every other time.
 inline constexpr Instant kNever{std::numeric_limits<std::int64_t>::max()};
 
-/// `a + d` where nobody has yet proved that int64 holds it; `d` is not negative.
+/// Returns `a + d` and checks that int64 holds it. `d` is not negative.
 inline Instant later(Instant a, Duration d) {
   Instant sum;
   const bool overflow = __builtin_add_overflow(a.ps, d.ps, &sum.ps);
@@ -42,7 +42,7 @@ inline Instant later(Instant a, Duration d) {
   return sum;
 }
 
-/// The only door from models (Seconds) to the engine; rounds to the nearest picosecond.
+/// Converts Seconds of the models to engine time; the only way in. Rounds to the nearest picosecond.
 inline Duration to_duration(Seconds t) {
   const double ps = t.value() * 1e12;
   expects(std::abs(ps) < 0x1p63, "a duration is a number below 2^63 picoseconds (106 days)");  // refuses NaN too

@@ -1,4 +1,4 @@
-// Instants and durations: what may be added, and the door from seconds.
+// Tests of instants and durations: sums that compile, and the conversion from seconds.
 #include "sim/des/time.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Time, SecondsRoundToTheNearestPicosecond) {
   EXPECT_DOUBLE_EQ(to_seconds(Duration{2'500'000}).value(), 2.5e-6);
 }
 
-TEST(Time, RefusesWhatPicosecondsCannotHold) {
+TEST(Time, RefusesTimesThatPicosecondsCannotHold) {
   EXPECT_EQ(to_duration(Seconds(9.2e6)).ps, 9'200'000'000'000'000'000);
   EXPECT_DEATH((void)to_duration(Seconds(9.3e6)), "below 2\\^63 picoseconds");
   EXPECT_DEATH((void)to_duration(Seconds(std::numeric_limits<double>::quiet_NaN())), "below 2\\^63");

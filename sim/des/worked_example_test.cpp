@@ -1,4 +1,4 @@
-// The worked example of docs/contributor/engine.md: its tables and this graph say the same.
+// Checks that the tables of docs/contributor/engine.md agree with this graph.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration us(std::int64_t n) { return {n * 1'000'000}; }
 
-/// Two workers hand pieces over: A makes two and sends each to B, then both meet, and B sends two files over one link.
+/// Two workers, A and B. A makes two pieces and sends each to B. Then both meet, and B sends two files over one link.
 struct Example {
   TaskGraph graph;
   std::map<std::string, TaskId> tasks;
@@ -49,7 +49,7 @@ std::string the_page() {
   return {std::istreambuf_iterator<char>(page), {}};
 }
 
-/// The rows "| `task` | stream | starts | ends |" of the page, in microseconds.
+/// Returns the rows "| `task` | stream | starts | ends |" of the page, in microseconds.
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> rows_of_the_page() {
   std::istringstream page(the_page());
   static const std::regex kRow(R"(\| `([a-z0-9]+)` \| [^|]* \| ([0-9]+) \| ([0-9]+) \|.*)");

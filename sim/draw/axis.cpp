@@ -1,4 +1,4 @@
-// Ticks: steps of 1, 2 or 5 times a power of ten.
+// Chooses ticks: steps of 1, 2 or 5 times a power of ten.
 #include "sim/draw/axis.h"
 
 #include <fmt/format.h>

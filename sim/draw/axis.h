@@ -1,4 +1,4 @@
-// Axes of charts: round ticks and their labels.
+// Makes axes of charts: round ticks and their labels.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct AxisData {
   std::vector<std::pair<double, std::string>> ticks{};  ///< values and their labels
 };
 
-/// The least of 1, 2 and 5 times a power of ten that is no less than `least`.
+/// Returns the least number of the form 1, 2 or 5 times a power of ten that is no less than `least`.
 [[nodiscard]] double round_step(double least);
 
-/// Round numbers that part [low, high] into about `count` intervals.
+/// Returns round numbers that divide [low, high] into about `count` intervals.
 [[nodiscard]] std::vector<double> round_ticks(double low, double high, int count);
 
-/// Seconds as an axis shows them: "20 s", "2.5 ms"; 0 is "0".
+/// Writes seconds for an axis: "20 s", "2.5 ms"; 0 is "0".
 [[nodiscard]] std::string tick_time(double seconds);
 
 }  // namespace foretoken::draw

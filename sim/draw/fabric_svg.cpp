@@ -1,8 +1,8 @@
-// Drawings of a cluster.
+// Draws a cluster.
 //
-// Every kind of device has its layer. In a node the devices of a layer stand evenly spread over the node's width, GPUs
-// under their PCIe switch; network switches are spread over the whole drawing. Links between devices of one layer are
-// arcs: above network switches, below everything else, with room for the widest.
+// Every kind of device has its layer. The devices of a layer are spread evenly over the width of their node, GPUs under
+// their PCIe switch. Network switches are spread over the whole drawing. Links inside a layer are arcs: above network
+// switches, and below all other devices.
 #include "sim/draw/fabric_svg.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ constexpr const char* kStyle =
     ".box{fill:#24272d;stroke:#9aa}.node{fill:#1d2025;stroke:#3a4048}.gpu{fill:#1f4a3d}.switch{fill:#1f3a55}}</"
     "style>\n";
 
-// Layers from the top.
+// Returns the layer of a device, counted from the top.
 int layer_of(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::kCore:
@@ -92,7 +92,7 @@ struct Spot {
   double x = 0, y = 0;
 };
 
-// How far an arc between two devices of a layer, `distance` apart, leaves it.
+// Returns the height of an arc between two devices of a layer, `distance` between them.
 double arc_height(LinkKind kind, double distance) {
   return kind == LinkKind::kPcie ? std::min(34.0, 10 + 0.06 * distance) : std::min(96.0, 14 + 0.16 * distance);
 }
@@ -204,7 +204,7 @@ void Drawing::put_links(std::string& out) const {
     const auto& [id, kind, capacity, latency] = graph_[edge];
     Spot p = at_[a], q = at_[b];
     if (graph_[b].kind == DeviceKind::kNvSwitch) q.x = p.x;  // as wide as its node
-    double bend = 0;                                         // of a cubic curve, which reaches three quarters of it
+    double bend = 0;                                         // a cubic curve reaches three quarters of its bend
     if (is_arc(a, b)) {
       const double side = graph_[a].node < 0 ? -1 : 1;
       bend = side * arc_height(kind, std::abs(p.x - q.x)) / 0.75;

@@ -1,4 +1,4 @@
-// Drawings of a cluster: its nodes, NICs and switches, and the links between them.
+// Draws a cluster: its nodes, NICs and switches, and the links between them.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace foretoken::draw {
 
-/// The fabric as an SVG of layers: core, spine and leaf switches above, nodes with NICs, PCIe switches, GPUs and NVLink
-/// below. A link's width grows with the root of its rate beside the fastest of its kind; rates stand in the legend.
+/// Draws the fabric as layers of an SVG: core, spine and leaf switches above, then nodes with NICs, PCIe switches, GPUs
+/// and NVLink. The width of a link grows with the root of its rate, relative to the fastest link of its kind. The
+/// legend shows the rates.
 [[nodiscard]] std::string fabric_svg(const net::Fabric& fabric, std::string_view title);
 
-/// The same as a GraphViz graph (`dot -Tsvg`), one edge for both directions of a cable.
+/// Writes the same as a GraphViz graph (`dot -Tsvg`), with one edge for both directions of a cable.
 [[nodiscard]] std::string fabric_dot(const net::Fabric& fabric, std::string_view title);
 
 }  // namespace foretoken::draw

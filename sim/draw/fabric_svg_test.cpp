@@ -1,4 +1,4 @@
-// Drawings of clusters: every device is there, and names are escaped.
+// Tests drawings of clusters: every device is there, and names are escaped.
 #include "sim/draw/fabric_svg.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using report::count;
 using testing::HasSubstr;
 using testing::Not;
 
-// Two DGX A100 nodes under a classic fat tree.
+// Makes two DGX A100 nodes under a classic fat tree.
 net::Fabric two_nodes() {
   net::Cluster cluster;
   cluster.gpus_per_node = 8;
@@ -44,7 +44,7 @@ double number_at(std::string_view svg, std::size_t at) {
   return take_number<double>(svg).value();
 }
 
-// y where paths of a class begin.
+// Returns the y at which each path of a class begins.
 std::vector<double> begins(const std::string& svg, const std::string& of) {
   std::vector<double> at;
   for (std::size_t i = svg.find("class=\"" + of + "\" fill"); i != std::string::npos;

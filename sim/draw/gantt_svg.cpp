@@ -1,7 +1,7 @@
-// The Gantt chart as SVG: stages as rows, passes above, communication as a thin strip below them, bubbles hatched.
+// Draws the Gantt chart as SVG: a row for each stage, passes above a thin strip of communication, bubbles hatched.
 //
-// Colours are from the palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which the
-// colour-blind can tell apart; later model chunks are paler.
+// Colours come from the palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which colour-blind
+// readers can distinguish. Later model chunks are paler.
 #include "sim/draw/gantt_svg.h"
 
 #include <fmt/format.h>
@@ -42,28 +42,6 @@ constexpr const char* kGanttStyle =
     "<rect class=\"idle\" width=\"6\" height=\"6\"/><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/>"
     "</pattern></defs>\n";
 
-const char* class_of(Activity activity) {
-  switch (activity) {
-    case Activity::kForward:
-      return "forward";
-    case Activity::kBackward:
-      return "backward";
-    case Activity::kBackwardInput:
-      return "backward-input";
-    case Activity::kBackwardWeight:
-      return "backward-weight";
-    case Activity::kRecompute:
-      return "recompute";
-    case Activity::kStepEnd:
-      return "step";
-    case Activity::kMessage:
-      return "message";
-    case Activity::kDataParallel:
-      return "data";
-  }
-  return "step";
-}
-
 // Draws charts into one text.
 class GanttDrawing {
  public:
@@ -82,12 +60,14 @@ class GanttDrawing {
     return height;
   }
 
-  void legend() {
-    const std::pair<const char*, const char*> entries[] = {{"forward", "forward"},
-                                                           {"backward", "backward"},
-                                                           {"step", "optimizer, step end"},
-                                                           {"message", "pipeline message"},
-                                                           {"data", "data-parallel communication"}};
+  void legend(const std::vector<Gantt>& charts) {
+    std::vector<std::pair<std::string_view, std::string_view>> entries;  // class, meaning
+    for (const report::PassKind& kind : report::passes_in(charts))
+      entries.emplace_back(css_class(kind.activity), kind.name);
+    for (const auto& [activity, meaning] : {std::pair{Activity::kStepEnd, "optimizer, step end"},
+                                            {Activity::kMessage, "pipeline message"},
+                                            {Activity::kDataParallel, "data-parallel communication"}})
+      entries.emplace_back(css_class(activity), meaning);
     double x = kLeft;
     const auto entry = [&](const Attribute& fill, std::string_view name) {
       out_ += element("rect", {fill, {"x", x, 0}, {"y", "10"}, {"width", "14"}, {"height", "12"}});
@@ -122,7 +102,7 @@ class GanttDrawing {
     return axis_.ps == 0 ? kLeft : kLeft + kPlot * (static_cast<double>(at.ps) / static_cast<double>(axis_.ps));
   }
 
-  // Idle time that condensing swallows, so that the chart stays within its share of rectangles; 0: drawn pass by pass.
+  // Returns the longest idle time that condensing may hide to stay within the chart's rectangles; 0 draws every pass.
   [[nodiscard]] double gap_of(const Gantt& chart) const {
     std::size_t bars = 0;
     for (const GanttRow& row : chart.rows) bars += row.work.size() + row.communication.size();
@@ -155,7 +135,7 @@ class GanttDrawing {
     if (gap == 0) {
       for (const GanttBar& bar : row.work) pass(bar, chart.chunks, work);
       for (const GanttBar& bar : row.communication)
-        put(element("rect", {{"class", class_of(bar.activity)},
+        put(element("rect", {{"class", css_class(bar.activity)},
                              {"x", x_of(bar.begin), 2},
                              {"y", y_ + work, 1},
                              {"width", std::max(0.3, x_of(bar.end) - x_of(bar.begin)), 2},
@@ -169,7 +149,7 @@ class GanttDrawing {
   void pass(const GanttBar& bar, int chunks, double height) {
     const double x = x_of(bar.begin), width = x_of(bar.end) - x;
     const double opacity = is_pass(bar.activity) && chunks > 1 ? 1 - 0.5 * bar.chunk / (chunks - 1) : 1;
-    put(element("rect", {{"class", std::string(class_of(bar.activity)) + (width > 3 ? " p" : "")},
+    put(element("rect", {{"class", std::string(css_class(bar.activity)) + (width > 3 ? " p" : "")},
                          {"x", x, 2},
                          {"y", y_, 1},
                          {"width", width, 2},
@@ -185,7 +165,7 @@ class GanttDrawing {
              number));
   }
 
-  // Stretches of time, what happened in each stacked from the bottom.
+  // Draws stretches of time, with the shares of their activities stacked from the bottom.
   void shares(const std::vector<GanttBar>& bars, double gap, double top, double height) {
     const double scale = axis_.ps == 0 ? 0 : kPlot / static_cast<double>(axis_.ps);
     for (const Stretch& stretch : condensed(bars, gap)) {
@@ -194,7 +174,7 @@ class GanttDrawing {
         if (stretch.share[k] <= kLeastShare) continue;
         const double part = height * stretch.share[k];
         bottom -= part;
-        put(element("rect", {{"class", class_of(static_cast<Activity>(k))},
+        put(element("rect", {{"class", css_class(static_cast<Activity>(k))},
                              {"x", kLeft + stretch.begin * scale, 1},
                              {"y", bottom, 2},
                              {"width", std::max(0.3, (stretch.end - stretch.begin) * scale), 2},
@@ -217,20 +197,20 @@ class GanttDrawing {
 
   static constexpr double kLeastShare = 0.02;  // thinner parts are not drawn
   des::Duration axis_;
-  bool for_page_;  // the page explains the colours
+  bool for_page_;  // then the page explains the colours
   double row_height_ = 20, y_ = 0;
   std::size_t budget_ = kMostRectangles;  // rectangles of one chart
   bool any_condensed_ = false;
   std::string out_;
 };
 
-// A page sizes, styles and explains its drawings itself; a file stands alone.
+// Draws charts for a page, which has its own size, style and legend, or for a file, which needs them inside.
 std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
   des::Duration axis;
   for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
   GanttDrawing drawing(charts, axis, for_page);
   const double height = drawing.height(charts);
-  if (!for_page) drawing.legend();
+  if (!for_page) drawing.legend(charts);
   for (const Gantt& chart : charts) drawing.chart(chart);
   return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
                         {"viewBox", fmt::format("0 0 {:.0f} {:.0f}", kWidth, height)},
@@ -244,6 +224,28 @@ std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
 }
 
 }  // namespace
+
+std::string_view css_class(Activity activity) {
+  switch (activity) {
+    case Activity::kForward:
+      return "forward";
+    case Activity::kBackward:
+      return "backward";
+    case Activity::kBackwardInput:
+      return "backward-input";
+    case Activity::kBackwardWeight:
+      return "backward-weight";
+    case Activity::kRecompute:
+      return "recompute";
+    case Activity::kStepEnd:
+      return "step";
+    case Activity::kMessage:
+      return "message";
+    case Activity::kDataParallel:
+      return "data";
+  }
+  return "step";
+}
 
 std::string gantt_svg(const std::vector<Gantt>& charts) { return drawing_of(charts, false); }
 

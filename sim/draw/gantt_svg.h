@@ -1,23 +1,26 @@
-// A pipeline over time as SVG.
+// Draws a pipeline over time as SVG.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/report/gantt.h"
 
 namespace foretoken::draw {
 
-/// The most rectangles of a drawing. Where there are more passes, stretches of time are drawn as one, and their heights
-/// show the shares of what happened in them.
+/// The most rectangles of a drawing. With more passes, a stretch of time is drawn as one, and heights show the share of
+/// each activity in it.
 inline constexpr std::size_t kMostRectangles = 5000;
 
-/// A drawing of all `charts`, one below the other on one time axis.
+/// The class that gives bars of an activity their colour.
+[[nodiscard]] std::string_view css_class(report::Activity activity);
+
+/// Draws all `charts`, one below the other on one time axis.
 [[nodiscard]] std::string gantt_svg(const std::vector<report::Gantt>& charts);
 
-/// The same as an element of a page that has the classes and the pattern "h" of gantt_svg's style itself, and explains
-/// them.
+/// Draws the same as an element of a page. The page defines and explains the classes and the pattern "h" of gantt_svg.
 [[nodiscard]] std::string gantt_svg_for_page(const std::vector<report::Gantt>& charts);
 
 }  // namespace foretoken::draw

@@ -1,4 +1,4 @@
-// Gantt drawings: every pass where there is room, and never too many rectangles.
+// Tests Gantt drawings: every pass where there is room, and never too many rectangles.
 #include "sim/draw/gantt_svg.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Curves over a logarithmic axis of sizes.
+// Draws curves over a logarithmic axis of sizes.
 #include "sim/draw/line_svg.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kChartLeft = 84, kChartRight = 18, kChartTop = 34, kChartBottom = 46;
 
-// Data to drawing units.
+// Converts data to drawing units.
 class Scale {
  public:
   explicit Scale(const LineChart& chart) : chart_(chart) {
@@ -50,7 +50,7 @@ class Scale {
                                              : (value - y_low_) / (y_high_ - y_low_);
     return chart_.height - kChartBottom - part * (chart_.height - kChartTop - kChartBottom);
   }
-  /// The sizes of all points, and their labels.
+  /// Returns the sizes of all points and their labels.
   [[nodiscard]] AxisData x_axis() const {
     AxisData axis{.title = chart_.x_title, .is_logarithmic = true, .low = x_low_, .high = x_high_, .ticks = {}};
     std::set<double> sizes;

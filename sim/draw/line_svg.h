@@ -1,4 +1,4 @@
-// Curves over a logarithmic axis of sizes, with bands where an interval is known.
+// Draws curves over a logarithmic axis of sizes, with bands where an interval is known.
 #pragma once
 
 #include <optional>
@@ -28,18 +28,18 @@ struct LineChart {
   std::string title, x_title;
   std::vector<Curve> curves;
   bool logarithmic_y = false;
-  /// Label of a value on the y axis.
+  /// Returns the label of a value on the y axis.
   std::string (*y_label)(double) = nullptr;
   double width = 480, height = 280;
 };
 
-/// The axes that the drawing of `chart` has: all sizes below, round values at the side.
+/// The axes of a chart: all sizes below, round values at the side.
 struct LineAxes {
   AxisData x, y;
 };
 [[nodiscard]] LineAxes axes_of(const LineChart& chart);
 
-/// The chart as an element of a page. Precondition: at least one point; x > 0, and y > 0 where logarithmic.
+/// Draws the chart as an element of a page. Precondition: at least one point; x > 0, and y > 0 where logarithmic.
 [[nodiscard]] std::string line_svg(const LineChart& chart);
 
 }  // namespace foretoken::draw

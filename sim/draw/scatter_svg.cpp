@@ -1,4 +1,4 @@
-// Axes, guides, marks and a legend of a scatter plot.
+// Draws a scatter plot: axes, guides, marks and a legend.
 #include "sim/draw/scatter_svg.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr double kSquareLeft = 70, kSquareTop = 40, kSide = 520, kNames = 190;
 constexpr double kSquareRight = kSquareLeft + kSide, kSquareBottom = kSquareTop + kSide;
 
-// From a value to pixels.
+// Converts a value to pixels.
 class ToPixels {
  public:
   ToPixels(const ScatterAxis& axis, double from, double to) : axis_(axis), from_(from), to_(to) {}
@@ -73,7 +73,7 @@ std::string titles(const std::string& x, const std::string& y) {
          text({{"transform", upwards}, {"text-anchor", "middle"}}, y) + "\n";
 }
 
-// Circles for the first round of colours, squares for the second, triangles for the third.
+// Draws circles for the first round of colours, squares for the second, triangles for the third.
 std::string mark(std::size_t series, double x, double y, std::string_view hint = {}) {
   const Attribute fill("fill", kPalette.at(series % kPalette.size())), opacity("fill-opacity", "0.7");
   switch (series / kPalette.size()) {

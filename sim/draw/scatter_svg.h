@@ -1,4 +1,4 @@
-// Scatter plots, as SVG files.
+// Draws scatter plots as SVG files.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct ScatterAxis {
 using Point = std::pair<double, double>;
 using Guide = std::pair<Point, Point>;  ///< a line
 
-/// One colour and one mark for each series, in order; deterministic text. Points outside the axes are drawn at the
-/// border.
+/// Draws each series with its own colour and mark. Points outside the axes are drawn at the border. The same input
+/// gives the same text.
 [[nodiscard]] std::string scatter_svg(const std::string& title, const ScatterAxis& x, const ScatterAxis& y,
                                       const std::vector<Series>& series, const std::vector<Guide>& guides);
 

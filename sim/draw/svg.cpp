@@ -1,4 +1,4 @@
-// Elements as text.
+// Writes SVG elements as text.
 #include "sim/draw/svg.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The writer of SVG: elements, their attributes, and escaped text.
+// Writes SVG: elements, their attributes, and escaped text.
 #pragma once
 
 #include <array>
@@ -8,13 +8,13 @@
 
 namespace foretoken::draw {
 
-/// The palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which the colour-blind can tell
-/// apart.
+/// The palette of Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color), which colour-blind readers can
+/// distinguish.
 inline constexpr std::array<std::string_view, 8> kPalette{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                           "#e69f00", "#56b4e9", "#000000", "#999933"};
 
-/// `text` as content or as an attribute in double quotes: markup characters as entities, control characters but
-/// newlines as blanks.
+/// Escapes `text` for content or for an attribute in double quotes. Markup characters become entities. Control
+/// characters, except newlines, become blanks.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// One attribute of an element: {"class", "box"}, {"x", 70} or {"x", 70.25, 1}.
@@ -24,9 +24,9 @@ class Attribute {
   Attribute(std::string_view name, double value);
   Attribute(std::string_view name, double value, int decimals);
 
-  /// The attribute where `condition` holds; else the element goes without it.
+  /// Returns the attribute if `condition` is true, and an absent attribute otherwise.
   [[nodiscard]] Attribute where(bool condition) const;
-  /// name="value" with a blank before it.
+  /// Returns name="value" with a blank before it.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
@@ -34,32 +34,32 @@ class Attribute {
 };
 using Attributes = std::initializer_list<Attribute>;
 
-/// <tag x="1"/>
+/// Writes <tag x="1"/>.
 [[nodiscard]] std::string element(std::string_view tag, Attributes attributes);
-/// <tag x="1">content</tag>; `content` is markup.
+/// Writes <tag x="1">content</tag>, where `content` is markup.
 [[nodiscard]] std::string element(std::string_view tag, Attributes attributes, std::string_view content);
-/// <tag x="1">
+/// Writes <tag x="1">.
 [[nodiscard]] std::string opened(std::string_view tag, Attributes attributes);
-/// A <text> element; `words` are escaped here.
+/// Writes a <text> element and escapes `words`.
 [[nodiscard]] std::string text(Attributes attributes, std::string_view words);
-/// A shape with a <title> that shows when the pointer rests on it; without one where `hint`, which is escaped here, is
-/// empty.
+/// Writes a shape with a <title>, which shows when the pointer rests on it. Escapes `hint`; an empty one gives no
+/// title.
 [[nodiscard]] std::string with_hint(std::string_view tag, Attributes attributes, std::string_view hint);
 
-/// A drawing inside a page, under construction, in user units. The page scales it to its width. Colours and type come
-/// from the page's style, so drawings follow light, dark and print.
+/// A drawing inside a page, in user units. The page scales it to its width. Colours and type come from the page's
+/// style, so drawings follow light, dark and print.
 class Svg {
  public:
   Svg(double width, double height, std::string_view description);
 
-  /// A rectangle of a class; `hint` (already escaped) shows when the pointer rests on it.
+  /// Adds a rectangle of a class. `hint`, already escaped, shows when the pointer rests on it.
   void rect(std::string_view style, double x, double y, double width, double height, std::string_view hint = "");
   void line(std::string_view style, double x1, double y1, double x2, double y2);
-  /// Anchored "start", "middle" or "end"; `words` are escaped here.
+  /// Adds text, anchored "start", "middle" or "end", and escapes `words`.
   void text(std::string_view style, double x, double y, std::string_view anchor, std::string_view words);
-  /// `hint` is already escaped.
+  /// Adds a circle. `hint` is already escaped.
   void circle(std::string_view style, double x, double y, double radius, std::string_view hint = "");
-  /// `commands` as in the d attribute.
+  /// Adds a path. `commands` are those of the d attribute.
   void path(std::string_view style, std::string_view commands);
 
   [[nodiscard]] std::string take() { return std::move(out_) + "</svg>\n"; }

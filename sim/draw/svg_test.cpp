@@ -1,4 +1,4 @@
-// The writer of SVG, its ticks, and scatter plots.
+// Tests the writer of SVG, ticks of axes, and scatter plots.
 #include "sim/draw/svg.h"
 
 #include <gmock/gmock.h>

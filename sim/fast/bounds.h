@@ -1,5 +1,7 @@
-// What can be said of a configuration before it is replayed: its memory exactly, its step time from below.
+// Properties of a configuration known before it is replayed: its memory exactly, its step time from below.
 #pragma once
+
+#include <span>
 
 #include "sim/base/units.h"
 #include "sim/des/time.h"
@@ -9,24 +11,32 @@
 
 namespace foretoken::search {
 
-/// The allocator's peak of the fullest stage, as simulate reports it: memory depends on the order of passes, not on
-/// their times.
+/// Returns the allocator's peak of the fullest stage, as simulate reports it. Memory depends on the order of passes,
+/// not on their times.
 [[nodiscard]] Bytes peak_memory(const job::Job& job, const schedule::Program& program);
 
-/// Whether simulate would say that this peak fits.
+/// Returns true when simulate would say that this peak fits.
 [[nodiscard]] bool fits(const job::Job& job, Bytes peak);
 
-/// No replay of `job` ends earlier.
+/// Returns a lower bound of the step time: no replay of `job` ends earlier.
 ///
-/// A stage cannot start before the first micro-batch has come down to it, works off all its passes one after the other,
-/// and after its last one a gradient still climbs to the first stage; for every stage s, with forward and backward
-/// times f, b of chunk 0, message times c and all passes of a stage W,
+/// A stage starts when the first micro-batch has come down to it. It then works off all its passes one after the other.
+/// After its last pass a gradient still climbs to the first stage. For every stage s, with forward and backward times
+/// f, b of chunk 0, message times c and all passes of a stage W:
 ///
-///   end(s) >= sum over r < s of (f_r + c_r) + W_s,   end(r) >= end(r+1) + c + b_r,
+///   end(s) >= sum over r < s of (f_r + c_r) + W_s,   end(r) >= end(r+1) + c + b_r.
 ///
-/// and what follows the pipeline ends no earlier than with these ends, since it only adds and takes the largest.
+/// The end of the step follows from these ends. It only adds times and takes the largest, so it ends no earlier than
+/// with these bounds.
 /// Holds for every schedule of passes whose virtual stage k p + r stands on stage r. Proof and test:
 /// docs/user/search.md.
-[[nodiscard]] des::Duration least_step_time(const job::Job& job, const step::Passes& passes);
+///
+/// It bounds several jobs at once that differ from `job` in overlaps only. `passes` then holds the passes of each, and
+/// every pass counts as long as the shortest of its kind. Messages take the same time in all. `job` has the overlap of
+/// parameter gathers if one of them has it, because a gather at the end only adds time. With `hides_reduction` some
+/// reduce gradients beside passes and others do not, and the reduction counts nothing.
+/// Precondition: `passes` is not empty.
+[[nodiscard]] des::Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes,
+                                            bool hides_reduction = false);
 
 }  // namespace foretoken::search

@@ -1,4 +1,4 @@
-// Every choice has a role in the times of layers, and a role that says "none" is true.
+// Tests that every choice has a role in the times of layers, and that a choice without a role has no effect.
 #include "sim/fast/layer_key.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How a pipeline is compiled: its host programs are carried out with slots in place of durations, then put in order.
+// Compiles a pipeline: carries out its host programs with slots in place of durations, then puts the tasks in order.
 #include "sim/fast/pipeline_plan.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using schedule::StageOp;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// Slots: messages to the next and to the previous stage (one a stage each), passes, blocks of them, gathers, standing
-// still.
+// Slots of durations: messages to the next and to the previous stage (one a stage each), passes, blocks of passes,
+// gathers, and the wait before a pass.
 struct Slots {
   explicit Slots(const PlanShape& shape)
       : stages(static_cast<std::size_t>(shape.stages)),
@@ -31,7 +31,7 @@ struct Slots {
     for (const int count : shape.blocks)
       blocks_before.push_back(blocks_before.back() + static_cast<std::size_t>(count));
   }
-  // Place of a pass in PlanTimes::passes.
+  // Returns the position of a pass in PlanTimes::passes.
   [[nodiscard]] std::size_t place(Stage stage, const StageOp& op) const {
     const std::optional<std::size_t> kind = kind_at[static_cast<std::size_t>(op.kind)];
     expects(kind.has_value(), "a plan knows the kinds of its program's passes");
@@ -48,14 +48,15 @@ struct Slots {
   [[nodiscard]] std::size_t count() const { return still() + 1; }
 
   std::size_t stages, chunks, gathers, kinds;
-  std::array<std::optional<std::size_t>, schedule::kOpKinds> kind_at{};  // by kind: its place among the plan's kinds
+  std::array<std::optional<std::size_t>, schedule::kOpKinds> kind_at{};  // by kind: its position among the plan's kinds
   std::vector<std::size_t> blocks_before;                                // by pass, and all of them at the end
 };
 
-// Tasks of a pipeline (host_programs.h), each with its slot and what it waits for.
+// Tasks of a pipeline (host_programs.h), each with its slot and the tasks that it waits for.
 class PlanTasks {
  public:
-  // `before`: the one before it on its stream. What else it waits for: places in edges(), one leading to the next.
+  // `before` is the task before it on its stream. The other tasks that it waits for stand in edges(), one leading to
+  // the next.
   struct Task {
     std::uint32_t slot, before, first_edge;
   };
@@ -108,7 +109,7 @@ class PlanTasks {
 
   [[nodiscard]] const std::vector<Task>& tasks() const { return tasks_; }
   [[nodiscard]] const std::vector<Edge>& edges() const { return edges_; }
-  /// The first task of each stage's passes; those of a stage stand together, after all messages.
+  /// Returns the first task of each stage's passes. The passes of a stage stand together, after all messages.
   [[nodiscard]] const std::vector<std::uint32_t>& first_of_stage() const { return first_of_stage_; }
 
  private:
@@ -147,8 +148,8 @@ step::ForwardGates add_gathers(PlanTasks& tasks, const PlanShape& shape) {
   return gates;
 }
 
-// Puts every task after all that it waits for, depth first; stages take turns, so that neighbours in the order seldom
-// wait for each other and a processor walks several at once.
+// Puts every task after all that it waits for, depth first. Stages take turns, so neighbours in the order seldom wait
+// for each other. A processor then works on several at once.
 class Order {
  public:
   explicit Order(const PlanTasks& made)
@@ -188,7 +189,7 @@ class Order {
     }
   }
 
-  // What `task` waits for and has no place yet.
+  // Returns a task that `task` waits for and that has no position yet.
   std::uint32_t next_missing(std::uint32_t task) {
     const std::uint32_t on_stream = made_.tasks()[task].before;
     if (on_stream != kNone && place_[on_stream] == kNone) return on_stream;

@@ -1,8 +1,8 @@
-// A pipeline compiled for replay: its tasks in an order in which each follows what it waits for, durations left open.
+// A pipeline compiled for replay: its tasks in an order in which each follows its dependencies, with open durations.
 //
-// Which tasks a pipeline has, and what they wait for, depends on its schedule and shape, not on how long anything
-// takes. So one plan serves every scenario of that shape: a replay is one walk over the tasks, each starting when the
-// last of those it waits for has ended, which is what the engine does without links to share.
+// The tasks of a pipeline and their dependencies follow from its schedule and shape, not from durations. One plan
+// therefore serves every scenario of that shape. A replay is one walk over the tasks. Each task starts when the last of
+// its dependencies has ended, as in the engine without links to share.
 #pragma once
 
 #include <array>
@@ -21,18 +21,18 @@ namespace foretoken::fast {
 struct PlanShape {
   std::string schedule;
   int stages = 1, chunks = 1, microbatches = 1, group = 0;
-  std::vector<schedule::OpKind> kinds = {};  ///< of the passes, as schedule::pass_kinds lists them
+  std::vector<schedule::OpKind> kinds = {};  ///< kinds of the passes, as schedule::pass_kinds lists them
   step::MessagePolicy policy = step::MessagePolicy::kBlocking;
   bool gradient_blocks = false;  ///< the pass that completes a chunk's gradients is cut into its blocks
   /// Blocks of every pass, [stage][chunk][kind]; empty when no pass is cut.
   std::vector<int> blocks = {};
-  /// Parameter gathers that hold up first passes: (stage, chunk, block) of each, in the order of their tasks.
+  /// Parameter gathers that delay first passes: (stage, chunk, block) of each, in the order of their tasks.
   std::vector<std::array<int, 3>> gates = {};
   bool stands_still = false;  ///< the GPU waits a while before every pass
   friend auto operator<=>(const PlanShape&, const PlanShape&) = default;
 };
 
-/// How long the parts of one scenario's pipeline take.
+/// Durations of the parts of one scenario's pipeline.
 struct PlanTimes {
   std::vector<des::Duration> passes = {};         ///< [stage][chunk][kind]
   std::vector<des::Duration> block_lengths = {};  ///< of all passes in turn; empty when no pass is cut
@@ -41,12 +41,13 @@ struct PlanTimes {
   des::Duration pass_overhead = {};         ///< zero unless PlanShape::stands_still
 };
 
-/// What one replay gives.
+/// The result of one replay.
 struct PlanRun {
-  std::vector<des::Instant> finished;  ///< per stage: its last pass and the messages it waits for
-  /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients; empty unless they are cut.
+  std::vector<des::Instant> finished;  ///< by stage: end of its last pass and of the messages that it waits for
+  /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients. Empty unless the pass is cut.
   std::vector<std::vector<std::vector<des::Instant>>> gradient_blocks;
-  des::Instant last;  ///< the end of everything
+  des::Instant last;     ///< the end of everything
+  bool reduced = false;  ///< the replicas have no gradients left to reduce
 };
 
 class PipelinePlan {
@@ -54,18 +55,18 @@ class PipelinePlan {
   /// Precondition: `program` is the schedule's for that shape.
   PipelinePlan(const PlanShape& shape, const schedule::Program& program);
 
-  /// `scratch` is memory that a thread keeps between replays.
+  /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays.
   [[nodiscard]] PlanRun replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const;
   [[nodiscard]] std::size_t tasks() const { return steps_.size() - 1; }
-  /// All durations together, of which no instant is later; a double, as the clock may not hold it.
+  /// Returns the sum of all durations. No instant is later. It is a double, because the clock may not hold it.
   [[nodiscard]] double total_ps(const PlanTimes& times) const;
 
  private:
   struct Step {
-    std::uint32_t slot;        // which duration
+    std::uint32_t slot;        // the duration
     std::uint32_t first_wait;  // in waits_, up to the next step's
   };
-  /// What the end of the step waits for: of a stage's end, or of a block of gradients.
+  /// The steps whose end decides the end of a stage, or of a block of gradients.
   using Waits = std::vector<std::uint32_t>;
   [[nodiscard]] static std::vector<std::int64_t> slots_of(const PlanTimes& times);
 

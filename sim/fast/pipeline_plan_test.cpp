@@ -1,4 +1,4 @@
-// A plan's replay against the engine, for programs that no catalogue holds.
+// Compares a plan's replay with the engine, for programs that no catalogue holds.
 #include "sim/fast/pipeline_plan.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using schedule::OpKind;
 
 const std::vector<OpKind> kKinds{OpKind::kForward, OpKind::kBackward, OpKind::kBackwardInput, OpKind::kBackwardWeight};
 
-// A duration for every kind, chunk and stage, no two alike.
+// Returns a duration for every kind, chunk and stage. No two are equal.
 Duration duration_of(OpKind kind, Stage stage, Chunk chunk) {
   return {1000 + 313 * static_cast<int>(kind) + 37 * stage.number() + 11 * chunk.number()};
 }

@@ -1,4 +1,4 @@
-// The shape that a pipeline is planned for, and the durations of its parts.
+// Finds the shape that a pipeline is planned for, and the durations of its parts.
 #include "sim/fast/replay.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using des::Duration;
 using des::Instant;
 using des::TaskId;
 
-// A task that ends at a known time.
+// Adds a task that ends at a known time.
 TaskId known_end(step::Workload& workload, int stage, Instant at) {
   const TaskId task = workload.graph.add_delay(at - Instant{});
   workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kPass});
@@ -37,7 +37,8 @@ struct PlannedPipeline {
   PlanTimes times;
 };
 
-// Parameter gathers stand before the pipeline: they are lowered by themselves, and only where they hang is kept.
+// Adds the parameter gathers, which stand before the pipeline. A graph of their own is lowered, and only the passes
+// that they delay are recorded.
 void add_gathers(const job::Job& job, PlannedPipeline& pipeline) {
   step::Workload workload;
   step::add_stage_streams(workload, job.parallelism.pipeline);
@@ -81,7 +82,8 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
   return pipeline;
 }
 
-// Passes that wait for gathers have no plan of their own: they are lowered and run as in lower().
+// Returns the step time of a sharded job. Passes that wait for gathers have no plan; they are lowered and run as in
+// lower().
 Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   step::Workload workload;
   step::add_stage_streams(workload, job.parallelism.pipeline);
@@ -109,6 +111,7 @@ Duration finish_step(const job::Job& job, const PlanRun& pipeline) {
     }
     ++stage;
   }
+  ends.reduced = pipeline.reduced;
   step::lower_step_end(workload, job, ends);
   const des::RunResult run = des::run(workload.graph);
   expects(run.stuck.empty(), "the end of a step does not deadlock");
@@ -123,7 +126,7 @@ step::Passes Replayer::passes(const job::Job& job) {
 
 Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, std::vector<std::int64_t>& scratch) {
   if (job.optimizer.shards_gradients()) return sharded_step_time(job, passes);
-  constexpr double kLongest = 9e18;  // picoseconds, of all tasks together, as in lower()
+  constexpr double kLongest = 9e18;  // picoseconds over all tasks, as in lower()
   const PlannedPipeline pipeline = pipeline_of(job, passes);
   const PipelinePlan& plan = plans_.get(pipeline.shape, [&] {
     PipelinePlan made(pipeline.shape, step::program_of(job));

@@ -1,8 +1,8 @@
-// Step times of many scenarios without building their graphs: passes and pipelines that they share are made once.
+// Step times of many scenarios without building their graphs. Passes and pipelines that they share are made once.
 //
-// A step is its pipeline and what follows it. The pipeline is replayed from a plan that all scenarios of one shape
-// share (pipeline_plan.h); passes are timed once for each way to execute a layer; the end of the step, a task or two a
-// stage, is lowered and run as in lower(). The result is lower()'s and des::run()'s to the picosecond.
+// A step is its pipeline and the tasks that follow it. The pipeline is replayed from a plan that all scenarios of one
+// shape share (pipeline_plan.h). Passes are timed once for each way to execute a layer. The end of the step, a task or
+// two a stage, is lowered and run as in lower(). The result equals lower() and des::run() to the picosecond.
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,22 @@
 
 namespace foretoken::fast {
 
-/// The end of the last task of a step whose pipeline ends as `pipeline` says. Monotonic: with lower bounds of the
-/// pipeline's ends it gives a lower bound.
+/// Returns the end of the last task of a step whose pipeline ends as `pipeline` says. It is monotonic: lower bounds of
+/// the pipeline's ends give a lower bound of the step.
 [[nodiscard]] des::Duration finish_step(const job::Job& job, const PlanRun& pipeline);
 
 /// Replays jobs of one question that differ in the choices of a patch (layer_key.h). Threads may share it.
 class Replayer {
  public:
-  /// The passes of `job`; this object must outlive them.
+  /// Returns the passes of `job`. This object must outlive them.
   [[nodiscard]] step::Passes passes(const job::Job& job);
 
-  /// The step time; `scratch` is memory that a thread keeps between calls. Throws ConfigError when the step is absurdly
-  /// long, as lower() does.
+  /// Returns the step time. A thread keeps `scratch` as memory between calls. Throws ConfigError when the step is
+  /// absurdly long, as lower() does.
   [[nodiscard]] des::Duration step_time(const job::Job& job, const step::Passes& passes,
                                         std::vector<std::int64_t>& scratch);
 
-  /// Drops plans when they take much memory. No other thread may be using this object.
+  /// Drops plans when they take much memory. No other thread may use this object during the call.
   void trim();
 
  private:

@@ -1,4 +1,4 @@
-// The page, its style and its scripts: the files of page/, embedded at build time.
+// Declares the page, its style and its scripts: the files of page/, embedded at build time.
 #pragma once
 
 #include <string_view>

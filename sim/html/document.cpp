@@ -1,4 +1,4 @@
-// The page with its sections filled in.
+// Fills the sections into the page.
 #include "sim/html/document.h"
 
 #include <fmt/format.h>
@@ -25,11 +25,11 @@ constexpr Section kSections[] = {{"verdict", "Verdict", verdict},
                                  {"communication", "Communication", communication},
                                  {"schedules", "Schedules", schedules},
                                  {"scaling", "Scaling and cost", scaling},
-                                 {"sensitivity", "What the hardware is worth", sensitivity},
+                                 {"sensitivity", "Worth of the hardware", sensitivity},
                                  {"alternatives", "Alternatives", alternatives},
                                  {"validation", "Nearest measured runs", validation},
                                  {"assumptions", "Assumptions and sources", assumptions},
-                                 {"reproduce", "How to reproduce", reproduce}};
+                                 {"reproduce", "Reproduction", reproduce}};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// A report as one HTML file that stands alone: it needs no network.
+// Writes a report as one HTML file that needs neither network nor other files.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace foretoken::html {
 
-/// The whole file. The same data give the same bytes.
+/// Returns the whole file. The same data give the same bytes.
 [[nodiscard]] std::string document(const ReportData& data);
 
 }  // namespace foretoken::html

@@ -1,13 +1,12 @@
-// The page: well formed where it matters, complete, without a word to the outside, the same every time.
+// Tests the page: well formed, complete, without requests, the same every time.
 #include "sim/html/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/html/markup.h"
+#include "sim/html/test_page.h"
 #include "sim/io/scenario/read_scenario.h"
-#include "sim/observe/critical_path.h"
-#include "sim/study/predict/delays.h"
 
 namespace foretoken::html {
 namespace {
@@ -19,23 +18,6 @@ study::Prediction shipped(const std::string& name, const std::vector<std::string
   return study::predict(
       io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR) + "/scenarios/" + name + ".json", sets),
       {.advice = true});
-}
-
-std::string page_of(const study::Prediction& base, const std::string& json = "{}") {
-  return document({.base = base,
-                   .waterfall = study::waterfall_of(base),
-                   .critical_path = observe::critical_path(base.step.workload, base.run),
-                   .communication = observe::communication(base.step, base.run, base.observations),
-                   .schedules = {},
-                   .scaling = {},
-                   .alternatives = {},
-                   .found = {},
-                   .sensitivity = study::sensitivities(base.job, 0.1),
-                   .near_runs = {},
-                   .plan = {},
-                   .command = "foretoken report x",
-                   .version = "1",
-                   .scenario_json = json});
 }
 
 std::size_t count(const std::string& text, const std::string& what) {

@@ -1,4 +1,4 @@
-// The data of a line chart, as the script in the page reads it.
+// Writes the data of a line chart for the script in the page.
 #include "sim/html/line_chart.h"
 
 #include "sim/html/live_chart.h"

@@ -1,4 +1,4 @@
-// Curves over a logarithmic axis of sizes, as figures that can be read by pointing at them.
+// Makes figures of curves over a logarithmic axis of sizes. Pointing at a curve shows its values.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ using draw::Curve;
 using draw::CurvePoint;
 using draw::LineChart;
 
-/// The chart as a figure (live_chart.h). Precondition: at least one point; x > 0, and y > 0 where logarithmic.
+/// Returns the chart as a figure (live_chart.h). Precondition: at least one point; x > 0, and y > 0 where logarithmic.
 [[nodiscard]] std::string line_chart(const LineChart& chart);
 
 }  // namespace foretoken::html

@@ -1,4 +1,4 @@
-// Figures that can be read by pointing at them.
+// Makes figures that show their values to a pointer.
 #include "sim/html/live_chart.h"
 
 #include <fmt/format.h>

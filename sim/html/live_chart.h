@@ -1,4 +1,4 @@
-// Figures that can be read by pointing at them, drawn by Chart.js in the page.
+// Makes figures that show their values to a pointer. Chart.js draws them in the page.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace foretoken::html {
 
-/// A figure: `drawing` (SVG) on paper and without JavaScript, else a chart of `data` as charts.js reads it:
+/// Returns a figure: `drawing` (SVG) on paper and without JavaScript, else a chart of `data`. charts.js reads `data`:
 ///
 ///     {"title": text, "aspect": width / height,
 ///      "x" and "y": {"title": text, "logarithmic": bool, "low": number, "high": number, "ticks": [[number, label]]},
@@ -22,7 +22,7 @@ namespace foretoken::html {
 using draw::AxisData;
 [[nodiscard]] nlohmann::ordered_json json_of(const AxisData& axis);
 
-/// Five significant digits, more than a drawing shows: keeps the page small.
+/// Rounds to five significant digits, more than a drawing shows, to keep the page small.
 [[nodiscard]] double rounded(double value);
 
 }  // namespace foretoken::html

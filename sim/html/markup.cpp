@@ -1,8 +1,9 @@
-// Pieces of HTML.
+// Writes pieces of HTML.
 #include "sim/html/markup.h"
 
 #include <fmt/format.h>
 
+#include "sim/draw/gantt_svg.h"
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {
@@ -33,13 +34,15 @@ std::string legend(const std::vector<std::pair<std::string_view, std::string_vie
   return html + "</ul>\n";
 }
 
-std::string pipeline_legend() {
-  return legend({{"forward", "forward"},
-                 {"backward", "backward"},
-                 {"step", "optimizer, step end"},
-                 {"message", "pipeline message"},
-                 {"data", "data-parallel communication"},
-                 {"hatched", "bubble"}});
+std::string pipeline_legend(std::span<const report::Gantt> charts) {
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+  for (const report::PassKind& kind : report::passes_in(charts))
+    entries.emplace_back(draw::css_class(kind.activity), kind.name);
+  entries.emplace_back("step", "optimizer, step end");
+  entries.emplace_back("message", "pipeline message");
+  entries.emplace_back("data", "data-parallel communication");
+  entries.emplace_back("hatched", "bubble");
+  return legend(entries);
 }
 
 std::string Table::html(bool sortable) const {
@@ -52,7 +55,7 @@ std::string Table::html(bool sortable) const {
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       const Cell& cell = row.cells[c];
       const std::string sort = cell.sort ? fmt::format(" data-sort=\"{:.9g}\"", *cell.sort) : "";
-      // A short row ends with a note that spans the rest.
+      // A short row ends with a note over the remaining columns.
       const bool is_note = c + 1 == row.cells.size() && row.cells.size() < heads_.size();
       const std::string span = is_note               ? fmt::format(" colspan=\"{}\" class=\"note\"", heads_.size() - c)
                                : heads_[c].is_number ? std::string(" class=\"n\"")

@@ -1,14 +1,16 @@
-// Pieces of HTML: escaped text, tables, legends.
+// Writes pieces of HTML: escaped text, tables, legends.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/draw/svg.h"
+#include "sim/report/gantt.h"
 #include "sim/report/text/range.h"
 
 namespace foretoken::html {
@@ -17,24 +19,24 @@ using draw::escaped;
 
 using report::in_words3;
 
-/// `page` with every {{name}} replaced. Replacements are not searched for further names.
+/// Returns `page` with every {{name}} replaced. Replacements are not searched for further names.
 [[nodiscard]] std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values);
 
-/// JSON for a script element: nothing in it ends the element, for "<", which stands in strings only, is escaped.
+/// Escapes JSON for a script element: no "<" remains that could end the element.
 [[nodiscard]] std::string script_json(std::string json);
 
 [[nodiscard]] std::string paragraph(std::string_view text, std::string_view style = "");
 
-/// The same text with hyphens at which no line breaks: for ranges such as 23.1-26.4.
+/// Replaces hyphens by ones at which no line breaks, for ranges such as 23.1-26.4.
 [[nodiscard]] std::string unbroken(std::string text);
 
-/// Coloured squares with their meanings; classes as in report.css.
+/// Returns coloured squares with their meanings. The classes are those of report.css.
 [[nodiscard]] std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);
 
-/// The legend of a drawn pipeline: passes, messages, bubbles.
-[[nodiscard]] std::string pipeline_legend();
+/// Returns the legend of drawn pipelines: the kinds of passes in them, messages, bubbles.
+[[nodiscard]] std::string pipeline_legend(std::span<const report::Gantt> charts);
 
-/// Rows under a header. With JavaScript a sortable table sorts by a click on its header.
+/// A table: rows under a header. With JavaScript a click on the header of a sortable table sorts it.
 class Table {
  public:
   struct Head {
@@ -43,13 +45,13 @@ class Table {
   };
   struct Cell {
     std::string html;
-    std::optional<double> sort{};  ///< else it sorts by its text
+    std::optional<double> sort{};  ///< the value to sort by; without one the text
   };
   explicit Table(std::vector<Head> heads) : heads_(std::move(heads)) {}
-  /// Text, escaped.
+  /// Makes a cell of escaped text.
   [[nodiscard]] static Cell text(std::string_view text) { return {escaped(text), std::nullopt}; }
   [[nodiscard]] static Cell number(double value, std::string_view text) { return {escaped(text), value}; }
-  /// A number with its interval in small below it, if there is one.
+  /// Makes a cell of a number, with its interval in small letters below it if there is one.
   [[nodiscard]] static Cell number(double value, std::string_view text, const std::optional<std::string>& range) {
     return {escaped(text) + (range ? "<br><small>" + escaped(*range) + "</small>" : ""), value};
   }

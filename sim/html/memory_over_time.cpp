@@ -1,4 +1,4 @@
-// Live bytes of a stage over the step: every point lifts the bins from itself to the next point.
+// Draws the live bytes of a stage over the step. Every point fills the bins from itself to the next point.
 #include "sim/html/memory_over_time.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kAreasWidth = 1000, kAreasHeight = 250;
 constexpr std::size_t kBins = 460;
 
-/// One kind of tensors on top of the areas before it: GiB of each bin.
+/// One kind of tensors, stacked on the areas before it: GiB of each bin.
 struct Area {
   const char* name;
   const char* style;
@@ -31,7 +31,7 @@ struct Area {
 
 std::vector<Area> areas_of(const ReportData& data, std::size_t stage) {
   const report::StageMemory& m = data.base.metrics.memory.per_stage[stage];
-  // The workspaces are what `other` holds beside short-lived tensors.
+  // `other` holds workspaces and short-lived tensors.
   const Bytes workspaces = m.other - data.base.memory[stage].transient_at_peak;
   const auto fixed = [](const char* name, const char* style, Bytes bytes) {
     return Area{name, style, std::vector(kBins, bytes.value() / kGiB)};
@@ -102,7 +102,7 @@ std::string drawing(const std::vector<Area>& areas, const Axes& axes, std::strin
   return svg.take();
 }
 
-// Bins as points; each value holds until the next point.
+// Writes bins as points. Each value holds until the next point.
 Json data_of(const std::vector<Area>& areas, const Axes& axes, std::string_view title) {
   Json data{{"title", title},
             {"aspect", kAreasWidth / kAreasHeight},
@@ -117,7 +117,7 @@ Json data_of(const std::vector<Area>& areas, const Axes& axes, std::string_view 
     series["y"].push_back(rounded(area.gib.back()));
     data["series"].push_back(std::move(series));
   }
-  data["series"].push_back({{"name", "capacity less what lies outside the allocator"},
+  data["series"].push_back({{"name", "capacity inside the allocator"},
                             {"style", "limit"},
                             {"dashed", true},
                             {"x", {0, rounded(axes.time.high)}},

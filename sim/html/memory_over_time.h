@@ -1,4 +1,4 @@
-// Live bytes of a stage over the step.
+// Draws the live bytes of a stage over the step.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace foretoken::html {
 
-/// A figure of the live bytes on one GPU of `stage` over the step, thinned to as many points as a drawing can show.
+/// Returns a figure of the live bytes on one GPU of `stage` over the step, with as many points as a drawing can show.
 [[nodiscard]] std::string memory_over_time(const ReportData& data, std::size_t stage);
 
 }  // namespace foretoken::html

@@ -1,4 +1,4 @@
-// Everything a report shows; sections read it and nothing else.
+// Holds everything that a report shows. Sections read nothing else.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct ReportData {
   std::vector<study::NearRun> near_runs;  ///< nearest first
   std::optional<study::PlanSummary> plan;
   std::string command, version;
-  std::string scenario_json;  ///< the question, overrides applied
+  std::string scenario_json;  ///< the question with the overrides applied
 };
 
 }  // namespace foretoken::html

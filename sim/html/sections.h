@@ -1,4 +1,5 @@
-// The sections of a report, one file each. Each gives the HTML below its heading; nothing: the section is left out.
+// Declares the sections of a report, one file each. A section returns the HTML below its heading; an empty one is left
+// out.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Passes come in a rhythm: the next micro-batch of the same chunk, as long as the one before, right after it. Each of
-// these costs one bit.
+// Packs bars. Passes follow a rhythm: the next micro-batch of the same chunk, as long as the one before, right after
+// it. Each part of the rhythm that holds costs one bit.
 #include "sim/html/slices.h"
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace foretoken::html {
 namespace {
 
-// Flags of a bar: the same as expected, so it is not written.
+// Flags of a bar: a set flag means "as expected", and the value is not written.
 static_assert(report::kActivities <= 8, "the lower three bits of a bar's first byte hold its activity");
 constexpr unsigned kSameChunk = 8, kNextMicrobatch = 16, kNoGap = 32, kSameDuration = 64;
 

@@ -1,4 +1,4 @@
-// Packed bars read back as they were, and cost a few bytes each.
+// Tests that packed bars read back unchanged, and cost a few bytes each.
 #include "sim/html/slices.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using report::Activity;
 using report::GanttBar;
 
-// The reader of timeline_data.js, in C++.
+// Reads packed bars as timeline_data.js does.
 class Reader {
  public:
   explicit Reader(const std::string& base64) {

@@ -1,4 +1,4 @@
-// What is not as the datasheet says: slow GPUs, slow links, and where ranks really sit.
+// Differences from the datasheet: slow GPUs, slow links, and ranks in other places.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ struct SlowGpu {
   double slowdown = 1;
 };
 
-/// A NIC with `rate_factor` of its rate in both directions; 0: it has failed.
+/// A NIC with `rate_factor` of its rate in both directions. 0 means that it has failed.
 struct SlowNic {
   int node = 0, nic = 0;
   double rate_factor = 1;
 };
 
-/// The link between two devices, named as net::name_of does, with `rate_factor` of its rate in both directions; 0: it
-/// has failed.
+/// The link between two devices, with `rate_factor` of its rate in both directions. 0 means that it has failed. Devices
+/// have their names of net::name_of.
 struct SlowLink {
   std::string from, to;
   double rate_factor = 1;
@@ -30,10 +30,11 @@ struct Imperfections {
   std::vector<SlowGpu> slow_gpus;
   std::vector<SlowNic> slow_nics;
   std::vector<SlowLink> slow_links;
-  std::vector<int> placement;       ///< GPU of each rank; empty: rank r on GPU r
-  std::optional<int> cluster_gpus;  ///< GPUs of a part of the cluster that the job shares with others; none: its own
+  std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
+  std::optional<int>
+      cluster_gpus;  ///< GPUs of the cluster's part that the job shares with others; none: the part is its own
   [[nodiscard]] bool any() const { return !slow_gpus.empty() || moves_flows(); }
-  /// Whether it matters which links the job's bytes take.
+  /// Returns true when the result depends on the links that the job's bytes take.
   [[nodiscard]] bool moves_flows() const { return uneven_links() || !placement.empty(); }
   [[nodiscard]] bool uneven_links() const { return !slow_nics.empty() || !slow_links.empty(); }
   [[nodiscard]] int gpu_of(int rank) const {

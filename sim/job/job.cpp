@@ -1,4 +1,4 @@
-// Values that follow from the fields of a job.
+// Computes values that follow from the fields of a job.
 #include "sim/job/job.h"
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace foretoken::job {
 namespace {
 
-// The number of the box that a GPU is in, counted group by group; size(cluster) GPUs fill one.
+// Returns the number of the box that a GPU is in, counted group by group. size(cluster) GPUs fill one box.
 template <class Size>
 int box_of(const Job& job, int gpu, const Size& size) {
   int before = 0;

@@ -1,9 +1,10 @@
-// The question: one model on one cluster under one parallel configuration, checked and complete.
+// The job: one model on one cluster under one parallel configuration, checked and complete.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,26 +24,27 @@ struct Parallelism {
   int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
   bool sequence_parallel = false;
   model::ContextExchange exchange = model::ContextExchange::kRing;
-  bool embedding_and_head_as_layers = false;  ///< they take the place of one layer each when layers are dealt out
-  std::vector<int> layers_per_stage{};        ///< stated by the user; empty: dealt out evenly
+  bool embedding_and_head_as_layers = false;  ///< each counts as one layer when layers are dealt out
+  std::vector<int> layers_per_stage{};        ///< layers that the user states; empty: dealt out evenly
 };
 
-/// The axes along which a job is cut, and the degree of each.
+/// The axes along which a job is cut, with the degree of each.
 inline constexpr std::array kDegrees{
     std::pair{Axis::kTensor, &Parallelism::tensor}, std::pair{Axis::kContext, &Parallelism::context},
     std::pair{Axis::kPipeline, &Parallelism::pipeline}, std::pair{Axis::kData, &Parallelism::data}};
 
-/// One degree an axis; 1 for an axis along which nothing is cut.
+/// Returns one degree an axis, and 1 for an axis along which nothing is cut.
 [[nodiscard]] PerAxis<int> degrees_of(const Parallelism& parallelism);
 
 struct Batch {
   std::int64_t micro = 1, global = 1, sequence_length = 1;
-  std::optional<int> microbatch_group = std::nullopt;  ///< of interleaving, as stated; none: the pipeline degree
+  std::optional<int> microbatch_group =
+      std::nullopt;  ///< micro-batches a group of interleaving, as stated; none: the pipeline degree
 };
 
 struct Recompute {
   model::RecomputeGranularity granularity = model::RecomputeGranularity::kNone;
-  bool block = false;  ///< method block: only the first `layers` of each chunk; else uniform
+  bool block = false;  ///< method block: only the first `layers` of each chunk; otherwise method uniform
   int layers = 1;      ///< uniform: group size; block: layers recomputed in each chunk
   model::SelectiveModules modules;
 };
@@ -59,7 +61,7 @@ struct PrecisionRecipe {
 
 struct Optimizer {
   std::string name = "adam";
-  /// What data-parallel ranks share out: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
+  /// The parts that data-parallel ranks shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too.
   int zero_stage = 0;
   [[nodiscard]] bool shards_gradients() const { return zero_stage >= 2; }
 };
@@ -68,6 +70,12 @@ struct Overlap {
   bool grad_reduce = false, param_gather = false, p2p = false;
   bool tensor_parallel = false;  ///< Transformer Engine's userbuffers
 };
+
+/// The overlaps by their keys in a scenario.
+inline constexpr std::array kOverlaps{std::pair{std::string_view("grad_reduce"), &Overlap::grad_reduce},
+                                      std::pair{std::string_view("param_gather"), &Overlap::param_gather},
+                                      std::pair{std::string_view("p2p"), &Overlap::p2p},
+                                      std::pair{std::string_view("tensor_parallel"), &Overlap::tensor_parallel}};
 
 struct TrainingRun {
   double tokens = 0;
@@ -82,17 +90,17 @@ struct StageGroup {
   cost::Profile profile;
 };
 
-/// Complete and valid: job::make builds it from a Question, and nobody changes or checks it afterwards.
+/// A complete and valid job. job::make builds it from a Question. Nothing changes or checks it afterwards.
 struct Job {
   std::string name;
   model::Transformer model;
-  net::Cluster cluster;  ///< of several kinds of nodes: its name, else the first kind
+  net::Cluster cluster;  ///< with several kinds of nodes: its name, else the first kind
   int gpus = 1;
   cost::Profile profile;
-  std::vector<StageGroup> groups;  ///< of a cluster of several kinds of nodes, in order of stages; empty: all are alike
+  std::vector<StageGroup> groups;  ///< the kinds of nodes, in order of stages; empty: all are alike
   Runtime runtime;
   Parallelism parallelism;
-  schedule::Schedule schedule = schedule::schedule_named("1f1b");  ///< of the catalogue, or any other
+  schedule::Schedule schedule = schedule::schedule_named("1f1b");  ///< from the catalogue, or any other
   Batch batch;
   Precision precision = Precision::kBf16;
   PrecisionRecipe recipe;
@@ -105,14 +113,14 @@ struct Job {
   Stragglers stragglers;
   std::optional<TrainingRun> run;
 
-  [[nodiscard]] int microbatches() const {  ///< m, of one step and one data-parallel replica
+  [[nodiscard]] int microbatches() const {  ///< m, for one step and one data-parallel replica
     return static_cast<int>(batch.global / (batch.micro * parallelism.data));
   }
   /// The grids of axes over this job's GPUs.
   [[nodiscard]] net::RankGrid grid() const { return net::RankGrid(degrees_of(parallelism)); }
-  /// How one layer is cut and executed under this scenario.
+  /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
-  /// The place of a stage's group in `groups`. Precondition: there are groups.
+  /// Returns the position of a stage's group in `groups`. Precondition: there are groups.
   [[nodiscard]] std::size_t group_of(int stage) const;
   [[nodiscard]] const net::Cluster& cluster_of(int stage) const {
     return groups.empty() ? cluster : groups[group_of(stage)].cluster;
@@ -120,20 +128,20 @@ struct Job {
   [[nodiscard]] const cost::Profile& profile_of(int stage) const {
     return groups.empty() ? profile : groups[group_of(stage)].profile;
   }
-  /// The node (NVLink domain) of a GPU of the job, numbered group by group.
+  /// Returns the node (NVLink domain) of a GPU of the job, numbered group by group.
   [[nodiscard]] int node_of(int gpu) const;
-  [[nodiscard]] int host_of(int gpu) const;  ///< the same for hosts, of which a domain may have several
-  /// The dense peak of the scenario's precision, mean over all GPUs.
+  [[nodiscard]] int host_of(int gpu) const;  ///< likewise the host; a domain may have several
+  /// Returns the dense peak of the job's precision, as a mean over all GPUs.
   [[nodiscard]] FlopPerSecond mean_peak() const;
-  /// "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
+  /// Returns "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
   [[nodiscard]] std::string gpu_names() const;
-  /// Layers of chunk `chunk` of stage `stage` (layout.h has what else stands there).
+  /// Counts the layers of chunk `chunk` of stage `stage`. layout.h has the other contents of a chunk.
   [[nodiscard]] int layers_in(int stage, int chunk) const;
 };
 
-/// The shape that the programs of the job's schedule are built for.
+/// Returns the shape that the programs of the job's schedule are built for.
 [[nodiscard]] schedule::PipelineShape pipeline_shape(const Job& job);
-/// Where the virtual stages of the job stand.
+/// Returns the places of the virtual stages of the job.
 [[nodiscard]] schedule::Placement placement_of(const Job& job);
 
 }  // namespace foretoken::job

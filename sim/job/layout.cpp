@@ -1,4 +1,4 @@
-// Deals layers to chunks, and answers what stands where.
+// Deals layers to chunks, and finds the chunks of embedding and head.
 #include "sim/job/layout.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace foretoken::job {
 namespace {
 
-/// The layers on the chunks before a place.
+/// Counts the layers on the chunks before a place.
 std::int64_t layers_before(const Job& job, const schedule::Placement& placement, schedule::Place at) {
   std::int64_t layers = 0;
   for (auto before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
@@ -18,13 +18,14 @@ std::int64_t layers_before(const Job& job, const schedule::Placement& placement,
   return layers;
 }
 
-/// The ends of the model that stand on a chunk.
+/// The ends of the model on a chunk.
 struct Ends {
   bool embedding = false, head = false;
   [[nodiscard]] int count() const { return (embedding ? 1 : 0) + (head ? 1 : 0); }
 };
 
-/// The ends where virtual stage k p + r is chunk k of stage r. Search asks this too often to build a placement.
+/// Returns the ends where virtual stage k p + r is chunk k of stage r. A search asks for them too often to build a
+/// placement.
 Ends looped_ends(int stages, int chunks, Stage stage, Chunk chunk) {
   return {.embedding = stage.number() == 0 && chunk.number() == 0,
           .head = stage.number() + 1 == stages && chunk.number() + 1 == chunks};
@@ -37,7 +38,7 @@ Ends ends_of(const Job& job, Stage stage, Chunk chunk) {
   return {.embedding = placement.is_first({stage, chunk}), .head = placement.is_last({stage, chunk})};
 }
 
-/// The stage on which a chunk is such an end; the first one where the model stands twice.
+/// Returns the stage with such an end; the first one where the model stands twice.
 Stage stage_where(const Job& job, bool Ends::*end) {
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
     for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))

@@ -1,7 +1,8 @@
 // The layers on every model chunk, and the places of embedding and head.
 //
-// The chunks of all stages form a line, the model's layers in forward order: the placement of the job's schedule. The
-// embedding stands before the first layer, on the first chunk of the line; the head behind the last, on the last chunk.
+// The chunks of all stages form a line with the model's layers in forward order. The placement of the job's schedule
+// defines this line. The embedding stands before the first layer, on the first chunk of the line. The head stands after
+// the last layer, on the last chunk.
 #pragma once
 
 #include <optional>
@@ -16,11 +17,11 @@ namespace foretoken::job {
 /// Layers dealt out to the chunks of all stages.
 class Dealing {
  public:
-  /// Layers of one chunk, where virtual stage k p + r is chunk k of stage r.
+  /// Counts the layers of one chunk, where virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] int layers(Stage stage, Chunk chunk) const;
-  /// Layers of one chunk of `stage` on which so many ends of the model stand (embedding, head).
+  /// Counts the layers of one chunk of `stage` that holds `ends` ends of the model (embedding, head).
   [[nodiscard]] int layers(Stage stage, int ends) const;
-  /// Layers of the largest chunk.
+  /// Counts the layers of the largest chunk.
   [[nodiscard]] int largest() const;
 
  private:
@@ -30,12 +31,13 @@ class Dealing {
   [[nodiscard]] int chunks() const { return stages_ * chunks_a_stage_; }
 
   int stages_, chunks_a_stage_;
-  std::int64_t extra_;       // places that embedding and head take, each
+  std::int64_t extra_;       // layers that embedding and head count for, each
   std::int64_t share_;       // layers of a chunk in the middle, unless the user states them
   std::vector<int> stated_;  // layers of each stage
 };
 
-/// std::nullopt when layers cannot be dealt out: not as stated, or not evenly with at least one for each chunk.
+/// Deals out the layers. Returns std::nullopt when that is not possible: not as stated, or not evenly with at least one
+/// layer for each chunk.
 [[nodiscard]] std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& parallelism);
 
 /// The contents of one model chunk, in forward order: embedding, layers, head.
@@ -48,19 +50,19 @@ struct ChunkContents {
 
 [[nodiscard]] ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk);
 
-/// The layers of all chunks of a stage, each kind once.
+/// Returns the layers of all chunks of a stage, each kind once.
 [[nodiscard]] std::vector<model::LayerCount> layers_of(const Job& job, Stage stage);
 
-/// The first layers of a chunk: as many as recomputation of the job repeats there.
+/// Counts the first layers of a chunk that the job's recomputation repeats.
 [[nodiscard]] int recomputed_layers(const Job& job, int layers);
 
-/// The first `count` of some layers.
+/// Returns the first `count` of some layers.
 [[nodiscard]] std::vector<model::LayerCount> first_layers(const std::vector<model::LayerCount>& layers, int count);
 
 [[nodiscard]] Stage stage_of_embedding(const Job& job);
 [[nodiscard]] Stage stage_of_head(const Job& job);
 
-/// True when the head needs a table of its own: its weights are not the embedding's, or they stand on another stage.
+/// Returns true when the head needs its own table: its weights are not the embedding's, or they stand on another stage.
 [[nodiscard]] bool head_has_own_table(const Job& job);
 
 }  // namespace foretoken::job

@@ -1,4 +1,4 @@
-// Layers dealt to stages and chunks: everything is dealt, once, as stated or evenly.
+// Tests layers dealt to stages and chunks: every layer is dealt once, as stated or evenly.
 #include "sim/job/layout.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ model::Block block_of(std::string name) { return {.name = std::move(name), .at =
 
 using Layers = std::vector<model::LayerCount>;
 
-// Four dense layers, five sparse ones and three dense ones on two stages of two chunks.
+// Returns a job with four dense layers, five sparse ones and three dense ones on two stages of two chunks.
 Job mixed_job() {
   Job job;
   job.model.layers = 12;
@@ -89,7 +89,7 @@ TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
   EXPECT_EQ(first_layers(at(1, 0).layers, 2), (Layers{{0, 1}, {1, 1}}));
 }
 
-// One stage of V placement holds both ends of the model.
+// Returns a schedule in V placement: one stage holds both ends of the model.
 schedule::Schedule v_shaped() {
   return {.name = "v", .description = "", .interleaves = true, .place = [](schedule::PipelineShape shape) {
             return schedule::Placement::v_shaped(shape.stages);

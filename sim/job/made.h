@@ -8,7 +8,8 @@
 
 namespace foretoken::job {
 
-/// The result of making a job. A job without remarks stands for itself: `simulate(job)` works.
+/// The result of making a job: the job with its remarks. A Job converts to one without remarks, so `simulate(job)`
+/// works.
 struct Made {
   Made(Job of, Notes on = {}) : job(std::move(of)), notes(std::move(on)) {}  // NOLINT(google-explicit-constructor)
 

@@ -1,4 +1,4 @@
-// The order in which a job is settled: given parts, software, choices, and the rules between them.
+// Makes a job in this order: given parts, software, choices, and the rules between them.
 #include "sim/job/make.h"
 
 #include <utility>
@@ -9,7 +9,7 @@
 namespace foretoken::job {
 namespace {
 
-// The parts of a job that no choice changes.
+// Takes the parts of a job that no choice changes.
 void take_given_parts(const Question& question, Job& job) {
   job.name = question.name;
   job.model = question.model;
@@ -18,7 +18,6 @@ void take_given_parts(const Question& question, Job& job) {
   for (const AskedPool& pool : question.pools)
     job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
   job.runtime = question.runtime;
-  job.precision = question.precision;
   job.optimizer.name = question.optimizer;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;
@@ -47,9 +46,11 @@ void take_choices(const Question& question, Job& job) {
                .microbatch_group = choices.batch.microbatch_group};
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
+  job.precision = choices.precision.value_or(Precision::kBf16);
+  job.recipe = recipe_of(question);
 }
 
-// Every rule that a choice may break. Some complete the job.
+// Asks every rule that a choice may break. Some rules complete the job.
 void settle_choices(Draft& draft) {
   const Sound& sound = draft.sound;
   take_choices(draft.question, draft.job);

@@ -1,4 +1,4 @@
-// From a question to a job: one step that fills in every default and asks every rule.
+// Makes a job of a question in one step: fills in every default and asks every rule.
 #pragma once
 
 #include <optional>
@@ -15,28 +15,28 @@ namespace foretoken::job {
 /// The job that a question asks for, or every rule that it breaks.
 struct Attempt {
   std::optional<Made> made;
-  std::vector<Complaint> complaints;  ///< none: it was made
+  std::vector<Complaint> complaints;  ///< empty: the job was made
 };
 
-/// Makes the job. Rules speak only of sound parts; with a part that is not sound there is no job.
+/// Makes the job. Rules look only at sound parts. A question with an unsound part has no job.
 [[nodiscard]] Attempt attempt(const Question& question, const Sound& sound = {});
 
-/// The same for a question without unsound parts. Throws ConfigError with every complaint.
+/// Makes the job of a question without unsound parts. Throws ConfigError with every complaint.
 [[nodiscard]] Made make(const Question& question);
 
-/// The price of a run: the stated one, else the cluster's. Precondition: the question has a run.
+/// Returns the price of a run: the stated one, else the cluster's. Precondition: the question has a run.
 [[nodiscard]] std::optional<double> price_of(const Question& question);
 
-/// The rules that the question breaks whatever is chosen.
+/// Returns the rules that the question breaks under any choices.
 [[nodiscard]] std::vector<Complaint> wrong_for_any_choice(const Question& question);
 
-/// Makes many jobs of one question that differ in their choices: model, machines and software are copied once.
+/// Makes many jobs of one question that differ in their choices. It copies model, machines and software once.
 class Maker {
  public:
   explicit Maker(Question question);
 
-  /// The job of the question with `patch`, until the next call; nullptr when it breaks a rule, which complaints() say.
-  /// Precondition: `patch` changes choices only.
+  /// Returns the job of the question with `patch`, valid until the next call. Returns nullptr when it breaks a rule;
+  /// complaints() then says which. Precondition: `patch` changes choices only.
   [[nodiscard]] const Job* make(const Patch& patch);
   [[nodiscard]] const std::vector<Complaint>& complaints() const { return complaints_; }
 

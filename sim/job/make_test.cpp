@@ -1,4 +1,4 @@
-// A question becomes a complete job or a list of complaints, and a job can be asked for again.
+// Tests that a question becomes a complete job or a list of complaints, and that a job can be asked for again.
 #include "sim/job/make.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace foretoken::job {
 namespace {
 
-// Four layers on eight GPUs of one node.
+// Returns four layers on eight GPUs of one node.
 Question small_question() {
   Question question;
   question.file = "q";

@@ -1,4 +1,4 @@
-// A job on nodes of several kinds, taken apart.
+// Divides a job on nodes of several kinds.
 #include "sim/job/parts.h"
 
 namespace foretoken::job {

@@ -1,4 +1,4 @@
-// A job on nodes of several kinds, taken apart into jobs on nodes of one kind.
+// A job on nodes of several kinds, divided into jobs on nodes of one kind.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,17 @@
 
 namespace foretoken::job {
 
-/// The stages of each kind of node as a job of their own: cluster, profile, GPUs and pipeline degree are theirs, all
-/// else is the whole job's. Where all GPUs are alike there is one part, the scenario itself, which must outlive this.
+/// The stages of each kind of node as a job. Such a part has its own cluster, profile, GPUs and pipeline degree.
+/// Everything else is the whole job's. Where all GPUs are alike, the job itself is the only part, and must outlive this
+/// object.
 class Parts {
  public:
   explicit Parts(const Job& job);
 
   [[nodiscard]] const Job& of(int stage) const;
-  /// The number of a stage within its part.
+  /// Returns the number of a stage within its part.
   [[nodiscard]] int local(int stage) const;
-  /// In order of stages.
+  /// Returns the parts in order of stages.
   [[nodiscard]] std::vector<const Job*> all() const;
 
  private:

@@ -1,4 +1,4 @@
-// Stages of a job on nodes of several kinds, numbered within their kind.
+// Tests stages of a job on nodes of several kinds, numbered within their kind.
 #include "sim/job/parts.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The same question otherwise: a list of edits, each a key and its new value.
+// A change of a question: a list of edits, each a key and its new value.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace foretoken::job {
 enum class Key : std::uint8_t {
   // Choices, with a value.
   kGpus,
-  kDegrees,  ///< the first of one key an axis: key_of
-  kVirtualPipeline = kDegrees + static_cast<int>(kAxes),
+  kFirstDegree,  ///< one key for each axis follows from here; key_of finds it
+  kVirtualPipeline = kFirstDegree + static_cast<int>(kAxes),
   kSequenceParallel,
   kLayersPerStage,
   kSchedule,
@@ -28,6 +28,10 @@ enum class Key : std::uint8_t {
   kZeroStage,
   kGradReduce,
   kParamGather,
+  kP2pOverlap,
+  kTensorOverlap,
+  kPrecision,
+  kGradients,
   // Properties of machines and software, with a factor.
   kArithmeticRate,
   kMemoryBandwidth,
@@ -42,19 +46,20 @@ enum class Key : std::uint8_t {
 inline constexpr int kChoiceKeys = static_cast<int>(Key::kArithmeticRate);
 inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
 
-/// The key of an axis's degree.
+/// Returns the key of an axis's degree.
 [[nodiscard]] constexpr Key key_of(Axis axis) {
-  return static_cast<Key>(static_cast<int>(Key::kDegrees) + static_cast<int>(axis));
+  return static_cast<Key>(static_cast<int>(Key::kFirstDegree) + static_cast<int>(axis));
 }
-/// The axis whose degree the key is.
+/// Returns the axis whose degree the key is, if it is one.
 [[nodiscard]] constexpr std::optional<Axis> axis_of(Key key) {
-  const int axis = static_cast<int>(key) - static_cast<int>(Key::kDegrees);
+  const int axis = static_cast<int>(key) - static_cast<int>(Key::kFirstDegree);
   return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
 }
 
-/// A whole number, a switch, a factor, or what a key's name stands for. `std::monostate` removes a statement: the
-/// default holds again.
-using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule>;
+/// A whole number, a switch, a factor, or a value named by the key (recomputation, schedule, precision).
+/// `std::monostate` removes a statement, so the default holds again.
+using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule,
+                           Precision>;
 
 struct Edit {
   Key key;
@@ -63,30 +68,33 @@ struct Edit {
 
 using Patch = std::vector<Edit>;
 
-/// True for keys of Question::choices.
+/// Returns true for keys of Question::choices.
 [[nodiscard]] constexpr bool is_choice(Key key) { return static_cast<int>(key) < kChoiceKeys; }
 
-/// "parallelism.tensor"; of a property the place where it is stated: "profile launch_us".
+/// Returns "parallelism.tensor". For a property it returns the place of its statement: "profile launch_us".
 [[nodiscard]] std::string_view name_of(Key key);
 
-/// Every choice key that a question can state, in the order in which they are named.
+/// Returns every choice key that a question can state, in the order in which they are named.
 [[nodiscard]] std::span<const Key> choice_keys();
 
-/// The choices that a search may make: those without a statement in the question.
+/// Returns the choices that a search makes where the question leaves them out.
 [[nodiscard]] std::span<const Key> searched_keys();
+/// Returns the choices that change the numbers of a training. A search makes them on request only.
+[[nodiscard]] std::span<const Key> requested_keys();
+/// Returns true for a choice of these lists without a statement in the question.
 [[nodiscard]] bool is_open(const Choices& choices, Key key);
 
-/// Precondition, here and below: the value is of the key's kind (a whole number for a degree, a factor for a rate,
-/// ...); only an optional choice can be removed.
+/// Applies one edit. Precondition, here and below: the value is of the key's kind, such as a whole number for a degree
+/// or a factor for a rate. Only an optional choice can be removed.
 void apply(const Edit& edit, Question& question);
 
-/// `question` with every edit, in their order.
+/// Returns `question` with every edit, in their order.
 [[nodiscard]] Question with(Question question, const Patch& patch);
 
-/// "parallelism.tensor=4", as `--set` takes it. Precondition: a choice.
+/// Returns "parallelism.tensor=4", as `--set` takes it. Precondition: a choice.
 [[nodiscard]] std::string as_set(const Edit& edit);
 
-/// "parallelism.tensor 4", for people. Precondition: a choice.
+/// Returns "parallelism.tensor 4", for people. Precondition: a choice.
 [[nodiscard]] std::string in_words(const Edit& edit);
 
 }  // namespace foretoken::job

@@ -1,4 +1,4 @@
-// Every edit arrives where its key says, can be written down, and is undone by removing it.
+// Tests that every edit changes the field of its key, can be written down, and is undone by removing it.
 #include "sim/job/patch.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,13 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
                                            {Key::kSequenceParallel, true},
                                            {Key::kSchedule, *schedule::find_schedule("gpipe")},
                                            {Key::kMicroBatch, std::int64_t{2}},
+                                           {Key::kMicrobatchGroup, std::int64_t{2}},
                                            {Key::kRecompute, model::RecomputeGranularity::kFull},
-                                           {Key::kZeroStage, std::int64_t{1}}};
+                                           {Key::kZeroStage, std::int64_t{1}},
+                                           {Key::kGradReduce, true},
+                                           {Key::kParamGather, true},
+                                           {Key::kP2pOverlap, true},
+                                           {Key::kTensorOverlap, true}};
   ASSERT_EQ(std::size(kStated), searched_keys().size());
   std::size_t place = 0;
   for (const auto& [key, value] : kStated) {

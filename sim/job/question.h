@@ -1,4 +1,4 @@
-// A question as asked: the statements about a job, without anything that follows from them.
+// A question as asked: the statements about a job, without the values that follow from them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct AskedPool {
   cost::Profile profile;
 };
 
-/// Degrees; an absent one is 1, an absent data-parallel degree takes the GPUs that the others leave.
+/// Degrees. An absent one is 1; an absent data-parallel degree takes the GPUs that the others leave.
 struct AskedParallelism {
   PerAxis<std::optional<int>> degrees;  ///< of the axes of kDegrees
   std::optional<int> virtual_pipeline;
@@ -39,16 +39,16 @@ struct AskedParallelism {
 struct AskedBatch {
   std::optional<std::int64_t> micro;  ///< absent: 1
   std::int64_t global = 1, sequence_length = 1;
-  std::optional<int> microbatch_group;  ///< of interleaving; absent: the pipeline degree
+  std::optional<int> microbatch_group = std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
 };
 
-/// Absent: the runtime's habit, where the other choices allow it.
+/// Overlaps. An absent one is the runtime's default, where the other choices allow it.
 struct AskedOverlap {
   std::optional<bool> grad_reduce, param_gather, p2p;
-  bool tensor_parallel = false;
+  std::optional<bool> tensor_parallel;  ///< absent: false
 };
 
-/// Bytes of one element; absent: the runtime's, and no second copy of stated gradients.
+/// Bytes of one element. An absent one is the runtime's; stated gradients have no second copy unless it is stated, too.
 struct AskedRecipe {
   std::optional<double> weight_bytes, gradient_bytes, extra_gradient_bytes, master_bytes;
   std::optional<model::Fp8Recipe> fp8;
@@ -58,34 +58,34 @@ struct AskedRecipe {
 struct Choices {
   int gpus = 1;
   AskedParallelism parallelism;
-  std::optional<schedule::Schedule> schedule;  ///< any; absent: 1F1B, interleaved where stages hold several chunks
+  std::optional<schedule::Schedule> schedule;  ///< absent: 1F1B, interleaved where stages hold several chunks
   AskedBatch batch;
   std::optional<Recompute> recompute;  ///< absent: none
   std::optional<int> zero_stage;       ///< absent: the runtime's
   AskedOverlap overlap;
+  std::optional<Precision> precision;  ///< absent: bf16
+  std::optional<AskedRecipe> recipe;
 };
 
 struct Question {
-  std::string file;  ///< complaints call the question so
+  std::string file;  ///< name of the question in complaints
   std::string name;
   model::Transformer model;
   std::optional<double> dropout;  ///< absent: the model's
-  net::Cluster cluster;           ///< of several kinds of nodes: its name and price, else the first kind
+  net::Cluster cluster;           ///< with several kinds of nodes: name and price, else the first kind
   cost::Profile profile;
   std::vector<AskedPool> pools;  ///< the kinds of nodes, in the order of their stages; empty: all nodes are alike
   Runtime runtime;
   Choices choices;
-  Precision precision = Precision::kBf16;
-  std::optional<AskedRecipe> recipe;
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   std::string optimizer = "adam";
-  Imperfections imperfections;  ///< counted against the GPUs, nodes and links of the job
+  Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;
   std::optional<TrainingRun> run;
-  Notes notes;  ///< of whoever wrote the question down
+  Notes notes;  ///< remarks from the author of the question
 };
 
-/// The question that `job` answers, every choice stated.
+/// Returns the question that `job` answers, with every choice stated.
 [[nodiscard]] Question question_of(const Job& job);
 
 }  // namespace foretoken::job

@@ -1,4 +1,4 @@
-// A software stack: what it fuses, what it overlaps, how its messages block, and its few fitted numbers.
+// A software stack: its fused kernels, its overlaps, its way to post messages, and its few fitted numbers.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,18 @@ struct AttentionChoice {
   FlashKernel kernel = FlashKernel::kFastest;
 };
 
-/// calibration/runtimes/NAME.json.
+/// The overlaps that the users of a runtime can switch on and off. A search tries both.
+struct OverlapSwitches {
+  bool grad_reduce = false, param_gather = false, p2p = false, tensor_parallel = false;
+};
+
+/// A runtime file, calibration/runtimes/NAME.json.
 struct Runtime {
   std::string name;
   std::string description;
   std::string source;
 
-  // What it does.
+  // Behaviour.
   AttentionChoice default_attention;
   int default_zero_stage = 0;
   /// PyTorch FSDP: a layer is a unit, its fp32 shard is the master copy, and ZeRO-2 gathers in every forward pass.
@@ -33,7 +38,8 @@ struct Runtime {
   bool compiled_cross_entropy = false;  ///< fused by PyTorch's compiler, not by Transformer Engine
   bool overlap_grad_reduce = false;     ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
-  bool overlap_p2p = false;            ///< interleaved schedules only
+  bool overlap_p2p = false;  ///< interleaved schedules only
+  OverlapSwitches switches;
   bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
   bool transformer_engine = false;     ///< layers are Transformer Engine's modules
   bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves
@@ -42,22 +48,23 @@ struct Runtime {
   double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
 
-  // Fitted numbers, at most six, each explained in the file.
-  double gradient_accumulation_bytes = 6;  ///< memory traffic per weight and micro-batch of the kernel that adds
+  // Fitted numbers. A runtime states at most six, each explained in its file.
+  double gradient_accumulation_bytes = 6;  ///< bytes per weight and micro-batch of the kernel that adds gradients
   double tensor_comm_factor = 1;           ///< time of tensor-parallel collectives, relative to nccl-tests
   Seconds tensor_comm_overhead;            ///< added to each tensor-parallel collective
   double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
-  /// NICs of a node that all its data-parallel groups keep busy together when each holds several of its GPUs.
+  /// Counts the NICs of a node that all its data-parallel groups fill together when each holds several of its GPUs.
   std::optional<double> data_comm_nics;
   double gemm_factor = 1;          ///< time of GEMMs inside training, relative to the profile
-  Seconds collective_per_rank;     ///< of each gathered or reduced tensor of sharded layers, per replica
+  Seconds collective_per_rank;     ///< time of each gathered or reduced tensor of sharded layers, per replica
   double optimizer_bytes = 48;     ///< memory traffic of the optimizer step per parameter of its share
   double memory_bound_factor = 1;  ///< time of memory-bound kernels inside training, relative to the profile
-  Seconds host_per_layer_forward;  ///< host time to issue one layer, tensor degree 1; other ops as one of its ops
+  Seconds host_per_layer_forward;  ///< host time to issue one layer at tensor degree 1; any other op takes as long as
+                                   ///< one of its ops
   Seconds host_per_layer_backward;
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
   Seconds p2p_overhead;                    ///< added to each blocking pipeline message
-  Seconds pass_overhead;                   ///< between two passes of a pipeline stage
+  Seconds pass_overhead;                   ///< time between two passes of a pipeline stage
   Seconds step_overhead;                   ///< once per step: data, logging, loss
 
   std::vector<std::string> notes;  ///< one line per number with its source, shown as assumptions

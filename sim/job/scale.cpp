@@ -1,4 +1,4 @@
-// Each hardware property as a function that scales it.
+// Scales each hardware property by a function.
 #include "sim/job/scale.h"
 
 #include <variant>
@@ -8,7 +8,7 @@
 namespace foretoken::job {
 namespace {
 
-// One kind of node.
+// The machines and the profile of one kind of node.
 struct NodeKind {
   net::Cluster& cluster;
   cost::Profile& profile;

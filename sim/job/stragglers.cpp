@@ -1,4 +1,4 @@
-// Drawing the GPUs of a job.
+// Draws the speeds of a job's GPUs.
 #include "sim/job/stragglers.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 enum Stream : std::uint64_t { kRadius, kAngle, kNode, kPassRadius, kPassAngle };
 
-// Without state, so that GPU i is the same in every job: the draw of a stream for one GPU or node, and for one of its
-// passes; evenly in (0, 1).
+// Returns the draw of a stream for one GPU or node, and for one of its passes, evenly in (0, 1). It has no state, so
+// GPU i is the same in every job.
 double uniform(std::uint64_t seed, Stream stream, int index, std::uint64_t pass = 0) {
   const std::uint64_t bits = hash(hash(hash(hash(seed) + stream) + static_cast<std::uint64_t>(index)) + pass);
   return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;

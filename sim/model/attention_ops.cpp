@@ -1,13 +1,13 @@
-// The attention core, fused or not, and what context parallelism adds to it.
+// The attention core, fused or not, and the exchanges that context parallelism adds to it.
 //
-// Context parallelism as Transformer Engine does it (TransformerEngine d0067d0,
-// pytorch/attention/dot_product_attention/ context_parallel.py), the sequence cut into 2c pieces of which rank r holds
-// r and 2c - 1 - r, so that a causal mask leaves every rank the same work:
-//   ring        c steps; keys and values move to the next rank beside each of them. The first step is the causal square
-//               of the rank's own tokens; in each later one either all queries meet half of the keys or half of the
-//               queries meet all, half the square. The parts of the output are then put together.
-//   all-gather  keys and values are gathered before the kernel, their gradients scattered behind it.
-//   all-to-all  ranks trade tokens for heads before the kernel and back behind it, each time with a copy on both sides.
+// Context parallelism works as in Transformer Engine (TransformerEngine d0067d0,
+// pytorch/attention/dot_product_attention/context_parallel.py). The sequence is cut into 2c pieces, and rank r holds
+// pieces r and 2c - 1 - r. A causal mask then leaves every rank the same work. There are three exchanges:
+//   ring        c steps; keys and values move to the next rank beside each step. The first step is the causal square of
+//               the rank's own tokens. A later step is half the square: all queries meet half of the keys, or half of
+//               the queries meet all keys. The parts of the output are then put together.
+//   all-gather  keys and values are gathered before the kernel, and their gradients are scattered after it.
+//   all-to-all  ranks trade tokens for heads before the kernel and back after it, with a copy on both sides each time.
 #include "sim/model/attention_ops.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ AttentionShape flash_shape(const CoreCut& cut, bool backward) {
           .kernel = cut.context.flash_kernel};
 }
 
-// The softmax of fp32 copies without a kernel of its own: kernels and their bytes for each score, a mask of one byte.
+// The unfused softmax of fp32 copies: its kernels and their bytes for each score. The mask has one byte.
 struct ScoreKernel {
   std::string_view name;
   double bytes;
@@ -47,19 +47,19 @@ constexpr std::array<ScoreKernel, 5> kSoftmaxBackward{{{"softmax gradient to fp3
                                                        {"score gradient to 16 bit", 6}}};
 
 void softmax(OpWriter& ops, const CoreCut& cut, const char* fused, double fused_bytes,
-             const std::array<ScoreKernel, 5>& apart) {
+             const std::array<ScoreKernel, 5>& unfused) {
   const double scores = cut.score_elements();
   if (cut.fused_softmax()) {
     ops.memory(fused, OpRole::kAttention, fused_bytes * scores);
     return;
   }
-  for (const auto& [name, bytes] : apart) ops.memory(name, OpRole::kAttention, bytes * scores);
+  for (const auto& [name, bytes] : unfused) ops.memory(name, OpRole::kAttention, bytes * scores);
 }
 
 double output_elements(const CoreCut& cut) { return cut.tokens * static_cast<double>(cut.output_width()); }
 
-// Step `step` of a ring. Of the two forms of a later step the one with fewer thread blocks counts: every rank waits for
-// the slowest.
+// Returns the shape of step `step` of a ring. A later step has two forms. The form with fewer thread blocks counts,
+// because every rank waits for the slowest.
 AttentionShape ring_step(const CoreCut& cut, int step, bool backward) {
   AttentionShape shape = flash_shape(cut, backward);
   shape.kv_length = shape.q_length;
@@ -75,14 +75,14 @@ void ring_forward(OpWriter& ops, const CoreCut& cut) {
     if (step + 1 < steps) ops.ring_message(Axis::kContext, "pass keys and values on", cut.key_value_bytes(), true);
     ops.attention("flash attention", ring_step(cut, step, false));
   }
-  // The first part is scaled (read, write), every later one added (two reads, one write).
+  // The first part is scaled (a read, a write). Every later part is added (two reads, a write).
   ops.memory("attention parts", OpRole::kAttention, (4 + 6.0 * (steps - 1)) * output_elements(cut));
 }
 
 void ring_backward(OpWriter& ops, const CoreCut& cut) {
   const int steps = cut.context.context;
   for (int step = 0; step < steps; ++step) {
-    // Keys and values go round again, and the gradients gathered so far go with them.
+    // Keys and values go round again. The gradients gathered so far go with them.
     if (step + 1 < steps)
       ops.ring_message(Axis::kContext, "pass keys, values and gradients on",
                        (step == 0 ? 1 : 2) * cut.key_value_bytes(), true);
@@ -93,7 +93,7 @@ void ring_backward(OpWriter& ops, const CoreCut& cut) {
              6.0 * (steps - 1) * (output_elements(cut) + cut.key_value_bytes() / kHalf));
 }
 
-// After trading tokens for heads a rank holds its heads' whole sequence.
+// After trading tokens for heads, a rank holds the whole sequence of its heads.
 AttentionShape whole_sequence(const CoreCut& cut, bool backward) {
   AttentionShape shape = flash_shape(cut, backward);
   shape.heads /= cut.context.context;

@@ -1,4 +1,4 @@
-// The attention core of a layer: fused or not, and exchanged between ranks that share a sequence.
+// The kernels of a layer's attention core: fused or not, and exchanged between ranks that share a sequence.
 #pragma once
 
 #include <algorithm>

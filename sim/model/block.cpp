@@ -28,10 +28,11 @@ std::optional<std::string> find_mistake(const BlockOps& block) {
   written.at(block.input.index()) = true;
   for (const Op& op : block.ops) {
     for (const TensorId id : op.reads)
-      if (!written.at(id.index())) return says(op, id, " reads what no op has written: ");
+      if (!written.at(id.index())) return says(op, id, " reads a tensor that no op has written: ");
     for (const TensorId id : op.writes) written.at(id.index()) = true;
     for (const TensorId id : op.saves)
-      if (!op.reads.contains(id) && !op.writes.contains(id)) return says(op, id, " saves what it does not use: ");
+      if (!op.reads.contains(id) && !op.writes.contains(id))
+        return says(op, id, " saves a tensor that it does not use: ");
   }
   return std::nullopt;
 }

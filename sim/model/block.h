@@ -1,8 +1,8 @@
 // A kind of layer, written once: a list of ops over named tensors.
 //
-// All else is derived from this list. Parameters, operations, saved bytes, weight matrices and units of sharding come
-// from sim/model/counts; the kernels of the forward and the backward pass from sim/model/kernels.h. A new kind of layer
-// is a function that returns such a list for a cut.
+// Everything else about a layer is derived from this list. Parameters, operations, saved bytes, weight matrices and
+// units of sharding come from sim/model/counts. The kernels of both passes come from sim/model/kernels.h. A new kind of
+// layer is a function that returns such a list for a cut.
 #pragma once
 
 #include <array>
@@ -27,7 +27,11 @@ class OpWriter;
 using WeightId = Id<struct WeightTag>;  ///< a weight of one block
 using TensorId = Id<struct TensorTag>;  ///< a tensor of one block
 
-enum class WeightKind : std::uint8_t { kMatrix, kTable, kVector };  ///< of a product, of the vocabulary, of the rest
+enum class WeightKind : std::uint8_t {
+  kMatrix,
+  kTable,
+  kVector
+};  ///< matrix of a product, table of the vocabulary, or another vector
 enum class Split : std::uint8_t { kWhole, kRows, kColumns };
 
 /// A weight as the model states it, before it is cut.
@@ -35,12 +39,12 @@ struct Weight {
   std::string_view name{};
   WeightKind kind = WeightKind::kVector;
   std::int64_t rows = 1, columns = 1;  ///< outputs and inputs of a product
-  Split split = Split::kWhole;         ///< what the ranks of `axes` share out; whole: every rank holds all of it
+  Split split = Split::kWhole;  ///< the dimension that the ranks of `axes` share; whole: every rank holds all of it
   AxisSet axes = Axis::kTensor;
   bool trainable = true;
-  int stored_as = 1;              ///< as many as a framework stores it in; gate and up of a gated MLP are two
+  int stored_as = 1;              ///< tensors that a framework stores it in; gate and up of a gated MLP are two
   std::int64_t padding_rows = 0;  ///< rows that this cut adds
-  bool tied = false;              ///< a copy of the embedding's table; none where both stand on one GPU
+  bool tied = false;              ///< a copy of the embedding's table; no copy where both stand on one GPU
 };
 
 /// A tensor that flows between ops: 16 bit unless its name says otherwise.
@@ -48,10 +52,10 @@ struct Tensor {
   std::string_view name{};
   double bytes = 0;                         ///< of one micro-batch on one GPU
   SelectiveModules dropped_by = kNoModule;  ///< modules whose recomputation makes it again
-  bool freed_early = false;                 ///< freed before the backward pass reaches the ops before its own
+  bool freed_early = false;                 ///< freed before the backward pass reaches the ops ahead of its own
 };
 
-/// A few ids, in place.
+/// A few ids, stored in place.
 template <class Id>
 class IdList {
  public:
@@ -81,17 +85,17 @@ class IdList {
 enum class ProductKind : std::uint8_t {
   kColumn,       ///< each rank makes a part of the outputs; the input is gathered under sequence parallelism
   kRow,          ///< each rank reads a part of the inputs; the outputs are summed over the ranks
-  kRowUnsummed,  ///< the same; a later product sums both outputs at once
+  kRowUnsummed,  ///< like kRow, but a later product sums both outputs at once
   kVocabulary    ///< the output head: 16-bit, one part of the vocabulary a rank
 };
 
-/// A product of all tokens with the op's first weight, a matrix or a table.
+/// A product of all tokens with the op's first weight. The weight is a matrix or a table.
 struct Product {
   ProductKind kind = ProductKind::kColumn;
   std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
 };
 
-/// Scores, softmax and values, fused or not, exchanged between ranks that share a sequence.
+/// Scores, softmax and values: fused or not, and exchanged between ranks that share a sequence.
 struct AttentionCore {
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;  ///< before they are cut
   bool dropout = false;
@@ -101,13 +105,13 @@ struct AttentionCore {
   [[nodiscard]] std::int64_t output_width() const { return heads * head_dim; }
 };
 
-/// One kernel bound by memory in each pass; none where it moves no bytes.
+/// One memory-bound kernel in each pass. A pass without bytes has no kernel.
 struct MemoryBound {
   double forward_bytes = 0, backward_bytes = 0;
   std::string_view backward_name{};
 };
 
-/// A collective over the tensor-parallel group in each pass, where one is named.
+/// A collective over the tensor-parallel group, in each pass that names one.
 struct Exchange {
   double payload = 0;
   std::optional<CollectiveKind> forward{}, backward{};
@@ -124,12 +128,12 @@ using Work = std::variant<Product, AttentionCore, MemoryBound, Exchange, OwnKern
 
 /// One op of a block, in forward order. The backward pass runs the ops from the last to the first.
 struct Op {
-  std::string_view name;  ///< of its kernel in the forward pass
+  std::string_view name;  ///< name of its kernel in the forward pass
   OpRole role = OpRole::kElementwise;
   Work work{};
   IdList<WeightId> weights{};
   IdList<TensorId> reads{}, writes{};
-  IdList<TensorId> saves{};                  ///< what its backward pass needs of those
+  IdList<TensorId> saves{};                  ///< the tensors that its backward pass needs
   SelectiveModules repeated_by = kNoModule;  ///< modules whose recomputation repeats it
   double working_bytes = 0;                  ///< gradients that are alive while its backward pass runs
 };
@@ -139,7 +143,7 @@ struct BlockOps {
   std::vector<Weight> weights;
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
-  TensorId input;             ///< what the block before hands over, and what full recomputation keeps
+  TensorId input;             ///< output of the block before; full recomputation keeps only this
   double gradient_bytes = 0;  ///< gradients that are alive through the whole backward pass of the block
 
   WeightId add(Weight weight);
@@ -155,14 +159,14 @@ struct Block {
   std::function<BlockOps(const LayerContext&)> at{};  ///< its ops under a cut
 };
 
-/// Layers of one kind, one after the other.
+/// Layers of one kind that follow one another.
 struct LayerRun {
   Block block;
   std::int64_t count = 1;
 };
 
-/// The first mistake in a block's list: a tensor that is read before it is written, or saved by an op that neither
-/// reads nor writes it.
+/// Returns the first mistake in a block's list: an op reads a tensor before it is written, or saves a tensor that it
+/// neither reads nor writes.
 [[nodiscard]] std::optional<std::string> find_mistake(const BlockOps& block);
 
 }  // namespace foretoken::model

@@ -1,4 +1,4 @@
-// Blocks as lists of ops over named tensors: every list is consistent, and a mistake in one is found.
+// Tests blocks as lists of ops over named tensors: shipped lists are consistent, and a mistake in a list is found.
 #include "sim/model/block.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace foretoken::model {
 namespace {
 
-TEST(Block, NoOpOfTheShippedBlocksReadsWhatIsNotWritten) {
+TEST(Block, NoOpOfTheShippedBlocksReadsAnUnwrittenTensor) {
   Transformer model;
   for (const bool parallel : {false, true})
     for (const double dropout : {0.0, 0.1})
@@ -31,11 +31,11 @@ TEST(Block, AMistakeNamesTheOpAndTheTensor) {
   block.input = block.add(Tensor{.name = "input"});
   const TensorId output = block.add(Tensor{.name = "output"});
   Op& op = block.add(Op{.name = "mix", .reads = {block.input}, .saves = {output}});
-  EXPECT_EQ(find_mistake(block), "mix saves what it does not use: output");
+  EXPECT_EQ(find_mistake(block), "mix saves a tensor that it does not use: output");
   op.writes.add(output);
   EXPECT_EQ(find_mistake(block), std::nullopt);
   op.reads.add(block.add(Tensor{.name = "mask"}));
-  EXPECT_EQ(find_mistake(block), "mix reads what no op has written: mask");
+  EXPECT_EQ(find_mistake(block), "mix reads a tensor that no op has written: mask");
 }
 
 TEST(Stack, LayersBetweenAreCutFromTheRuns) {

@@ -1,4 +1,4 @@
-// Sizes that every op of a layer shares: tokens of a rank, bytes of a tensor between ops.
+// Sizes that every op of a layer shares: tokens of a rank, bytes of a tensor between two ops.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Cut {
   [[nodiscard]] double whole_bytes(double width) const { return kHalf * tokens * width; }
   /// Bytes of a gather of tokens over tensor ranks; inputs of fp8 products are quantised before they travel.
   [[nodiscard]] double gathered_bytes(double width) const { return whole_bytes(width) * input_share(); }
-  /// Bytes that one rank holds of such a tensor between the tensor-parallel regions.
+  /// Bytes that one rank holds of a tensor of that width between the tensor-parallel regions.
   [[nodiscard]] double residual_bytes(double width) const { return whole_bytes(width) * residual_share(); }
   [[nodiscard]] double residual_share() const { return context.sequence_parallel ? 1.0 / context.tensor : 1.0; }
 };

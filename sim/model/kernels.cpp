@@ -1,9 +1,11 @@
 // The kernels of a block: each op writes its own, in order for the forward pass and in reverse for the backward pass.
 //
-// Memory-bound kernels are counted by the bytes that they read and write once, 16-bit activations; a dropout mask is
-// one byte an element. Byte counts per kernel: arXiv:2205.05198 section 4 for what is stored, the kernels' reads and
-// writes on top (docs/modeller/layer.md has the table).
+// A memory-bound kernel counts the bytes that it reads and writes once. Activations have 16 bits; a dropout mask has
+// one byte an element. Section 4 of arXiv:2205.05198 gives the stored bytes; docs/modeller/layer.md adds the kernels'
+// reads and writes in a table.
 #include "sim/model/kernels.h"
+
+#include <utility>
 
 #include "sim/model/attention_ops.h"
 #include "sim/model/op_writer.h"
@@ -12,7 +14,7 @@
 namespace foretoken::model {
 namespace {
 
-/// An op of a block, and where its kernels go.
+/// An op of a block, and the list that its kernels go to.
 struct Site {
   OpWriter& ops;
   const Cut& cut;
@@ -22,7 +24,7 @@ struct Site {
   [[nodiscard]] const Weight& matrix() const { return block[*op.weights.begin()]; }
 };
 
-/// Writes the kernels of an op in the forward pass, one overload for each kind of work.
+/// Writes the kernels of an op in the forward pass. There is one overload for each kind of work.
 struct Forward {
   Site at;
 
@@ -37,11 +39,28 @@ struct Forward {
   }
 };
 
-/// The same in the backward pass.
+/// A weight that does not train has no gradient: only the part for the input stands. No op runs beside one that is
+/// gone.
+void frozen_product_backward(const Site& at) {
+  OpWriter whole(at.cut.context);
+  product_backward(whole, at.cut, at.op, at.matrix());
+  const OpList ops = whole.take();
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].part == BackwardPart::kWeight) continue;
+    LayerOp kept = ops[i];
+    kept.beside_next = kept.beside_next && i + 1 < ops.size() && ops[i + 1].part == BackwardPart::kInput;
+    at.ops.add(std::move(kept));
+  }
+}
+
+/// Writes the kernels of an op in the backward pass, in the same way.
 struct Backward {
   Site at;
 
-  void operator()(const Product&) const { product_backward(at.ops, at.cut, at.op, at.matrix()); }
+  void operator()(const Product&) const {
+    if (!at.matrix().trainable) return frozen_product_backward(at);
+    product_backward(at.ops, at.cut, at.op, at.matrix());
+  }
   void operator()(const AttentionCore& core) const { core_backward(at.ops, at.cut, core); }
   void operator()(const MemoryBound& kernel) const {
     at.ops.memory(kernel.backward_name, at.op.role, kernel.backward_bytes);

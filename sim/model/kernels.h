@@ -5,13 +5,13 @@
 
 namespace foretoken::model {
 
-/// Forward pass: the ops in order.
+/// Returns the kernels of the forward pass: the ops in order.
 [[nodiscard]] OpList forward_kernels(const BlockOps& block, const LayerContext& context);
 
-/// Backward pass without recomputation: the ops from the last to the first.
+/// Returns the kernels of the backward pass without recomputation: the ops from the last to the first.
 [[nodiscard]] OpList backward_kernels(const BlockOps& block, const LayerContext& context);
 
-/// The kernels of the forward pass that recomputation repeats before the backward pass.
+/// Returns the kernels of the forward pass that recomputation repeats before the backward pass.
 [[nodiscard]] OpList recomputed_kernels(const BlockOps& block, const LayerContext& context,
                                         RecomputeGranularity granularity, SelectiveModules modules);
 

@@ -12,16 +12,16 @@ enum class AttentionKind : std::uint8_t { kUnfused, kFlash };
 
 /// The way in which ranks that share a sequence exchange keys and values.
 enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
-/// "unfused", "flash" (the fastest kernel), "flash-2", "flash-1", "flash-triton".
+/// Returns "unfused", "flash" (the fastest kernel), "flash-2", "flash-1" or "flash-triton".
 [[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
 
-/// The source of a tensor's fp8 scale: earlier steps, the tensor itself (one pass more), or each block of it.
+/// The source of a tensor's fp8 scale: earlier steps, the tensor itself (one pass more), or each block of the tensor.
 enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
 
 /// Kernels that the software fuses. Each flag that is off adds the separate kernels.
 struct Fusions {
   bool cross_entropy = false;           ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
-  bool compiled_cross_entropy = false;  ///< the fused one is PyTorch's compiler's, whose kernels write out of place
+  bool compiled_cross_entropy = false;  ///< PyTorch's compiler fuses it; its kernels write out of place
 };
 
 /// The cut and the execution of one layer.
@@ -37,15 +37,16 @@ struct LayerContext {
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
   Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
   Fusions fusions;
-  bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it as it is
-  /// The weight-gradient GEMM adds to the fp32 main gradient itself; no kernel of its own does.
+  bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it unpadded
+  /// The weight-gradient GEMM adds to the fp32 main gradient itself. No separate kernel does.
   bool fused_accumulation = true;
-  /// Otherwise: bytes of traffic per weight and micro-batch of the kernel that adds a gradient to the main gradient.
+  /// Without fused_accumulation a kernel adds a gradient to the main gradient: its bytes of traffic per weight and
+  /// micro-batch.
   double gradient_accumulation_bytes = 6;
   /// Backward collectives run beside the weight-gradient (and, with sequence parallelism, input-gradient) GEMM.
   bool overlap_backward_collectives = true;
-  /// Transformer Engine's tensor-parallel overlap (userbuffers), with sequence parallelism only: gathers run beside the
-  /// GEMM that needs them, chunk by chunk, and three quarters of a reduce-scatter beside the GEMM that feeds it.
+  /// Transformer Engine's tensor-parallel overlap (userbuffers); needs sequence parallelism. Gathers run beside the
+  /// GEMM that needs them, chunk by chunk. Three quarters of a reduce-scatter run beside the GEMM that feeds it.
   bool overlap_forward_collectives = false;
 
   [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
@@ -53,11 +54,11 @@ struct LayerContext {
   }
 };
 
-/// Recomputation as Megatron knows it (recompute-granularity, recompute-modules).
+/// Recomputation in Megatron's terms (recompute-granularity, recompute-modules).
 enum class RecomputeGranularity : std::uint8_t { kNone, kSelective, kFull };
 [[nodiscard]] std::string_view name_of(RecomputeGranularity granularity);  ///< as scenarios spell it
 
-/// Modules that selective recomputation repeats; core attention is the usual one.
+/// Modules that selective recomputation repeats. Core attention is the usual one.
 struct SelectiveModules {
   bool core_attention = true;
   bool mlp = false;
@@ -65,10 +66,10 @@ struct SelectiveModules {
   bool activation = false;
 };
 
-/// No module at all: SelectiveModules{} is the usual choice of recomputation.
+/// No module at all. SelectiveModules{} would be core attention.
 inline constexpr SelectiveModules kNoModule{.core_attention = false};
 
-/// True when a module is in both.
+/// Returns true when a module is in both.
 [[nodiscard]] constexpr bool meet(const SelectiveModules& a, const SelectiveModules& b) {
   return (a.core_attention && b.core_attention) || (a.mlp && b.mlp) || (a.layer_norm && b.layer_norm) ||
          (a.activation && b.activation);

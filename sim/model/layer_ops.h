@@ -14,7 +14,7 @@ namespace foretoken::model {
 
 struct Transformer;
 
-/// A collective inside a layer, over the ranks of one axis. `payload` as in CollectiveShape.
+/// A collective inside a layer, over the ranks of one axis. `payload` counts as in CollectiveShape.
 struct LayerCollective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;
@@ -34,46 +34,46 @@ enum class OpRole : std::uint8_t {
   kComm
 };
 
-/// A message to the next rank of a ring of the axis' ranks, while one comes from the rank before.
+/// A message to the next rank of a ring over an axis. Another message comes from the rank before at the same time.
 struct RingMessage {
   Bytes payload;
   Axis axis = Axis::kTensor;
 };
 
-/// How Transformer Engine's userbuffers run a GEMM with its collective.
+/// The way in which Transformer Engine's userbuffers run a GEMM with its collective.
 struct Userbuffers {
-  int pieces = 1;  ///< the GEMM is cut along m into so many, one after the other, each behind its part of the data
-  int held_processors = 0;  ///< multiprocessors that the collective holds meanwhile
+  int pieces = 1;           ///< pieces of the GEMM along m; each runs once its part of the data is there
+  int held_processors = 0;  ///< multiprocessors that the collective holds during the GEMM
 };
 
-/// A backward pass has two parts, which a schedule may issue one long after the other. The part for the input passes
-/// gradients on to the layer before; recomputed ops belong to it. The part for the weight makes the weights' gradients.
+/// The two parts of a backward pass. A schedule may issue one long after the other. The part for the input passes
+/// gradients on to the layer before, and includes recomputed ops. The part for the weight makes the weights' gradients.
 enum class BackwardPart : std::uint8_t { kInput, kWeight };
 
-/// One kernel or collective. Kernels run in list order; a collective marked `beside_next` starts when the ops before
-/// it have ended, runs beside the next kernel, and the kernel after that waits for both.
+/// One kernel or collective. Kernels run in list order. A collective marked `beside_next` starts when the ops before it
+/// have ended, and runs beside the next kernel. The kernel after that waits for both.
 struct LayerOp {
   std::string_view name;
   OpRole role = OpRole::kElementwise;
   std::variant<GemmShape, AttentionShape, MemoryBoundShape, LayerCollective, RingMessage> work;
   bool beside_next = false;
-  Userbuffers userbuffers{};  ///< of a GEMM
+  Userbuffers userbuffers{};  ///< GEMMs only
   BackwardPart part = BackwardPart::kInput;
 };
 
 using OpList = std::vector<LayerOp>;
 
-/// Forward pass of one layer.
+/// Kernels of the forward pass of one layer.
 [[nodiscard]] OpList layer_forward(const Transformer& model, const LayerContext& context);
-/// Backward pass of one layer, without recomputation.
+/// Kernels of the backward pass of one layer, without recomputation.
 [[nodiscard]] OpList layer_backward(const Transformer& model, const LayerContext& context);
-/// The attention core alone (scores, softmax, dropout, values): what selective recomputation repeats.
+/// Kernels of the attention core: scores, softmax, dropout, values. Selective recomputation repeats these.
 [[nodiscard]] OpList attention_core_forward(const Transformer& model, const LayerContext& context);
 
-/// Embedding on the first stage.
+/// Kernels of the embedding, on the first stage.
 [[nodiscard]] OpList embedding_forward(const Transformer& model, const LayerContext& context);
 [[nodiscard]] OpList embedding_backward(const Transformer& model, const LayerContext& context);
-/// Final norm, output projection and loss on the last stage.
+/// Kernels of final norm, output projection and loss, on the last stage.
 [[nodiscard]] OpList head_forward(const Transformer& model, const LayerContext& context);
 [[nodiscard]] OpList head_backward(const Transformer& model, const LayerContext& context);
 

@@ -1,4 +1,4 @@
-// The ops of a layer: operations and bytes against their formulas, and where collectives stand.
+// Checks the ops of a layer: operations and bytes against their formulas, and the places of collectives.
 #include "sim/model/layer_ops.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace foretoken::model {
 namespace {
 
-// GPT with h 64, 8 heads, f 256, dropout; s 32, b 2.
+// A GPT with h 64, 8 heads, f 256 and dropout; the cut has s 32 and b 2.
 Transformer gpt() {
   Transformer model;
   model.layers = 2;
@@ -70,7 +70,7 @@ CollectiveCount collectives(const OpList& ops, CollectiveKind kind) {
   return count;
 }
 
-TEST(LayerOps, OperationsOfALayerAreThoseOfItsParametersAndTheFullScoreMatrix) {
+TEST(LayerOps, OperationsOfALayerFollowFromItsParametersAndTheFullScoreMatrix) {
   const Transformer model = gpt();
   const double T = 64, s = 32, ad = 64;
   for (const int t : {1, 2, 4, 8}) {
@@ -126,7 +126,8 @@ TEST(LayerOps, CollectivesAreMegatrons) {
   early.overlap_backward_collectives = false;
   EXPECT_EQ(collectives(layer_backward(model, early), CollectiveKind::kAllReduce).blocking, 2);
 
-  // Sequence parallelism: 2 + 2 forward; backward 2 blocking gathers, 2 re-gathers and 2 reductions beside GEMMs.
+  // Sequence parallelism has 2 + 2 forward. Backward it has 2 blocking gathers, and 2 re-gathers and 2 reductions
+  // beside GEMMs.
   const LayerContext sp = cut(4, true);
   EXPECT_EQ(collectives(layer_forward(model, sp), CollectiveKind::kAllGather).blocking, 2);
   EXPECT_EQ(collectives(layer_forward(model, sp), CollectiveKind::kReduceScatter).blocking, 2);
@@ -183,7 +184,7 @@ TEST(LayerOps, AFusedGemmAddsToTheMainGradientItself) {
     }
 }
 
-// Operations of fused attention, messages along the ring and bytes of all-to-all in a pass.
+// Operations of fused attention, bytes of messages along the ring and bytes of all-to-all in a pass.
 struct Exchanged {
   double flop = 0, messages = 0, traded = 0;
   int steps = 0;
@@ -220,12 +221,12 @@ TEST(LayerOps, ContextParallelRanksShareTheCausalSquareEvenly) {
 TEST(LayerOps, ARingPassesKeysAndValuesOnAllToAllTradesEverything) {
   LayerContext context = cut(2, false, AttentionKind::kFlash);
   context.context = 4;
-  const double tokens = 64 / 4, width = 64 / 2;  // of one rank: T, and h / t of every one of q, k, v
+  const double tokens = 64 / 4, width = 64 / 2;  // of one rank: T tokens, and h / t each of q, k and v
   const double keys_and_values = 2 * 2 * tokens * width;
   const Exchanged forward = exchanged(layer_forward(gpt(), context));
   EXPECT_EQ(forward.steps, 4);
   EXPECT_DOUBLE_EQ(forward.messages, 3 * keys_and_values);
-  // Once more, twice with the gradients gathered so far, and the gradients' way home.
+  // Keys and values go round once more, and twice with the gradients gathered so far. Then the gradients go home.
   EXPECT_DOUBLE_EQ(exchanged(layer_backward(gpt(), context)).messages, (1 + 2 + 2 + 1) * keys_and_values);
   context.exchange = ContextExchange::kAllToAll;
   EXPECT_DOUBLE_EQ(exchanged(layer_forward(gpt(), context)).traded, 2 * 4 * tokens * width) << "q, k, v and output";
@@ -258,7 +259,7 @@ TEST(LayerOps, QuantisationIsCountedByRecipe) {
   context.precision = Precision::kFp8;
   const double row_inputs = T * (h + f) / t, column_gradients = T * (3 * h + f) / t, shards = 2 * R * h;
   EXPECT_DOUBLE_EQ(quantised_bytes(layer_forward(gpt(), context)), 4 * row_inputs);
-  const double transposed = 4 * 2 * T * h;  // what the four products gathered: two inputs, two gradients
+  const double transposed = 4 * 2 * T * h;  // the four gathered tensors: two inputs, two gradients
   EXPECT_DOUBLE_EQ(quantised_bytes(layer_backward(gpt(), context)), 4 * column_gradients + 3 * shards + transposed);
   context.fp8_recipe = Fp8Recipe::kMxfp8;
   EXPECT_DOUBLE_EQ(quantised_bytes(layer_backward(gpt(), context)), 4 * column_gradients + 3 * shards);

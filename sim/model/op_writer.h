@@ -1,4 +1,4 @@
-// Small helper that writes kernels and collectives into a list, in order.
+// Writes kernels and collectives into a list, in order.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace foretoken::model {
 
-/// Appends kernels and collectives; knows how the layer is cut.
+/// Appends kernels and collectives. It knows the cut of the layer.
 class OpWriter {
  public:
   explicit OpWriter(const LayerContext& context) : context_(context) {}
@@ -21,20 +21,21 @@ class OpWriter {
     if (bytes > 0) ops_.push_back({name, role, MemoryBoundShape{Bytes(bytes)}, false, {}, part});
   }
   void attention(std::string_view name, AttentionShape shape) { ops_.push_back({name, OpRole::kAttention, shape}); }
-  /// A tensor-parallel collective; nothing when one rank holds the layer.
+  /// Appends a tensor-parallel collective. Appends nothing when one rank holds the layer.
   void collective(std::string_view name, CollectiveKind kind, double payload, bool beside_next = false,
                   BackwardPart part = BackwardPart::kInput) {
     if (context_.tensor > 1)
       ops_.push_back(
           {name, OpRole::kComm, LayerCollective{kind, Bytes(payload), Axis::kTensor}, beside_next, {}, part});
   }
-  /// A collective over any axis that the next kernel waits for.
+  /// Appends a collective over any axis. The next kernel waits for it.
   void collective_over(Axis axis, std::string_view name, CollectiveKind kind, double payload) {
     ops_.push_back({name, OpRole::kComm, LayerCollective{kind, Bytes(payload), axis}});
   }
   void ring_message(Axis axis, std::string_view name, double payload, bool beside_next) {
     ops_.push_back({name, OpRole::kComm, RingMessage{Bytes(payload), axis}, beside_next});
   }
+  void add(LayerOp op) { ops_.push_back(std::move(op)); }
   [[nodiscard]] OpList take() { return std::move(ops_); }
 
  private:

@@ -1,9 +1,9 @@
 // The kernels of a product with a weight, forward and backward, with the collectives of tensor parallelism.
 //
-// Shapes follow megatron/core/tensor_parallel/layers.py. T tokens reach a tensor-parallel group, R = T/t of them each
-// rank in sequence-parallel regions (R = T without sequence parallelism). A backward collective runs beside the GEMM
-// that follows it: the input is gathered again beside the input gradient, and the input gradient is reduced beside the
-// weight gradient.
+// Shapes follow megatron/core/tensor_parallel/layers.py. T tokens reach a tensor-parallel group. In sequence-parallel
+// regions each rank holds R = T/t of them (R = T without sequence parallelism). A backward collective runs beside the
+// GEMM that follows it: the input is gathered again beside the input gradient, and the input gradient is reduced beside
+// the weight gradient.
 #include "sim/model/products.h"
 
 namespace foretoken::model {
@@ -14,13 +14,13 @@ struct Sizes {
   std::string_view name, input_gradient, weight_gradient;
   OpRole role;
   std::int64_t n, k;       // outputs and inputs
-  double inputs, outputs;  // the same
+  double inputs, outputs;  // outputs and inputs, for byte counts
 };
 
 // Quantisation around fp8 products as Transformer Engine does it (TransformerEngine d0067d0, pytorch/module/linear.py
 // and layernorm_linear.py). The input of a product is read in 16 bit and written in 8. Weight gradients read a
-// transposed copy, written on the way or, of a tensor that was gathered in 8 bit, by a kernel of its own. MXFP8 has no
-// transposed copies: both directions are quantised at once.
+// transposed copy. The quantising kernel writes this copy as well; a tensor that was gathered in 8 bit needs a kernel
+// for it. MXFP8 has no transposed copies: both directions are quantised at once.
 void quantise(OpWriter& ops, const Cut& cut, double columns) {
   if (cut.fp8())
     ops.memory("quantise", OpRole::kElementwise, (4 + scale_search_bytes(cut.context)) * cut.tokens * columns);
@@ -45,21 +45,24 @@ bool overlaps(const Cut& cut) {
 
 // Userbuffers run a GEMM with its collective as NVIDIA's recipes for 70B to 405B on Hopper state it (NVIDIA/NeMo
 // 0594a70, nemo/collections/llm/recipes/tp_overlap_configs/userbuffers.py).
-// Ring exchange: a rank computes with its own part of the tokens while the next one arrives; copies take no processors.
+//
+// Ring exchange: a rank computes with its own part of the tokens while the next part arrives. The copies take no
+// multiprocessors.
 Userbuffers ring_exchange(const Cut& cut) {
   return overlaps(cut) ? Userbuffers{.pieces = cut.context.tensor} : Userbuffers{};
 }
-// Pipeline: four pieces, each reduced and scattered beside the next; num_sm 16 (fc2) and 24 (projection).
+// Pipeline: four pieces, each reduced and scattered beside the next one; num_sm 16 (fc2) and 24 (projection).
 constexpr int kReduceScatterPieces = 4;
 Userbuffers pipelined(const Cut& cut) {
   return overlaps(cut) ? Userbuffers{.pieces = kReduceScatterPieces, .held_processors = 16} : Userbuffers{};
 }
-// Bulk: a collective of another tensor beside the whole GEMM; num_sm 2 to 4, 24 beside the weight gradient of qkv.
+// Bulk: the collective of another tensor runs beside the whole GEMM; num_sm 2 to 4, and 24 beside the weight gradient
+// of qkv.
 Userbuffers bulk(const Cut& cut) { return overlaps(cut) ? Userbuffers{.held_processors = 4} : Userbuffers{}; }
-// The last piece of a pipelined reduce-scatter stays behind its GEMM (Megatron-Bridge performance guide).
+// The last piece of a pipelined reduce-scatter runs after its GEMM (Megatron-Bridge performance guide).
 constexpr double kExposedReduceScatter = 1.0 / kReduceScatterPieces;
 
-// Activations of the head are 16 bit also when layers compute in fp8.
+// Activations of the head have 16 bits even when layers compute in fp8.
 Precision precision_of(const Cut& cut, const Sizes& sizes) {
   const bool head_in_16_bit = sizes.role == OpRole::kHead && cut.fp8();
   return head_in_16_bit ? Precision::kBf16 : cut.context.precision;
@@ -110,8 +113,8 @@ void column_forward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
   forward_gemm(ops, cut, sizes, ring_exchange(cut));
 }
 
-// The input gradient must be summed over tensor ranks. With sequence parallelism only a shard of the input is kept, and
-// it is gathered again.
+// The input gradient must be summed over tensor ranks. With sequence parallelism a rank keeps only a shard of the
+// input, so the input is gathered again.
 void column_backward(OpWriter& ops, const Cut& cut, const Sizes& sizes) {
   const bool beside = cut.context.overlap_backward_collectives;
   const double payload = cut.whole_bytes(sizes.inputs);

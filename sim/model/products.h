@@ -1,4 +1,4 @@
-// The kernels of a product of all tokens with a weight, as its ranks share it.
+// The kernels of a product of all tokens with a weight that tensor ranks share.
 #pragma once
 
 #include "sim/model/block.h"
@@ -13,7 +13,7 @@ void product_backward(OpWriter& ops, const Cut& cut, const Op& op, const Weight&
 /// Bytes an element that a quantisation reads before it knows the scale.
 [[nodiscard]] double scale_search_bytes(const LayerContext& context);
 
-/// Rows and columns of a weight on one tensor rank.
+/// Returns the rows or columns of a weight on one tensor rank.
 [[nodiscard]] std::int64_t local_rows(const Weight& weight, const LayerContext& context);
 [[nodiscard]] std::int64_t local_columns(const Weight& weight, const LayerContext& context);
 

@@ -1,4 +1,4 @@
-// The vocabulary as tensor ranks hold it.
+// Pads the vocabulary for tensor ranks.
 #include "sim/model/transformer.h"
 
 #include <algorithm>

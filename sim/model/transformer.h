@@ -1,4 +1,4 @@
-// A transformer's architecture: the numbers of its config, and the kinds of its layers where they are not all dense.
+// A transformer's architecture: the numbers of its config, and the kinds of its layers where not all are dense.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ struct Transformer {
   bool tied_embeddings = true;
   bool linear_bias = true;  ///< biases of proj, fc1, fc2 (and qkv unless qkv_bias says otherwise)
   bool qkv_bias = true;
-  bool embedding_norm = false;     ///< BLOOM's layer norm behind the embedding
+  bool embedding_norm = false;     ///< BLOOM's layer norm after the embedding
   bool parallel_residual = false;  ///< NeoX: attention and MLP side by side
   double hidden_dropout = 0.0;     ///< as in the model's config
   double attention_dropout = 0.0;
   bool norm_bias = true;  ///< LayerNorm's bias; MPT has none, RMSNorm never has one
   std::string source = "";
-  /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one of these numbers.
+  /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};
 
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
@@ -46,8 +46,8 @@ struct Transformer {
   [[nodiscard]] int mlp_matrices() const { return gated() ? 3 : 2; }
 };
 
-/// Vocabulary padded to a multiple of 128 x tensor (Megatron-LM, megatron/training/vocab_utils.py), or without padding
-/// what tensor ranks share evenly.
+/// Returns the vocabulary padded to a multiple of 128 x tensor (Megatron-LM, megatron/training/vocab_utils.py). Without
+/// `pads` it is padded only until tensor ranks share it evenly.
 [[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, int tensor, bool pads = true);
 
 }  // namespace foretoken::model

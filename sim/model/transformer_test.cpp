@@ -1,4 +1,4 @@
-// Parameters and operations against published counts and against vectors computed from the operation list.
+// Checks parameters and operations against published counts, and against vectors computed from the operation list.
 #include "sim/model/transformer.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace foretoken::model {
 namespace {
 
-/// Exact: the double must be the integer.
+/// Expects the double to be exactly the integer.
 void expect_integer(double value, std::int64_t expected, const std::string& what) {
   EXPECT_EQ(static_cast<std::int64_t>(value), expected) << what;
   EXPECT_EQ(value, std::floor(value)) << what;
@@ -136,7 +136,7 @@ TEST(Transformer, PublishedParameterCounts) {
   for (const auto& c : cases) expect_integer(total_parameters(c.model), c.parameters, c.name);
 }
 
-// arXiv:2406.11704: Nemotron-4 340B has 9.4 billion embedding parameters and 331.6 billion others; arXiv:2402.16819:
+// arXiv:2406.11704: Nemotron-4 340B has 9.4 billion embedding parameters and 331.6 billion others. arXiv:2402.16819:
 // Nemotron-4 15B has 12.5 billion besides its embeddings.
 TEST(Transformer, NemotronSplitsAsItsReportsSay) {
   const auto billions = [](double parameters) { return std::round(parameters / 1e8) / 10; };

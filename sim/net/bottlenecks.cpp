@@ -1,4 +1,4 @@
-// Which links of a fabric can be a bottleneck.
+// Finds the links of a fabric that can be a bottleneck.
 #include <algorithm>
 
 #include "sim/net/fabric.h"
@@ -6,7 +6,7 @@
 namespace foretoken::net {
 namespace {
 
-// Height above the nodes; 0 for what has none.
+// Returns the height above the nodes, or 0 for a device without one.
 int tier(const Device& device) {
   switch (device.kind) {
     case DeviceKind::kNic:
@@ -27,7 +27,8 @@ int tier(const Device& device) {
 std::vector<bool> possible_bottlenecks(const Fabric& fabric, const std::vector<double>& capacity) {
   Graph graph;
   fabric.copy_whole(graph);
-  // By device: what comes in from below, and what leaves it downwards; for a NIC, from and to the network.
+  // By device: the capacity that comes in from below, and the capacity that leaves it downwards. For a NIC: from and to
+  // the network.
   std::vector<double> from_below(boost::num_vertices(graph), 0), downwards(boost::num_vertices(graph), 0);
   for_each_edge(graph, [&](auto edge) {
     const DeviceId a = boost::source(edge, graph), b = boost::target(edge, graph);
@@ -47,7 +48,7 @@ std::vector<bool> possible_bottlenecks(const Fabric& fabric, const std::vector<d
     const DeviceId a = boost::source(edge, graph), b = boost::target(edge, graph);
     const int here = tier(graph[a]), there = tier(graph[b]);
     const double own = capacity[graph[edge].id] * (1 + 1e-9);
-    double most = 0;  // that others let through
+    double most = 0;  // capacity that the other links let through
     if (here >= 2 && there > here)
       most = from_below[a];
     else if (there >= 2 && here > there)

@@ -1,4 +1,4 @@
-// Cables by kind of NVLink; rings of cables.
+// The cables of each kind of NVLink, and the rings that they form.
 #include "sim/net/cables.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace foretoken::net {
 namespace {
 
-// NVLink 2 cables between the GPUs of a DGX-1 with V100 (`nvidia-smi topo -m`: NV1 and NV2); six a GPU.
+// NVLink 2 cables between the GPUs of a DGX-1 with V100 (`nvidia-smi topo -m`: NV1 and NV2). A GPU has six.
 constexpr std::array<std::array<int, 8>, 8> kCubeMesh = {{{0, 1, 1, 2, 2, 0, 0, 0},
                                                           {1, 0, 2, 1, 0, 2, 0, 0},
                                                           {1, 2, 0, 2, 0, 0, 1, 0},
@@ -29,7 +29,7 @@ class Cables {
     for (const auto& [a, b, count] : all) between_[std::minmax(a, b)] = count;
   }
 
-  /// The part of a GPU's NVLink rate that every member of a group has to the others; 0 without a ring.
+  /// Returns the part of a GPU's NVLink rate that every member of a group has to the others. Without a ring it is 0.
   [[nodiscard]] double share_of(const Gpus& group) const {
     if (!has_ring(group)) return 0;
     int least = most_;
@@ -59,7 +59,7 @@ class Cables {
     return can_end(order, 1);
   }
 
-  /// Whether order[0 .. placed) can be continued to a ring by some order of the rest.
+  /// Returns true when some order of the rest continues order[0 .. placed) to a ring.
   [[nodiscard]] bool can_end(Gpus& order, std::size_t placed) const {
     if (placed == order.size()) return between(order.back(), order.front()) > 0;
     for (std::size_t next = placed; next < order.size(); ++next) {
@@ -76,15 +76,15 @@ class Cables {
   int most_;                                    // of one GPU
 };
 
-/// GPUs of the nodes to look at: those of the first where all are alike.
-int gpus_to_see(const RankGroups& groups, int domain) {
+/// Counts the GPUs of the nodes to look at: one node where all are alike.
+int gpus_to_search(const RankGroups& groups, int domain) {
   return groups.nodes_alike(domain) ? std::min(groups.gpus(), domain) : groups.gpus();
 }
 
-/// The ranks of each group on each node.
+/// Returns the ranks of each group on each node, as GPUs of the node.
 std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
   std::vector<Gpus> found;
-  const int end = gpus_to_see(groups, domain);
+  const int end = gpus_to_search(groups, domain);
   for (int node = 0; node < end; node += domain) {
     std::map<Rank, Gpus> here;
     for (int rank = node; rank < std::min(node + domain, end); ++rank)
@@ -95,20 +95,20 @@ std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
   return found;
 }
 
-/// Two GPUs of one node, or nothing.
+/// Adds two GPUs if they are on one node.
 void add_pair(std::vector<Gpus>& pairs, Rank a, Rank b, int domain) {
   if (a != b && a.number() / domain == b.number() / domain) pairs.push_back({a.number() % domain, b.number() % domain});
 }
 
-/// Neighbours in a group that are on one node.
+/// Returns the neighbours in a group that are on one node.
 std::vector<Gpus> neighbours_on_nodes(const RankGroups& groups, int domain) {
   std::vector<Gpus> pairs;
-  for (const Rank rank : ids<Rank>(gpus_to_see(groups, domain)))
+  for (const Rank rank : ids<Rank>(gpus_to_search(groups, domain)))
     add_pair(pairs, rank, groups.member(groups.first_of(rank), (groups.place_of(rank) + 1) % groups.size()), domain);
   return pairs;
 }
 
-/// A rank of the first stage and its partner on the last that are on one node.
+/// Returns the pairs on one node of a rank of the first stage and its partner on the last.
 std::vector<Gpus> ends_on_nodes(const RankGrid& grid, int domain) {
   std::vector<Gpus> pairs;
   const Stage first{}, last = id_of<Stage>(grid.degree(Axis::kPipeline) - 1);
@@ -117,15 +117,15 @@ std::vector<Gpus> ends_on_nodes(const RankGrid& grid, int domain) {
   return pairs;
 }
 
-/// The least that any of these GPUs of a node have; `seen` lists them by the GPUs of a node.
-template <class Seen>
-NodeLinks links_among(const Cluster& cluster, const Seen& seen) {
+/// Returns the least links of any group of GPUs. `groups_in(domain)` lists the groups on nodes of `domain` GPUs.
+template <class GroupsIn>
+NodeLinks links_among(const Cluster& cluster, const GroupsIn& groups_in) {
   NodeLinks links = cluster.links;
   const std::vector<NvlinkCables> all = cables_of(cluster);
   if (all.empty()) return links;
   const Cables cables(all);
   double least = 1;
-  for (const Gpus& gpus : seen(links.gpus)) least = std::min(least, cables.share_of(gpus));
+  for (const Gpus& gpus : groups_in(links.gpus)) least = std::min(least, cables.share_of(gpus));
   links.nvlink_per_gpu = least * links.nvlink_per_gpu;
   return links;
 }

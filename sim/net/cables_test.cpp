@@ -1,4 +1,4 @@
-// Which groups of a job have NVLink, and how much of it.
+// Tests NVLink of a job's groups: the groups that have it, and its rate.
 #include "sim/net/cables.h"
 
 #include <gtest/gtest.h>

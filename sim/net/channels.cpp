@@ -1,4 +1,4 @@
-// Rings and trees over nodes.
+// Builds rings and trees over nodes as NCCL does.
 #include "sim/net/channels.h"
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace foretoken::net {
 namespace {
 
-/// Parent in the first tree: the lowest set bit moves up by one; where that is beyond the last node, it is cleared.
+/// Returns the parent in the first tree. The lowest set bit moves up by one; it is cleared where that is beyond the
+/// last node.
 std::optional<int> binary_parent(int node, int nodes) {
   if (node == 0) return std::nullopt;
   const int bit = node & -node;
@@ -16,7 +17,7 @@ std::optional<int> binary_parent(int node, int nodes) {
   return up < nodes ? up : node ^ bit;
 }
 
-/// The first tree with every node renamed; a child keeps the slot that it had under its old name.
+/// Returns the first tree with every node renamed. A child keeps the slot that it had under its old name.
 template <class Rename>
 Tree renamed_tree(int nodes, Rename rename) {
   Tree tree(static_cast<std::size_t>(nodes));

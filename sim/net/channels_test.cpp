@@ -1,4 +1,4 @@
-// Rings and trees against NCCL's own drawings and rules.
+// Checks rings and trees against NCCL's own drawings and rules.
 #include "sim/net/channels.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,12 @@ std::vector<int> first_gpus(int count) {
   return gpus;
 }
 
-// The drawings in nccl src/graph/trees.cc: 14 ranks alone, 12 ranks mirrored, 13 ranks shifted.
-TEST(Trees, AreThoseThatNcclDraws) {
+// The drawings in nccl src/graph/trees.cc: 14 ranks plain, 12 ranks mirrored, 13 ranks shifted.
+TEST(Trees, EqualTheDrawingsOfNccl) {
   EXPECT_EQ(parents_of(double_binary_tree(14)[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 12}));
-  const auto even = double_binary_tree(12);
-  EXPECT_EQ(parents_of(even[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 8, 10}));
-  EXPECT_EQ(parents_of(even[1]), (Parents{1, 3, 1, 11, 5, 7, 5, 3, 9, 7, 9, -1}));
+  const auto twelve = double_binary_tree(12);
+  EXPECT_EQ(parents_of(twelve[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 8, 10}));
+  EXPECT_EQ(parents_of(twelve[1]), (Parents{1, 3, 1, 11, 5, 7, 5, 3, 9, 7, 9, -1}));
   const auto odd = double_binary_tree(13);
   EXPECT_EQ(parents_of(odd[0]), (Parents{-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8}));
   EXPECT_EQ(parents_of(odd[1]), (Parents{9, -1, 3, 5, 3, 9, 7, 5, 7, 1, 11, 0, 11}));
@@ -86,8 +86,8 @@ TEST(Rings, GoThroughEveryGpuOnceAndLeaveEachNodeOnOneRail) {
   }
 }
 
-// Two nodes of four GPUs, channel 1: chains 1-2-3-0 and 5-6-7-4; node 1 hangs on the head of node 0, as its second
-// child.
+// Two nodes of four GPUs, channel 1: the chains are 1-2-3-0 and 5-6-7-4. Node 1 hangs on the head of node 0, as its
+// second child.
 TEST(TreeChannels, HangChainsOnHeads) {
   const Members members = members_of(first_gpus(8), 4);
   const std::vector<Hop> hops = tree_hops(members, double_binary_tree(2)[0], 1);

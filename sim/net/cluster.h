@@ -23,10 +23,10 @@ struct Gpu {
   std::string architecture;                 ///< "volta", "ampere", "hopper", "blackwell"
   std::map<Precision, FlopPerSecond> peak;  ///< dense matrix rates
   int streaming_multiprocessors = 0;
-  Bytes memory;  ///< what the driver reports, not the marketing figure
+  Bytes memory;  ///< as the driver reports it, not the marketing figure
   BytesPerSecond memory_bandwidth;
   std::optional<double> tdp_watts;
-  std::optional<NvlinkPorts> nvlink;   ///< absent: none, or not stated
+  std::optional<NvlinkPorts> nvlink;   ///< absent: the GPU has none, or it is not stated
   std::optional<BytesPerSecond> pcie;  ///< the widest slot it can use; absent: not stated
   std::string source;
 
@@ -37,18 +37,18 @@ struct Gpu {
   }
 };
 
-/// A kind of cluster (topologies/NAME.json); how many GPUs a job takes is the scenario's business.
+/// A kind of cluster (topologies/NAME.json). The scenario states how many GPUs a job takes.
 struct Cluster {
   std::string name;
   Gpu gpu;
   int gpus_per_node = 8;      ///< GPUs of one host
   std::string nvlink_fabric;  ///< "nvswitch", "hybrid-cube-mesh", "bridge", "mesh" or "none"
   NodeLinks links;            ///< per NVLink domain: an NVL72 rack counts as one node of 72 GPUs
-  NodeWiring wiring;          ///< of one host, where it is stated
+  NodeWiring wiring;          ///< wiring of one host, where it is stated
   std::string fabric_kind;    ///< "fat-tree", "single-switch", "dragonfly"; "none" without NICs
   bool rail_optimized = false;
   int switch_radix = 64;         ///< ports of one network switch, at the rate of a NIC
-  bool adaptive_routing = true;  ///< packets spread over equal paths; otherwise ECMP puts each flow on one of them
+  bool adaptive_routing = true;  ///< packets spread over equal paths; otherwise ECMP puts each flow on one path
   std::optional<double> price_per_gpu_hour;
   std::string source;
 };

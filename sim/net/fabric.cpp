@@ -15,7 +15,7 @@ namespace {
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-// A device in the graph of its node, or (node -1) in that of the network.
+// A device in the graph of its node, or in the graph of the network (node -1).
 struct Place {
   int node = -1;
   DeviceId device = 0;
@@ -28,7 +28,7 @@ int number_at(std::string_view text, std::size_t at) {
   return take_number<int>(text).value_or(-1);
 }
 
-// The device that name_of calls so.
+// Finds the device with this name, as name_of writes it.
 std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
   constexpr std::string_view kNode = "node ";
   const int node = name.starts_with(kNode) ? number_at(name, kNode.size()) : -1;
@@ -40,7 +40,7 @@ std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
   return std::nullopt;
 }
 
-// Those that lead straight from one to the other.
+// Adds the links that lead straight from one device to the other.
 void add_links(const Fabric& fabric, Place from, Place to, std::vector<std::uint32_t>& links) {
   if (from.node == to.node) {
     const Graph& graph = graph_of(fabric, from.node);
@@ -116,7 +116,7 @@ void Fabric::build_fat_tree(const Cluster& cluster) {
   const bool one_switch = cluster.fabric_kind == "single-switch";
   const bool rails = cluster.rail_optimized && !one_switch;
   const int half = std::max(1, static_cast<int>(cluster.switch_radix * over / (1 + over)));
-  // A leaf has room for a node, with as many ports as that takes.
+  // A leaf has room for a node, with as many ports as a node takes.
   const int down = one_switch ? nodes * nics : rails ? half : std::max(half, nics);
   const int rows = rails ? ceil_div(nodes, down) : 1;  // leaves of one rail
   const int nodes_a_leaf = std::max(1, down / std::max(1, nics));
@@ -128,7 +128,7 @@ void Fabric::build_fat_tree(const Cluster& cluster) {
       switch_of_nic_[static_cast<std::size_t>(node * nics + nic)] = static_cast<DeviceId>(leaf);
     }
   if (shape_.leaves == 1) return;
-  // Pods of leaves that one layer of spines joins; a spine has a port for each of them.
+  // Pods of leaves that one layer of spines joins. A spine has a port for each leaf.
   const bool pods_needed = shape_.leaves > cluster.switch_radix;
   const int leaves_a_pod = pods_needed ? std::max(1, cluster.switch_radix / 2) : shape_.leaves;
   const int pods = ceil_div(shape_.leaves, leaves_a_pod);
@@ -164,7 +164,8 @@ void Fabric::build_dragonfly(const Cluster& cluster) {
   const double global =
       static_cast<double>(routers_a_group * hosts) / std::max(1, groups - 1) / cluster.links.oversubscription;
   for (int g = 0; g < groups; ++g)
-    for (int other = g + 1; other < groups; ++other) {  // the cables between two groups end at a router of their own
+    for (int other = g + 1; other < groups;
+         ++other) {  // the cables between two groups have their own router on each side
       const auto port = [&](int from, int to) {
         const int first = from * routers_a_group;
         const int count = std::min(routers_a_group, shape_.routers - first);

@@ -1,4 +1,4 @@
-// The cluster as a graph: GPUs, NVLink switches, PCIe switches, NICs and network switches, and the links between them.
+// The cluster as a graph: GPUs, switches and NICs, and the links between them.
 #pragma once
 
 #include <boost/graph/adjacency_list.hpp>
@@ -14,7 +14,7 @@ namespace foretoken::net {
 
 enum class DeviceKind : std::uint8_t { kGpu, kNvSwitch, kHost, kPcieSwitch, kNic, kLeaf, kSpine, kCore, kRouter };
 
-/// One box of the graph.
+/// One device of the graph.
 struct Device {
   DeviceKind kind = DeviceKind::kGpu;
   int node = -1;  ///< the NVLink domain it stands in; -1 for a network switch
@@ -41,7 +41,7 @@ void for_each_edge(const Graph& graph, F&& f) {
     for (auto [edge, end] = boost::out_edges(v, graph); edge != end; ++edge) f(*edge);
 }
 
-/// One node (an NVLink domain) as a graph of its own, and how many of each device it has.
+/// One node (an NVLink domain) as a graph, with the number of its devices.
 struct NodeGraph {
   Graph graph;  ///< GPUs first, then NICs, then the rest
   int gpus = 0, nics = 0;
@@ -50,14 +50,18 @@ struct NodeGraph {
   [[nodiscard]] DeviceId nic(int index) const { return static_cast<DeviceId>(gpus + index); }
 };
 
-/// Fills an empty `node` with the node of a cluster. (Boost's graphs only copy, never move: they are filled in place.)
+/// Fills an empty `node` with the node of a cluster. Boost's graphs copy but never move, so they are filled in place.
 ///
-/// NVLink: a switch that every GPU reaches at its full rate, the hybrid cube mesh of DGX-1 (NVIDIA, "NVIDIA DGX-1 With
-/// Tesla V100 System Architecture", WP-08437, figure 4), bridged pairs, or none; or the cables that the cluster states.
-/// PCIe: a switch for every min(NICs, GPUs) share of the node with its GPUs and NICs; all switches of a host hang on
-/// one root. Or the tree that the cluster states; its sockets are joined pair by pair with the rate of a PCIe link,
-/// which no source of such a tree tells (assumed: what a x16 slot carries, a link between sockets carries too).
-/// Precondition: without cables stated, "hybrid-cube-mesh" has 8 GPUs.
+/// NVLink is a switch that every GPU reaches at its full rate, bridged pairs, or none. DGX-1 has the hybrid cube mesh
+/// (NVIDIA, "NVIDIA DGX-1 With Tesla V100 System Architecture", WP-08437, figure 4). Cables that the cluster states
+/// replace these.
+///
+/// PCIe has min(NICs, GPUs) switches, each with its share of the GPUs and NICs. All switches of a host hang on one
+/// root. A tree that the cluster states replaces this. Its sockets are joined pair by pair with the rate of a PCIe
+/// link. No source of such a tree states this rate; it is assumed that a link between sockets carries as much as a x16
+/// slot.
+///
+/// Precondition: without stated cables, "hybrid-cube-mesh" has 8 GPUs.
 void build_node(const Cluster& cluster, NodeGraph& node);
 
 /// Ports and layers of the network of a job's nodes.
@@ -66,35 +70,37 @@ struct NetworkShape {
   int leaves = 0, spines = 0, cores = 0, routers = 0;
 };
 
-/// A cluster's first `nodes` nodes with the part of its network that they use.
+/// A cluster's first `nodes` nodes, with the part of its network that they use.
 ///
-/// Fat tree: leaf switches whose ports go down and up in the ratio of the oversubscription; a rail-optimised one gives
-/// each NIC number its own leaves, another gives all NICs of a node the same leaf. More leaves than a spine has ports:
-/// pods of radix / 2 leaves under core switches. With adaptive routing all spines of a pod are one device whose links
-/// carry what the cables carry together. Dragonfly: groups of radix / 2 routers, radix / 4 NICs a router, all-to-all in
-/// the group and between groups (Kim et al., ISCA 2008, balanced: a = 2p = 2h).
+/// Fat tree: the ports of leaf switches go down and up in the ratio of the oversubscription. A rail-optimised tree
+/// gives each NIC number its own leaves; another tree gives all NICs of a node the same leaf. When there are more
+/// leaves than a spine has ports, pods of radix / 2 leaves stand under core switches. With adaptive routing all spines
+/// of a pod are one device, whose links carry as much as all cables.
+///
+/// Dragonfly: groups of radix / 2 routers, radix / 4 NICs a router. Routers are joined all-to-all in the group, and so
+/// are the groups (Kim et al., ISCA 2008, balanced: a = 2p = 2h).
 class Fabric {
  public:
-  /// `joined`: to the network of another cluster, so that a single node has one, too.
+  /// `joined` says that the network joins another cluster. A single node then has a network, too.
   Fabric(const Cluster& cluster, int nodes, bool joined = false);
 
   [[nodiscard]] int nodes() const { return shape_.nodes; }
   [[nodiscard]] const NodeGraph& node() const { return node_; }
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
-  /// Whether NICs are plugged in: a node by itself needs none.
+  /// Returns true when NICs are plugged in. A single node needs none.
   [[nodiscard]] bool has_network() const { return !switch_of_nic_.empty(); }
-  /// The network alone: switches, numbered from 0.
+  /// The switches without the nodes, numbered from 0.
   [[nodiscard]] const Graph& switches() const { return switches_; }
-  /// The switch that a NIC is plugged into.
+  /// Returns the switch that a NIC is plugged into.
   [[nodiscard]] DeviceId switch_of(int node, int nic) const;
-  /// Links of the whole fabric by id: those of every node, one node after another, then of every NIC (out, in), then
-  /// of the network.
+  /// Links of the whole fabric by id. The links of every node come first, node by node. Then come the links of every
+  /// NIC (out, in), then the links of the network.
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   [[nodiscard]] std::uint32_t node_link(int node, std::uint32_t link) const {
     return static_cast<std::uint32_t>(node) * node_.links + link;
   }
   [[nodiscard]] std::uint32_t nic_link(int node, int nic, bool out) const;
-  /// First id of the links of the network; the id of `switches()`'s link l is this plus l.
+  /// First id of the links of the network. Link l of `switches()` has this id plus l.
   [[nodiscard]] std::uint32_t network_begin() const { return network_begin_; }
   /// Adds everything to an empty graph, for drawing and for checks.
   void copy_whole(Graph& all) const;
@@ -113,19 +119,22 @@ class Fabric {
   std::uint32_t network_begin_ = 0;
 };
 
-/// By link id: whether a link can ever be full before others of every flow over it are. A link up a fat tree that
-/// carries no less than all links into its switch from below cannot, nor one down that carries no less than all links
-/// below its end, nor the PCIe link of a NIC that is slower. Leaving such links out of routes changes no rate.
-/// `capacity`: by link id.
+/// Marks, by link id, the links that can be full before other links of every flow over them. The others never limit a
+/// flow:
+///   a link up a fat tree that carries no less than all links into its switch from below,
+///   a link down that carries no less than all links below its end,
+///   the PCIe link of a NIC that is slower.
+/// Leaving these out of routes changes no rate. `capacity` is by link id.
 [[nodiscard]] std::vector<bool> possible_bottlenecks(const Fabric& fabric, const std::vector<double>& capacity);
 
-/// Ids of the links between two devices in both directions, by their names; empty when no cable joins them.
+/// Returns the ids of the links between two devices in both directions, by their names. It is empty when no cable joins
+/// them.
 [[nodiscard]] std::vector<std::uint32_t> links_between(const Fabric& fabric, std::string_view a, std::string_view b);
 
-/// "node 4 nic 2 to leaf 1", ...: what the links of the fabric join, in the order of `ids`.
+/// Returns "node 4 nic 2 to leaf 1", ...: the two ends of each link, in the order of `ids`.
 [[nodiscard]] std::vector<std::string> link_names(const Fabric& fabric, std::span<const std::uint32_t> ids);
 
-/// "gpu 3", "spine 0", ... as drawings and messages name a device.
+/// Returns "gpu 3", "spine 0", ...: the name of a device in drawings and messages.
 [[nodiscard]] std::string name_of(const Device& device);
 
 }  // namespace foretoken::net

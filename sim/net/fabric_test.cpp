@@ -1,4 +1,4 @@
-// Graphs of nodes and networks, routes on them, and links that never matter.
+// Tests graphs of nodes and networks, routes on them, and links that never limit a flow.
 #include "sim/net/fabric.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ Cluster cluster(const char* nvlink, int nics, double nic_rate = 25) {
   return c;
 }
 
-// Where each link of the whole fabric leads.
+// The two ends of each link of the whole fabric.
 struct Ends {
   DeviceId from, to;
 };
@@ -103,11 +103,11 @@ TEST(Fabric, RoutesAreUnbrokenAndEndWhereTheyShould) {
         if (from == to) continue;
         const Route route = router.route(from, to, router.nics_near(from).front(), 7).value();
         DeviceId at = vertex(from);
-        std::set<DeviceId> seen{at};
+        std::set<DeviceId> visited{at};
         for (const std::uint32_t link : route.links) {
           ASSERT_EQ(ends.at(link).from, at);
           at = ends.at(link).to;
-          EXPECT_TRUE(seen.insert(at).second) << "no device twice";
+          EXPECT_TRUE(visited.insert(at).second) << "no device twice";
         }
         EXPECT_EQ(at, vertex(to));
       }
@@ -125,7 +125,7 @@ TEST(Fabric, RailsKeepTrafficOfOneNicNumberUnderOneLeaf) {
   }
   const Fabric larger(cluster("nvswitch", 8), 5);
   EXPECT_EQ(Router(larger).route(0, 32, 0)->links.size(), 10U)
-      << "the fifth node hangs on another leaf of its rail, in another pod: over spine, core and spine";
+      << "the fifth node hangs on a leaf in another pod: over spine, core and spine";
 }
 
 TEST(Fabric, CubeMeshHasSixCablesAGpuAndNoDirectLinkToSome) {
@@ -163,7 +163,7 @@ TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
   EXPECT_EQ(router.route(0, 8, 0, 5)->links, router.route(0, 8, 0, 5)->links);
 }
 
-TEST(Fabric, RoutesPassByWhatHasFailed) {
+TEST(Fabric, RoutesAvoidFailedLinks) {
   Cluster hashed = cluster("nvswitch", 8);
   hashed.rail_optimized = false;
   hashed.switch_radix = 12;
@@ -184,13 +184,13 @@ TEST(Fabric, RoutesPassByWhatHasFailed) {
   EXPECT_EQ(lame.route(0, 16, 0)->links, Router(fabric).route(0, 16, 0)->links) << "others keep their way";
 }
 
-// Whether the working links of two nodes and of the network join two GPUs: inside their node, or out of one node, over
-// switches and into the other.
+// Returns true when working links join two GPUs: inside their node, or out of one node, over switches and into the
+// other.
 bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId from, DeviceId to) {
   const int here = graph[from].node, there = graph[to].node;
   const auto search = [&](bool through_network) {
-    // A device twice: on the way out, and once in the network or beyond it.
-    std::set<std::pair<DeviceId, bool>> seen = {{from, false}};
+    // A device counts twice: on the way out, and in the network or beyond it.
+    std::set<std::pair<DeviceId, bool>> visited = {{from, false}};
     std::vector<std::pair<DeviceId, bool>> reached = {{from, false}};
     for (std::size_t next = 0; next < reached.size(); ++next) {
       const auto [at, beyond] = reached[next];
@@ -201,10 +201,10 @@ bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId fr
         if (beyond && graph[at].node >= 0 && is_switch) continue;  // arrived
         if (!is_switch && graph[after].node != (beyond ? there : here)) continue;
         const std::pair place(after, beyond || is_switch);
-        if (seen.insert(place).second) reached.push_back(place);
+        if (visited.insert(place).second) reached.push_back(place);
       }
     }
-    return seen.contains({to, through_network});
+    return visited.contains({to, through_network});
   };
   return (here == there && search(false)) || search(true);
 }
@@ -277,7 +277,7 @@ TEST(Fabric, LinksAreFoundByTheNamesOfTheirEnds) {
   }
 }
 
-TEST(Fabric, GpusBesideALinkAreThoseAtItsEndsOrNearTheNicThere) {
+TEST(Fabric, GpusBesideALinkStandAtItsEndsOrNearItsNic) {
   struct Beside {
     const char *from, *to;
     std::vector<int> gpus;
@@ -297,7 +297,7 @@ TEST(Fabric, GpusBesideALinkAreThoseAtItsEndsOrNearTheNicThere) {
   EXPECT_TRUE(gpus_beside(router, fabric.network_begin()).empty()) << "between switches, where there is one";
 }
 
-TEST(Fabric, LinksOfAFullTreeAreNoBottlenecksAndThoseOfAThinOneAre) {
+TEST(Fabric, LinksOfAThinTreeAreBottlenecksAndLinksOfAFullTreeAreNot) {
   const auto uplinks = [](double oversubscription) {
     Cluster c = cluster("nvswitch", 8);
     c.rail_optimized = false;

@@ -1,4 +1,4 @@
-// One node as a graph: its GPUs, NVLink, PCIe switches and NICs.
+// Builds one node as a graph: its GPUs, NVLink, PCIe switches and NICs.
 #include <algorithm>
 #include <vector>
 
@@ -57,7 +57,7 @@ void NodeBuilder::add_cables() {
 DeviceId NodeBuilder::add_tree(const PcieTree& tree, int host, DeviceKind kind) {
   const DeviceId here = add(kind, kind == DeviceKind::kHost ? sockets_++ : bridges_++);
   const BytesPerSecond pcie = cluster_.links.pcie_per_gpu;
-  const int nics = node_.nics / std::max(1, node_.gpus / cluster_.gpus_per_node);  // of a host
+  const int nics = node_.nics / std::max(1, node_.gpus / cluster_.gpus_per_node);  // NICs of a host
   for (const int i : tree.gpus) connect(node_.gpu(host * cluster_.gpus_per_node + i), here, LinkKind::kPcie, pcie);
   for (const int i : tree.nics)
     connect(node_.nic(host * nics + i), here, LinkKind::kPcie, std::max(pcie, cluster_.links.nic));
@@ -88,7 +88,7 @@ void NodeBuilder::add_host(int host) {
     connect(bridge, root, LinkKind::kPcie, pcie);
     for (int i = 0; i < gpus; ++i)
       if (i * switches / gpus == s) connect(node_.gpu(host * gpus + i), bridge, LinkKind::kPcie, pcie);
-    for (int i = 0; i < nics; ++i)  // a NIC's own port is as wide as the NIC where several share a GPU's switch
+    for (int i = 0; i < nics; ++i)  // a NIC's port is as wide as the NIC where several share a GPU's switch
       if (i * switches / nics == s)
         connect(node_.nic(host * nics + i), bridge, LinkKind::kPcie, std::max(pcie, cluster_.links.nic));
   }

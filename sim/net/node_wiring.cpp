@@ -1,4 +1,4 @@
-// Distances in the PCIe tree of a node.
+// Measures distances in the PCIe tree of a node.
 #include "sim/net/node_wiring.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace foretoken::net {
 namespace {
 
-/// The way down to a device: which socket, which of its switches, and so on.
+/// The way down to a device: the index of its socket, of the switch in the socket, and so on.
 using Way = std::vector<std::size_t>;
 
 struct Ways {
@@ -24,7 +24,7 @@ void collect(const PcieTree& tree, const Way& way, Ways& ways) {
   }
 }
 
-/// Links between what the ways lead to; two sockets are one link apart.
+/// Counts the links between the ends of two ways. Two sockets are one link apart.
 std::size_t hops(const Way& a, const Way& b) {
   const auto [at, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   const auto shared = static_cast<std::size_t>(at - a.begin());

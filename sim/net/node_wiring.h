@@ -1,4 +1,4 @@
-// What hangs where in one node: NVLink cables between its GPUs, and the PCIe tree of its GPUs and NICs.
+// The wiring of one node: NVLink cables between its GPUs, and the PCIe tree of its GPUs and NICs.
 #pragma once
 
 #include <vector>
@@ -12,20 +12,22 @@ struct NvlinkCables {
   friend bool operator==(const NvlinkCables&, const NvlinkCables&) = default;
 };
 
-/// A socket (NUMA node) or a PCIe switch: what is plugged into it, and the switches below it.
+/// A socket (NUMA node) or a PCIe switch: the devices plugged into it, and the switches below it.
 struct PcieTree {
   std::vector<int> gpus, nics;  ///< by their number in the node
   std::vector<PcieTree> switches;
   friend bool operator==(const PcieTree&, const PcieTree&) = default;
 };
 
-/// A node as it was found, where that is known; otherwise a cluster's kind of NVLink and its numbers say all.
+/// A node's wiring as it was found, where that is known. Otherwise the cluster's kind of NVLink and its numbers define
+/// it.
 struct NodeWiring {
-  std::vector<NvlinkCables> cables;  ///< empty: as the kind of NVLink has it
+  std::vector<NvlinkCables> cables;  ///< empty: the usual cables of the kind of NVLink
   std::vector<PcieTree> sockets;     ///< empty: NICs and GPUs spread evenly over PCIe switches on one root
 };
 
-/// By GPU: the NICs with the fewest PCIe hops to it, in order. Every GPU from 0 to gpus - 1 stands in `sockets` once.
+/// Returns, by GPU, the NICs with the fewest PCIe hops to it, in order. Every GPU from 0 to gpus - 1 stands in
+/// `sockets` once.
 [[nodiscard]] std::vector<std::vector<int>> nearest_nics(const std::vector<PcieTree>& sockets, int gpus);
 
 }  // namespace foretoken::net

@@ -1,4 +1,4 @@
-// The grids of axes over a job's GPUs.
+// Lays the grids of axes over a job's GPUs.
 #include "sim/net/rank_grid.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ RankGroups RankGrid::groups(AxisSet axes) const {
   return {std::span<const RankRow>(rows).first(used), gpus()};
 }
 
-// The pipeline's row cuts ranks into blocks; a stage has `stride` consecutive ranks of each.
+// The pipeline's row cuts ranks into blocks. A stage has `stride` consecutive ranks of each block.
 StageRank RankGrid::stage_rank_of(Rank rank) const {
   const auto [stride, count] = rows_[Axis::kPipeline];
   return id_of<StageRank>(rank.number() / (stride * count) * stride + rank.number() % stride);

@@ -8,23 +8,23 @@
 
 namespace foretoken::net {
 
-/// The axes of dense layers and those of experts: two grids over the same GPUs.
+/// The axes of dense layers and the axes of experts: two grids over the same GPUs.
 inline constexpr AxisSet kDenseAxes{Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline};
 inline constexpr AxisSet kExpertAxes{Axis::kExpertTensor, Axis::kExpert, Axis::kExpertData, Axis::kPipeline};
-/// The ranks of a pipeline stage. Those that a layer is cut over: they wait for one another in every layer. Those among
-/// which gradients are reduced.
+/// The axes of the ranks of a pipeline stage; the axes that cut a layer, whose ranks wait for one another in every
+/// layer; and the axes of the ranks that reduce gradients.
 inline constexpr AxisSet kStageAxes{Axis::kTensor, Axis::kContext, Axis::kData};
 inline constexpr AxisSet kLayerAxes{Axis::kTensor, Axis::kContext};
 inline constexpr AxisSet kReplicaAxes{Axis::kContext, Axis::kData};
 
-/// The axes of both grids from the fastest to the slowest: neighbours on the first one have neighbouring ranks.
+/// The axes of both grids from the fastest to the slowest. Neighbours on the first axis have neighbouring ranks.
 struct RankOrder {
   std::string_view name;
   std::array<Axis, 4> dense, expert;
 };
 
-/// Megatron-Core's default and, with --use-tp-pp-dp-mapping, its other order (megatron/core/parallel_state.py, class
-/// RankGenerator).
+/// The two orders of Megatron-Core: its default, and the order of --use-tp-pp-dp-mapping
+/// (megatron/core/parallel_state.py, class RankGenerator).
 inline constexpr RankOrder kPipelineSlowest{"tp-cp-ep-dp-pp",
                                             {Axis::kTensor, Axis::kContext, Axis::kData, Axis::kPipeline},
                                             {Axis::kExpertTensor, Axis::kExpert, Axis::kExpertData, Axis::kPipeline}};
@@ -34,9 +34,10 @@ inline constexpr RankOrder kDataSlowest{"tp-cp-ep-pp-dp",
 
 class RankGrid {
  public:
-  /// The degree of expert-data is what expert-tensor and expert leave of a stage's ranks; a stated one is not read.
+  /// The degree of expert-data follows from a stage's ranks, expert-tensor and expert; a stated one is not read.
+  ///
   /// Precondition: degrees are at least 1, and expert-tensor x expert divides the ranks of a stage. With experts, both
-  /// grids put the same ranks on a stage: where the pipeline is not the slowest axis, expert-data equals data.
+  /// grids put the same ranks on a stage. Where the pipeline is not the slowest axis, expert-data equals data.
   explicit RankGrid(const PerAxis<int>& degrees, const RankOrder& order = kPipelineSlowest);
 
   [[nodiscard]] int degree(Axis axis) const { return rows_[axis].count; }
@@ -45,22 +46,22 @@ class RankGrid {
   [[nodiscard]] int gpus() const { return stage_ranks_ * degree(Axis::kPipeline); }
   [[nodiscard]] int stage_ranks() const { return stage_ranks_; }
 
-  /// The groups of ranks that differ in `axes` and in no other axis of their grid. Precondition: the axes are of one
-  /// grid.
+  /// Returns the groups of ranks that differ in `axes` and in no other axis of their grid. Precondition: the axes are
+  /// of one grid.
   [[nodiscard]] RankGroups groups(AxisSet axes) const;
   [[nodiscard]] GroupShape shape(AxisSet axes, int domain) const { return groups(axes).shape(domain); }
 
   [[nodiscard]] int coordinate(Rank rank, Axis axis) const { return rank.number() / rows_[axis].stride % degree(axis); }
   [[nodiscard]] Stage stage_of(Rank rank) const { return id_of<Stage>(coordinate(rank, Axis::kPipeline)); }
-  /// Ranks of a stage are numbered in the order of ranks; the same number on the next stage is a rank's partner.
+  /// Ranks of a stage are numbered in the order of ranks. A rank's partner has the same number on the next stage.
   [[nodiscard]] StageRank stage_rank_of(Rank rank) const;
   [[nodiscard]] Rank rank_of(Stage stage, StageRank rank) const;
 
-  /// True when any GPU of `stage` and its partner in the next one (the first after the last) lie on different nodes of
-  /// `domain` GPUs.
+  /// Returns true when any GPU of `stage` and its partner in the next stage lie on different nodes of `domain` GPUs.
+  /// The first stage follows the last.
   [[nodiscard]] bool hop_crosses_nodes(Stage stage, int domain) const;
-  /// GPUs of one node that may send to the next stage through its NICs at the same time: the most that a node has of
-  /// one stage.
+  /// Counts the GPUs of one node that may send to the next stage through its NICs at the same time: the most GPUs that
+  /// a node has of one stage.
   [[nodiscard]] int senders_per_node(int domain) const;
 
  private:

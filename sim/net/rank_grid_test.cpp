@@ -1,4 +1,4 @@
-// Groups and coordinates of small grids by hand, in both orders, and the expert grid; every order against coordinates.
+// Checks small grids by hand, in both orders and with experts, and every order against coordinates.
 #include "sim/net/rank_grid.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(RankGrid, TheOtherOrderPutsThePipelineBeforeData) {
   EXPECT_EQ(RankGrid(kEightGpus).senders_per_node(4), 4);
 }
 
-// Tensor 2 x context 2 x data 4 is 16 ranks: an expert group of 8 holds all of the first two axes and half of the data.
+// Tensor 2 x context 2 x data 4 is 16 ranks. An expert group of 8 holds all of tensor and context, and half of data.
 TEST(RankGrid, ExpertGroupsSpanTensorContextAndDataRanks) {
   PerAxis<int> degrees(1, {{Axis::kTensor, 2}, {Axis::kContext, 2}, {Axis::kData, 4}, {Axis::kExpert, 8}});
   const RankGrid wide(degrees);
@@ -74,7 +74,7 @@ TEST(RankGrid, EveryStageHasExpertGroupsOfItsOwn) {
   EXPECT_EQ(groups_of(grid, {Axis::kExpert, Axis::kPipeline}), (Groups{{0, 1, 2, 3}}));
 }
 
-/// Ranks that agree in every other coordinate of their grid, found by comparing coordinates.
+/// Groups the ranks that agree in every other coordinate of their grid, by comparing coordinates.
 Groups as_compared(const RankGrid& grid, AxisSet axes) {
   const AxisSet all = kDenseAxes.contains(axes) ? kDenseAxes : kExpertAxes;
   std::map<std::vector<int>, std::vector<int>> by_others;
@@ -90,7 +90,7 @@ Groups as_compared(const RankGrid& grid, AxisSet axes) {
   return groups;
 }
 
-/// The oracle of shapes: the worst group and the busiest node, counted from the lists of ranks.
+/// The oracle of shapes counts the worst group and the busiest node from the lists of ranks.
 GroupShape as_counted(const Groups& groups, int domain) {
   GroupShape worst{.ranks = 0, .nodes = 0, .ranks_per_node = 0, .groups_per_node = 1};
   std::map<int, int> leaving;

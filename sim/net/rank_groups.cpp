@@ -1,7 +1,7 @@
-// The groups of ranks that differ in some axes.
+// Lists and measures the groups of ranks that differ in some axes.
 //
-// A row of stride t and count c cuts the ranks into blocks of t c: a block holds t interleaved groups of c ranks, and
-// the job is a row of such blocks. Rows of rows repeat this inside a group. A node is `domain` consecutive ranks.
+// A row of stride t and count c cuts the ranks into blocks of t c. A block holds t interleaved groups of c ranks. The
+// job is a row of such blocks. Rows of rows repeat this inside a group. A node is `domain` consecutive ranks.
 #include "sim/net/rank_groups.h"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ GroupShape RankGroups::shape(int domain) const {
   return counted_shape(domain);
 }
 
-// Every group and every node is looked at, and the worst taken.
+// Counts every group and every node, and takes the worst.
 GroupShape RankGroups::counted_shape(int domain) const {
   GroupShape worst{.ranks = size_, .nodes = 0, .ranks_per_node = 0, .groups_per_node = 1};
   std::vector<int> crossing(static_cast<std::size_t>((gpus_ + domain - 1) / domain));  // groups that leave each node

@@ -1,4 +1,4 @@
-// The groups of Megatron's default order: the shapes of well-known jobs, and all small jobs against enumeration.
+// Checks groups of Megatron's default order: the shapes of well-known jobs, and all small jobs against enumeration.
 #include "sim/net/rank_groups.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Degrees {
   }
 };
 
-/// Names the values in a failure; found by the test library.
+/// Prints the values in a failure. The test library finds it by its name.
 void PrintTo(const Degrees& d, std::ostream* out) {
   *out << "tensor " << d.tensor << " context " << d.context << " data " << d.data << " pipeline " << d.pipeline;
 }
@@ -105,7 +105,7 @@ TEST(RankGroups, WellKnownJobs) {
   }
 }
 
-/// The groups of a kind as lists of ranks, from the coordinates of every rank.
+/// Lists the groups of a kind as ranks, from the coordinates of every rank.
 std::vector<std::vector<int>> enumerate(Kind kind, Degrees degrees) {
   std::map<std::tuple<int, int, int>, std::vector<int>> groups;
   int rank = 0;
@@ -122,7 +122,7 @@ std::vector<std::vector<int>> enumerate(Kind kind, Degrees degrees) {
   return lists;
 }
 
-/// The oracle: the worst group and the busiest node, counted.
+/// The oracle counts the worst group and the busiest node.
 GroupShape counted(Kind kind, Degrees degrees, int domain) {
   GroupShape worst{.ranks = 0, .nodes = 0, .ranks_per_node = 0, .groups_per_node = 1};
   std::map<int, int> crossing_on;
@@ -164,7 +164,7 @@ TEST(RankGroups, AllSmallJobsAsCounted) {
   });
 }
 
-/// GPUs of the busiest node whose partner in the next stage lies elsewhere; and which stages have such GPUs.
+/// The most GPUs on a node whose partner in the next stage lies elsewhere, and the stages with such GPUs.
 struct Crossings {
   int most_on_a_node = 0;
   std::set<int> stages;

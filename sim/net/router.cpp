@@ -1,4 +1,4 @@
-// Routes between GPUs.
+// Finds routes between GPUs.
 #include "sim/net/router.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 constexpr auto kUnreached = std::numeric_limits<std::uint32_t>::max();
 constexpr double kNoWay = 1e30;  // longer than any path
 
-/// The path with the least time per byte over links for which works(local id) holds, hop by hop; empty when there is
-/// none. A path never passes through a NIC.
+/// Returns the path with the least time per byte over links for which works(local id) holds, hop by hop. It is empty
+/// when there is no path. A path never passes through a NIC.
 template <class Works>
 std::vector<std::uint32_t> least_time_path(const NodeGraph& node, DeviceId from, DeviceId to, const Works& works) {
   const Graph& graph = node.graph;
@@ -42,7 +42,7 @@ std::vector<std::uint32_t> least_time_path(const NodeGraph& node, DeviceId from,
   return links;
 }
 
-/// Hops from a device to every other over those links that takes(link) allows, through no NIC.
+/// Returns the hops from a device to every other, over links that takes(link) allows, through no NIC.
 template <class Takes>
 std::vector<std::uint32_t> hops_from(const NodeGraph& node, DeviceId from, const Takes& takes) {
   std::vector<std::uint32_t> hops(boost::num_vertices(node.graph), kUnreached);
@@ -58,7 +58,7 @@ std::vector<std::uint32_t> hops_from(const NodeGraph& node, DeviceId from, const
   return hops;
 }
 
-// Whether a link of the network works.
+// Selects the links of the network that work.
 struct Working {
   const Fabric* fabric = nullptr;
   const std::vector<bool>* failed = nullptr;
@@ -72,10 +72,10 @@ struct Working {
 Router::Router(const Fabric& fabric, std::vector<bool> failed) : fabric_(fabric), failed_(std::move(failed)) {
   const NodeGraph& node = fabric.node();
   for (int gpu = 0; gpu < node.gpus; ++gpu) {
-    // Over PCIe alone: a NIC is no nearer for an NVLink to a GPU beside it.
+    // Distances count PCIe only. An NVLink to a GPU beside a NIC does not bring the NIC nearer.
     const std::vector<std::uint32_t> hops =
         hops_from(node, node.gpu(gpu), [](const Link& link) { return link.kind == LinkKind::kPcie; });
-    const auto first = hops.begin() + node.gpus;  // of the NICs
+    const auto first = hops.begin() + node.gpus;  // the hops to the NICs
     auto& near = near_.emplace_back();
     for (int nic = 0; nic < node.nics; ++nic)
       if (first[nic] == *std::min_element(first, first + node.nics)) near.push_back(nic);
@@ -86,7 +86,7 @@ Router::Router(const Fabric& fabric, std::vector<bool> failed) : fabric_(fabric)
   }
 }
 
-// Its links, and the cables of its NICs where it has some.
+// Returns true when all links of a node work, and the cables of its NICs where it has some.
 bool Router::is_whole(int node) const {
   if (failed_.empty()) return true;
   const auto any = [&](std::uint32_t first, std::uint32_t count) {
@@ -138,7 +138,7 @@ const std::vector<std::uint32_t>& Router::inside(int node, DeviceId from, Device
 const std::vector<std::uint32_t>& Router::distances_to(DeviceId leaf) {
   const auto found = distances_.find(leaf);
   if (found != distances_.end()) return found->second;
-  // Every cable has both directions, so distances from are distances to.
+  // Every cable has both directions, so the distances from a leaf are the distances to it.
   const boost::filtered_graph graph(fabric_.switches(), Working{&fabric_, &failed_});
   std::vector<std::uint32_t> hops(boost::num_vertices(fabric_.switches()), kUnreached);
   hops[leaf] = 0;
@@ -173,7 +173,7 @@ void Router::add_link(std::uint32_t link, Route& route) {
   route.latency += fabric_.links()[link].latency;
 }
 
-// A shortest path between two switches.
+// Appends a shortest path between two switches.
 void Router::add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route) {
   const Graph& switches = fabric_.switches();
   const std::vector<std::uint32_t>& hops = distances_to(target);

@@ -1,4 +1,4 @@
-// Routes between GPUs: through NVLink or PCIe inside a node, and over NICs and switches between nodes.
+// Routes between GPUs: over NVLink or PCIe inside a node, and over NICs and switches between nodes.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,40 @@ namespace foretoken::net {
 /// A way from one GPU to another: link ids of the fabric, in order.
 struct Route {
   std::vector<std::uint32_t> links;
-  Seconds latency;  ///< of the network switches passed; zero inside a node
+  Seconds latency;  ///< latency of the network switches on the way; zero inside a node
 };
 
-/// Finds routes. Inside a node the path with the least sum of 1 / capacity; between switches a shortest path, one of
-/// several equal ones by a hash of the endpoints and `flow` (ECMP). Links that failed are passed by: a GPU that cannot
-/// reach its NICs, or whose NICs cannot reach the network, takes the next one of its node that it can use, and so does
-/// what would arrive there; GPUs that nothing inside their node joins any more meet over the network. Not thread-safe:
-/// routes inside nodes and the distances to switches are kept.
+/// Finds routes. Inside a node it takes the path with the least sum of 1 / capacity. Between switches it takes a
+/// shortest path; a hash of the endpoints and `flow` chooses among equal ones (ECMP).
+///
+/// Routes avoid failed links. A GPU may not reach its NICs, or its NICs may not reach the network. It then uses the
+/// next NIC of its node that it can use, and traffic to this GPU arrives there. GPUs that nothing joins inside their
+/// node any more meet over the network.
+///
+/// Not thread-safe: it stores routes inside nodes and the distances to switches.
 class Router {
  public:
-  /// `failed`: by link id of the fabric, both directions of a cable alike; empty: all work.
+  /// `failed` is by link id of the fabric, the same for both directions of a cable. Empty: all links work.
   explicit Router(const Fabric& fabric, std::vector<bool> failed = {});
 
-  /// GPU `from` to GPU `to` (global numbers, node-major). Between nodes the flow leaves through NIC `nic` of its node
-  /// and arrives at NIC `nic` of the other (a rail). std::nullopt where failures leave no way.
-  /// Precondition: from != to; nic is one of the node's when nodes differ.
+  /// Returns the route from GPU `from` to GPU `to` (global numbers, node-major). Between nodes the flow leaves through
+  /// NIC `nic` of its node and arrives at NIC `nic` of the other (a rail). Returns std::nullopt where failures leave no
+  /// way. Precondition: from != to; `nic` is one of the node's NICs when the nodes differ.
   [[nodiscard]] std::optional<Route> route(int from, int to, int nic, std::uint64_t flow = 0);
 
-  /// From GPU `gpu` (global number) through NIC `nic` of its node into the network (`out`), or from there to the GPU:
-  /// what a flow to or from another cluster takes here. Precondition: it can use this NIC.
+  /// Returns the way from GPU `gpu` (global number) through NIC `nic` of its node into the network (`out`), or back. A
+  /// flow to or from another cluster takes this way. Precondition: the GPU can use this NIC.
   [[nodiscard]] Route exit(int gpu, int nic, bool out);
 
-  /// The NICs nearest to a GPU (global number) of those that it can use, in order; empty: it can use none.
+  /// Returns the nearest NICs that a GPU (global number) can use, in order. It is empty when the GPU can use none.
   [[nodiscard]] const std::vector<int>& nics_near(int gpu) const;
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
 
  private:
-  // Of a GPU on a node where something has failed.
+  // The NICs of a GPU on a node where something has failed.
   struct Exits {
     std::vector<bool> usable;  // by NIC: both the way to it and its cable work
-    std::vector<int> near;     // the nearest of these
+    std::vector<int> near;     // the nearest of the usable ones
   };
   [[nodiscard]] bool works(std::uint32_t link) const { return failed_.empty() || !failed_[link]; }
   [[nodiscard]] bool is_whole(int node) const;
@@ -53,24 +56,25 @@ class Router {
   [[nodiscard]] bool can_use(int gpu, int nic) const;
   void add_inside(int node, DeviceId from, DeviceId to, Route& route);
   void add_link(std::uint32_t link, Route& route);
-  /// NICs to leave and to arrive by: `nic` both, or the next ones that these GPUs can use and that are connected.
+  /// Returns the NICs to leave and to arrive by: `nic` on both nodes, or the next connected ones that these GPUs can
+  /// use.
   [[nodiscard]] std::optional<std::pair<int, int>> find_nics(int from, int to, int nic);
-  /// Links of a path in a node; empty: there is none.
+  /// Returns the links of a path in a node. It is empty when there is no path.
   const std::vector<std::uint32_t>& inside(int node, DeviceId from, DeviceId to);
   const std::vector<std::uint32_t>& distances_to(DeviceId leaf);
   void add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route);
 
   const Fabric& fabric_;
   std::vector<bool> failed_;
-  // Links of a path in a node; -1 stands for every node in which nothing failed.
+  // Links of a path in a node. Node -1 stands for every node in which nothing failed.
   std::map<std::tuple<int, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
   std::map<DeviceId, std::vector<std::uint32_t>> distances_;  // hops from every switch to this one
   std::vector<std::vector<int>> near_;                        // by GPU of a node: its NICs
-  std::map<int, Exits> exits_;                                // by GPU (global number), where they are not near_
+  std::map<int, Exits> exits_;                                // by GPU (global number), where they differ from near_
 };
 
-/// GPUs (global numbers) beside a link of the fabric: those at its ends, and those nearest to a NIC at one of them;
-/// none beside links that join only switches and hosts.
+/// Returns the GPUs (global numbers) beside a link of the fabric: the GPUs at its ends, and the GPUs nearest to a NIC
+/// at an end. It is empty for links that join only switches and hosts.
 [[nodiscard]] std::vector<int> gpus_beside(const Router& router, std::uint32_t link);
 
 }  // namespace foretoken::net

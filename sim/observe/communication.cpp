@@ -1,4 +1,4 @@
-// Adds up, from the rows of what moves, every operation that one stage takes part in.
+// Adds up every operation of one stage, from the rows of the communication table.
 #include "sim/observe/communication.h"
 
 #include <map>
@@ -36,13 +36,13 @@ std::string_view words_of(const Communication& row) {
   return row.name;
 }
 
-// Adds operations of one kind, each once.
+// Adds up operations of one kind, each once.
 class Sums {
  public:
   Sums(Axis axis, Stage stage) : axis_(axis), stage_(stage) {}
 
   void add(const Communication& row, Seconds time) {
-    // The gradients of norms belong to no layer's traffic: a GPU's tensor group counts what passes exchange.
+    // Norm gradients do not count: a GPU's tensor group counts the operations of passes.
     if (row.counts_for != axis_ || row.purpose == Purpose::kNormGradients) return;
     if (!first_ || (first_->from != stage_ && row.from == stage_)) first_ = row;
     Traffic& part = parts_[is_message(row.purpose) ? Purpose::kActivations : row.purpose];
@@ -52,7 +52,7 @@ class Sums {
     part.time += time;
   }
 
-  // True for rows that show the groups over the axis; the pair that ties embeddings does not.
+  // Returns true for rows that show the groups over the axis. The pair of stages that ties embeddings does not.
   [[nodiscard]] bool has_group() const { return first_ && first_->purpose != Purpose::kTiedEmbedding; }
 
   [[nodiscard]] GroupTraffic total(const std::string& group, Seconds exposed) const {
@@ -71,11 +71,11 @@ class Sums {
  private:
   Axis axis_;
   Stage stage_;
-  std::optional<Communication> first_;  // that the stage sends, if it sends any
+  std::optional<Communication> first_;  // the first that the stage sends
   std::map<Purpose, Traffic> parts_;
 };
 
-// Collectives inside passes, block by block: at stage fidelity they are no tasks of their own.
+// Adds collectives inside passes, block by block: at stage fidelity they have no tasks of their own.
 void add_passes(Sums& sums, int stage, const step::LoweredStep& step) {
   const step::Communications& rows = step.passes->communications(stage);
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
@@ -84,7 +84,7 @@ void add_passes(Sums& sums, int stage, const step::LoweredStep& step) {
         if (op.communication) sums.add(rows[*op.communication], des::to_seconds(op.duration));
 }
 
-// Messages and the collectives outside passes, task by task.
+// Adds messages and collectives outside passes, task by task.
 void add_tasks(Sums& sums, int stage, const step::Workload& workload, const des::RunResult& run) {
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
@@ -97,13 +97,14 @@ void add_tasks(Sums& sums, int stage, const step::Workload& workload, const des:
 }  // namespace
 
 std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
-                                        const Observations& seen) {
+                                        const Observations& observed) {
   std::vector<GroupTraffic> all;
   for (const auto& [axis, name] : kAxisNames) {
-    Sums sums(axis, id_of<Stage>(seen.busiest_stage));
-    add_passes(sums, seen.busiest_stage, step);
-    add_tasks(sums, seen.busiest_stage, step.workload, run);
-    if (sums.has_group()) all.push_back(sums.total(group_over(axis, name), des::to_seconds(seen.busiest.comm[axis])));
+    Sums sums(axis, id_of<Stage>(observed.busiest_stage));
+    add_passes(sums, observed.busiest_stage, step);
+    add_tasks(sums, observed.busiest_stage, step.workload, run);
+    if (sums.has_group())
+      all.push_back(sums.total(group_over(axis, name), des::to_seconds(observed.busiest.comm[axis])));
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// What each group of ranks exchanges in a step, and how much of it the pipeline waits for.
+// Adds up the bytes that each group of ranks exchanges in a step, and the time that the pipeline waits for them.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace foretoken::observe {
 struct Traffic {
   std::string_view what;        ///< "parameters: all-gathers"
   std::int64_t operations = 0;  ///< collectives, or messages sent and received
-  Bytes payload{};              ///< their sizes added up, as nccl-tests counts sizes
-  Seconds time{};               ///< how long they take, added up
+  Bytes payload{};              ///< sum of their sizes, as nccl-tests counts sizes
+  Seconds time{};               ///< sum of their times
 };
 
-/// One kind of group, seen from one GPU of the busiest stage, over a step.
-struct GroupTraffic : Traffic {  ///< all of its operations
-  std::string group;             ///< "tensor-parallel"
+/// All operations of one kind of group over a step, for one GPU of the busiest stage.
+struct GroupTraffic : Traffic {
+  std::string group;  ///< "tensor-parallel"
   GroupShape shape;
-  NodeLinks links;             ///< as it finds them in a node
-  Seconds exposed;             ///< the part of the step in which the stage does nothing else
-  std::vector<Traffic> parts;  ///< what the sum is made of, where it is of several kinds
-  /// The rest; less than the clock's picosecond is rounding of the sum.
+  NodeLinks links;             ///< the links that the group uses
+  Seconds exposed;             ///< time in which the stage does nothing else
+  std::vector<Traffic> parts;  ///< the kinds of operations, where there are several
+  /// Returns the rest of the time. Less than a picosecond of the clock is rounding and counts as 0.
   [[nodiscard]] Seconds hidden() const {
     const Seconds rest = time - exposed;
     return rest > Seconds(1e-12) ? rest : Seconds(0);
   }
 };
 
-/// Groups with more than one rank, in the order of axes.
+/// Returns the groups with more than one rank, in the order of axes.
 [[nodiscard]] std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des::RunResult& run,
-                                                      const Observations& seen);
+                                                      const Observations& observed);
 
 }  // namespace foretoken::observe

@@ -1,4 +1,4 @@
-// The table of communications of one job of each kind: its rows, the byte table, and the flows agree.
+// Tests that rows, byte table and flows of the communication table agree, for one job of each kind.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -72,7 +72,7 @@ std::vector<Case> cases() {
           {"sequence parallel: norms differ by rank", sequence_parallel_job(), {kPass, kNormGradients, kGradients}}};
 }
 
-// Tasks of a workload that carry a row out for `stage`.
+// Counts the tasks of a workload that carry out a row for `stage`.
 template <class F>
 void for_each_row(const step::Workload& workload, int stage, F&& f) {
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
@@ -102,16 +102,16 @@ TEST(CommunicationRows, TheByteTableIsTheSumOverTheTasksOfEachAxis) {
     SCOPED_TRACE(c.name);
     const step::LoweredStep kernels = step::lower(c.job, step::Fidelity::kKernel);
     const des::RunResult run = des::run(kernels.workload.graph);
-    const Observations seen = observe_stages(kernels, run);
+    const Observations observed = observe_stages(kernels, run);
     std::map<Axis, Traffic> sums;
-    for_each_row(kernels.workload, seen.busiest_stage, [&](const Communication& row, des::TaskId task) {
+    for_each_row(kernels.workload, observed.busiest_stage, [&](const Communication& row, des::TaskId task) {
       if (!row.counts_for || row.purpose == Purpose::kNormGradients) return;
       Traffic& sum = sums[*row.counts_for];
       ++sum.operations;
       sum.payload += row.payload;
       sum.time += des::to_seconds(kernels.workload.graph.duration(task));
     });
-    const std::vector<GroupTraffic> table = communication(kernels, run, seen);
+    const std::vector<GroupTraffic> table = communication(kernels, run, observed);
     ASSERT_EQ(table.size(), sums.size());
     for (const GroupTraffic& group : table) {
       const Axis axis = group.group == "tensor-parallel"    ? Axis::kTensor
@@ -146,7 +146,7 @@ TEST(CommunicationRows, WhatHasARowMovesAsFlowsAndNothingElseDoes) {
     const ranks::UnfoldedStep unfolded = ranks::unfold(kernels, c.job, ranks::Traffic::kFlows);
     for (std::uint32_t task = 0; task < kernels.workload.meaning.size(); ++task) {
       const Communication* row = kernels.workload.communication_of(kernels.workload.meaning[task]);
-      const ranks::Instance& instance = unfolded.instance({task}, 0);
+      const ranks::Instance& instance = unfolded.instance({task}, StageRank{});
       const bool flows = instance.begin != instance.end || unfolded.graph.kind(instance.begin) == des::TaskKind::kFlow;
       EXPECT_EQ(flows, row != nullptr && row->purpose != Purpose::kGradientNorm);
     }

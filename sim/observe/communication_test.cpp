@@ -1,4 +1,4 @@
-// The communication table against formulas written down by hand.
+// Tests the communication table against formulas written by hand.
 #include "sim/observe/communication.h"
 
 #include <gtest/gtest.h>
@@ -88,19 +88,21 @@ TEST(Communication, TensorRanksShareOutWhatReplicasExchange) {
   s.batch.global = kMicrobatches * s.parallelism.data;
   const std::vector<GroupTraffic> groups = traffic_of(s);
   ASSERT_EQ(groups.size(), 2U);
-  // Four all-reduces of b s h in a layer (two forward, two backward), one behind the embedding and one before it; the
-  // head's softmax exchanges a maximum, a logit and a sum of every token.
+  // A layer has four all-reduces of b s h: two forward, two backward. The embedding adds one forward and one backward.
+  // The head's softmax exchanges a maximum, a logit and a sum for every token.
   const double activations = 2.0 * 2048 * kHidden;
   EXPECT_GE(groups[0].payload.value(), kMicrobatches * (4 * kLayers + 2) * activations);
   EXPECT_LE(groups[0].payload.value(), kMicrobatches * ((4 * kLayers + 2) * activations + 3 * 4 * 2048.0));
-  // Split: matrices and the biases of column-parallel products (7 h); whole: norms and the other biases (6 h).
+  // Tensor ranks split matrices and the biases of column-parallel products (7 h). Norms and other biases (6 h) stay
+  // whole.
   const double local = kLayers * ((12.0 * kHidden * kHidden + 7 * kHidden) / 2 + 6 * kHidden) + 51200.0 * kHidden / 2 +
                        1.0 * kHidden * kHidden + 2 * kHidden;
   EXPECT_DOUBLE_EQ(groups[1].parts[0].payload.value(), local * kGradientBytes);
   EXPECT_DOUBLE_EQ(groups[1].parts[1].payload.value(), local * kWeightBytes);
 }
 
-// Keys and values go round once forward; backward they go round again with as many gradients, which then go home.
+// Keys and values go round the ring once forward. Backward they go round again with as many gradients, which then
+// return.
 TEST(Communication, ARingPassesKeysAndValuesThreeTimes) {
   Job s = job(0, false);
   constexpr int kContext = 4;

@@ -1,7 +1,7 @@
-// Contention between jobs.
+// Measures contention between jobs.
 //
-// A link is looked at whenever a flow over it changes its rate. The time since the last look is added up first, with
-// the state from before the change.
+// A link is visited whenever a flow over it changes its rate. The time since the last visit is added first, with the
+// state from before the change.
 #include "sim/observe/contention.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace foretoken::observe {
 namespace {
 
-constexpr double kFull = 1 - 1e-9;  // rates are doubles: a link filled by n flows carries n times a rounded share
+constexpr double kFull = 1 - 1e-9;  // n flows that fill a link carry n rounded shares of it
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Links that several jobs fill together: for how long, and with whose flows.
+// Finds links that several jobs fill together, with the time and the jobs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace foretoken::observe {
 /// Watches a run of several jobs in one graph.
 class Contention : public des::Observer {
  public:
-  /// `job_of_task`: by task of the graph. Time after `until` does not count. Both must outlive the run.
+  /// `job_of_task` gives the job of each task of the graph. Time after `until` does not count. Graph and span must
+  /// outlive the run.
   Contention(const des::TaskGraph& graph, std::span<const int> job_of_task, des::Instant until);
 
   void on_rate(des::TaskId flow, BytesPerSecond rate, des::Instant at) override;
@@ -23,15 +24,15 @@ class Contention : public des::Observer {
   /// A link that was full while flows of several jobs were on it.
   struct Contended {
     des::LinkId link;
-    des::Duration time;  ///< full, with flows of at least two jobs
-    std::set<int> jobs;  ///< whose flows they were
+    des::Duration time;  ///< while full, with flows of at least two jobs
+    std::set<int> jobs;  ///< the jobs of these flows
   };
-  /// Sorted by time, longest first; on a tie the lowest link first.
+  /// Returns the links sorted by time, longest first; on a tie the lowest link first.
   [[nodiscard]] std::vector<Contended> contended() const;
 
  private:
   struct OnLink {
-    std::vector<std::uint32_t> flows;  // under way, once per crossing
+    std::vector<std::uint32_t> flows;  // in flight, once for each crossing
     des::Instant since;
     Contended so_far;
   };

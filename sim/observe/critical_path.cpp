@@ -1,4 +1,4 @@
-// Walks back from the task that ends last. One pass over all edges finds the task that each task waited for longest.
+// Walks back from the task that ends last. One pass over all edges finds the last task that each task waited for.
 #include "sim/observe/critical_path.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kNone = ~0U;
 
-// By task, the task that it had to wait for to the last.
+// Returns for each task the last task that it waited for.
 std::vector<std::uint32_t> holders(const des::TaskGraph& graph, const des::RunResult& run,
                                    const std::function<bool(std::uint32_t, std::uint32_t)>& beside) {
   std::vector<std::uint32_t> holder(graph.tasks(), kNone);

@@ -1,4 +1,4 @@
-// Critical paths of runs whose answer can be said beforehand, and what holds for every one.
+// Tests critical paths of runs with a known answer, and rules that hold for every path.
 #include "sim/observe/critical_path.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using des::Duration;
 using step::Workload;
 
-// One forward and one backward duration for every stage, messages that only delay their receiver.
+// A run with one forward and one backward duration for every stage. Messages only delay their receiver.
 struct Ran {
   Workload workload;
   des::RunResult run;

@@ -1,4 +1,4 @@
-// Live bytes of every pipeline stage as the schedule is replayed.
+// Replays the schedule and counts the live bytes of every pipeline stage.
 #include "sim/observe/memory_timeline.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace foretoken::observe {
 namespace {
 
-// Live bytes of one stage while its ops run one after the other; tells `see` of every change.
+// Runs the ops of one stage one after the other, and calls `see` at every change of its live bytes.
 template <class See>
 class StageWalk {
  public:

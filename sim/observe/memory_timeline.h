@@ -1,4 +1,4 @@
-// Live bytes of every pipeline stage as the schedule is replayed.
+// Replays the schedule and counts the live bytes of every pipeline stage.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace foretoken::observe {
 
-/// Live bytes of a stage from `at` on: stored activations and short-lived buffers, without the static part.
+/// The live bytes of a stage from `at` on: stored activations and short-lived buffers, without the static part.
 struct MemoryPoint {
   des::Instant at;
   Bytes activations, transient;
@@ -22,15 +22,14 @@ struct StageTimeline {
   Bytes activations_at_peak, transient_at_peak;
   int chunks_at_peak = 0;     ///< chunk activations alive at that moment
   int most_chunks = 0;        ///< most chunk activations alive at any moment
-  std::vector<Bytes> stored;  ///< by chunk: a forward pass stores this until its backward pass ends
+  std::vector<Bytes> stored;  ///< by chunk: bytes that a forward pass stores until its backward pass ends
 };
 
-/// Replays what ops store and free, stage by stage: an op that stores activations does so from its start, an op that
-/// frees them does so at its end.
+/// Replays the ops of each stage. An op stores activations at its start, and frees them at its end.
 [[nodiscard]] std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                                           const des::RunResult& run);
 
-/// The same peak of one stage, from the order of its ops alone: it does not depend on when they run.
+/// Returns the peak of one stage from the order of its ops. Their times do not matter.
 [[nodiscard]] Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& ops);
 
 }  // namespace foretoken::observe

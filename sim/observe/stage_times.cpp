@@ -1,9 +1,12 @@
-// What each pipeline stage did during a run.
+// Splits the time of each pipeline stage in a run.
 //
-// Inside a pass time is split as its own timing says (compute, then communication in the order of axes, then host).
-// Outside passes an instant belongs to what separates two passes (host), then to the optimizer and other work of the
-// stage, then to its data-parallel communication, then to a pipeline message that it sends or receives; what is left is
-// waiting for another stage.
+// Inside a pass the timing of the pass gives the split: compute, communication in the order of axes, host. An instant
+// outside passes belongs to the first of these that applies:
+//   1. the gap that the host leaves between two passes,
+//   2. the optimizer and other work of the stage,
+//   3. data-parallel communication of the stage,
+//   4. a pipeline message that it sends or receives,
+//   5. waiting for another stage.
 #include "sim/observe/stage_times.h"
 
 #include <algorithm>
@@ -21,7 +24,7 @@ Interval interval_of(des::TaskId first, des::TaskId last, const des::RunResult& 
   return {run.start[first.value].ps, run.end[last.value].ps};
 }
 
-// How much longer slow GPUs made a pass.
+// Returns the time that slow GPUs added to a pass.
 Duration stretch_of(const step::PassTasks& pass, const step::Workload& workload, std::span<const Duration> stretch) {
   Duration sum;
   if (stretch.empty()) return sum;
@@ -37,7 +40,7 @@ StageActivity activity_of(int stage, const step::LoweredStep& step, const des::R
   bool seen_forward = false;
   for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
     const Interval span = interval_of(pass.first, pass.last, run);
-    // Its work: a pass may last longer, waiting for parameters.
+    // Only the work counts: a pass that waits for parameters lasts longer.
     activity.busy += step.passes->timing(stage, pass.op.chunk.number(), pass.op.kind).total;
     activity.busy += stretch_of(pass, step.workload, stretch);
     const schedule::Results makes = schedule::traits(pass.op.kind).makes;
@@ -51,7 +54,7 @@ StageActivity activity_of(int stage, const step::LoweredStep& step, const des::R
   return activity;
 }
 
-// The time of a stage outside the work of its passes, by what it belongs to.
+// The time of a stage outside the work of its passes, by its cause.
 struct Outside {
   std::vector<Interval> between, optimizer, other, work;
   PerAxis<std::vector<Interval>> moving;
@@ -93,7 +96,7 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
     stretched += stretch_of(pass, workload, stretch);
     passes.push_back(interval_of(pass.first, pass.last, run));
   }
-  // A pass that waited, for parameters or for the host to issue a unit, is longer than its work.
+  // A pass that waits for parameters, or for the host to issue a unit, is longer than its work.
   const std::int64_t longer = coverage.add(std::move(passes)) - inside.ps;
   stretched.ps = std::clamp<std::int64_t>(longer, std::min<std::int64_t>(0, stretched.ps), stretched.ps);
   split.compute += stretched;
@@ -121,15 +124,15 @@ StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResu
 
 Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                             std::span<const Duration> stretch) {
-  Observations seen;
-  seen.makespan = run.makespan - des::Instant{};
+  Observations observed;
+  observed.makespan = run.makespan - des::Instant{};
   for (int stage = 0; stage < static_cast<int>(step.workload.passes.size()); ++stage)
-    seen.stages.push_back(activity_of(stage, step, run, stretch));
-  for (std::size_t stage = 1; stage < seen.stages.size(); ++stage)
-    if (seen.stages[stage].busy > seen.stages[static_cast<std::size_t>(seen.busiest_stage)].busy)
-      seen.busiest_stage = static_cast<int>(stage);
-  seen.busiest = split_of(seen.busiest_stage, step, run, stretch);
-  return seen;
+    observed.stages.push_back(activity_of(stage, step, run, stretch));
+  for (std::size_t stage = 1; stage < observed.stages.size(); ++stage)
+    if (observed.stages[stage].busy > observed.stages[static_cast<std::size_t>(observed.busiest_stage)].busy)
+      observed.busiest_stage = static_cast<int>(stage);
+  observed.busiest = split_of(observed.busiest_stage, step, run, stretch);
+  return observed;
 }
 
 }  // namespace foretoken::observe

@@ -1,4 +1,4 @@
-// What each pipeline stage did during a run: busy time, and where the busiest one's time went.
+// Measures the busy time of each pipeline stage in a run, and splits the time of the busiest one.
 #pragma once
 
 #include <span>
@@ -9,13 +9,14 @@
 
 namespace foretoken::observe {
 
-/// One stage's passes.
+/// The passes of one stage.
 struct StageActivity {
   des::Instant first_forward_start, last_backward_end;
   des::Duration busy;  ///< kernels, communication and the host inside passes
 };
 
-/// Where time goes, every instant once: compute before communication before waiting. The parts add up to the whole.
+/// A time split into parts that add up to the whole. Compute comes before communication, and communication before
+/// waiting: an instant with several counts once, for the first.
 template <class Time>
 struct TimeSplit {
   Time compute{};
@@ -24,7 +25,7 @@ struct TimeSplit {
 };
 using StageSplit = TimeSplit<des::Duration>;
 
-/// A step, watched.
+/// The observed times of a step.
 struct Observations {
   des::Duration makespan;
   std::vector<StageActivity> stages;
@@ -32,8 +33,8 @@ struct Observations {
   StageSplit busiest;
 };
 
-/// Joins a run with the meaning of its tasks. `stretch`: by task, how much longer slow GPUs made it (empty: not at
-/// all); that is computing, too.
+/// Joins a run with the meaning of its tasks. `stretch` is the time that slow GPUs added to each task, which counts as
+/// computing; empty when there is none.
 [[nodiscard]] Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                                           std::span<const des::Duration> stretch = {});
 

@@ -1,5 +1,5 @@
-// NCCL's algorithms as flows. A channel is one flow over all its hops: it is a pipeline, and moves at the rate of its
-// slowest link. Channels whose routes are the same are one flow with the bytes of them all (pipelines.h).
+// Turns NCCL's algorithms into flows. A channel is one flow over all its hops, because it is a pipeline: it moves at
+// the rate of its slowest link. Channels with equal routes become one flow with all their bytes (pipelines.h).
 #include "sim/ranks/nccl_flows.h"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ int size_of(const net::Members& members) {
   return static_cast<int>(size);
 }
 
-// The bytes that each rank of a ring sends. Source: nccl-tests, doc/PERFORMANCE.md.
+// Returns the bytes that each rank of a ring sends. Source: nccl-tests, doc/PERFORMANCE.md.
 Bytes ring_volume(CollectiveKind kind, Bytes payload, int ranks) {
   const double share = (ranks - 1.0) / ranks;
   if (kind == CollectiveKind::kAllReduce) return 2 * share * payload;
   return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ? payload : share * payload;
 }
 
-// Rounds of sends of a rank. Its own share is copied beside one of them.
+// Counts the rounds of sends of a rank. The copy of its own share runs beside one of them.
 double rounds_of(CollectiveKind kind, int ranks) {
   return kind == CollectiveKind::kAllReduce ? 2.0 * (ranks - 1) : ranks - 1.0;
 }
@@ -78,7 +78,7 @@ std::vector<Pipeline> NcclLowering::pipelines(NcclAlgorithm algorithm, const Vol
   return pipelines_of(algorithm, volume, {members, near, wire_.multicast});
 }
 
-// NCCL reduces to one rank by the routes of a broadcast, reversed.
+// Returns NCCL's choice. It reduces to one rank by the routes of a broadcast, reversed.
 cost::NcclOption NcclLowering::choice(CollectiveKind kind, Bytes payload, const net::Members& members) const {
   const CollectiveKind chosen = kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : kind;
   return cost::nccl_choice(payload, chosen, size_of(members), static_cast<int>(members.size()), platform_of(members),
@@ -145,7 +145,7 @@ std::vector<int> first_gpus(int ranks_a_node, int nodes, int gpus_a_node) {
   return gpus;
 }
 
-// Builds flows with `what`, and runs them alone.
+// Builds flows with `what`, and runs them without other traffic.
 template <class What>
 Seconds time_of(const net::Cluster& cluster, int nodes, const Nccl& nccl, What what) {
   des::TaskGraph graph;

@@ -1,4 +1,4 @@
-// Flows of single collectives on small clusters, as worked out by hand.
+// Checks flows of single collectives on small clusters, as worked out by hand.
 #include "sim/ranks/nccl_flows.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using cost::NcclAlgorithm;
 using cost::NcclArchitecture;
 using cost::NcclProtocol;
 
-// Latencies of zero, and every algorithm there.
+// Returns latencies of zero, with every algorithm enabled.
 cost::NcclTuning tuning_of_zeros() {
   cost::NcclTuning tuning;
   for (const auto one : {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls, NcclAlgorithm::kNvlsTree})
@@ -27,7 +27,7 @@ cost::NcclTuning tuning_of_zeros() {
   return tuning;
 }
 
-// Round numbers: 100 GB/s of NVLink, 20 of PCIe and NICs, as the architecture's shares leave them.
+// Returns a cluster with round rates after the architecture's shares: 100 GB/s of NVLink, 20 of PCIe and NICs.
 net::Cluster cluster_of(NcclArchitecture architecture) {
   const LinkShares shares = NcclLowering::shares_of(architecture, tuning_of_zeros());
   net::Cluster cluster;
@@ -51,7 +51,7 @@ Nccl nccl_of(NcclArchitecture architecture, NcclAlgorithm algorithm, NcclProtoco
 
 cost::NcclWire wire_of(NcclArchitecture architecture) { return cost::nccl_wire(architecture, tuning_of_zeros()); }
 
-// Seconds without the filling of pipelines, which grows with the square root of `volume`.
+// Returns seconds without the filling of pipelines, which grows with the square root of `volume`.
 double bare(Seconds time, double fill, double volume) { return time.value() - fill * std::sqrt(volume); }
 
 constexpr double kPayload = 8e9;
@@ -143,7 +143,7 @@ TEST(NcclFlows, AMessageHopsOverWhatTheNodeHas) {
   EXPECT_NEAR(nccl_shift_time(Bytes(1), 4, 1, cluster, nccl).value(), 5e-6, 1e-9);
 }
 
-// On Hopper NCCL takes the switch where links that work join all GPUs to one, and nowhere else.
+// On Hopper NCCL uses the switch where working links join all GPUs to one, and nowhere else.
 TEST(NcclFlows, TheSwitchReducesOnlyWhereItIs) {
   Nccl nccl = nccl_of(NcclArchitecture::kHopper, NcclAlgorithm::kNvls);
   nccl.settings.algorithm.reset();
@@ -171,7 +171,7 @@ TEST(NcclFlows, TheSwitchReducesOnlyWhereItIs) {
   EXPECT_GE(legs(2, {}), 1U) << "one GPU a node has no one to reduce with";
 }
 
-// Two groups on the same eight GPUs of two nodes at once take twice as long: they share all NICs.
+// Two groups on the same eight GPUs of two nodes take twice as long at once: they share all NICs.
 TEST(NcclFlows, CollectivesShareLinks) {
   const Nccl nccl = nccl_of(NcclArchitecture::kAmpere, NcclAlgorithm::kRing);
   const net::Cluster cluster = cluster_of(NcclArchitecture::kAmpere);
@@ -189,7 +189,7 @@ TEST(NcclFlows, CollectivesShareLinks) {
   EXPECT_NEAR(seconds(2), 2 * seconds(1), 1e-9);
 }
 
-// The closed form of cost/nccl_law.h and the flows, each the other's oracle.
+// The closed form of sim/cost/collectives/nccl_law.h and the flows check each other.
 TEST(NcclFlows, AloneTakeTheClosedForm) {
   for (const NcclArchitecture architecture :
        {NcclArchitecture::kAmpere, NcclArchitecture::kHopper, NcclArchitecture::kBlackwell}) {

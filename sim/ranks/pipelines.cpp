@@ -1,4 +1,4 @@
-// Rings, double binary trees, and reductions in the NVLink switch.
+// Lays out rings, double binary trees, and reductions in the NVLink switch.
 #include "sim/ranks/pipelines.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<Pipeline> trees(Bytes payload, const Communicator& c) {
   return all;
 }
 
-// One head inside every node: it reduces its share out of all GPUs, and multicasts it back to them.
+// Returns the hops of one head inside a node. It reduces its share out of all GPUs, and multicasts it back to them.
 std::vector<SwitchHop> hops_of_head(CollectiveKind kind, int head, const net::Members& members) {
   const bool reduces = kind != CollectiveKind::kAllGather, multicasts = kind != CollectiveKind::kReduceScatter;
   std::vector<SwitchHop> hops;
@@ -42,13 +42,13 @@ std::vector<SwitchHop> hops_of_head(CollectiveKind kind, int head, const net::Me
   return hops;
 }
 
-// Between nodes the heads of the same number form trees.
+// Returns the pipelines through switches. Between nodes the heads of the same number form trees.
 std::vector<Pipeline> switched(CollectiveKind kind, Bytes payload, const Communicator& c) {
   const int heads = static_cast<int>(c.members.front().size());
   const auto both = net::double_binary_tree(static_cast<int>(c.members.size()));
   std::vector<Pipeline> all;
   for (int head = 0; head < heads; ++head) {
-    // The switch reduces at a part of the links' rate: those hops carry so many bytes more.
+    // The switch reduces at a part of the links' rate, so these hops carry more bytes in proportion.
     all.push_back({{}, hops_of_head(kind, head, c.members), 0, payload / (heads * c.multicast)});
     if (c.members.size() == 1) continue;
     for (const net::Tree& tree : both)

@@ -20,7 +20,7 @@ struct SwitchHop {
 struct Pipeline {
   std::vector<net::Hop> hops;
   std::vector<SwitchHop> in_switch;
-  int nic = 0;  ///< between nodes: which of the NICs near the GPU that a hop leaves through
+  int nic = 0;  ///< between nodes: the number of the NIC among those near the GPU that a hop leaves through
   Bytes bytes;
 };
 
@@ -28,22 +28,26 @@ struct Pipeline {
 struct Communicator {
   net::Members members;
   int nics_near = 1;     ///< NICs near each GPU
-  double multicast = 1;  ///< part of NVLink's rate that reductions in the switch reach
+  double multicast = 1;  ///< part of NVLink's rate in reductions of the switch
 };
 
-/// Channels: one for each of the NICs near as many members as the smallest node has; a single one inside a node.
+/// Counts channels. Inside a node there is one. Between nodes each NIC near as many members as the smallest node has
+/// makes one.
 [[nodiscard]] int channels_of(const Communicator& communicator);
 
-/// The bytes of a collective: those that each rank of a ring sends, and the payload as in CollectiveShape.
+/// The bytes of a collective: `sent` by each rank of a ring, and `payload` as in CollectiveShape.
 struct Volume {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes sent, payload;
 };
 
-/// A collective's pipelines. Rings carry what is sent, cut over their channels; trees the payload up and down, half of
-/// it on each of NCCL's two; NVLS and NVLSTree a share of it for each head, which the switch reduces and multicasts,
-/// and trees of heads between nodes. A gather only multicasts, a scatter only reduces.
-/// Precondition: two GPUs or more; in the switch as many on every node.
+/// Returns a collective's pipelines.
+///   rings           the sent bytes, divided among their channels
+///   trees           the payload up and down, half of it on each of NCCL's two trees
+///   NVLS, NVLSTree  a share of the payload for each head, which the switch reduces and multicasts, and trees of heads
+///                   between nodes
+/// A gather only multicasts, a scatter only reduces. Precondition: two GPUs or more; in the switch, equally many on
+/// every node.
 [[nodiscard]] std::vector<Pipeline> pipelines_of(cost::NcclAlgorithm algorithm, const Volume& volume,
                                                  const Communicator& communicator);
 

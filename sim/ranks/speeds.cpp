@@ -1,4 +1,4 @@
-// Slow GPUs stretch the tasks that they take part in.
+// Stretches the tasks that slow GPUs take part in.
 #include "sim/ranks/speeds.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace foretoken::ranks {
 namespace {
 
-// The part of a task that its GPU computes; the rest is communication or the host.
+// Returns the part of a task that its GPU computes. The rest is communication or the host.
 double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
   if (meaning.kind == step::TaskMeaning::kOptimizer) return 1;
   if (meaning.kind != step::TaskMeaning::kPass) return 0;
@@ -16,7 +16,7 @@ double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
   return timing.total.ps == 0 ? 0 : static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
 }
 
-// A number for each pass of a GPU, and for the end of its step. Seeds of stragglers keep their delays by it.
+// Returns a number for each pass of a GPU, and for the end of its step. The random delays of stragglers depend on it.
 std::uint64_t number_of(const step::Meaning& meaning) {
   constexpr std::uint64_t kStepEnd = 11;
   const bool is_pass = meaning.kind == step::TaskMeaning::kPass;
@@ -29,29 +29,29 @@ std::uint64_t number_of(const step::Meaning& meaning) {
 Speeds::Speeds(const job::Job& job) : job_(job), ranks_a_stage_(job.gpus / job.parallelism.pipeline) {
   const job::Imperfections& what = job.imperfections;
   if (what.slow_gpus.empty() && !job.stragglers.on) return;
-  slowdown_.assign(static_cast<std::size_t>(job.gpus), 1);
-  if (job.stragglers.on)
-    for (int rank = 0; rank < job.gpus; ++rank)
-      slowdown_[static_cast<std::size_t>(rank)] =
-          job::slowness(job.stragglers, what.gpu_of(rank), job.host_of(what.gpu_of(rank)));
-  for (int rank = 0; rank < job.gpus; ++rank)
+  slowdown_ = Table<Rank, double>(job.gpus, 1);
+  for (const Rank rank : slowdown_.ids()) {
+    const int gpu = what.gpu_of(rank.number());
+    if (job.stragglers.on) slowdown_[rank] = job::slowness(job.stragglers, gpu, job.host_of(gpu));
     for (const job::SlowGpu& slow : what.slow_gpus)
-      if (slow.gpu == what.gpu_of(rank)) slowdown_[static_cast<std::size_t>(rank)] *= slow.slowdown;
+      if (slow.gpu == gpu) slowdown_[rank] *= slow.slowdown;
+  }
 }
 
 Paced Speeds::paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,
-                    std::span<const int> members) const {
+                    std::span<const StageRank> members) const {
   const double share = uneven() ? compute_share(meaning, passes) : 0;
   if (share == 0) return {duration};
   double worst = 0;
   Paced paced;
-  for (const int member : members) {
-    const int rank = meaning.stage * ranks_a_stage_ + member, gpu = job_.imperfections.gpu_of(rank);
-    const double own = slowdown_[static_cast<std::size_t>(rank)];
+  for (const StageRank member : members) {
+    const Rank rank = id_of<Rank>(meaning.stage * ranks_a_stage_ + member.number());
+    const int gpu = job_.imperfections.gpu_of(rank.number());
+    const double own = slowdown_[rank];
     const double factor = own * job::jitter_of_pass(job_.stragglers, gpu, number_of(meaning));
     if (factor <= worst) continue;
     worst = factor;
-    paced.rank = own > 1 ? rank : -1;
+    paced.rank = own > 1 ? std::optional(rank) : std::nullopt;
   }
   paced.duration = {std::llround(static_cast<double>(duration.ps) * (1 + (worst - 1) * share))};
   return paced;

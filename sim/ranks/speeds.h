@@ -1,6 +1,7 @@
-// Slow GPUs stretch the tasks that they take part in.
+// Stretches the tasks that slow GPUs take part in.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,29 +9,29 @@
 
 namespace foretoken::ranks {
 
-/// An instance of a task and the rank that it waits for: the slowest of those that carry it out.
+/// The duration of an instance of a task, and the rank that it waits for: the slowest rank that carries it out.
 struct Paced {
   des::Duration duration;
-  int rank = -1;  ///< of the job; -1: none is slower than the typical one, or nothing is computed
+  std::optional<Rank> rank = std::nullopt;  ///< none: no member is slower than the typical GPU, or nothing is computed
 };
 
 class Speeds {
  public:
   explicit Speeds(const job::Job& job);
 
-  /// Whether any GPU differs from another, or a pass from the next.
+  /// Returns true when any GPU differs from another, or a pass from the next.
   [[nodiscard]] bool uneven() const { return !slowdown_.empty(); }
 
-  /// The duration of an instance of a folded task when carried out by stage ranks `members`: what it computes takes as
-  /// long as on the slowest of them, the rest stays. (Where communication hides behind kernels, less than all of the
-  /// slowdown can show; a pass counts each instant once, compute first.)
+  /// Returns the duration of an instance of a folded task that stage ranks `members` carry out. Its computing takes as
+  /// long as on the slowest of them; the rest stays. Where communication hides behind kernels, less than the whole
+  /// slowdown can show. A pass counts each instant once, compute first.
   [[nodiscard]] Paced paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,
-                            std::span<const int> members) const;
+                            std::span<const StageRank> members) const;
 
  private:
   const job::Job& job_;
   int ranks_a_stage_;
-  std::vector<double> slowdown_;  // by rank; empty: all as they should be
+  Table<Rank, double> slowdown_;  // empty: all GPUs are equally fast
 };
 
 }  // namespace foretoken::ranks

@@ -1,16 +1,17 @@
-// The ranks of one pipeline stage, and the teams of them.
+// Cuts the ranks of one pipeline stage into teams.
 #include "sim/ranks/stage_ranks.h"
 
 namespace foretoken::ranks {
 
-Teams::Teams(const net::RankGroups& groups) : size_(groups.size()), team_(static_cast<std::size_t>(groups.gpus())) {
+Teams::Teams(const net::RankGroups& groups) : size_(static_cast<std::size_t>(groups.size())), team_(groups.gpus()) {
   members_.reserve(team_.size());
   for (const Rank first : ids<Rank>(groups.gpus())) {
     if (groups.first_of(first) != first) continue;
-    const int team = static_cast<int>(members_.size()) / size_;
+    const Team team{static_cast<std::uint32_t>(count())};
     for (const Rank member : groups.members(first)) {
-      team_[member.index()] = team;
-      members_.push_back(member.number());
+      const StageRank rank{member.value};
+      team_[rank] = team;
+      members_.push_back(rank);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Names of tasks and streams.
+// Names tasks and streams.
 #include "sim/ranks/task_names.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostRanks = 8;  // more are counted, not listed
 
-// The name of a task, and the micro-batch that it is for.
+// Returns the name of a task, and its micro-batch.
 std::string task_text(const step::Meaning& meaning, const step::Workload& workload) {
   const step::Communication* row = workload.communication_of(meaning);
   const bool of_step = meaning.kind == step::TaskMeaning::kOptimizer ||
@@ -31,12 +31,13 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("ranks {}{}", list, shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "");
 }
 
-/// The name of a task of the unfolded step, with the ranks that carry it out.
+/// Returns the name of a task of the unfolded step, with the ranks that carry it out.
 std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const UnfoldedStep& unfolded) {
   const Origin origin = unfolded.origin_of(task);
   const step::Meaning& meaning = step.workload.meaning[origin.folded.value];
-  std::vector<int> ranks = unfolded.members_of(origin);
-  for (int& rank : ranks) rank += meaning.stage * unfolded.ranks.count();
+  std::vector<int> ranks;
+  for (const StageRank rank : unfolded.members_of(origin))
+    ranks.push_back(meaning.stage * unfolded.ranks.count() + rank.number());
   return fmt::format("{} on {}", task_text(meaning, step.workload), ranks_text(ranks));
 }
 

@@ -1,4 +1,4 @@
-// What a task is called when a run gets stuck: its work, its place in the pipeline and its ranks.
+// The name of a task in a deadlock: its work, its place in the pipeline and its ranks.
 #pragma once
 
 #include "sim/des/deadlock.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken::ranks {
 
-/// Names for des::describe_deadlock. Ranks are the job's: stage by stage, tensor fastest. Of a folded step, a stage
-/// stands for all its ranks. The names refer to their arguments, which must outlive them.
+/// Returns names for des::describe_deadlock. Ranks are the job's: stage by stage, tensor fastest. In a folded step a
+/// stage stands for all its ranks. The names refer to their arguments, which must outlive them.
 [[nodiscard]] des::Names names_of(const step::LoweredStep& step);
 [[nodiscard]] des::Names names_of(const step::LoweredStep& step, const UnfoldedStep& unfolded);
 

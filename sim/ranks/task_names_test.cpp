@@ -1,4 +1,4 @@
-// Deadlocks of every GPU's step name the work and the ranks that wait, and end the run.
+// Tests that deadlocks in the step of every GPU name the work and the ranks that wait, and end the run.
 #include "sim/ranks/task_names.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Two stages of tensor 2 x data 2: ranks 0 to 3 and 4 to 7.
+/// Two stages of tensor 2 x data 2: ranks 0 to 3, and 4 to 7.
 struct Job {
   Job() {
     scenario = step::test_job(4, 1024);
@@ -24,7 +24,7 @@ struct Job {
     step = step::lower(scenario, step::Fidelity::kStage);
     unfolded = unfold(step, scenario, Traffic::kFlows);
   }
-  /// The first task of that name on a stage.
+  /// Returns the first task of that name on a stage.
   [[nodiscard]] des::TaskId folded(std::string_view name, int stage) const {
     for (std::uint32_t task = 0; task < step.workload.meaning.size(); ++task) {
       const step::Meaning& meaning = step.workload.meaning[task];
@@ -46,8 +46,8 @@ TEST(TaskNames, AStepWithoutACircleIsNoDeadlock) { EXPECT_EQ(Job().deadlock(), "
 TEST(TaskNames, ACircleNamesItsTasksAndRanks) {
   Job job;
   const des::TaskId pass = job.folded("forward", 1), end = job.folded("optimizer", 1);
-  // Rank 7 is stage rank 3: of the second replica.
-  job.unfolded.graph.add_dependency(job.unfolded.instance(end, 3).end, job.unfolded.instance(pass, 3).begin);
+  // Rank 7 is stage rank 3, in the second replica.
+  job.unfolded.graph.add_dependency(job.unfolded.instance(end, {3}).end, job.unfolded.instance(pass, {3}).begin);
   const std::string text = job.deadlock();
   EXPECT_THAT(text, HasSubstr("in a circle: "));
   EXPECT_THAT(text, HasSubstr("forward of micro-batch 0, chunk 0 on ranks 6, 7"));
@@ -57,8 +57,8 @@ TEST(TaskNames, ACircleNamesItsTasksAndRanks) {
 TEST(TaskNames, ACollectiveThatOneMemberNeverReachesIsNamedWithAllOfThem) {
   Job job;
   const des::TaskId reduction = job.folded("reduce gradients", 0), end = job.folded("optimizer", 0);
-  // Rank 1 reduces with rank 3; it comes only after an optimizer that waits for the reduction.
-  job.unfolded.graph.add_dependency(job.unfolded.instance(end, 1).end, job.unfolded.instance(reduction, 1).begin);
+  // Rank 1 reduces with rank 3. It arrives only after an optimizer that waits for the reduction.
+  job.unfolded.graph.add_dependency(job.unfolded.instance(end, {1}).end, job.unfolded.instance(reduction, {1}).begin);
   const std::string text = job.deadlock();
   EXPECT_THAT(text, HasSubstr("reduce gradients on ranks 1, 3"));
   EXPECT_THAT(text, HasSubstr("optimizer on rank 1"));

@@ -1,4 +1,5 @@
-// Messages and collectives as flows. Costs are taken with full bisection: what the fabric lacks, its own links show.
+// Turns messages and collectives into flows. Costs are taken with full bisection, so the fabric's own links show its
+// limits.
 #include "sim/ranks/transfers.h"
 
 #include <algorithm>
@@ -14,12 +15,12 @@
 namespace foretoken::ranks {
 namespace {
 
-// True when every node has as many members; NCCL's choice is known of no other groups.
+// Returns true when every node has equally many members. NCCL's choice is known of no other groups.
 bool even(const net::Members& members) {
   return std::ranges::all_of(members, [&](const auto& node) { return node.size() == members.front().size(); });
 }
 
-// The rate of one rank's messages while all senders of its node send.
+// Returns the rate of one rank's messages while all senders of its node send.
 BytesPerSecond sending_rate(const step::Site& site) {
   return cost::network_share(site.links, 1, site.group.groups_per_node);
 }
@@ -69,11 +70,12 @@ std::vector<std::uint32_t> Transfers::link_ids() const {
 
 Transfers::Kind& Transfers::kind_of(int stage) { return kinds_[job_.groups.empty() ? 0 : job_.group_of(stage)]; }
 
-int Transfers::gpu_of(const Kind& here, int rank_of_job) const {
-  return job_.imperfections.gpu_of(rank_of_job) - here.side.first_gpu;
+int Transfers::gpu_of(const Kind& here, Rank rank) const {
+  return job_.imperfections.gpu_of(rank.number()) - here.side.first_gpu;
 }
 
-// A group that its placement tears from one node sends over the network what it would have sent inside.
+// A placement may tear a group from one node. The group then sends over the network the bytes that it would send inside
+// the node.
 Alone Transfers::alone(const step::Site& site) {
   const GroupShape& group = site.group;
   const NodeLinks& links = site.links;
@@ -83,7 +85,7 @@ Alone Transfers::alone(const step::Site& site) {
 
 std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, des::Duration duration,
                                                   des::Duration stretched, const step::Passes& passes,
-                                                  std::span<const int> members) {
+                                                  std::span<const StageRank> members) {
   found_.clear();
   if (meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr) {
     of_pass(meaning, duration, stretched, passes, members);
@@ -95,7 +97,7 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
 }
 
 const Transfers::Kept& Transfers::of_row(step::CommunicationId id, int stage, des::Duration moving,
-                                         std::span<const int> members) {
+                                         std::span<const StageRank> members) {
   const Key key{id, stage, members.front(), moving.ps};
   auto found = kept_.find(key);
   if (found == kept_.end())
@@ -104,7 +106,7 @@ const Transfers::Kept& Transfers::of_row(step::CommunicationId id, int stage, de
 }
 
 Transfers::Kept Transfers::laid_out(const step::Communication& row, int stage, des::Duration moving,
-                                    std::span<const int> members) {
+                                    std::span<const StageRank> members) {
   switch (row.purpose) {
     case step::Purpose::kPass:
     case step::Purpose::kNormGradients:
@@ -123,10 +125,10 @@ Transfers::Kept Transfers::laid_out(const step::Communication& row, int stage, d
   contract_broken("every purpose moves in some way", __FILE__, __LINE__);
 }
 
-// A pass computes first, and then does all its exposed communication at once: the communication adds as much to the
-// pass, and shares links with others for as long in all.
+// A pass computes first, and then does all its exposed communication at once. The communication adds as much to the
+// pass, and shares links with others for as long in total.
 void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
-                        const step::Passes& passes, std::span<const int> members) {
+                        const step::Passes& passes, std::span<const StageRank> members) {
   const step::PassTiming& timing = passes.timing(meaning.stage, meaning.chunk, meaning.pass);
   const auto part = [&](des::Duration exposed) {
     return des::Duration{std::llround(static_cast<double>(duration.ps) * static_cast<double>(exposed.ps) /
@@ -148,12 +150,12 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
 }
 
 Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, des::Duration moving,
-                                     std::span<const int> members) {
+                                     std::span<const StageRank> members) {
   Kind& here = kind_of(stage);
   const net::RankGroups ranks = here.part.grid().groups(row.axes);
-  std::map<Rank, std::vector<int>> groups;  // by lowest rank, as if the stage were the first
-  for (const int member : members)
-    groups[ranks.first_of(id_of<Rank>(member))].push_back(gpu_of(here, stage * ranks_a_stage_ + member));
+  std::map<Rank, std::vector<int>> groups;  // by lowest rank, numbered as on the first stage
+  for (const StageRank member : members)
+    groups[ranks.first_of(Rank{member.value})].push_back(gpu_of(here, rank_of(stage, member)));
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
@@ -163,11 +165,10 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, 
   return kept;
 }
 
-Transfers::Kept Transfers::message(const step::Communication& row, des::Duration duration, int rank) {
+Transfers::Kept Transfers::message(const step::Communication& row, des::Duration duration, StageRank rank) {
   if (!row.other_sites.empty()) return message_across(row, duration, rank);
   Kind& here = kind_of(row.from.number());
-  const int from = gpu_of(here, row.from.number() * ranks_a_stage_ + rank),
-            to = gpu_of(here, row.to.number() * ranks_a_stage_ + rank);
+  const int from = gpu_of(here, rank_of(row.from.number(), rank)), to = gpu_of(here, rank_of(row.to.number(), rank));
   step::Communication bytes = row;  // of this rank, which may not cross nodes where another does
   bytes.site.group.nodes = here.wires.node_of(from) != here.wires.node_of(to) ? 2 : 1;
   bytes.overhead = Seconds(0);
@@ -175,18 +176,18 @@ Transfers::Kept Transfers::message(const step::Communication& row, des::Duration
   return {step::duration_of(row.overhead + latency), here.wires.message(from, to, transfer, sending_rate(row.site))};
 }
 
-Transfers::Kept Transfers::message_across(const step::Communication& row, des::Duration duration, int rank) {
+Transfers::Kept Transfers::message_across(const step::Communication& row, des::Duration duration, StageRank rank) {
   const des::Duration latency = std::min(duration, step::duration_of(step::latency_of(row, costs_)));
   return {latency,
           across(end_at(row.site, rank), end_at(row.other_sites.front(), rank), des::to_seconds(duration - latency))};
 }
 
-Transfers::End Transfers::end_at(const step::Site& site, int rank) {
+Transfers::End Transfers::end_at(const step::Site& site, StageRank rank) {
   Kind& kind = kind_of(site.stage.number());
-  return {kind, gpu_of(kind, site.stage.number() * ranks_a_stage_ + rank), sending_rate(site)};
+  return {kind, gpu_of(kind, rank_of(site.stage.number(), rank)), sending_rate(site)};
 }
 
-// So many flows that every NIC near either GPU carries as many as the next, at the rate of the slower side.
+// Makes enough flows that every NIC near either GPU carries equally many, at the rate of the slower side.
 std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds transfer) {
   const int flows = std::lcm(from.kind.wires.nics_near(from.gpu), to.kind.wires.nics_near(to.gpu));
   const BytesPerSecond rate =
@@ -201,22 +202,22 @@ std::vector<Leg> Transfers::across(const End& from, const End& to, Seconds trans
 }
 
 Transfers::Kept Transfers::collective(const step::Communication& row, des::Duration duration,
-                                      std::span<const int> members) {
+                                      std::span<const StageRank> members) {
   if (!row.other_sites.empty()) return pair_across(row, duration, members.front());
   const Seconds whole = des::to_seconds(duration);
   const Seconds latency = std::min(whole, step::latency_of(row, costs_));
-  std::vector<int> ranks;
-  for (const int member : members) {
-    ranks.push_back(row.from.number() * ranks_a_stage_ + member);
-    if (row.to != row.from) ranks.push_back(row.to.number() * ranks_a_stage_ + member);
+  std::vector<Rank> ranks;
+  for (const StageRank member : members) {
+    ranks.push_back(rank_of(row.from.number(), member));
+    if (row.to != row.from) ranks.push_back(rank_of(row.to.number(), member));
   }
   std::sort(ranks.begin(), ranks.end());
   return {step::duration_of(latency),
           as_nccl(kind_of(row.from.number()), *row.collective, row.payload, ranks, whole - latency, alone(row.site))};
 }
 
-// A ring of two: each sends the other as much.
-Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Duration duration, int rank) {
+// Makes a ring of two. Both ranks send equally many bytes.
+Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Duration duration, StageRank rank) {
   const End first = end_at(row.site, rank), last = end_at(row.other_sites.front(), rank);
   const Seconds whole = des::to_seconds(duration), latency = std::min(whole, step::latency_of(row, costs_));
   Kept kept{step::duration_of(latency), across(first, last, whole - latency)};
@@ -224,13 +225,14 @@ Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Dura
   return kept;
 }
 
-// Rings move over every hop what a rank sends. Other algorithms are laid out as the cost has it, every rank on the GPU
-// of its number, to see how many bytes take as long as the cost says; these then move from where the ranks really are.
-std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const int> ranks,
+// Rings move the bytes that a rank sends over every hop. The bytes of another algorithm are chosen to take as long as
+// its cost: it is laid out with every rank on the GPU of its number. The same bytes then move between the real places
+// of the ranks.
+std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
                                     Seconds transfer, Alone alone) {
   std::vector<int> gpus, in_order;
-  for (const int rank : ranks) gpus.push_back(gpu_of(here, rank));
-  for (const int rank : ranks) in_order.push_back(rank - here.side.first_gpu);
+  for (const Rank rank : ranks) gpus.push_back(gpu_of(here, rank));
+  for (const Rank rank : ranks) in_order.push_back(rank.number() - here.side.first_gpu);
   std::sort(gpus.begin(), gpus.end());
   Wires& wires = here.wires;
   const int domain = here.part.cluster.links.gpus;

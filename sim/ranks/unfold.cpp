@@ -1,4 +1,4 @@
-// Every GPU of the job.
+// Unfolds a step to every GPU of the job.
 #include "sim/ranks/unfold.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
 
-// Counts what a graph and its run will hold in memory, and refuses what would be more than kMost.
+// Estimates the memory of a graph and its run, and refuses more than kMost.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
@@ -36,8 +36,8 @@ class MemoryBudget {
   }
 
  private:
-  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs, 448 MB for 4.4 million
-  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, an allocation; a
+  // Bytes. A task: the whole process on Llama 3 405B over 16,384 GPUs takes 448 MB for 4.4 million
+  // (docs/contributor/performance.md). A flow: 40 of des::Flow, as many of FlowNetwork's state, and an allocation. A
   // crossing stands in the route and at the link.
   static constexpr double kTask = 100, kFlow = 100, kCrossing = 8;
   static constexpr double kMost = 16e9;  // a workstation's memory
@@ -87,28 +87,27 @@ class Unfolder {
   }
 
  private:
-  // Instances and dependencies of all tasks, counted first: a graph of millions of tasks grows once.
+  // Counts instances and dependencies of all tasks first, so that a graph of millions of tasks grows once.
   std::pair<std::size_t, std::size_t> count_instances() {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const step::Meaning& meaning : meaning_) {
       const AxisSet axes = together(meaning, step_.workload);
       unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), axes});
-      tasks += static_cast<std::size_t>(ranks_.teams(axes).count());
+      tasks += ranks_.teams(axes).count();
     }
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task)
-      folded_.for_each_dependent(
-          {task}, [&](TaskId after) { dependencies += static_cast<std::size_t>(both({task}, after).count()); });
+      folded_.for_each_dependent({task}, [&](TaskId after) { dependencies += both({task}, after).count(); });
     budget_.add_tasks(tasks);
     return {tasks, dependencies};
   }
 
-  // The flows of all tasks, before any is built: those of one kind, stage, length and payload move the same.
+  // Counts the flows of all tasks before any is built. Tasks of one kind, stage, length and payload move the same.
   void count_flows() {
     using Sort = std::tuple<step::TaskMeaning, int, int, schedule::OpKind, const step::TimedOp*, std::int64_t,
                             std::optional<step::CommunicationId>>;
     std::map<Sort, std::size_t> place;
-    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first of its kind, and how many there are
+    std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first task of its kind, and the number of such tasks
     for (std::uint32_t task = 0; task < folded_.tasks(); ++task) {
       const step::Meaning& m = meaning_[task];
       const auto [at, is_new] = place.try_emplace(
@@ -117,7 +116,7 @@ class Unfolder {
       ++kinds[at->second].second;
     }
     for (const auto& [task, times] : kinds)
-      for (int team = 0; team < teams_of(task).count(); ++team) {
+      for (const Team team : teams_of(task).all()) {
         const Duration duration = folded_.duration(task);
         budget_.add_flows(
             flows_->transfers_of(meaning_[task.value], duration, duration, *step_.passes, teams_of(task).members(team)),
@@ -128,23 +127,23 @@ class Unfolder {
   [[nodiscard]] const Teams& teams_of(TaskId folded) const {
     return ranks_.teams(unfolded_.tasks[folded.value].together);
   }
-  // Ranks that carry out both tasks together: one dependency stands for all of them.
+  // Returns the ranks that carry out both tasks together. One dependency stands for all of them.
   [[nodiscard]] const Teams& both(TaskId before, TaskId after) const {
     return ranks_.teams(unfolded_.tasks[before.value].together & unfolded_.tasks[after.value].together);
   }
-  [[nodiscard]] StreamId stream_of(StreamId folded, int rank) const {
-    return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + static_cast<std::uint32_t>(rank)};
+  [[nodiscard]] StreamId stream_of(StreamId folded, StageRank rank) const {
+    return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + rank.value};
   }
 
   void add_instances(TaskId task) {
     expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
     const step::Meaning& meaning = meaning_[task.value];
     const Teams& teams = teams_of(task);
-    for (int team = 0; team < teams.count(); ++team) {
-      const std::span<const int> members = teams.members(team);
+    for (const Team team : teams.all()) {
+      const std::span<const StageRank> members = teams.members(team);
       streams_.clear();
       for (const StreamId stream : folded_.members(task))
-        for (const int member : members) streams_.push_back(stream_of(stream, member));
+        for (const StageRank member : members) streams_.push_back(stream_of(stream, member));
       const Duration folded = folded_.duration(task);
       const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members);
       if (speeds_.uneven()) {
@@ -157,7 +156,7 @@ class Unfolder {
     }
   }
 
-  // A task of `duration` on streams_.
+  // Adds a task of `duration` on streams_.
   Instance hold(Duration duration) {
     des::TaskGraph& graph = unfolded_.graph;
     const TaskId task = streams_.empty()       ? graph.add_delay(duration)
@@ -166,7 +165,7 @@ class Unfolder {
     return {task, task};
   }
 
-  // Transfers one after another on streams_, once all of them are there.
+  // Adds transfers one after another on streams_. They start once all streams have arrived.
   Instance move(std::span<const Transfer> transfers) {
     des::TaskGraph& graph = unfolded_.graph;
     const Transfer& first = transfers.front();
@@ -193,16 +192,16 @@ class Unfolder {
     unfolded_.link_ids = flows_->link_ids();
     for (const auto& [link, parts] : unfolded_.link_parts) {
       const std::vector<int> gpus = flows_->gpus_beside(link);
-      for (int rank = 0; rank < job_.gpus; ++rank)
-        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank)) != gpus.end())
-          unfolded_.beside[link].push_back(rank % ranks_.count());
+      for (const Rank rank : ids<Rank>(job_.gpus))
+        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank.number())) != gpus.end())
+          unfolded_.beside[link].push_back(ranks_.of(rank));
     }
   }
 
   void connect(TaskId before, TaskId after) {
     const Teams& teams = both(before, after);
-    for (int team = 0; team < teams.count(); ++team) {
-      const int rank = teams.members(team).front();
+    for (const Team team : teams.all()) {
+      const StageRank rank = teams.members(team).front();
       unfolded_.graph.add_dependency(unfolded_.instance(before, rank).end, unfolded_.instance(after, rank).begin);
     }
   }
@@ -216,13 +215,13 @@ class Unfolder {
   MemoryBudget budget_;
   std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
-  std::vector<StreamId> streams_;  // scratch: of one instance
+  std::vector<StreamId> streams_;  // scratch: streams of one instance
 };
 
 }  // namespace
 
 Origin UnfoldedStep::origin_of(des::TaskId task) const {
-  // Tasks of an instance are numbered from its first up to the next one's.
+  // Tasks of an instance have the numbers from its first task up to the next instance's.
   const auto after = std::upper_bound(instances.begin(), instances.end(), task,
                                       [](TaskId wanted, const Instance& each) { return wanted < each.begin; });
   const auto instance = static_cast<std::uint32_t>(after - instances.begin() - 1);
@@ -232,9 +231,9 @@ Origin UnfoldedStep::origin_of(des::TaskId task) const {
   return {instance, {static_cast<std::uint32_t>(later - tasks.begin() - 1)}};
 }
 
-std::vector<int> UnfoldedStep::members_of(const Origin& origin) const {
+std::vector<StageRank> UnfoldedStep::members_of(const Origin& origin) const {
   const UnfoldedTask& task = tasks[origin.folded.value];
-  const auto members = ranks.teams(task.together).members(static_cast<int>(origin.instance - task.first));
+  const auto members = ranks.teams(task.together).members(Team{origin.instance - task.first});
   return {members.begin(), members.end()};
 }
 
@@ -248,7 +247,7 @@ UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic 
   return Unfolder(step, job, traffic).unfold();
 }
 
-des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
+des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::RunResult& run) {
   des::RunResult seen;
   seen.makespan = run.makespan;
   seen.start.reserve(unfolded.tasks.size());
@@ -261,7 +260,7 @@ des::RunResult seen_by(int rank, const UnfoldedStep& unfolded, const des::RunRes
   return seen;
 }
 
-std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
+std::vector<Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfolded) {
   std::vector<Duration> stretch;
   if (unfolded.stretch.empty()) return stretch;
   for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
@@ -269,10 +268,10 @@ std::vector<Duration> stretch_seen_by(int rank, const UnfoldedStep& unfolded) {
   return stretch;
 }
 
-int last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
-  int last = 0;
+StageRank last_rank(const UnfoldedStep& unfolded, const des::RunResult& run) {
+  StageRank last;
   des::Instant latest;
-  for (int rank = 0; rank < unfolded.ranks.count(); ++rank) {
+  for (const StageRank rank : unfolded.ranks.all()) {
     des::Instant end;
     for (std::uint32_t task = 0; task < unfolded.tasks.size(); ++task)
       end = std::max(end, run.end[unfolded.instance({task}, rank).end.value]);

@@ -1,9 +1,9 @@
-// Links and flows of a job's cluster.
+// Lays the links and flows of a job's cluster.
 //
-// A flow between nodes carries wire bytes: the time that its transfer takes when the traffic is what the cost model
-// assumes, times the rate that the model gives it then. So bytes, protocol overhead and the profile's measured
-// efficiency stay in one place, an undisturbed flow takes exactly the modelled time, and shared, slow or oversubscribed
-// links show as sharing.
+// A flow between nodes carries wire bytes. These are the modelled time of its transfer, times the rate that the cost
+// model gives it under its usual traffic. Bytes, protocol overhead and the profile's measured efficiency stay in one
+// place this way. An undisturbed flow takes exactly the modelled time. Shared, slow or oversubscribed links show as
+// sharing.
 #include "sim/ranks/wires.h"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
     link = graph_.add_link(BytesPerSecond(capacity_[id] * slow_.left[id]));
     const auto parts = slow_.parts.find(id);
     if (parts != slow_.parts.end()) parts_.emplace(link->value, parts->second);
-    ids_.resize(link->value + 1);  // others may add links of their own
+    ids_.resize(link->value + 1);  // other code may add links, too
     ids_[link->value] = id;
   }
   route.push_back(*link);
@@ -262,7 +262,7 @@ std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transf
   return legs;
 }
 
-// Inside nodes every link passes all that crosses it; the NICs of a node pass it together.
+// Inside nodes every link passes all bytes that cross it. The NICs of a node pass theirs together.
 Seconds Wires::time_alone(std::span<const Pipeline> pipelines, Alone alone) {
   std::map<std::uint32_t, double> inside;  // bytes by link
   std::map<int, double> out, in;           // bytes by node

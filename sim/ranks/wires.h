@@ -14,8 +14,8 @@
 
 namespace foretoken::ranks {
 
-/// One flow: where its bytes go. A route with many branches (a ring, a tree, a multicast) moves at one rate, that of
-/// its slowest link, as a pipelined collective does.
+/// One flow: its route and its bytes. A route with many branches (a ring, a tree, a multicast) moves at one rate, the
+/// rate of its slowest link, as a pipelined collective does.
 struct Leg {
   std::vector<des::LinkId> route;
   Bytes bytes;
@@ -26,21 +26,21 @@ struct LinkShares {
   double nvlink = 1, pcie = 1;
 };
 
-/// By link: its places among the slow links of the scenario (its slow NICs, then its slow links); absent: it
-/// is as it should be.
+/// Positions of a link among the slow links of the scenario (its slow NICs, then its slow links), by link. A link
+/// without an entry has its full rate.
 using LinkParts = std::map<std::uint32_t, std::vector<int>>;
 
-/// What is not as it should be, by link of the fabric.
+/// The links of a fabric that are slow or have failed, by link.
 struct SlowLinks {
-  std::vector<double> left;  ///< the part of its rate that is left
+  std::vector<double> left;  ///< the remaining part of its rate
   LinkParts parts;
-  std::vector<bool> failed;  ///< empty: none
+  std::vector<bool> failed;  ///< empty: none has failed
 };
 
-/// Bytes per second that a transfer moves when it is alone, as its cost was taken.
+/// The rate of a transfer without other traffic, as its cost was taken.
 struct Alone {
-  BytesPerSecond rate;  ///< of one GPU's NVLink, or of a node's NICs
-  bool across_nodes;    ///< over the NICs: then at most what links inside the nodes carry, too
+  BytesPerSecond rate;  ///< rate of one GPU's NVLink, or of a node's NICs
+  bool across_nodes;    ///< true when it goes over the NICs; links inside the nodes bound it then, too
 };
 
 /// Links of a node's graph between a GPU and an NVLink switch.
@@ -50,55 +50,55 @@ struct SwitchLinks {
 
 /// The part of a job that is on nodes of one kind.
 struct Side {
-  int first_gpu = 0, first_node = 0;  ///< its first among the job's
-  bool joined = false;                ///< to nodes of other kinds, over its NICs
+  int first_gpu = 0, first_node = 0;  ///< its first GPU and node among the job's
+  bool joined = false;                ///< true when NICs join it to nodes of other kinds
 };
 
-/// Routes and links. GPUs are numbered node by node, from the first of this side on; `graph` receives the links that
-/// routes use and that can become a bottleneck. Where failures leave no way that something asks for, it throws
-/// ConfigError.
+/// Routes and links. GPUs are numbered node by node, from the first of this side on. `graph` receives the links that
+/// routes use and that can become a bottleneck. Throws ConfigError where failures leave no way that a caller asks for.
 class Wires {
  public:
   Wires(const net::Cluster& cluster, int gpus, const job::Imperfections& imperfections, LinkShares shares,
         des::TaskGraph& graph, Side side = {});
 
-  /// A message that alone takes `transfer` at `rate` (bytes per second of this GPU's share of the network), split over
-  /// the NICs near its sender; inside a node `rate` is not used.
+  /// Makes a message that takes `transfer` without other traffic, at `rate`: bytes per second of this GPU's share of
+  /// the network. It is split over the NICs near its sender. Inside a node `rate` is not used.
   [[nodiscard]] std::vector<Leg> message(int from, int to, Seconds transfer, BytesPerSecond rate);
 
-  /// A collective over `gpus` (ascending) as NCCL's rings: inside a node one ring; across nodes one ring a channel,
-  /// which leaves and enters every node through the NIC of that channel. Alone it takes `transfer`. Precondition: at
-  /// least two GPUs.
+  /// Makes a collective over `gpus` (ascending) as NCCL's rings. Inside a node there is one ring. Across nodes there is
+  /// one ring a channel, which leaves and enters every node through the NIC of that channel. It takes `transfer`
+  /// without other traffic. Precondition: at least two GPUs.
   [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
-  /// The same with one leg for all hops of a channel: for groups whose ranks wait for one another in every layer.
+  /// Makes the same rings with one leg for all hops of a channel, for groups whose ranks wait for one another in every
+  /// layer.
   [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone);
 
-  /// A pipeline over the routes of its hops. Precondition: GPUs of its switch hops reach the switch.
+  /// Makes a pipeline over the routes of its hops. Precondition: GPUs of its switch hops reach the switch.
   [[nodiscard]] Leg leg(const Pipeline& pipeline);
-  /// How long pipelines that start together take where nothing is slow and they have `alone` of the NICs.
+  /// Returns the time of pipelines that start together, where nothing is slow and `alone` is their rate of the NICs.
   /// Precondition: they move bytes between GPUs.
   [[nodiscard]] Seconds time_alone(std::span<const Pipeline> pipelines, Alone alone);
-  /// Appends the links of a hop; between nodes over the `which`-th of the NICs near its `via`.
+  /// Appends the links of a hop. A hop between nodes goes over the `which`-th of the NICs near its `via`.
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
-  /// Appends the links between a GPU and the network, over the `which`-th of the NICs near it: what a flow to (`out`)
-  /// or from nodes of another kind takes here. Precondition: this side is joined.
+  /// Appends the links between a GPU and the network, over the `which`-th of the NICs near it. A flow to (`out`) or
+  /// from nodes of another kind takes them. Precondition: this side is joined.
   void take_exit(int gpu, int which, bool out, std::vector<des::LinkId>& route);
-  /// `rate`, or less where links inside the node carry less of `flows` such flows of a GPU.
+  /// Returns `rate`, or less where links inside the node carry less of `flows` such flows of a GPU.
   [[nodiscard]] BytesPerSecond exit_rate(int gpu, int flows, BytesPerSecond rate);
-  /// Whether links that work join a GPU to an NVLink switch.
+  /// Returns true when working links join a GPU to an NVLink switch.
   [[nodiscard]] bool reaches_switch(int gpu) const;
 
   [[nodiscard]] const LinkParts& parts() const { return parts_; }
-  /// By link of the graph: its id in the cluster's fabric.
+  /// Returns, by link of the graph, its id in the cluster's fabric.
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
-  /// GPUs beside a link of the graph, as net::gpus_beside has them where nothing has failed.
+  /// Returns the GPUs beside a link of the graph, as net::gpus_beside finds them where nothing has failed.
   [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const {
     return net::gpus_beside(sound_router(), ids_[link]);
   }
   [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
-  /// NICs near a GPU when nothing has failed. What moves between nodes is dealt out to so many whatever has failed: the
-  /// share of a failed one another carries beside its own, and no node's failure counts for more than another's.
+  /// Counts the NICs near a GPU when nothing has failed. Traffic between nodes is always divided among this many.
+  /// Another NIC carries the share of a failed one beside its own, and failures of all nodes count equally.
   [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(sound_router().nics_near(gpu).size()); }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
@@ -110,11 +110,11 @@ class Wires {
   [[nodiscard]] net::Router& sound_router() { return sound_ ? *sound_ : router_; }
   [[nodiscard]] const net::Router& sound_router() const { return sound_ ? *sound_ : router_; }
   [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
-  // If nothing were slow: the least capacity on a way, and the rate of one flow over many hops.
+  // Least capacity on a way, and rate of one flow over many hops, if nothing were slow.
   [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
-  /// The rate of all channels together, or less where links inside the nodes carry less of them: what a transfer that
-  /// is alone moves over the network.
+  /// Returns the rate of a transfer over the network without other traffic: the rate of all channels together, or less
+  /// where links inside the nodes carry less of them.
   [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
   [[nodiscard]] std::vector<std::vector<net::Hop>> channels_over(const net::Members& members) const;
 
@@ -125,10 +125,10 @@ class Wires {
   net::Fabric fabric_;
   SlowLinks slow_;
   net::Router router_;
-  std::optional<net::Router> sound_;              // if nothing had failed; only where something has
-  std::vector<SwitchLinks> switch_;               // by GPU of a node
-  std::vector<double> capacity_;                  // by link of the fabric: bytes per second that traffic reaches
-  std::vector<bool> binding_;                     // by link of the fabric: whether it can be a bottleneck
+  std::optional<net::Router> sound_;  // the router without failures; present only where something has failed
+  std::vector<SwitchLinks> switch_;   // by GPU of a node
+  std::vector<double> capacity_;      // by link of the fabric: bytes per second that traffic reaches
+  std::vector<bool> binding_;         // by link of the fabric: true when it can be a bottleneck
   std::vector<std::optional<des::LinkId>> link_;  // by link of the fabric, once used
   LinkParts parts_;                               // by link of the graph
   std::vector<std::uint32_t> ids_;                // by link of the graph

@@ -1,4 +1,4 @@
-// A made-up pipeline for the tests of charts.
+// Makes a small pipeline for the tests of charts.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ inline GanttBar bar_of(Activity activity, std::int64_t begin, std::int64_t end, 
   return {.begin = {begin}, .end = {end}, .activity = activity, .microbatch = microbatch};
 }
 
-/// One stage alternates forward (1) and backward (2) over `pairs` micro-batches.
+/// Every stage alternates forward (1 ps) and backward (2 ps) over `pairs` micro-batches.
 inline Gantt alternating(int pairs, int stages) {
   Gantt chart{.title = "alternating", .rows = {}, .length = {pairs * 3}};
   for (int s = 0; s < stages; ++s) {

@@ -1,4 +1,4 @@
-// A small prediction made by hand, for the tests of the writers.
+// Makes a small prediction for the tests of the writers.
 #pragma once
 
 #include "sim/report/metrics.h"
@@ -19,7 +19,8 @@ inline StageMemory example_stage(double weights_gib, int layers) {
   return stage;
 }
 
-/// Two stages, 10 s a step: 6 s compute, 2 s tensor-parallel communication, 1.5 s bubble, 0.5 s data-parallel.
+/// Returns two stages of 10 s a step: 6 s compute, 2 s tensor-parallel communication, 1.5 s bubble, 0.5 s
+/// data-parallel.
 inline Metrics example_metrics() {
   Metrics m;
   m.name = "toy on 16 A100";

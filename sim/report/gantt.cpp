@@ -1,4 +1,4 @@
-// A run as bars, stage by stage.
+// Turns a run into bars, stage by stage.
 #include "sim/report/gantt.h"
 
 #include <fmt/format.h>
@@ -34,8 +34,8 @@ Activity activity_of(schedule::OpKind kind) {
   contract_broken("every kind of op is drawn", __FILE__, __LINE__);
 }
 
-// Passes are drawn whole. What several stages move together stands in the row of each of them, a message in its
-// sender's.
+// Adds the bar of a task. Passes are drawn whole. Communication of several stages stands in the row of each, a message
+// in the row of its sender.
 void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& workload, const des::RunResult& run,
               std::size_t task) {
   const des::Instant begin = run.start[task], end = run.end[task];
@@ -52,6 +52,12 @@ void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& worklo
   for (std::size_t stage = 0; stage < chart.rows.size(); ++stage)
     if (row.involves({static_cast<std::uint32_t>(stage)}))
       chart.rows[stage].communication.push_back({begin, end, Activity::kDataParallel});
+}
+
+bool shows(const Gantt& chart, Activity activity) {
+  return std::any_of(chart.rows.begin(), chart.rows.end(), [&](const GanttRow& row) {
+    return std::any_of(row.work.begin(), row.work.end(), [&](const GanttBar& bar) { return bar.activity == activity; });
+  });
 }
 
 bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.begin; }
@@ -76,6 +82,17 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     std::stable_sort(row.communication.begin(), row.communication.end(), starts_before);
   }
   return chart;
+}
+
+std::vector<PassKind> passes_in(std::span<const Gantt> charts) {
+  std::vector<PassKind> kinds;
+  for (const schedule::OpTraits& one : schedule::kOpTraits) {
+    if (!one.is_pass) continue;
+    const Activity activity = activity_of(one.kind);
+    if (std::any_of(charts.begin(), charts.end(), [&](const Gantt& chart) { return shows(chart, activity); }))
+      kinds.push_back({activity, one.name});
+  }
+  return kinds;
 }
 
 }  // namespace foretoken::report

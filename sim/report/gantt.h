@@ -1,8 +1,10 @@
-// A pipeline over time: what each stage does when. As text here, as SVG in sim/draw.
+// Shows a pipeline over time as bars of each stage: as text here, as SVG in sim/draw.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/des/engine.h"
@@ -25,15 +27,15 @@ enum class Activity : std::uint8_t {
   return activity != Activity::kStepEnd && activity != Activity::kMessage && activity != Activity::kDataParallel;
 }
 
-/// Something a stage does from `begin` to `end`.
+/// One activity of a stage from `begin` to `end`.
 struct GanttBar {
   des::Instant begin, end;
   Activity activity = Activity::kForward;
   int microbatch = 0, chunk = 0;  ///< of passes and messages
 };
 
-/// One pipeline stage: its passes and the optimizer, and below them its communication. Both in order of begin; bars of
-/// `work` do not overlap, those of `communication` may lie beside work and one another.
+/// One pipeline stage: its passes and the optimizer, and below them its communication. Both are in order of begin. Bars
+/// of `work` do not overlap; bars of `communication` may overlap work and one another.
 struct GanttRow {
   std::string label;
   std::vector<GanttBar> work, communication;
@@ -47,13 +49,21 @@ struct Gantt {
   int chunks = 1;
 };
 
-/// What a run did, stage by stage.
+/// Returns the chart of a run.
 [[nodiscard]] Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title);
 
-/// The chart for a terminal, at most kPageColumns wide; many stages are thinned out. All charts have one time axis when
-/// they share `axis`, the length that the full width stands for.
+/// Draws the chart for a terminal, at most kPageColumns wide. Of many stages only some are shown. `axis` is the time of
+/// the full width; charts with the same `axis` have the same scale.
 [[nodiscard]] std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint);
-/// What the glyphs of gantt_text mean.
-[[nodiscard]] std::string gantt_legend(const Paint& paint);
+/// Explains the glyphs of gantt_text.
+[[nodiscard]] std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint);
+
+/// A kind of pass as legends explain it.
+struct PassKind {
+  Activity activity = Activity::kForward;
+  std::string_view name;  ///< of schedule::OpTraits
+};
+/// Returns the kinds of passes that the charts show, in the order of schedule::kOpTraits.
+[[nodiscard]] std::vector<PassKind> passes_in(std::span<const Gantt> charts);
 
 }  // namespace foretoken::report

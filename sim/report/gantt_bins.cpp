@@ -1,4 +1,4 @@
-// Bins are equal slices of the time axis; a bar counts in each bin by the part of the bin that it covers.
+// Sums up bars in bins, equal slices of the time axis. A bar counts in a bin by the part of the bin that it covers.
 #include "sim/report/gantt_bins.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace foretoken::report {
 namespace {
 
-// Whether activities take turns around a bar: at least two changes among it and the two bars on either side, as far as
-// idle time does not separate them.
+// Returns true when activities take turns around a bar: at least two changes among it and the two bars on either side,
+// as far as no idle time separates them.
 bool takes_turns(const std::vector<GanttBar>& bars, std::size_t at, double gap_ps) {
   int changes = 0;
   for (std::size_t b = at < 2 ? 1 : at - 1; b <= at + 2 && b < bars.size(); ++b) {

@@ -1,4 +1,4 @@
-// Stretches of a Gantt row too dense to draw pass by pass, with the shares of what happened in them.
+// Joins bars of a Gantt row that are too dense to draw, into stretches with the share of each activity.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace foretoken::report {
 
 inline constexpr std::size_t kActivities = 8;
 
-/// A stretch of time and, by Activity, the part of it that each takes; the rest is idle.
+/// A stretch of time with the share of each Activity. The rest is idle.
 struct Stretch {
   double begin = 0, end = 0;  ///< in picoseconds; binned(): in bins
   std::array<double, kActivities> share{};
@@ -19,8 +19,8 @@ struct Stretch {
 /// Cuts [0, length) into `bins` equal bins and sums up `bars`.
 [[nodiscard]] std::vector<Stretch> binned(const std::vector<GanttBar>& bars, des::Duration length, std::size_t bins);
 
-/// Runs of bars in the same rhythm (one activity throughout, or several taking turns) with no idle time longer than
-/// `gap_ps` in between, as one stretch each. The first and the last bar of a run keep their exact times.
+/// Joins bars of the same rhythm into one stretch: bars of one activity, or of several that take turns. Idle time
+/// longer than `gap_ps` ends a stretch. A stretch begins and ends exactly with its first and last bar.
 [[nodiscard]] std::vector<Stretch> condensed(const std::vector<GanttBar>& bars, double gap_ps);
 
 }  // namespace foretoken::report

@@ -1,4 +1,4 @@
-// Gantt charts: exact where there is room, within bounds where there is not.
+// Tests Gantt charts: exact where there is room, and within bounds otherwise.
 #include "sim/report/gantt.h"
 
 #include <gmock/gmock.h>
@@ -60,6 +60,28 @@ TEST(Gantt, CondensedRunsKeepTheirEdges) {
   EXPECT_EQ(runs[1].begin, 100);
   EXPECT_EQ(runs[1].end, 700);
   EXPECT_NEAR(runs[1].share[1], 2.0 / 3, 1e-12);
+}
+
+TEST(GanttLegend, NamesTheKindsOfPassesInTheCharts) {
+  Gantt whole, split;
+  whole.rows.push_back({"stage 0", {bar_of(Activity::kForward, 0, 1), bar_of(Activity::kBackward, 1, 3)}, {}});
+  split.rows.push_back({"stage 0", {bar_of(Activity::kForward, 0, 1), bar_of(Activity::kBackwardInput, 1, 2)}, {}});
+  const std::string end = "  ▒ optimizer and step end  ─ communication alone  · idle\n";
+  EXPECT_EQ(gantt_legend({&whole, 1}, Paint(false)), "  ▄ forward  █ backward" + end);
+  EXPECT_EQ(gantt_legend({&split, 1}, Paint(false)), "  ▄ forward  ▓ backward for input" + end);
+  const Gantt both[] = {whole, split};
+  EXPECT_THAT(gantt_legend(both, Paint(false)),
+              testing::StartsWith("  ▄ forward  █ backward  ▓ backward for input  ▒"));
+}
+
+TEST(GanttLegend, BreaksAtTheEdgeOfThePage) {
+  Gantt chart;
+  GanttRow& row = chart.rows.emplace_back();
+  for (const Activity activity : {Activity::kForward, Activity::kBackwardInput, Activity::kBackwardWeight})
+    row.work.push_back(bar_of(activity, 0, 1));
+  EXPECT_EQ(gantt_legend({&chart, 1}, Paint(false)),
+            "  ▄ forward  ▓ backward for input  ▀ backward for weight  ▒ optimizer and step end\n"
+            "  ─ communication alone  · idle\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The Gantt chart for a terminal: one character is one slice of time.
+// Draws the Gantt chart for a terminal: one character is one slice of time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,8 +68,8 @@ struct Cell {
   Ink ink = Ink::kDim;
 };
 
-// Columns that make one unit of time a whole number of them, when all times are multiples of a coarse unit; so small
-// textbook schedules come out exact. Otherwise all of them.
+// Returns the columns to use. When all times are multiples of a coarse unit, the unit gets a whole number of columns,
+// so that small textbook schedules are exact. Otherwise all columns are used.
 std::size_t fitting_columns(const Gantt& chart, des::Duration axis, std::size_t most) {
   std::int64_t unit = axis.ps;
   for (const GanttRow& row : chart.rows)
@@ -80,7 +80,7 @@ std::size_t fitting_columns(const Gantt& chart, des::Duration axis, std::size_t 
   return static_cast<std::size_t>(units) * std::min<std::size_t>(4, most / static_cast<std::size_t>(units));
 }
 
-// The micro-batch's number at the start of every pass that is long enough to hold it and one glyph more.
+// Writes the micro-batch's number at the start of every pass that has room for it and one more glyph.
 void write_numbers(std::vector<Cell>& cells, const std::vector<GanttBar>& bars, double cells_per_ps) {
   for (const GanttBar& bar : bars) {
     if (!is_pass(bar.activity)) continue;
@@ -93,11 +93,11 @@ void write_numbers(std::vector<Cell>& cells, const std::vector<GanttBar>& bars, 
   }
 }
 
-// Picks the glyph of every cell. A cell with several activities gets the one that is most behind its share, so that
-// over a stretch the glyphs appear as often as the activities last.
+// Picks the glyph of every cell. A cell with several activities gets the activity that is most behind its share. Over a
+// stretch the glyphs then appear in proportion to the time of the activities.
 class GlyphPicker {
  public:
-  // `shares` by Activity; what is left to 1 is idle.
+  // `shares` is by Activity. The rest up to 1 is idle.
   Cell pick(const std::array<double, kActivities>& shares) {
     constexpr double kWhole = 0.999, kTraced = 0.05;
     std::array<double, kActivities + 1> now{};
@@ -127,7 +127,7 @@ std::vector<Cell> cells_of(const GanttRow& row, des::Duration axis, std::size_t 
   for (std::size_t c = 0; c < columns; ++c) {
     std::array<double, kActivities> shares = work[c].share;
     const double idle = std::max(0.0, 1 - std::accumulate(shares.begin(), shares.end(), 0.0));
-    const auto& messages = communication[c].share;  // seen only where nothing computes
+    const auto& messages = communication[c].share;  // shown only where nothing computes
     shares[static_cast<std::size_t>(Activity::kMessage)] =
         std::min(idle, std::accumulate(messages.begin(), messages.end(), 0.0));
     cells[c] = picker.pick(shares);
@@ -149,10 +149,26 @@ std::string painted(const std::vector<Cell>& cells, const Paint& paint) {
 
 }  // namespace
 
-std::string gantt_legend(const Paint& paint) {
-  return fmt::format("  {} forward  {} backward  {} optimizer and step end  {} communication alone  {} idle\n",
-                     paint(Ink::kBlue, kForwardGlyph), paint(Ink::kOrange, kBackwardGlyph),
-                     paint(Ink::kGreen, kStepEndGlyph), paint(Ink::kMagenta, kCommunicationGlyph), kIdleGlyph);
+std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint) {
+  std::vector<std::pair<std::string, std::string_view>> entries;  // glyph, meaning
+  for (const PassKind& kind : passes_in(charts))
+    entries.emplace_back(paint(ink_of(kind.activity), glyph_of(kind.activity)), kind.name);
+  entries.emplace_back(paint(Ink::kGreen, kStepEndGlyph), "optimizer and step end");
+  entries.emplace_back(paint(Ink::kMagenta, kCommunicationGlyph), "communication alone");
+  entries.emplace_back(kIdleGlyph, "idle");
+
+  std::string text;
+  std::size_t columns = 0;
+  for (const auto& [glyph, meaning] : entries) {
+    constexpr std::size_t kAroundMeaning = 4;  // two spaces, a glyph, a space
+    if (columns > 0 && columns + kAroundMeaning + meaning.size() > kPageColumns) {
+      text += '\n';
+      columns = 0;
+    }
+    text += fmt::format("  {} {}", glyph, meaning);
+    columns += kAroundMeaning + meaning.size();
+  }
+  return text + '\n';
 }
 
 std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint) {

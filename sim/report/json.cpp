@@ -1,4 +1,4 @@
-// The keys of the answer, in the order in which they are documented.
+// Writes the keys of the answer in the order of their documentation.
 #include "sim/report/json.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ double finite(double value) {
   return value;
 }
 double finite(Seconds time) { return finite(time.value()); }
-// Whole bytes, so that they print as such.
+// Rounds to whole bytes, which print without decimals.
 std::int64_t finite(Bytes bytes) { return std::llround(finite(bytes.value())); }
 
 Json ends_of(const std::optional<trust::Interval>& interval) {

@@ -1,4 +1,4 @@
-// The JSON answer: its keys, numbers that read back, and no line break.
+// Tests the JSON answer: its keys, numbers that read back, and no line break.
 #include "sim/report/json.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
               ElementsAre("tokens", "days", "gpu_hours", "cost", "currency", "days_interval", "cost_interval"));
 }
 
-TEST(Json, TellsWhatTheStepWaitsFor) {
+TEST(Json, NamesSlowHardwareThatTheStepWaitsFor) {
   Metrics metrics = example_metrics();
   metrics.delays.emplace();
   metrics.delays->push_back({.what = "NIC 3 of node 1 has failed", .node = 1, .nic = 3, .without = Seconds(9.5)});

@@ -1,4 +1,4 @@
-// A scenario as a command line of Megatron-LM.
+// Writes a job as a command line of Megatron-LM.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace foretoken::report {
 
-/// The launch line of `pretrain_gpt.py`, one "--flag value" an entry, torchrun first. Flags of Megatron-LM main
-/// (megatron/training/arguments.py and the dataclasses in megatron/core that arguments are generated from, August
-/// 2026). Data, tokenizer, learning rate and checkpoints are the user's.
+/// Returns the launch line of `pretrain_gpt.py`, torchrun first, one "--flag value" an entry. Data, tokenizer, learning
+/// rate and checkpoints are left to the user. Source: Megatron-LM main of August 2026, megatron/training/arguments.py
+/// and the dataclasses in megatron/core that its arguments come from.
 [[nodiscard]] std::vector<std::string> megatron_command(const job::Job& job);
 
-/// Parts of the job that the command line cannot state; empty when it states everything.
+/// Lists the parts of the job that the command line cannot express; empty when it expresses everything.
 [[nodiscard]] std::vector<std::string> megatron_remarks(const job::Job& job);
 
 }  // namespace foretoken::report

@@ -1,4 +1,4 @@
-// The numbers a prediction consists of, with their definitions; writers turn them into text and JSON.
+// Defines the numbers of a prediction. Writers turn them into text and JSON.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@
 
 namespace foretoken::report {
 
-/// Where the time of the busiest stage goes; the parts add up to the step.
+/// The time of the busiest stage, split into parts that add up to the step.
 using TimeSplit = observe::TimeSplit<Seconds>;
 
-/// The parts add up to `peak`, what torch.cuda.max_memory_allocated would report.
+/// The memory of a stage. The parts add up to `peak`, which torch.cuda.max_memory_allocated would report.
 struct StageMemory {
   Bytes weights, gradients, optimizer;
   Bytes activations;  ///< stored for backward passes, at the peak
-  Bytes other;        ///< workspaces, and at the peak short-lived tensors
+  Bytes other;        ///< workspaces, and short-lived tensors at the peak
   Bytes peak;
   Bytes capacity;                  ///< of the stage's GPU
   int peak_microbatch_chunks = 0;  ///< most chunk activations alive at once, as replayed
@@ -34,13 +34,13 @@ struct Memory {
   bool fits = true;
   std::vector<StageMemory> per_stage;
   std::size_t fullest = 0;  ///< the stage with the least room
-  std::string dominant;     ///< what takes most of the fullest stage
-  std::optional<std::string>
-      advice;  ///< the cheapest change that would make it fit; nothing when it fits or was not asked for
-  // The whole model over all GPUs.
+  std::string dominant;     ///< the largest part of the fullest stage
+  /// The cheapest change that would make it fit; nothing when it fits or the question did not ask for advice.
+  std::optional<std::string> advice;
+  // These count the whole model over all GPUs.
   Bytes model_state;              ///< bytes per parameter x parameters
   Bytes boundary_whole_batch;     ///< layer-boundary activations (2 s b h per layer) of the whole global batch at once
-  Bytes boundary_one_microbatch;  ///< the same of one micro-batch
+  Bytes boundary_one_microbatch;  ///< the same for one micro-batch
 };
 
 struct RunCost {
@@ -49,19 +49,19 @@ struct RunCost {
   std::string currency = "USD";
 };
 
-/// Something slow or failed that the step waits for.
+/// A slow or failed part of the hardware that the step waits for.
 struct Delay {
   std::string what;  ///< "GPU 37 (node 4) is 10 % slower"
   std::optional<int> gpu = std::nullopt, node = std::nullopt, nic = std::nullopt;
-  std::optional<Seconds> on_critical_path = std::nullopt;  ///< of tasks that it carries out; nothing where it has none
-  Seconds without{};                                       ///< the step without it
+  std::optional<Seconds> on_critical_path = std::nullopt;  ///< of its tasks; nothing where it has none
+  Seconds without{};                                       ///< the step time with this part repaired
 };
 
-/// Everything `simulate --json` prints.
+/// Every number that `simulate --json` prints.
 struct Metrics {
   std::string name;
   Seconds step_time;
-  std::optional<trust::Interval> interval;  ///< where the measured step time lies; nothing when not asked for
+  std::optional<trust::Interval> interval;  ///< of the measured step time; nothing when not asked for
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, megatron_log_tflops_per_gpu = 0;
   double mfu = 0, hfu = 0, mfu_peak_tflops = 0;
@@ -71,7 +71,7 @@ struct Metrics {
   Memory memory;
   std::optional<RunCost> run;
   std::optional<std::vector<Delay>> delays;  ///< nothing when not asked for
-  std::vector<int> shown_gpus;               ///< by stage, the GPU that `time` is of; empty: one stands for all.
+  std::vector<int> shown_gpus;               ///< by stage, the GPU whose `time` is shown; empty when one stands for all
   double p2p_bytes_per_step = 0;             ///< pipeline messages sent by the busiest stage, one rank
   std::size_t tasks = 0;
   std::vector<std::string> assumptions, warnings;

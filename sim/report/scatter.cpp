@@ -1,4 +1,4 @@
-// Points in a plane, drawn with characters.
+// Draws points in a plane with characters.
 #include "sim/report/scatter.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kColumns = 64, kRows = 11;
 
-// The cell of `value` among `cells` between `low` and `high`.
+// Returns the cell of `value` among `cells` between `low` and `high`.
 std::size_t cell(double value, double low, double high, std::size_t cells) {
   if (high <= low) return 0;
   return static_cast<std::size_t>(std::lround((value - low) / (high - low) * static_cast<double>(cells - 1)));

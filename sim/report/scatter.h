@@ -1,4 +1,4 @@
-// Points in a plane, drawn with characters.
+// Draws points in a plane with characters.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct ScatterPoint {
 
 struct ScatterAxis {
   std::string_view title;
-  std::string (*text)(double) = nullptr;  ///< of a value at an end of the axis
+  std::string (*text)(double) = nullptr;  ///< words for a value at an end of the axis
 };
 
-/// A plot of about 70 x 12 characters with labelled ends; nothing for no points.
+/// Returns a plot of about 70 x 12 characters with labelled ends, or nothing without points.
 [[nodiscard]] std::string scatter_text(const std::vector<ScatterPoint>& points, const ScatterAxis& x,
                                        const ScatterAxis& y, const Paint& paint);
 

@@ -1,4 +1,4 @@
-// How often a word stands in a text, for the tests of drawings.
+// Counts a word in a text, for the tests of drawings.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Passes are slices of the compute thread; at kernel fidelity their kernels lie inside them. A message is a slice of
-// its sender's thread with a bind_id that the pass it feeds shares.
+// Writes a step as a trace. Passes are slices of the compute thread; at kernel fidelity their kernels lie inside them.
+// A message is a slice of its sender's thread. It shares a bind_id with the pass that receives it.
 #include "sim/report/trace.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ using schedule::Neighbour;
 using step::Meaning;
 using step::TaskMeaning;
 
-// A thread of a process is a stream of its GPU. Their places are their numbers in the trace.
+// A thread of the trace: a stream of a GPU. Its place in the list is its number in the trace.
 struct Thread {
   std::string name;
   des::StreamId stream;
@@ -47,7 +47,7 @@ bool is_send(const Meaning& meaning, const step::Workload& workload) {
   return row != nullptr && is_message(row->purpose);
 }
 
-// Message tasks by what they carry: [sender][chunk][to][microbatch].
+// Finds the task of a message by sender, chunk, direction and micro-batch.
 class MessageIndex {
  public:
   MessageIndex(const step::Workload& workload, const schedule::Program& program)
@@ -72,7 +72,7 @@ class MessageIndex {
   std::vector<std::optional<TaskId>> tasks_;
 };
 
-// A stream's place in the trace.
+// The place of a stream in the trace.
 struct Track {
   std::size_t stage = 0, thread = kPasses;
 };
@@ -87,7 +87,7 @@ std::vector<Track> tracks_of(const step::Workload& workload) {
   return tracks;
 }
 
-// Writes events, separated by commas, through a block buffer.
+// Writes events, separated by commas, in large blocks.
 class EventWriter {
  public:
   explicit EventWriter(const TextSink& sink) : sink_(sink) {}
@@ -102,7 +102,7 @@ class EventWriter {
     put("{}", first_ ? "\n" : ",\n");
     first_ = false;
   }
-  // A complete slice, open for its args.
+  // Begins a complete slice, up to its args.
   void slice(std::string_view name, std::string_view category, Track track, Instant begin, Instant end) {
     next();
     const std::int64_t from = to_ns(begin), to = to_ns(end);
@@ -157,7 +157,7 @@ void write_passes(EventWriter& out, const TraceInput& input) {
     }
 }
 
-// Everything but the passes themselves: kernels, collectives, messages, the end of the step.
+// Writes all tasks but the passes: kernels, collectives, messages, the end of the step.
 void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Track>& tracks) {
   const step::Workload& workload = input.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
@@ -198,7 +198,7 @@ void write_memory(EventWriter& out, const TraceInput& input) {
   }
 }
 
-// By stream: whether any task is on it.
+// Returns for each stream true when it has a task.
 std::vector<bool> streams_used(const step::Workload& workload) {
   std::vector<bool> used(workload.graph.streams());
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)

@@ -1,4 +1,4 @@
-// A step as a timeline for ui.perfetto.dev and chrome://tracing.
+// Writes a step as a timeline for ui.perfetto.dev and chrome://tracing.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace foretoken::report {
 
-/// What a trace is made of; all of it must outlive the call.
+/// The input of a trace. All of it must outlive the call.
 struct TraceInput {
   const step::LoweredStep& step;
   const des::RunResult& run;
@@ -26,10 +26,12 @@ struct TraceInput {
 /// Takes the text piece by piece, in blocks of some 64 KiB.
 using TextSink = std::function<void(std::string_view)>;
 
-/// Writes the trace in the JSON form that Perfetto reads (importers/json/json_trace_tokenizer.cc): a process per
-/// pipeline stage (of an unfolded run metrics.shown_gpus names its GPU), a thread per stream, nested slices, an arrow
-/// from every message to the pass that it feeds, counters for the live bytes of each kind. Times are whole nanoseconds,
-/// so slices that touch do not overlap.
+/// Writes the trace in the JSON form that Perfetto reads (importers/json/json_trace_tokenizer.cc).
+///   process: a pipeline stage; of an unfolded run metrics.shown_gpus names its GPU
+///   thread:  a stream, with nested slices
+///   arrow:   from a message to the pass that receives it
+///   counter: the live bytes of each kind
+/// Times are whole nanoseconds, so slices that touch do not overlap.
 void write_trace(const TraceInput& input, const TextSink& sink);
 
 }  // namespace foretoken::report

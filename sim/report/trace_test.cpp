@@ -1,4 +1,4 @@
-// Traces hold to the rules of Perfetto's importer: slices of a thread nest, counters are numbers, arrows have two ends.
+// Tests that traces obey Perfetto's importer: slices of a thread nest, counters are numbers, arrows have two ends.
 #include "sim/report/trace.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ std::pair<int, int> thread_of(const json& event) { return {event["pid"].get<int>
 
 std::int64_t ns(const json& us) { return std::llround(us.get<double>() * 1000); }
 
-// Slices of a thread, as [begin, end) in nanoseconds, must nest: sorted, each lies within or behind those still open.
+// Expects the slices of a thread, [begin, end) in nanoseconds, to nest: each lies within or behind the open ones.
 void expect_nesting(const json& events) {
   std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> threads;
   for (const json& event : events)
@@ -107,7 +107,7 @@ void expect_names_and_counters(const json& events) {
   for (const json& event : events) ASSERT_TRUE(event["ph"] != "X" || named.count(thread_of(event)) == 1) << event;
 }
 
-// Every arrow leaves one slice and arrives at one that does not start before the message has arrived.
+// Expects every arrow to leave one slice, and to reach one that starts no earlier than the message arrives.
 void expect_arrows(const Traced& traced) {
   std::map<std::string, const json*> out;
   for (const json& event : traced.trace["traceEvents"])

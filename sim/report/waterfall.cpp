@@ -1,4 +1,4 @@
-// The busiest stage's time, from ideal arithmetic downwards.
+// Splits the busiest stage's time into the ideal and the time that each shortcoming adds.
 #include "sim/report/waterfall.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 using des::Duration;
 using job::Job;
 
-// Computing of all stages together.
+// The computing time of all stages together.
 struct Kernels {
   Duration matrix, attention, memory_bound, recomputed;
 
@@ -42,13 +42,13 @@ Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   return kernels;
 }
 
-// Time of the model's operations at peak, dealt out evenly over all GPUs.
+// Returns the time of the model's operations at peak, spread evenly over all GPUs.
 Duration at_peak(const Job& job, Flop per_sequence) {
   return step::duration_of(per_sequence * static_cast<double>(job.batch.global) / static_cast<double>(job.gpus) /
                            job.mean_peak());
 }
 
-// All but computing: what layers exchange, waiting for another stage, then what lies between passes and behind them.
+// Adds all parts but computing: communication of layers, waiting for another stage, then time between and after passes.
 void add_parts(Waterfall& fall, const observe::StageSplit& split) {
   const auto add = [&](const TimePart& part) { fall.steps.push_back({part.key, part.words, part.of(split)}); };
   const auto waits = [](const TimePart& part) { return part.kind == TimeKind::kBubble; };
@@ -61,19 +61,19 @@ void add_parts(Waterfall& fall, const observe::StageSplit& split) {
 
 }  // namespace
 
-Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const observe::Observations& seen) {
+Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const observe::Observations& observed) {
   const std::int64_t s = job.batch.sequence_length;
   const Flop all = model::model_flop_per_sequence(job.model, s);
-  // Causal counting leaves half of attention out.
+  // Causal counting leaves out half of attention.
   const Flop attention = 2.0 * (all - model::causal_model_flop_per_sequence(job.model, s));
   Waterfall fall;
-  fall.stage = seen.busiest_stage;
+  fall.stage = observed.busiest_stage;
   fall.ideal = at_peak(job, all);
-  fall.step = seen.makespan;
+  fall.step = observed.makespan;
   const Duration ideal_attention = at_peak(job, attention), ideal_matrix = fall.ideal - ideal_attention;
   const Kernels kernels = kernels_of_all_stages(job, step);
   const auto mean = [&](Duration all_stages) { return Duration{all_stages.ps / job.parallelism.pipeline}; };
-  const observe::StageSplit& split = seen.busiest;
+  const observe::StageSplit& split = observed.busiest;
   const Duration computing =
       mean(kernels.matrix) + mean(kernels.attention) + mean(kernels.memory_bound) + mean(kernels.recomputed);
   fall.steps = {{"matrix_products", "matrix products below peak", mean(kernels.matrix) - ideal_matrix},
@@ -106,7 +106,7 @@ std::string waterfall_text(const Waterfall& fall, const Job& job, const Paint& p
     return text + '\n';
   };
   std::string text = title_text("From the ideal step to the predicted one",
-                                fmt::format("stage {}, the busiest; what nothing hides", fall.stage), paint);
+                                fmt::format("stage {}, the busiest; only time that nothing hides", fall.stage), paint);
   at = static_cast<double>(fall.ideal.ps);
   text += line(fmt::format("the model's operations at {} TFLOP/s", plain(job.mean_peak().value() / 1e12)),
                time_text(des::to_seconds(fall.ideal)), at / whole, 0, at, Ink::kGreen);

@@ -1,4 +1,4 @@
-// From the ideal step to the predicted one: the time that each shortcoming of a real run adds.
+// Explains the predicted step: the ideal time, and the time that each shortcoming of a real run adds.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace foretoken::report {
 
-/// One step of the fall: time added to what stands above it, in whole picoseconds; negative when it saves time.
+/// One step of the fall: a time added to the lines above it, in whole picoseconds. It is negative when it saves time.
 struct WaterfallStep {
   std::string_view key;  ///< "tensor_parallel_comm"
   std::string words;     ///< "tensor-parallel communication"
@@ -22,21 +22,21 @@ struct WaterfallStep {
 
 struct Waterfall {
   int stage = 0;                     ///< the busiest, whose timeline this is
-  des::Duration ideal;               ///< the model's operations at the GPU's dense peak, dealt out evenly
-  std::vector<WaterfallStep> steps;  ///< those that are zero included
-  des::Duration step;                ///< predicted: ideal and all steps, added
+  des::Duration ideal;               ///< the model's operations at the GPU's dense peak, spread evenly
+  std::vector<WaterfallStep> steps;  ///< including zero ones
+  des::Duration step;                ///< the predicted step: the sum of `ideal` and all `steps`
 };
 
-/// The timeline of the busiest stage, with its computing split. Kernels count with their mean over stages. The time
-/// that the busiest stage computes beyond the mean is a step of its own. Communication, bubble and the rest come from
-/// observe::StageSplit: only time that nothing hides.
+/// Returns the waterfall of the busiest stage. Kernels count with their mean over stages; the time that the busiest
+/// stage computes beyond the mean is a step of its own. Communication, bubble and the rest come from
+/// observe::StageSplit, which counts only time that nothing hides.
 [[nodiscard]] Waterfall waterfall_of(const job::Job& job, const step::LoweredStep& step,
-                                     const observe::Observations& seen);
+                                     const observe::Observations& observed);
 
-/// The waterfall of the run without stragglers, and a last step: the time that stragglers add to reach `step`.
+/// Adds a last step to a waterfall without stragglers: the time that stragglers add to reach `step`.
 [[nodiscard]] Waterfall with_stragglers(Waterfall without, des::Duration step);
 
-/// A line and a bar for the ideal and for every step that is not zero.
+/// Writes a line and a bar for the ideal and for every step that is not zero.
 [[nodiscard]] std::string waterfall_text(const Waterfall& waterfall, const job::Job& job, const Paint& paint);
 
 }  // namespace foretoken::report

@@ -1,4 +1,4 @@
-// Warm up, one forward one backward, drain: the merge of a forward and a backward order.
+// Builds warm up, one forward one backward, drain, from a forward and a backward order.
 #include "sim/schedule/alternate.h"
 
 #include <algorithm>

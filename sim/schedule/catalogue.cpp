@@ -1,4 +1,4 @@
-// The list of schedules, above all of them.
+// Lists the schedules; stands above all of them.
 #include "sim/schedule/catalogue.h"
 
 #include <array>

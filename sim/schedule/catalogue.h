@@ -9,13 +9,13 @@
 
 namespace foretoken::schedule {
 
-/// All schedules, in the order in which they are listed.
+/// Returns all schedules, in the order in which they are listed.
 [[nodiscard]] std::span<const Schedule> all_schedules();
 
-/// The schedule of that name, if there is one.
+/// Returns the schedule of that name, if there is one.
 [[nodiscard]] std::optional<Schedule> find_schedule(std::string_view name);
 
-/// The schedule of that name. Precondition: there is one.
+/// Returns the schedule of that name. Precondition: there is one.
 [[nodiscard]] Schedule schedule_named(std::string_view name);
 
 }  // namespace foretoken::schedule

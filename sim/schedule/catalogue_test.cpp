@@ -1,4 +1,4 @@
-// The catalogue's names, and the reasons it gives when a shape does not suit a schedule.
+// Tests the catalogue's names, and its reasons when a shape does not suit a schedule.
 #include "sim/schedule/catalogue.h"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(Catalogue, HasNothingAgainstLegalShapes) {
   }
 }
 
-/// The numbers of an advice such as "...; try 8 or 12 micro-batches, or a group of 5, 9" that follow `marker`.
+/// Returns the numbers after `marker` in an advice such as "...; try 8 or 12 micro-batches, or a group of 5, 9".
 std::vector<int> numbers_after(const std::string& text, const std::string& marker) {
   std::vector<int> numbers;
   std::size_t at = text.find(marker);
@@ -147,7 +147,7 @@ std::vector<int> numbers_after(const std::string& text, const std::string& marke
   return numbers;
 }
 
-TEST(Catalogue, WhatItAdvisesForARestWorks) {
+TEST(Catalogue, AdviceForARestWorks) {
   const Schedule schedule = find_schedule("interleaved-1f1b").value();
   int advised = 0;
   for (int stages = 2; stages <= 6; ++stages) {

@@ -1,4 +1,4 @@
-// The checks of a program: counting for completeness, positions for order, a replay without times for deadlock.
+// Checks a program: counts prove completeness, positions prove order, and a replay without times finds deadlocks.
 #include "sim/schedule/check_program.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace foretoken::schedule {
 namespace {
 
-/// The complaints about one program, as they are found.
+/// Collects the complaints about one program.
 class Problems {
  public:
   explicit Problems(PipelineShape shape) : shape_(shape) {}
@@ -41,7 +41,7 @@ void check_inside(const Program& program, PipelineShape shape, Problems& problem
       if (!slots.has(op)) problems.add(stage, op, outside);
 }
 
-/// Completeness of a program whose ops are inside the shape.
+/// Checks completeness of a program whose ops are inside the shape.
 class Completeness {
  public:
   Completeness(const Program& program, PipelineShape shape, Problems& problems)
@@ -52,12 +52,12 @@ class Completeness {
   void check() {
     for (const MicroBatch microbatch : ids<MicroBatch>(shape_.microbatches))
       if (std::ranges::count(ways_[microbatch], true) > 1)
-        problems_.add(fmt::format("micro-batch {} goes more ways than one", microbatch.number()));
+        problems_.add(fmt::format("micro-batch {} takes more than one way", microbatch.number()));
     for (const Stage stage : ids<Stage>(shape_.stages)) check_stage(stage);
   }
 
  private:
-  // The ways of a micro-batch; the first one when it has none.
+  // Returns the ways of a micro-batch, or the first way when it has no ops.
   [[nodiscard]] std::vector<bool> ways_of(MicroBatch microbatch) const {
     std::vector<bool> ways(static_cast<std::size_t>(placement_.ways()), false);
     if (ways.size() > 1)
@@ -90,7 +90,7 @@ class Completeness {
       return;
     }
     if (times(OpKind::kBackward) > 0)
-      problems_.add(at.stage, {OpKind::kBackward, microbatch, at.chunk}, "is there beside a part of it");
+      problems_.add(at.stage, {OpKind::kBackward, microbatch, at.chunk}, "appears beside one of its parts");
     expect_once(at, OpKind::kBackwardInput, microbatch);
     expect_once(at, OpKind::kBackwardWeight, microbatch);
   }
@@ -104,7 +104,7 @@ class Completeness {
 
   void expect_at_most_once(Place at, OpKind kind, MicroBatch microbatch) {
     const int found = counts_.times(at, kind, microbatch);
-    if (found > 1) problems_.add(at.stage, {kind, microbatch, at.chunk}, fmt::format("is there {} times", found));
+    if (found > 1) problems_.add(at.stage, {kind, microbatch, at.chunk}, fmt::format("appears {} times", found));
   }
 
   const Placement& placement_;
@@ -114,7 +114,7 @@ class Completeness {
   Table<MicroBatch, std::vector<bool>> ways_;
 };
 
-/// Results of the earlier passes, in a replay without times.
+/// Records the results of the earlier passes, in a replay without times.
 class Made {
  public:
   explicit Made(PipelineShape shape) : slots_(shape), done_(slots_.count(), false) {}
@@ -154,7 +154,7 @@ void check_order(const Program& program, PipelineShape shape, Problems& problems
   }
 }
 
-/// Runs the lists in order without times, every stage as far as it gets.
+/// Runs the lists in order without times. Every stage goes as far as it can.
 class Replay {
  public:
   Replay(const Program& program, PipelineShape shape)
@@ -166,7 +166,7 @@ class Replay {
   }
 
   void run() {
-    // Only a neighbour can wake a stage, so the neighbours of a stage that moved are tried again.
+    // Only a neighbour can wake a stage, so the neighbours of every stage that moved are tried again.
     std::vector<Stage> to_try;
     for (const Stage stage : program_.stages.ids()) to_try.insert(to_try.begin(), stage);
     while (!to_try.empty()) {
@@ -176,7 +176,7 @@ class Replay {
     }
   }
 
-  /// The op at which `stage` stopped; none when it has finished.
+  /// Returns the op at which `stage` stopped, or nothing when the stage has finished.
   [[nodiscard]] std::optional<PlacedOp> stopped_at(Stage stage) const {
     const StageProgram& ops = program_.stages[stage];
     if (next_[stage] == ops.size()) return std::nullopt;
@@ -188,7 +188,7 @@ class Replay {
     if (std::ranges::find(beside_[stage], neighbour) == beside_[stage].end()) beside_[stage].push_back(neighbour);
   }
 
-  /// Runs ops of `stage` until one has to wait; whether any ran.
+  /// Runs ops of `stage` until one has to wait. Returns true when any ran.
   bool advance(Stage stage) {
     const std::size_t before = next_[stage];
     for (auto at = stopped_at(stage); at && can_run(*at); at = stopped_at(stage)) {
@@ -218,7 +218,7 @@ void check_deadlock(const Program& program, PipelineShape shape, Problems& probl
   for (const Stage stage : program.stages.ids()) {
     const auto stopped = replay.stopped_at(stage);
     if (!stopped) continue;
-    // Both exist: only a missing input stops an op, and in a complete program its maker has yet to come.
+    // Both exist. Only a missing input stops an op, and in a complete program its maker has yet to run.
     const Neighbour from = traits(stopped->op.kind).input_from.value();
     const Place feeder = program.placement.neighbour(stopped->place(), from).value();
     const MicroBatch microbatch = stopped->op.microbatch;

@@ -1,4 +1,4 @@
-// Proves that a program is complete, in a possible order, and free of deadlock.
+// Proves that a program is complete, in a valid order, and free of deadlock.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace foretoken::schedule {
 
-/// What is wrong with `program` for that shape, one sentence each; empty: nothing. Valid means that
+/// Returns the faults of `program` for that shape, one sentence each. A program without faults is valid:
 ///  - every micro-batch goes one way of the placement, and every chunk on that way runs its forward once, and once
 ///    either its whole backward or both parts of it;
-///  - every op comes after what it follows on its stage (OpTraits::follows), and finds activations where it needs them;
+///  - every op comes after the op that it follows on its stage (OpTraits::follows), and finds the activations it needs;
 ///  - when every stage runs its list strictly in order, and an op waits for the neighbour that its input comes from,
 ///    all stages finish.
-/// The order is looked at only in complete programs and deadlock only in ordered ones. Sends are taken not to block.
+/// The order is checked only in complete programs, and deadlock only in ordered ones. Sends are assumed not to block.
 [[nodiscard]] std::vector<std::string> check_program(const Program& program, PipelineShape shape);
 
 }  // namespace foretoken::schedule

@@ -1,4 +1,4 @@
-// check_program must name what is wrong with a broken program, and agree with a slower, independent proof.
+// Tests that check_program names every fault of a broken program, and agrees with a slower, independent proof.
 #include "sim/schedule/check_program.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ const BrokenCase kBroken[] = {
     {"a stage too few", {2, 1}, {"F0 B0"}, {"expected 2 stages, found 1"}},
     {"a missing op", {2, 2}, {"F0 F1 B0", "F0 B0 F1 B1"}, {"stage 0: B1 is missing"}},
     {"an empty stage", {2, 1}, {"F0 B0", ""}, {"stage 1: F0 is missing", "stage 1: B0 is missing"}},
-    {"a duplicated op", {2, 1}, {"F0 B0", "F0 B0 B0"}, {"stage 1: B0 is there 2 times"}},
+    {"a duplicated op", {2, 1}, {"F0 B0", "F0 B0 B0"}, {"stage 1: B0 appears 2 times"}},
     {"an unknown micro-batch", {1, 1}, {"F0 B0 F1"}, {"stage 0: F1 is outside 1 micro-batch and 1 chunk"}},
     {"an unknown chunk", {1, 1}, {"F0 B0 F0.1"}, {"stage 0: F0.1 is outside 1 micro-batch and 1 chunk"}},
     {"backward first", {2, 1}, {"F0 B0", "B0 F0"}, {"stage 1: B0 comes before its forward F0"}},
@@ -62,7 +62,7 @@ const BrokenCase kBroken[] = {
       "deadlock: stage 1 waits at F0.0 for F0.0 of stage 0, which waits at F0.1"}},
 };
 
-TEST(CheckProgram, NamesWhatIsWrong) {
+TEST(CheckProgram, NamesTheFault) {
   for (const auto& [name, shape, stages, problems] : kBroken) {
     SCOPED_TRACE(name);
     EXPECT_EQ(check_program(program_of(Placement::looped(shape.stages, shape.chunks), stages), shape), problems);
@@ -83,7 +83,7 @@ TEST(CheckProgram, CatchesEveryOpThatIsTakenAwayOrDoubled) {
       Program more = whole;
       more.stages[stage].push_back(whole.stages[stage][at]);
       EXPECT_THAT(check_program(more, shape),
-                  ElementsAre("stage " + std::to_string(stage.number()) + ": " + op + " is there 2 times"));
+                  ElementsAre("stage " + std::to_string(stage.number()) + ": " + op + " appears 2 times"));
     }
   }
 }
@@ -94,8 +94,8 @@ struct Node {
   std::size_t position;
 };
 
-/// Whether all ops can be put in one sequence that respects every list and every dependency: takes away any op that
-/// nothing left precedes, over and over, and asks whether all are gone. Quadratic, and no code shared.
+/// Returns true when one sequence of all ops respects every list and every dependency. It takes away any op that no
+/// remaining op precedes, again and again, until none is left. It is quadratic and shares no code.
 bool has_a_sequence(const Program& program, PipelineShape shape) {
   const auto precedes = [&](Node a, Node b) {
     if (a.stage == b.stage && a.position < b.position) return true;
@@ -121,7 +121,7 @@ bool has_a_sequence(const Program& program, PipelineShape shape) {
   }
 }
 
-/// Swaps a few ops of a good program at random; both verdicts must come up often and always agree.
+/// Swaps a few ops of a good program at random. Both verdicts must come up often and always agree.
 TEST(CheckProgram, AgreesWithAnIndependentProofOnShuffledPrograms) {
   constexpr unsigned kSeed = 20240817;
   std::mt19937 random(kSeed);

@@ -1,4 +1,5 @@
-// Every schedule for every small shape: complete, ordered, free of deadlock, and as much in flight as its formula says.
+// Tests every schedule for every small shape: complete, ordered, free of deadlock, and as many in flight as its formula
+// says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ void for_shapes_of_one_chunk(const std::function<void(PipelineShape)>& visit) {
   }
 }
 
-/// All shapes up to `largest_m` micro-batches with every legal group, the default written as 0 too.
+/// Visits all shapes up to `largest_m` micro-batches with every legal group. The default group is also written as 0.
 void for_interleaved_shapes(int largest_m, const std::function<void(PipelineShape)>& visit) {
   for (int stages = 1; stages <= kLargest; ++stages) {
     for (int microbatches = 1; microbatches <= largest_m; ++microbatches) {
@@ -48,8 +49,8 @@ void for_interleaved_shapes(int largest_m, const std::function<void(PipelineShap
   }
 }
 
-/// Messages of one step: every virtual stage but the last sends each micro-batch on, every one but the first sends
-/// its gradient back, unless the neighbour is the stage itself.
+/// Counts the messages of one step. Every virtual stage but the last sends each micro-batch on, and every one but the
+/// first sends its gradient back. A neighbour on the same stage needs no message.
 std::vector<std::int64_t> expected_sends(PipelineShape s) {
   std::vector<std::int64_t> sends(static_cast<std::size_t>(s.stages), 0);
   if (s.stages == 1) return sends;
@@ -144,7 +145,7 @@ TEST(Exhaustive, OnTheLastStageInterleavingOneChunkIs1f1b) {
   });
 }
 
-TEST(Exhaustive, WhatTheCatalogueAllowsIsValid) {
+TEST(Exhaustive, ShapesThatTheCatalogueAllowsAreValid) {
   int allowed = 0;
   for (const Schedule& schedule : all_schedules()) {
     for (int stages = 0; stages <= 4; ++stages) {

@@ -1,4 +1,4 @@
-// The schedules against golden orders, stashes and message counts, and against what Megatron-Core was seen to issue.
+// Compares the schedules with golden orders, stashes and message counts, and with recorded runs of Megatron-Core.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace foretoken::schedule {
 namespace {
 
-/// The fixtures' names for ours.
+/// Returns our schedule for a name of the fixtures.
 Schedule schedule_called(const std::string& fixture_name) {
   static const std::map<std::string, std::string> kNames = {{"gpipe_lifo", "gpipe"},
                                                             {"gpipe_fifo", "gpipe-fifo"},

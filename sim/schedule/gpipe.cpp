@@ -1,4 +1,4 @@
-// GPipe's op lists: the same on every stage.
+// Builds GPipe's op lists. They are the same on every stage.
 #include "sim/schedule/gpipe.h"
 
 #include <algorithm>

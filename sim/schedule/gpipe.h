@@ -6,10 +6,10 @@
 namespace foretoken::schedule {
 
 /// GPipe, arXiv:1811.06965 figure 2: F0 .. F(m-1) on every stage, then the backwards in reverse order, newest
-/// activations first. Stashes m micro-batches. Precondition: p, m >= 1, v = 1.
+/// activations first. A stage stashes m micro-batches. Precondition: p, m >= 1, v = 1.
 [[nodiscard]] Program gpipe(PipelineShape shape);
 
-/// The same with the backwards oldest first, B0 .. B(m-1). Equal in time when costs are equal.
+/// GPipe with the backwards oldest first, B0 .. B(m-1). It takes the same time when costs are equal.
 [[nodiscard]] Program gpipe_fifo(PipelineShape shape);
 
 }  // namespace foretoken::schedule

@@ -1,17 +1,17 @@
 // Interleaved 1F1B (arXiv:2104.04473 section 2.2) in the order in which Megatron-Core issues it.
 //
 // Stage r holds v chunks of the model, so a micro-batch passes the ring of stages v times. Micro-batches go round in
-// groups of G: all G of a group through chunk 0, then all through chunk 1, and so on, then the next group. Numbering
-// these passes gives the virtual micro-batches 0 .. m v - 1. For p = 2, v = 2, m = 5, G = 3:
+// groups of G. All G of a group go through chunk 0, then through chunk 1, and so on. Then the next group follows.
+// Virtual micro-batches 0 .. m v - 1 number these passes. For p = 2, v = 2, m = 5, G = 3:
 //
 //   virtual micro-batch   0 1 2 3 4 5 6 7 8 9
 //   micro-batch           0 1 2 0 1 2 3 4 3 4
 //   chunk, forward        0 0 0 1 1 1 0 0 1 1
 //   chunk, backward       1 1 1 0 0 0 1 1 0 0
 //
-// Every stage walks both rows in order, as 1F1B walks micro-batches. It may start its first backward once the first
-// micro-batch has come back from the last virtual stage: (v-1) G forwards of the group's earlier chunks, and two
-// forwards for each stage that follows (one on the way down, one on the way up).
+// Every stage walks both rows in order, as 1F1B walks micro-batches. Its first backward starts once the first
+// micro-batch has come back from the last virtual stage. Until then it runs (v-1) G forwards of the group's earlier
+// chunks, and two forwards for each stage that follows (one on the way down, one on the way up).
 #include "sim/schedule/interleaved_1f1b.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ namespace {
 
 int group_of(PipelineShape shape) { return shape.group == 0 ? shape.stages : shape.group; }
 
-/// All ops of one kind in the order of virtual micro-batches. Backwards go through the chunks in reverse.
+/// Returns all ops of one kind in the order of virtual micro-batches. Backwards go through the chunks in reverse.
 StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
   const int group = group_of(shape);
   const bool in_order = kind == OpKind::kForward;
@@ -51,7 +51,7 @@ bool fills_groups(int microbatches, int group, int stages) {
   return rest == 0 || rest >= stages;
 }
 
-/// The smallest groups that work for this many micro-batches (small groups stash least), for advice.
+/// Returns the smallest groups that work for this many micro-batches, for advice. Small groups stash least.
 std::vector<int> groups_that_work(PipelineShape shape) {
   constexpr std::size_t kEnough = 4;
   std::vector<int> groups;
@@ -61,7 +61,7 @@ std::vector<int> groups_that_work(PipelineShape shape) {
   return groups;
 }
 
-/// "7 or 9": the nearest counts of micro-batches below and above that work with the group.
+/// Returns "7 or 9": the nearest counts of micro-batches below and above that work with the group.
 std::string microbatches_that_work(PipelineShape shape) {
   const int group = group_of(shape);
   int below = shape.microbatches, above = shape.microbatches;

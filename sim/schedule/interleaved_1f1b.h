@@ -8,19 +8,19 @@
 
 namespace foretoken::schedule {
 
-/// The op list of every stage, in issue order: warm up, one forward one backward, drain, over virtual micro-batches
-/// (one chunk's pass over one micro-batch). Stage r warms up with min(2(p-1-r) + (v-1)G, m v) forwards.
+/// The op list of every stage, in issue order: warm up, one forward one backward, drain. It goes over virtual
+/// micro-batches (one chunk's pass over one micro-batch). Stage r warms up with min(2(p-1-r) + (v-1)G, m v) forwards.
 /// Source: arXiv:2104.04473 section 2.2; Megatron-Core schedules.py, get_schedule_table and get_pp_rank_microbatches.
-/// Precondition: `interleaved_1f1b_group_rule` finds nothing. One chunk or one stage is legal here, though Megatron
-/// itself does not interleave then.
+/// Precondition: `interleaved_1f1b_group_rule` finds no fault. One chunk or one stage is legal here; Megatron itself
+/// does not interleave then.
 [[nodiscard]] Program interleaved_1f1b(PipelineShape shape);
 
-/// What is wrong with the group G and the micro-batches, or nothing: p <= G <= m, and m is a multiple of G or leaves
-/// a rest of at least p. A smaller rest runs out before its first micro-batch is back from the ring; Megatron-Core
-/// refuses it for the bubbles.
+/// Returns the fault of the group G and the micro-batches, or nothing. Legal: p <= G <= m, and m is a multiple of G or
+/// leaves a rest of at least p. A smaller rest runs out before its first micro-batch is back from the ring.
+/// Megatron-Core refuses it for the bubbles.
 [[nodiscard]] std::optional<std::string> interleaved_1f1b_group_rule(PipelineShape shape);
 
-/// The user's view: at least two stages and two chunks, and the rule of groups.
+/// Returns the fault of a user's shape, or nothing. It needs at least two stages and two chunks, and a legal group.
 [[nodiscard]] std::optional<std::string> interleaved_1f1b_rule(PipelineShape shape);
 
 }  // namespace foretoken::schedule

@@ -1,4 +1,4 @@
-// 1F1B's op lists: only the warm-up differs from stage to stage.
+// Builds 1F1B's op lists. Only the warm-up differs from stage to stage.
 #include "sim/schedule/one_f_one_b.h"
 
 #include "sim/base/check.h"

@@ -1,4 +1,4 @@
-// Counting the ops of a program.
+// Counts the ops of a program.
 #include "sim/schedule/op_counts.h"
 
 #include <algorithm>

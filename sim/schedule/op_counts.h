@@ -1,4 +1,4 @@
-// Counts of every op of a program. Completeness, order and freedom from deadlock are proved from them.
+// Counts of every op of a program. Completeness, order and freedom from deadlock follow from them.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct PlacedOp {
   [[nodiscard]] Place place() const { return {stage, op.chunk}; }
 };
 
-/// Places of all ops of a shape in flat tables.
+/// Positions of all ops of a shape in flat tables.
 class OpSlots {
  public:
   explicit OpSlots(PipelineShape shape)
@@ -35,16 +35,17 @@ class OpSlots {
   std::size_t stages_, chunks_, microbatches_;
 };
 
-/// The counts of one program. Ops outside the shape are left out.
+/// The counts of one program. Ops outside the shape do not count.
 class OpCounts {
  public:
   OpCounts(const Program& program, PipelineShape shape);
   [[nodiscard]] int times(Place at, OpKind kind, MicroBatch microbatch) const {
     return times_[slots_.of(at.stage, {kind, microbatch, at.chunk})];
   }
-  /// The kind of op there that makes `result` of the micro-batch; the first such kind when the program has none.
+  /// Returns the kind of op there that makes `result` of the micro-batch, or the first such kind when the program has
+  /// none.
   [[nodiscard]] OpKind maker(Place at, MicroBatch microbatch, Result result) const;
-  /// True when any op of the micro-batch stands there.
+  /// Returns true when the place has any op of the micro-batch.
   [[nodiscard]] bool any(Place at, MicroBatch microbatch) const;
 
  private:

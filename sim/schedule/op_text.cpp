@@ -1,8 +1,9 @@
-// Writing and reading of ops.
+// Writes and reads ops as text.
 #include "sim/schedule/op_text.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "sim/base/parse_number.h"
@@ -12,7 +13,7 @@ namespace {
 
 std::optional<int> parse_index(std::string_view text) { return parse_number<int>(text, 0); }
 
-/// The kind that a letter stands for.
+/// Returns the kind that a letter stands for.
 std::optional<OpKind> kind_of(char letter) {
   for (const OpTraits& one : kOpTraits)
     if (one.letter == letter) return one.kind;
@@ -44,6 +45,17 @@ std::string to_text(const StageProgram& ops, int chunks) {
   for (const StageOp& op : ops) {
     if (!text.empty()) text += ' ';
     text += to_text(op, chunks);
+  }
+  return text;
+}
+
+std::string letters_text(const Program& program) {
+  std::string text;
+  for (const OpTraits& one : kOpTraits) {
+    const auto is_one = [&](const StageOp& op) { return op.kind == one.kind; };
+    const auto has_one = [&](const StageProgram& ops) { return std::any_of(ops.begin(), ops.end(), is_one); };
+    if (std::none_of(program.stages.begin(), program.stages.end(), has_one)) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.letter, one.name);
   }
   return text;
 }

@@ -9,13 +9,16 @@
 
 namespace foretoken::schedule {
 
-/// "F3", with the chunk ("F3.0") when stages hold several or the op is not of chunk 0.
+/// Returns "F3". The chunk follows ("F3.0") when stages hold several, or when the op is not of chunk 0.
 [[nodiscard]] std::string to_text(StageOp op, int chunks);
 
-/// The op that `text` names (chunk 0 when it names none); nothing when the text is no op.
+/// Returns the op that `text` names (chunk 0 when it names none), or nothing when the text is no op.
 [[nodiscard]] std::optional<StageOp> parse_op(std::string_view text);
 
-/// The ops of one stage, separated by spaces.
+/// Returns the ops of one stage, separated by spaces.
 [[nodiscard]] std::string to_text(const StageProgram& ops, int chunks);
+
+/// The letters in a program's text: "F forward, B backward".
+[[nodiscard]] std::string letters_text(const Program& program);
 
 }  // namespace foretoken::schedule

@@ -1,9 +1,11 @@
-// Ops as text and back.
+// Tests ops written as text and read back.
 #include "sim/schedule/op_text.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "sim/schedule/test_programs.h"
 
 namespace foretoken::schedule {
 namespace {
@@ -30,7 +32,7 @@ TEST(OpText, EveryKindHasARowAndALetterOfItsOwn) {
   EXPECT_EQ(to_text({OpKind::kBackwardWeight, MicroBatch{7}, Chunk{1}}, 2), "W7.1");
 }
 
-TEST(OpText, ReadsWhatItWrites) {
+TEST(OpText, ReadsItsOwnTexts) {
   for (const OpTraits& one : kOpTraits) {
     for (const std::uint32_t microbatch : {0U, 9U, 10U, 2147483647U}) {
       for (std::uint32_t chunk = 0; chunk < 3; ++chunk) {
@@ -42,11 +44,17 @@ TEST(OpText, ReadsWhatItWrites) {
   }
 }
 
-TEST(OpText, RefusesWhatIsNoOp) {
+TEST(OpText, RefusesOtherTexts) {
   for (const char* text : {"", "F", "f0", "X0", "0", "F-1", "F+1", "F 1", "F1 ", " F1", "F1.", "F.1", "F1.2.3", "F1.-1",
                            "F1x", "F0x1", "F2147483648", "F99999999999999999999"}) {
     EXPECT_EQ(parse_op(text), std::nullopt) << '"' << text << '"';
   }
+}
+
+TEST(OpText, LettersAreThoseOfTheProgram) {
+  const Placement one = Placement::looped(1, 1);
+  EXPECT_EQ(letters_text(program_of(one, {"F0 B0"})), "F forward, B backward");
+  EXPECT_EQ(letters_text(program_of(one, {"F0 I0 W0"})), "F forward, I backward for input, W backward for weight");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The kinds of ops that pipeline schedules are made of, and what each kind means: a table with one row a kind.
+// The kinds of ops in pipeline schedules, and their meanings: a table with one row a kind.
 #pragma once
 
 #include <array>
@@ -9,8 +9,9 @@
 
 namespace foretoken::schedule {
 
-/// The work of a stage on one micro-batch of one chunk. A backward pass is whole (kBackward) or has two parts: first
-/// the gradient of its input, for which the previous virtual stage waits, then the gradient of its weights.
+/// The work of a stage on one micro-batch of one chunk. A backward pass is whole (kBackward) or has two parts. The
+/// first part makes the gradient of its input, for which the previous virtual stage waits. The second makes the
+/// gradient of its weights.
 enum class OpKind : std::uint8_t {
   kForward,
   kBackward,
@@ -53,19 +54,19 @@ enum class Stash : std::uint8_t { kKeeps, kStores, kFrees };
 /// The meaning of one kind.
 struct OpTraits {
   OpKind kind = OpKind::kForward;
-  char letter = '?';           ///< in texts, as PyTorch's schedules have it: F, B, I, W
+  char letter = '?';           ///< its letter in texts, as in PyTorch's schedules: F, B, I, W
   std::string_view name = {};  ///< "forward"
-  /// The neighbour that its input comes from, and the one that its result goes to: outputs go to the next virtual
+  /// The neighbour that the input comes from, and the neighbour that the result goes to. Outputs go to the next virtual
   /// stage, input gradients to the previous one.
   std::optional<Neighbour> input_from = {}, result_to = {};
-  std::optional<Result> follows = {};  ///< what its own virtual stage has to make first
+  std::optional<Result> follows = {};  ///< the result that its own virtual stage has to make first
   /// The result of the op. The last op of a chunk that makes weight gradients completes the gradients of the chunk.
   Results makes = {};
   Stash stash = Stash::kKeeps;
-  bool is_pass = false;  ///< kernels on the compute stream
+  bool is_pass = false;  ///< runs kernels on the compute stream
 };
 
-/// One row a kind, in the order of the kinds.
+/// One row a kind, in the order of OpKind.
 inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
     {.kind = OpKind::kForward,
      .letter = 'F',
@@ -116,7 +117,8 @@ inline constexpr std::array<OpTraits, kOpKinds> kOpTraits = {{
 
 [[nodiscard]] constexpr const OpTraits& traits(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
 
-/// The data that come from that neighbour: outputs from the previous virtual stage, input gradients from the next one.
+/// Returns the data that come from that neighbour: outputs from the previous virtual stage, input gradients from the
+/// next.
 [[nodiscard]] constexpr Result result_from(Neighbour neighbour) {
   return neighbour == Neighbour::kPrevious ? Result::kOutput : Result::kInputGradient;
 }

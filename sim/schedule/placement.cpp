@@ -1,4 +1,4 @@
-// The ways of a placement as links from each place to the next.
+// Stores the ways of a placement as links from each place to the next.
 #include "sim/schedule/placement.h"
 
 #include "sim/base/check.h"
@@ -7,8 +7,8 @@ namespace foretoken::schedule {
 namespace {
 
 bool adjoin(Stage a, Stage b, int stages) {
-  const int apart = (a.number() - b.number() + stages) % stages;
-  return apart == 0 || apart == 1 || apart == stages - 1;
+  const int distance = (a.number() - b.number() + stages) % stages;
+  return distance == 0 || distance == 1 || distance == stages - 1;
 }
 
 std::vector<Place> down(int stages, Chunk chunk) {

@@ -1,4 +1,4 @@
-// Where the virtual stages of a model stand: which chunk of which pipeline stage comes before and after which.
+// The places of a model's virtual stages, and their neighbours: for example, stage 1 chunk 0 follows stage 0 chunk 0.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// The virtual stages in the order in which a micro-batch meets them. With one way every micro-batch goes the same way
+/// The virtual stages in the order in which a micro-batch meets them. With one way, every micro-batch goes the same way
 /// through the model. With two ways the stages hold two copies of the model, and each micro-batch takes one of them.
 class Placement {
  public:
-  /// Nothing stands anywhere.
+  /// A placement without places.
   Placement() = default;
   /// Virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] static Placement looped(int stages, int chunks);
@@ -28,24 +28,24 @@ class Placement {
   [[nodiscard]] static Placement v_shaped(int stages);
   /// Two copies of the model. Chunk 0 goes from the first stage to the last, chunk 1 from the last to the first.
   [[nodiscard]] static Placement two_way(int stages);
-  /// Every way lists its places in order. Precondition: the ways hold every chunk of every stage exactly once, and
-  /// neighbours stand on one stage or on stages that follow each other on the ring of stages.
+  /// Every way lists its places in order. Precondition: the ways hold every chunk of every stage exactly once.
+  /// Neighbours stand on one stage, or on stages that follow each other on the ring of stages.
   Placement(int stages, int chunks, const std::vector<std::vector<Place>>& ways);
 
   [[nodiscard]] int stages() const { return stages_; }
   [[nodiscard]] int chunks() const { return chunks_; }
   [[nodiscard]] int ways() const { return ways_; }
 
-  /// The virtual stage before or after `at` on its way; none at the model's ends.
+  /// Returns the virtual stage before or after `at` on its way, or nothing at the model's ends.
   [[nodiscard]] std::optional<Place> neighbour(Place at, Neighbour which) const;
-  /// The same where it stands on another stage, so that a message goes there.
+  /// Returns the neighbour if it stands on another stage, so that a message goes there.
   [[nodiscard]] std::optional<Place> neighbour_elsewhere(Place at, Neighbour which) const;
 
   [[nodiscard]] bool is_first(Place at) const { return !links_[index(at)].previous; }  ///< the embedding stands here
   [[nodiscard]] bool is_last(Place at) const { return !links_[index(at)].next; }       ///< the head stands here
   [[nodiscard]] int way_of(Place at) const { return links_[index(at)].way; }
   [[nodiscard]] int position_of(Place at) const { return links_[index(at)].position; }  ///< virtual stages before it
-  /// True when virtual stage k p + r is chunk k of stage r.
+  /// Returns true when virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] bool is_looped() const;
 
   friend bool operator==(const Placement&, const Placement&) = default;

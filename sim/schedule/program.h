@@ -1,4 +1,4 @@
-// The language of pipeline schedules: what each stage does, in which order. No times, bytes or GPUs.
+// The language of pipeline schedules: the ops of each stage in their order, without times, bytes or GPUs.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace foretoken::schedule {
 
-/// p stages, m micro-batches, v model chunks a stage (1: not interleaved), G the micro-batch group of interleaving
-/// (0: p). `microbatches` counts those of one step and one data-parallel replica.
+/// p stages, m micro-batches, v model chunks a stage (1: not interleaved), G micro-batches a group of interleaving (0:
+/// p). `microbatches` counts one step of one data-parallel replica.
 struct PipelineShape {
   int stages = 1, microbatches = 1, chunks = 1, group = 0;
 };
@@ -29,17 +29,17 @@ struct StageOp {
 /// The op list of one stage in issue order.
 using StageProgram = std::vector<StageOp>;
 
-/// The op lists of all stages, and where the virtual stages stand.
+/// The op lists of all stages, and the places of the virtual stages.
 struct Program {
   Placement placement;
   Table<Stage, StageProgram> stages;
-  /// Forwards before a forward and a backward take turns, by stage; empty: the schedule knows no such order. Megatron
+  /// Forwards before a forward and a backward take turns, by stage. Empty: the schedule has no such order. Megatron
   /// posts messages by it.
   Table<Stage, int> warm_up = {};
   friend bool operator==(const Program&, const Program&) = default;
 };
 
-/// One more than the largest micro-batch of any op.
+/// Returns one more than the largest micro-batch of any op.
 [[nodiscard]] int microbatches_of(const Program& program);
 
 }  // namespace foretoken::schedule

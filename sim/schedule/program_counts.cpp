@@ -1,4 +1,4 @@
-// Counting stashes and messages by walking the op lists.
+// Counts stashes and messages by walking the op lists.
 #include "sim/schedule/program_counts.h"
 
 #include <algorithm>

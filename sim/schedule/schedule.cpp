@@ -1,4 +1,4 @@
-// The rules that all schedules share, and what follows from their flags.
+// The rules that all schedules share, and the rules that follow from their flags.
 #include "sim/schedule/schedule.h"
 
 #include <fmt/format.h>

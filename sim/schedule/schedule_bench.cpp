@@ -1,4 +1,4 @@
-// How long the largest schedules take to build and to check.
+// Measures the time to build and to check the largest schedules.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

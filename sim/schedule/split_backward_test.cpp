@@ -1,4 +1,4 @@
-// Split backward passes and placements other than the loop: validity, counts and golden cases.
+// Tests split backward passes and placements other than the loop: validity, counts and golden cases.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -69,7 +69,7 @@ struct BrokenParts {
 const BrokenParts kBrokenParts[] = {
     {"half a backward pass", {"F0 I0"}, {"stage 0: W0 is missing"}},
     {"the other half", {"F0 W0"}, {"stage 0: I0 is missing"}},
-    {"both the whole and a half", {"F0 I0 W0 B0"}, {"stage 0: B0 is there beside a part of it"}},
+    {"both the whole and a half", {"F0 I0 W0 B0"}, {"stage 0: B0 appears beside one of its parts"}},
     {"weight before input",
      {"F0 W0 I0"},
      {"stage 0: W0 comes before its backward for input I0", "stage 0: I0 finds no activations"}},
@@ -78,7 +78,7 @@ const BrokenParts kBrokenParts[] = {
     {"activations still away", {"F0 E0 B0 L0"}, {"stage 0: B0 finds no activations"}},
     {"recomputed too late", {"F0 B0 R0"}, {"stage 0: R0 finds no activations"}},
     {"updated too early", {"F0 U0 B0"}, {"stage 0: U0 comes before its backward B0"}},
-    {"recomputed twice", {"F0 R0 R0 B0"}, {"stage 0: R0 is there 2 times"}},
+    {"recomputed twice", {"F0 R0 R0 B0"}, {"stage 0: R0 appears 2 times"}},
     {"all kinds in order", {"F0 E0 L0 R0 I0 W0 U0"}, {}},
 };
 
@@ -92,7 +92,7 @@ TEST(SplitBackward, BrokenProgramsAreNamed) {
 TEST(SplitBackward, AStageMayWaitForTheInputPartOfAnother) {
   const PipelineShape shape{.stages = 2, .microbatches = 2};
   const Program good = program_of(Placement::looped(2, 1), {"F0 F1 I0 W0 B1", "F0 B0 F1 I1 W1"});
-  EXPECT_EQ(check_program(good, shape), std::vector<std::string>{}) << "stages may split what others do not";
+  EXPECT_EQ(check_program(good, shape), std::vector<std::string>{}) << "a stage may split passes that others do not";
   const Program bad = program_of(Placement::looped(2, 1), {"F0 B0 F1 B1", "F0 F1 I0 I1 W0 W1"});
   EXPECT_EQ(check_program(bad, shape),
             (std::vector<std::string>{"deadlock: stage 0 waits at B0 for I0 of stage 1, which waits at F1",
@@ -128,7 +128,7 @@ TEST(SplitBackward, EveryMicroBatchGoesOneWayOfTwo) {
   EXPECT_EQ(check_program(program_of(two, {"F0.0 F1.1 B1.1 B0.0", "F1.1 F0.0 B0.0 B1.1"}), shape),
             std::vector<std::string>{});
   EXPECT_EQ(check_program(program_of(two, {"F0.0 F1.1 B1.1 B0.0", "F1.1 F0.0 B0.0 B1.1 F0.1 B0.1"}), shape).front(),
-            "micro-batch 0 goes more ways than one");
+            "micro-batch 0 takes more than one way");
 }
 
 TEST(PlacementDeathTest, APlaceIsTakenOnce) {

@@ -1,4 +1,4 @@
-// Programs that tests build: from texts, from golden files, and a schedule with a split backward pass.
+// Programs for tests: from texts, from golden files, and with a split backward pass.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline StageProgram ops_of(const std::string& text) {
   return ops;
 }
 
-/// One string of ops a stage.
+/// Builds a program from one string of ops a stage.
 inline Program program_of(Placement placement, const std::vector<std::string>& stages) {
   Program program{.placement = std::move(placement), .stages = {}};
   for (const std::string& text : stages) program.stages.push_back(ops_of(text));
@@ -40,7 +40,7 @@ inline PipelineShape shape_of(const nlohmann::json& row) {
           .group = grouped ? row.at("group").get<int>() : 0};
 }
 
-/// A golden case of golden_split_schedules.json.
+/// Builds a golden case of golden_split_schedules.json.
 inline Program golden_program(const nlohmann::json& row) {
   const PipelineShape shape = shape_of(row);
   const std::string name = row.at("schedule");
@@ -55,8 +55,8 @@ inline Program golden_program(const nlohmann::json& row) {
   return program;
 }
 
-/// The order of ZB-H1 (arXiv:2401.10241): 1F1B with every backward pass split, where stage r puts off its backwards for
-/// weight by r micro-batches. Makespan of passes F, I, W and messages of no time: m (F + I + W) + (p - 1) (F + I - W).
+/// The order of ZB-H1 (arXiv:2401.10241): 1F1B with every backward pass split. Stage r delays its backwards for weight
+/// by r micro-batches. With passes F, I, W and messages of no time the makespan is m (F + I + W) + (p - 1) (F + I - W).
 inline Program split_1f1b(PipelineShape shape) {
   Program program{.placement = Placement::looped(shape.stages, 1), .stages = {}};
   for (const Stage stage : ids<Stage>(shape.stages)) {
@@ -91,7 +91,7 @@ inline Program split_v(PipelineShape shape) {
   return program;
 }
 
-/// The two as schedules that no catalogue holds.
+/// Both programs as schedules that no catalogue holds.
 inline Schedule split_1f1b_schedule() {
   return {.name = "split-1f1b",
           .description = "1F1B with a split backward pass",

@@ -1,4 +1,4 @@
-// The cost of what moves.
+// Computes the cost of moving bytes.
 #include "sim/step/communication.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Everything that moves between GPUs in a step: each collective and each message, described once.
 //
-// The lowering writes a row for each different operation and gives its id to the tasks that carry it out. Costs, flows,
-// byte tables, time splits, names and traces read the row; nothing rebuilds it from the job.
+// The lowering writes a row for each different operation, and gives its id to the tasks that carry it out. Costs,
+// flows, byte tables, time splits, names and traces read the row. Nothing rebuilds it from the job.
 #pragma once
 
 #include <optional>
@@ -17,26 +17,26 @@
 
 namespace foretoken::step {
 
-/// A row of the table of communications.
+/// Names a row of the table of communications.
 using CommunicationId = Id<struct CommunicationTag>;
 
-/// Why ranks communicate.
+/// The reason why ranks communicate.
 enum class Purpose : std::uint8_t {
   kPass,                 ///< inside a pass: activations, keys and values, and their gradients
   kActivations,          ///< a message to the stage of the next layers
   kActivationGradients,  ///< a message to the stage of the layers before
-  kNormGradients,        ///< norm weights are whole on every tensor rank, each of which met a part of the tokens
+  kNormGradients,        ///< norm weights are whole on every tensor rank; each rank had a part of the tokens
   kGradients,            ///< reduced over the replicas
   kParameters,           ///< gathered from the replicas
   kTiedEmbedding,        ///< the gradient of a token table that the first and the last stage hold
   kGradientNorm,         ///< gradient norm and overflow check over all ranks
 };
 
-/// A group of ranks as it lies on the nodes of one stage.
+/// A group of ranks on the nodes of one stage.
 struct Site {
-  Stage stage;  ///< of the job; its nodes and its profile count
+  Stage stage;  ///< a stage of the job; its nodes and its profile count
   GroupShape group;
-  NodeLinks links;  ///< as the group finds them in a node
+  NodeLinks links;  ///< the links that the group has in a node
 };
 
 /// One operation that several ranks carry out together.
@@ -45,15 +45,15 @@ struct Communication {
   Purpose purpose = Purpose::kPass;
   std::optional<CollectiveKind> collective{};  ///< absent: a message from one rank to another
   AxisSet axes{};                              ///< the axes in which the ranks of a group differ
-  std::optional<Axis> counts_for{};            ///< the axis whose share of the step's time it is; absent: of none
-  Bytes payload{};                             ///< of a collective as in CollectiveShape
-  Stage from{}, to{};                          ///< sender and receiver; the two stages that exchange; or the one
-  bool all_stages = false;                     ///< every stage takes part, not only these two
+  std::optional<Axis> counts_for{};            ///< the axis whose share of the step's time it is; absent: no axis
+  Bytes payload{};                             ///< for a collective as in CollectiveShape
+  Stage from{}, to{};       ///< sender and receiver, two stages that exchange, or twice the only stage
+  bool all_stages = false;  ///< every stage takes part, not only these two
   Site site{};
   std::vector<Site> other_sites{};  ///< where the group spans nodes of several kinds; the slowest site counts
   Seconds overhead{};               ///< before its bytes move
-  double factor = 1;                ///< of the runtime, on the cost of moving them
-  std::optional<double> nics{};     ///< NICs of a node that all such groups fill at most
+  double factor = 1;                ///< factor of the runtime on the cost of moving the bytes
+  std::optional<double> nics{};     ///< most NICs of a node that all such groups fill
   des::Duration for_tensors{};      ///< added by a runtime that moves a unit tensor by tensor
 
   [[nodiscard]] bool involves(Stage stage) const { return all_stages || stage == from || stage == to; }
@@ -61,24 +61,24 @@ struct Communication {
 
 using Communications = Table<CommunicationId, Communication>;
 
-/// True for messages between pipeline stages.
+/// Returns true for messages between pipeline stages.
 [[nodiscard]] constexpr bool is_message(Purpose purpose) {
   return purpose == Purpose::kActivations || purpose == Purpose::kActivationGradients;
 }
 
-/// The ranks that differ in `axes` on the nodes of `stage`. `part`: the job as it is on nodes of that kind.
+/// Returns the ranks that differ in `axes` on the nodes of `stage`. `part` is the job as it is on nodes of that kind.
 [[nodiscard]] Site site_of(const job::Job& part, Stage stage, AxisSet axes);
 
-/// A message of which only sender and receiver are known.
+/// Returns a message with sender and receiver only.
 [[nodiscard]] Communication bare_message(Stage from, Stage to, Purpose purpose);
 
-/// The time of a communication that is alone on its links, on the profiles of `job`.
+/// Returns the time of a communication that has its links to itself, on the profiles of `job`.
 [[nodiscard]] des::Duration time_of(const Communication& row, const job::Job& job);
 
-/// The same in model time, without `for_tensors`.
+/// Returns the same time as Seconds, without `for_tensors`.
 [[nodiscard]] Seconds cost_of(const Communication& row, const job::Job& job);
 
-/// The time that passes before its bytes move: cost_of() a row without any.
+/// Returns the time before its bytes move: cost_of() a row without bytes.
 [[nodiscard]] Seconds latency_of(const Communication& row, const job::Job& job);
 
 }  // namespace foretoken::step

@@ -1,4 +1,4 @@
-// The door from model time to the engine's clock.
+// Converts model time to the engine's clock.
 #include "sim/step/duration.h"
 
 #include "sim/base/error.h"

@@ -1,4 +1,4 @@
-// The door from model time to the engine's clock.
+// Converts model time to the engine's clock.
 #pragma once
 
 #include "sim/base/units.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken::step {
 
-/// des::to_duration for times that a question may ask for. An operation of more than ten days is the user's mistake
-/// (ConfigError), not ours.
+/// Converts times that a question may lead to, as des::to_duration does. An operation of more than ten days is the
+/// user's mistake (ConfigError), not ours.
 [[nodiscard]] des::Duration duration_of(Seconds time);
 
 }  // namespace foretoken::step

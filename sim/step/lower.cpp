@@ -1,4 +1,4 @@
-// Scenario -> task graph: passes, messages, and the end of the step.
+// Lowers a job to a task graph: passes, messages, and the end of the step.
 #include "sim/step/lower.h"
 
 #include <utility>
@@ -13,9 +13,9 @@
 namespace foretoken::step {
 namespace {
 
-// The engine's clock ends after 106 days; a step that could come near is not a real one.
+// Refuses unreal steps. The engine's clock ends after 106 days, and no real step comes near.
 void expect_a_real_length(const des::TaskGraph& graph) {
-  constexpr double kLongest = 9e18;  // picoseconds, of all tasks together
+  constexpr double kLongest = 9e18;  // picoseconds over all tasks
   double total = 0;
   for (std::uint32_t task = 0; task < graph.tasks(); ++task) total += static_cast<double>(graph.duration({task}).ps);
   if (total > kLongest)
@@ -24,7 +24,7 @@ void expect_a_real_length(const des::TaskGraph& graph) {
                         "real job"}});
 }
 
-// Kernel fidelity holds every kernel of every pass in memory, about 100 bytes each.
+// Refuses graphs that do not fit memory. Kernel fidelity holds every kernel of every pass, about 100 bytes each.
 void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
   constexpr std::size_t kMostKernels = 50'000'000;
   std::size_t kernels = 0;
@@ -35,7 +35,7 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
     throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
 }
 
-// Every library of passes has a table of its own; a workload has them all.
+// Adds the rows of all libraries of passes. Every library has its own table, and a workload has them all.
 void add_pass_rows(Workload& workload, const job::Job& job, const Passes& passes) {
   const job::Parts parts(job);
   int stage = 0;
@@ -59,7 +59,7 @@ MessagePolicy message_policy(const job::Job& job) {
   return overlaps ? MessagePolicy::kOverlapped : MessagePolicy::kBlocking;
 }
 
-// Without a pipeline nothing separates the passes.
+// Returns the overhead of a pass. Without a pipeline nothing separates the passes.
 des::Duration pass_overhead(const job::Job& job) {
   return job.parallelism.pipeline > 1 ? duration_of(job.runtime.pass_overhead) : des::Duration{};
 }

@@ -1,4 +1,4 @@
-// The one hall where domain meets engine: a scenario becomes a task graph and what each task means.
+// The one place where domain meets engine: a job becomes a task graph, and every task gets a meaning.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace foretoken::step {
 
-/// The grain of passes: one task each, or every kernel and collective (the oracle of the former).
+/// The grain of passes. kStage makes one task a pass. kKernel makes every kernel and collective, and checks kStage.
 enum class Fidelity : std::uint8_t { kStage, kKernel };
 
-/// One training step, folded: ranks that do the same thing are represented by rank 0 of the first replica, one GPU a
+/// One training step, folded. Rank 0 of the first replica stands for all ranks that do the same, so there is one GPU a
 /// pipeline stage. The workload points into `passes`.
 struct LoweredStep {
   std::unique_ptr<Passes> passes;
@@ -22,22 +22,22 @@ struct LoweredStep {
   std::int64_t most_sends = 0;  ///< messages that the busiest stage sends a step
 };
 
-/// Lowers `job`. Pure: the same scenario gives the same graph.
+/// Lowers `job`. It is pure: the same job gives the same graph.
 [[nodiscard]] LoweredStep lower(const job::Job& job, Fidelity fidelity);
 
-/// The job on a fabric of full bisection. Flows take their costs from it; the links show any oversubscription.
+/// Returns the job on a fabric of full bisection. Flows take their costs from it; the links show any oversubscription.
 [[nodiscard]] job::Job with_full_bisection(job::Job job);
 
-/// The same for transfers that become flows.
+/// Lowers `job` for transfers that become flows, on full bisection.
 [[nodiscard]] LoweredStep lower_for_flows(job::Job job, Fidelity fidelity);
 
-/// The schedule's program for this scenario.
+/// Returns the schedule's program for this job.
 [[nodiscard]] schedule::Program program_of(const job::Job& job);
 
-/// The posting of the messages between stages.
+/// Returns the way in which messages between stages are posted.
 [[nodiscard]] MessagePolicy message_policy(const job::Job& job);
 
-/// The time that a GPU stands still before every pass.
+/// Returns the time that a GPU stands still before every pass.
 [[nodiscard]] des::Duration pass_overhead(const job::Job& job);
 
 }  // namespace foretoken::step

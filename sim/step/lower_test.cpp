@@ -1,4 +1,4 @@
-// The end of a step: what is reduced, gathered and waited for, on a job small enough to work out by hand.
+// Tests the end of a step on a job small enough to work out by hand: reductions, gathers and waits.
 #include "sim/step/lower.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace foretoken::step {
 namespace {
 
-// 8 layers of hidden 1024 on two nodes of 8 A100: tensor 2, pipeline 2, data 4.
+// Returns a job of 8 layers of hidden 1024 on two nodes of 8 A100: tensor 2, pipeline 2, data 4.
 job::Job job() {
   job::Job s = test_job(8, 1024);
   s.gpus = 16;
@@ -34,7 +34,7 @@ Seconds host_time(const TimedOps& ops) {
   return sum;
 }
 
-TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
+TEST(HostTime, TheRuntimeStatesItForALayerAndEveryOpTakesAnEqualShare) {
   job::Job s = job();
   s.attention = model::AttentionKind::kUnfused;
   s.runtime.host_per_layer_forward = microseconds(2000);
@@ -44,13 +44,13 @@ TEST(HostTime, ALayersIsStatedAndEveryOtherOpTakesThatOfOneOfItsOps) {
   EXPECT_NEAR(host_time(fused.layers.front().forward).value(), forward, 1e-9);
   EXPECT_NEAR(host_time(fused.head.forward).value(), one * static_cast<double>(fused.head.forward.size()), 1e-9);
   EXPECT_EQ(host_time(fused.layers.front().backward.whole), Seconds(0));
-  s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls apart into five kernels
-  const LayerBlocks apart = time_blocks(s);
-  EXPECT_EQ(apart.layers.front().forward.size(), fused.layers.front().forward.size() + 4);
-  EXPECT_NEAR(host_time(apart.layers.front().forward).value(), forward + 4 * one, 1e-9);
+  s.model.heads = s.model.kv_heads = 4;  // two score matrices a rank: the softmax falls separate into five kernels
+  const LayerBlocks separate = time_blocks(s);
+  EXPECT_EQ(separate.layers.front().forward.size(), fused.layers.front().forward.size() + 4);
+  EXPECT_NEAR(host_time(separate.layers.front().forward).value(), forward + 4 * one, 1e-9);
 }
 
-TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeSays) {
+TEST(ReplicaCollective, GroupsWithSeveralGpusANodeShareTheNicsThatTheRuntimeStates) {
   job::Job s = job();
   s.parallelism.pipeline = 1;
   s.parallelism.data = 8;
@@ -90,31 +90,31 @@ Seconds collective(const job::Job& s, CollectiveKind kind, double bytes, GroupSh
 
 TEST(Lower, EveryStageReducesItsFp32GradientsOnce) {
   const job::Job s = job();
-  const auto seen = tally(lower(s, Fidelity::kStage));
+  const auto totals = tally(lower(s, Fidelity::kStage));
   const GroupShape replicas = s.grid().shape(net::kReplicaAxes, 8);
   Seconds expected;
   for (const int stage : {0, 1})
     expected += collective(s, CollectiveKind::kAllReduce, 4 * local_stage_parameters(s, stage), replicas);
-  EXPECT_EQ(seen.at("reduce gradients").count, 2);
-  EXPECT_NEAR(seen.at("reduce gradients").time / expected, 1, 1e-9);
-  EXPECT_EQ(seen.at("optimizer").count, 2);
-  EXPECT_EQ(seen.at("gradient norm").count, 1);
-  EXPECT_EQ(seen.at("reduce tied embedding").count, 1) << "tied embedding on first and last stage";
-  EXPECT_EQ(seen.count("gather parameters"), 0U);
+  EXPECT_EQ(totals.at("reduce gradients").count, 2);
+  EXPECT_NEAR(totals.at("reduce gradients").time / expected, 1, 1e-9);
+  EXPECT_EQ(totals.at("optimizer").count, 2);
+  EXPECT_EQ(totals.at("gradient norm").count, 1);
+  EXPECT_EQ(totals.at("reduce tied embedding").count, 1) << "tied embedding on first and last stage";
+  EXPECT_EQ(totals.count("gather parameters"), 0U);
 }
 
 TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
   job::Job s = job();
   s.optimizer.zero_stage = 1;
-  const auto seen = tally(lower(s, Fidelity::kStage));
+  const auto totals = tally(lower(s, Fidelity::kStage));
   const GroupShape replicas = s.grid().shape(net::kReplicaAxes, 8);
   Seconds scatter, gather;
   for (const int stage : {0, 1}) {
     scatter += collective(s, CollectiveKind::kReduceScatter, 4 * local_stage_parameters(s, stage), replicas);
     gather += collective(s, CollectiveKind::kAllGather, 2 * local_stage_parameters(s, stage), replicas);
   }
-  EXPECT_NEAR(seen.at("reduce gradients").time / scatter, 1, 1e-9);
-  EXPECT_NEAR(seen.at("gather parameters").time / gather, 1, 1e-9);
+  EXPECT_NEAR(totals.at("reduce gradients").time / scatter, 1, 1e-9);
+  EXPECT_NEAR(totals.at("gather parameters").time / gather, 1, 1e-9);
   EXPECT_LT(optimizer_traffic(s, 1e9), optimizer_traffic(job(), 1e9));
 }
 
@@ -134,8 +134,8 @@ TEST(Lower, OverlappedBucketsCarryAllGradients) {
   s.model.head_dim = 256;
   s.overlap.grad_reduce = true;
   const LoweredStep step = lower(s, Fidelity::kStage);
-  const auto seen = tally(step);
-  EXPECT_GT(seen.at("reduce gradients").count, 3);
+  const auto totals = tally(step);
+  EXPECT_GT(totals.at("reduce gradients").count, 3);
   s.overlap.grad_reduce = false;
   const LoweredStep exposed = lower(s, Fidelity::kStage);
   EXPECT_LT(des::run(step.workload.graph).makespan, des::run(exposed.workload.graph).makespan);
@@ -179,7 +179,7 @@ TEST(TimeBlocks, NoOpIsIssuedFasterThanAMeasuredLaunch) {
   for (const TimedOp& op : slower.layers.front().forward) EXPECT_GT(op.host.ps, 7'000'000) << op.name;
 }
 
-TEST(UsesOf, OnlyWhatTheJobReads) {
+TEST(UsesOf, ListsOnlyPartsThatTheJobReads) {
   job::Job s = job();
   cost::Uses uses = uses_of(s);  // stages of 8 ranks, each on its node
   EXPECT_TRUE(uses.nvlink && uses.network && uses.messages_across && uses.fused_attention);

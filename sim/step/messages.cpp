@@ -1,4 +1,4 @@
-// Messages between neighbouring pipeline stages.
+// Builds the messages between neighbouring pipeline stages.
 #include "sim/step/messages.h"
 
 #include <utility>
@@ -9,7 +9,7 @@
 namespace foretoken::step {
 namespace {
 
-// Bytes of the tensor between two stages, and how much of it one rank sends.
+// Bytes of the tensor between two stages, and the part that one rank sends.
 struct Boundary {
   Bytes whole, sent;
   bool gathered = false;  ///< the receiving node gathers the pieces (scatter/gather optimisation, arXiv:2104.04473 4.1)
@@ -25,7 +25,7 @@ Boundary boundary_of(const job::Job& job) {
   return {whole, whole, false};
 }
 
-// Everything that a message takes besides moving its bytes, on receivers of one kind.
+// Returns the time of a message beside moving its bytes, on receivers of one kind.
 Seconds overhead_of(const job::Job& receiver) {
   const Boundary boundary = boundary_of(receiver);
   if (!boundary.gathered) return receiver.runtime.p2p_overhead;
@@ -33,7 +33,7 @@ Seconds overhead_of(const job::Job& receiver) {
          cost_of(pass_collective(receiver, Axis::kTensor, CollectiveKind::kAllGather, boundary.whole), receiver);
 }
 
-// `stages` and `crosses` are of the whole pipeline and of this hop.
+// Returns the shape of a hop. `stages` belongs to the whole pipeline, `crosses` to this hop.
 GroupShape hop_shape(const job::Job& part, int stages, bool crosses) {
   return {.ranks = stages,
           .nodes = crosses ? stages : 1,
@@ -51,7 +51,7 @@ Communication message_between(const job::Job& job, const job::Parts& parts, Stag
   Communication row = bare_message(from, to, purpose);
   row.payload = boundary_of(sender).sent;
   row.overhead = overhead_of(receiver);
-  if (&sender != &receiver) {  // as slow as the slower side's NICs make it
+  if (&sender != &receiver) {  // the slower side's NICs decide
     row.site = {from, hop_shape(sender, stages, true), sender.cluster.links};
     row.other_sites = {{to, hop_shape(receiver, stages, true), receiver.cluster.links}};
     return row;

@@ -1,4 +1,4 @@
-// Messages between neighbouring pipeline stages: what one carries, and how long it takes.
+// Messages between neighbouring pipeline stages: their bytes and their times.
 #pragma once
 
 #include "sim/job/parts.h"
@@ -7,14 +7,14 @@
 
 namespace foretoken::step {
 
-/// One pipeline message of one rank.
+/// Returns the bytes of one pipeline message of one rank.
 [[nodiscard]] Bytes message_bytes(const job::Job& job);
 
-/// A message from stage `from` to its neighbour `to`; the last stage and the first are neighbours, too.
+/// Returns a message from stage `from` to its neighbour `to`. The last stage and the first are neighbours, too.
 [[nodiscard]] Communication message_between(const job::Job& job, const job::Parts& parts, Stage from, Stage to,
                                             Purpose purpose);
 
-/// Times of the messages between stages.
+/// Returns the times of the messages between stages.
 [[nodiscard]] MessageDurations message_durations(const job::Job& job);
 
 }  // namespace foretoken::step

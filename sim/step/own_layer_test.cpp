@@ -1,4 +1,4 @@
-// A kind of layer that only this test knows, mixed with dense layers: counted, timed and held in memory.
+// Defines a kind of layer that only this test knows, mixes it with dense layers, and counts, times and stores it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,59 +21,58 @@ using schedule::OpKind;
 
 constexpr std::int64_t kHidden = 1024, kWidth = 3072;
 
-// A norm-free layer: one product widens, a convolution of its own mixes neighbours, one product narrows again.
-model::BlockOps convolution_layer(const model::LayerContext& context) {
-  const model::Cut cut(context);
-  model::BlockOps block;
-  block.input = block.add(model::Tensor{.name = "input", .bytes = cut.residual_bytes(kHidden)});
-  const model::TensorId wide =
-      block.add(model::Tensor{.name = "widened", .bytes = cut.whole_bytes(kWidth) / context.tensor});
-  const model::TensorId mixed = block.add(model::Tensor{.name = "mixed", .bytes = block[wide].bytes});
-  const model::TensorId output = block.add(model::Tensor{.name = "output", .bytes = block[block.input].bytes});
-  const model::WeightId widen = block.add(model::Weight{.name = "widen",
-                                                        .kind = model::WeightKind::kMatrix,
-                                                        .rows = kWidth,
-                                                        .columns = kHidden,
-                                                        .split = model::Split::kRows});
-  const model::WeightId taps = block.add(model::Weight{.name = "taps", .rows = 4, .columns = kHidden});
-  const model::WeightId narrow = block.add(model::Weight{.name = "narrow",
-                                                         .kind = model::WeightKind::kMatrix,
-                                                         .rows = kHidden,
-                                                         .columns = kWidth,
-                                                         .split = model::Split::kColumns});
-  block.add(model::Op{.name = "widen",
-                      .role = model::OpRole::kLinear,
-                      .work = model::Product{model::ProductKind::kColumn, "widen for input", "widen for weight"},
-                      .weights = {widen},
-                      .reads = {block.input},
-                      .writes = {wide},
-                      .saves = {block.input}});
-  const double bytes = block[wide].bytes;
-  block.add(model::Op{
-      .name = "mix",
-      .work = model::OwnKernels{
-          .forward = [bytes](model::OpWriter& ops) { ops.memory("mix", model::OpRole::kElementwise, 2 * bytes); },
+model::Weight matrix(std::string_view name, std::int64_t rows, std::int64_t columns, model::Split split) {
+  return {.name = name, .kind = model::WeightKind::kMatrix, .rows = rows, .columns = columns, .split = split};
+}
+
+model::Op product(std::string_view name, model::Product work, model::WeightId weight, model::TensorId from,
+                  model::TensorId to) {
+  return {.name = name,
+          .role = model::OpRole::kLinear,
+          .work = work,
+          .weights = {weight},
+          .reads = {from},
+          .writes = {to},
+          .saves = {from}};
+}
+
+// Mixes neighbours: reads and writes `bytes` each.
+model::OwnKernels convolution(double bytes) {
+  using model::OpRole;
+  return {.forward = [bytes](model::OpWriter& ops) { ops.memory("mix", OpRole::kElementwise, 2 * bytes); },
           .backward =
               [bytes](model::OpWriter& ops) {
-                ops.memory("mix for input", model::OpRole::kElementwise, 2 * bytes);
-                ops.memory("mix for taps", model::OpRole::kElementwise, bytes, model::BackwardPart::kWeight);
+                ops.memory("mix for input", OpRole::kElementwise, 2 * bytes);
+                ops.memory("mix for taps", OpRole::kElementwise, bytes, model::BackwardPart::kWeight);
               },
-          .forward_flop_per_token = 8.0 * kWidth},
-      .weights = {taps},
-      .reads = {wide},
-      .writes = {mixed},
-      .saves = {wide}});
-  block.add(model::Op{.name = "narrow",
-                      .role = model::OpRole::kLinear,
-                      .work = model::Product{model::ProductKind::kRow, "narrow for input", "narrow for weight"},
-                      .weights = {narrow},
-                      .reads = {mixed},
-                      .writes = {output},
-                      .saves = {mixed}});
+          .forward_flop_per_token = 8.0 * kWidth};
+}
+
+// A layer without norms. One product widens, a convolution mixes neighbours, and one product narrows again.
+model::BlockOps convolution_layer(const model::LayerContext& context) {
+  using model::ProductKind, model::Split, model::Tensor;
+  const model::Cut cut(context);
+  model::BlockOps block;
+  block.input = block.add(Tensor{.name = "input", .bytes = cut.residual_bytes(kHidden)});
+  const double bytes = cut.whole_bytes(kWidth) / context.tensor;
+  const model::TensorId wide = block.add(Tensor{.name = "widened", .bytes = bytes});
+  const model::TensorId mixed = block.add(Tensor{.name = "mixed", .bytes = bytes});
+  const model::TensorId output = block.add(Tensor{.name = "output", .bytes = block[block.input].bytes});
+  const model::WeightId widen = block.add(matrix("widen", kWidth, kHidden, Split::kRows));
+  const model::WeightId taps = block.add(model::Weight{.name = "taps", .rows = 4, .columns = kHidden});
+  const model::WeightId narrow = block.add(matrix("narrow", kHidden, kWidth, Split::kColumns));
+  block.add(product("widen", {ProductKind::kColumn, "widen for input", "widen for weight"}, widen, block.input, wide));
+  block.add(model::Op{.name = "mix",
+                      .work = convolution(bytes),
+                      .weights = {taps},
+                      .reads = {wide},
+                      .writes = {mixed},
+                      .saves = {wide}});
+  block.add(product("narrow", {ProductKind::kRow, "narrow for input", "narrow for weight"}, narrow, mixed, output));
   return block;
 }
 
-// Two stages: three dense layers, four of the test's own, one dense.
+// Returns a job of two stages: three dense layers, four of the test's own, one dense.
 job::Job mixed_job() {
   job::Job job = test_job(8, kHidden);
   const model::Transformer dense = job.model;
@@ -86,7 +85,7 @@ job::Job mixed_job() {
   return job;
 }
 
-TEST(OwnLayer, ParametersAndOperationsAreThoseOfItsTensors) {
+TEST(OwnLayer, ParametersAndOperationsFollowFromItsTensors) {
   const job::Job mixed = mixed_job(), dense = test_job(8, kHidden);
   const double h = kHidden, w = kWidth, s = kHidden;
   const double own = 2 * h * w + 4 * h;

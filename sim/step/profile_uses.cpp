@@ -1,4 +1,4 @@
-// Reads from the rows of everything that moves which laws of a profile a job asks.
+// Finds the laws of a profile that a job uses, from the rows of everything that it moves.
 #include "sim/step/profile_uses.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
   if (job.gpus > 1) rows.push_back(gradient_norm(job, parts));
 }
 
-// The links that a row passes: those inside a node as its group finds them, and the network.
+// Adds the links that a row passes: links inside a node as its group finds them, and the network.
 void add_uses(const Communication& row, cost::Uses& uses) {
   const GroupShape& group = row.site.group;
   if (is_message(row.purpose)) {

@@ -10,14 +10,15 @@
 
 namespace foretoken::step {
 
-/// All that a job moves, a row for each different operation; gradients and parameters stand for any number of them.
-/// Precondition: it has no groups.
+/// Returns everything that a job moves, a row for each different operation. Gradients and parameters count the same in
+/// any number. Precondition: the job has no groups.
 [[nodiscard]] Communications communications_of(const job::Job& job);
 
-/// Precondition, here and below: model, cluster and parallelism of the scenario are complete; it has no groups.
+/// Returns the parts that a job reads. Precondition, here and below: its model, cluster and parallelism are complete.
+/// Precondition here: it has no groups.
 [[nodiscard]] cost::Uses uses_of(const job::Job& job);
 
-/// The profile of every kind of node, and what is read of it. They live as long as the scenario.
+/// Returns the profile of every kind of node, with the parts that are read. The profiles live as long as the job.
 [[nodiscard]] std::vector<std::pair<const cost::Profile*, cost::Uses>> profiles_used(const job::Job& job);
 
 }  // namespace foretoken::step

@@ -10,7 +10,7 @@
 namespace foretoken::step {
 namespace {
 
-/// Names of the parts of a profile that play no part: other precisions, links that the GPUs lack.
+/// Returns the names of unused parts of a profile: other precisions, links that the GPUs lack.
 std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Uses& uses) {
   std::set<std::string> names;
   for (const cost::Part& part : cost::parts_of(profile)) names.insert(part.name);
@@ -22,9 +22,9 @@ std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Use
 
 std::vector<std::string> source_notes(const job::Job& job) {
   std::vector<std::string> notes;
-  std::set<std::string> seen;
+  std::set<std::string> names;
   for (const auto& [profile, uses] : profiles_used(job)) {
-    if (!seen.insert(profile->name).second) continue;
+    if (!names.insert(profile->name).second) continue;
     const std::set<std::string> unused = unused_parts(*profile, uses);
     for (const std::string& note : profile->notes)
       if (!unused.contains(note.substr(0, note.find(':'))))

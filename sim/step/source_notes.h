@@ -8,7 +8,7 @@
 
 namespace foretoken::step {
 
-/// One line for every number that plays a part: "profile NAME: PART: source", then "runtime NAME: number: source".
+/// Returns one line for every used number: "profile NAME: PART: source", then "runtime NAME: number: source".
 [[nodiscard]] std::vector<std::string> source_notes(const job::Job& job);
 
 }  // namespace foretoken::step

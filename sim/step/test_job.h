@@ -1,4 +1,4 @@
-// A small job that tests of lowering and of its reports work on.
+// A small job for tests of lowering and of its reports.
 #pragma once
 
 #include "sim/cost/example_profile.h"
@@ -7,8 +7,8 @@
 
 namespace foretoken::step {
 
-/// A GPT of `layers` layers with 16 heads and hidden size (and longest sequence) `hidden`, on DGX A100 nodes; GPUs,
-/// degrees and batch are the test's business.
+/// Returns a GPT of `layers` layers with 16 heads and hidden size (and longest sequence) `hidden`, on DGX A100 nodes.
+/// The test sets GPUs, degrees and batch.
 inline job::Job test_job(int layers, int hidden) {
   job::Job s;
   s.model.layers = layers;

@@ -1,4 +1,4 @@
-// Notes what tasks mean, and names them.
+// Records the meanings of tasks, and names tasks.
 #include "sim/step/workload.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// A lowered job: the task graph, what each task means, and what moves between GPUs.
+// A lowered job: the task graph, the meaning of each task, and everything that moves between GPUs.
 #pragma once
 
 #include <cstdint>
@@ -29,46 +29,47 @@ struct Meaning {
   std::uint16_t chunk = 0;
   std::uint32_t microbatch = 0;
   TaskMeaning kind = TaskMeaning::kPass;
-  schedule::OpKind pass = schedule::OpKind::kForward;  ///< of passes, their parts and their messages
+  schedule::OpKind pass = schedule::OpKind::kForward;  ///< passes, their parts and their messages only
   const TimedOp* op = nullptr;                         ///< kernel fidelity only: the op
-  std::optional<CommunicationId> communication{};      ///< of a task that moves something between GPUs
+  std::optional<CommunicationId> communication{};      ///< only for a task that moves bytes between GPUs
 };
 
 /// Streams of one stage's GPU (rank 0 of its tensor group).
 struct StageStreams {
-  PassStreams pass;                           ///< those for collectives among replicas included
+  PassStreams pass;                           ///< includes the streams for collectives among replicas
   des::StreamId send_forward, send_backward;  ///< links to the next and the previous stage
   [[nodiscard]] des::StreamId comm(Axis axis) const { return pass.comm[axis].value(); }
 };
 
-/// A pass as it stands in the graph: its first task and its last one on the compute stream.
+/// A pass in the graph: its first task, and its last one on the compute stream.
 struct PassTasks {
   des::TaskId first, last;
   schedule::StageOp op;
 };
 
-/// The graph, its meaning, and what reports need to join them. Owned by one run.
+/// The graph, its meaning, and the tables that reports need to join them. One run owns it.
 struct Workload {
   des::TaskGraph graph;
   std::vector<Meaning> meaning;  ///< by task
   Communications communications;
-  std::vector<CommunicationId> pass_rows;  ///< by stage: rows of its passes begin here, LayerBlocks' first one first
+  std::vector<CommunicationId> pass_rows;  ///< by stage: the first row of its passes, in the order of LayerBlocks
   std::vector<StageStreams> stages;
-  std::vector<std::vector<PassTasks>> passes;  ///< per stage, in the order in which they run
+  std::vector<std::vector<PassTasks>> passes;  ///< by stage, in the order in which they run
 
-  /// Notes a task's meaning; tasks are noted in the order of their numbers.
+  /// Records a task's meaning. Tasks are recorded in the order of their numbers.
   void note(des::TaskId task, const Meaning& what);
   CommunicationId add(Communication row);
 
-  /// The row of a task; absent when it moves nothing.
+  /// Returns the row of a task, or nothing when it moves nothing.
   [[nodiscard]] const Communication* communication_of(const Meaning& task) const {
     return task.communication ? &communications[*task.communication] : nullptr;
   }
-  /// A collective of the passes of `stage` over the ranks of `axis`. Precondition: there is one.
+  /// Returns a collective of the passes of `stage` over the ranks of `axis`. Precondition: there is one.
   [[nodiscard]] CommunicationId pass_row(int stage, Axis axis) const;
 };
 
-/// A few words for a task: "forward", "reduce gradients", "optimizer". Collectives inside a pass are part of the pass.
+/// Returns a few words for a task: "forward", "reduce gradients", "optimizer". Collectives inside a pass are part of
+/// the pass.
 [[nodiscard]] std::string_view name_of(const Meaning& meaning, const Workload& workload);
 
 }  // namespace foretoken::step

@@ -1,4 +1,4 @@
-// Work on several threads with results in the order of the questions.
+// Works on several threads, and gives results in the order of the questions.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 
 namespace foretoken::study {
 
-/// Takes jobs from `next` (a call at a time, nothing at the end), answers each with `work` on one of `threads` threads,
-/// and hands the answers to `emit` one at a time in the order of the jobs, as soon as possible. What depends on order
-/// sees no difference between thread counts. An exception ends all of it and is thrown here.
+/// Takes jobs from `next`, one call at a time, until it returns nothing. Answers each with `work` on one of `threads`
+/// threads. Gives the answers to `emit` one at a time in the order of the jobs, as soon as possible: results do not
+/// depend on the number of threads. An exception ends all work and is thrown here.
 template <class Job, class Next, class Work, class Emit>
 void ordered_parallel(int threads, Next next, Work work, Emit emit) {
   using Answer = decltype(work(std::declval<const Job&>()));

@@ -1,4 +1,4 @@
-// JSON pointers as dotted keys.
+// Words complaints with dotted keys instead of JSON pointers.
 #include "sim/study/reason.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Why a variant of a scenario is impossible, in the words in which users state keys.
+// Words the reason why a variant of a scenario is impossible, with keys as users write them.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace foretoken::study {
 
-/// "batch.global: expected ...": the key as --set and --vary take it, in place of the JSON pointer that points into a
-/// file; of a whole document the message alone.
+/// Returns a complaint with its key as --set and --vary take it: "batch.global: expected ...". A complaint about a
+/// whole document has no key.
 [[nodiscard]] std::string reason(const Complaint& complaint);
 
-/// All complaints of `error`, one a line.
+/// Returns all complaints, one a line.
 [[nodiscard]] std::string reasons(const std::vector<Complaint>& complaints);
 
 }  // namespace foretoken::study

@@ -1,4 +1,4 @@
-// A scenario read again with other overrides.
+// Reads a scenario again with other overrides.
 #include "sim/study/scenario_source.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A scenario that is read several times, each time with other overrides.
+// Reads a scenario several times, each time with other overrides.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace foretoken::study {
 
-/// A file that is read anew each time, or a text.
+/// A file that is read again each time, or a text.
 class ScenarioSource {
  public:
-  /// A file or a name.
+  /// Makes a source of a file or a name.
   explicit ScenarioSource(std::string file) : file_(std::move(file)) {}
-  /// A text; `origin` is what complaints call it.
+  /// Makes a source of a text. Complaints name it `origin`.
   ScenarioSource(std::string text, std::string origin) : file_(std::move(origin)), text_(std::move(text)) {}
-  /// The name of the source in complaints.
+  /// Returns the name of the source in complaints.
   [[nodiscard]] const std::string& name() const { return file_; }
-  /// With the overrides `sets`, and then with the edits of `patch`, which change choices only.
+  /// Reads it with the overrides `sets`, then with the edits of `patch`, which change only choices.
   [[nodiscard]] job::Made read(std::span<const std::string> sets, const job::Patch& patch = {}) const;
-  /// The question itself as JSON, overrides applied.
+  /// Returns the question as JSON with the overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
-  /// With keys left open, to be searched.
+  /// Reads it with open keys, for a search.
   [[nodiscard]] io::OpenScenario read_open(std::span<const std::string> sets) const;
 
  private:

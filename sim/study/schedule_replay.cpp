@@ -1,4 +1,4 @@
-// The same lowering and the same engine as a simulated step, with durations that the user gives.
+// Replays a schedule with given durations, by the lowering and the engine of a simulated step.
 #include "sim/study/schedule_replay.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@ double ratio(Duration part, Duration whole) {
 }
 
 void measure(Replay& replay) {
-  bool seen = false;
+  bool any = false;
   Instant first, last;
   for (const auto& passes : replay.workload.passes) {
     Duration work;
     for (const step::PassTasks& pass : passes) {
       const Instant begin = replay.run.start[pass.first.value], end = replay.run.end[pass.last.value];
-      first = seen ? std::min(first, begin) : begin;
-      last = seen ? std::max(last, end) : end;
-      seen = true;
+      first = any ? std::min(first, begin) : begin;
+      last = any ? std::max(last, end) : end;
+      any = true;
       work += end - begin;
     }
     replay.work = std::max(replay.work, work);

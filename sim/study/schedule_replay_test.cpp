@@ -1,4 +1,4 @@
-// Replayed schedules: golden cases exactly, and the bubbles that the zero-bubble paper prints for 1F1B.
+// Tests replayed schedules: golden cases exactly, and the bubbles of 1F1B printed in the zero-bubble paper.
 #include "sim/study/schedule_replay.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/op_text.h"
+#include "sim/step/pipeline/test_zero_bubble.h"
 
 namespace foretoken::study {
 namespace {
@@ -27,33 +28,18 @@ ReplayTimes times(int chunks, des::Duration forward, des::Duration backward, des
           .message = message};
 }
 
-// T_F, T_B, T_W and T_comm in ms (Table 9) and the bubble rate of 1F1B (Table 5): arXiv:2401.10241.
-struct ZeroBubbleRow {
-  int stages, microbatches;
-  double forward, input_gradient, weight_gradient, message, bubble;
-};
-constexpr ZeroBubbleRow kZeroBubble[] = {
-    {8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431},   {8, 32, 18.513, 18.086, 9.331, 0.626, 0.1985},
-    {8, 64, 18.546, 18.097, 9.321, 0.762, 0.1240},   {8, 24, 29.718, 29.444, 19.927, 0.527, 0.2347},
-    {8, 32, 29.802, 29.428, 19.530, 0.577, 0.1898},  {8, 64, 29.935, 29.621, 19.388, 0.535, 0.1091},
-    {16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552},  {16, 64, 11.307, 11.254, 8.101, 0.379, 0.2082},
-    {16, 128, 11.325, 11.308, 8.109, 0.378, 0.1251}, {32, 96, 10.419, 10.207, 7.715, 0.408, 0.2646},
-    {32, 128, 10.408, 10.204, 7.703, 0.408, 0.2168}, {32, 256, 10.402, 10.248, 7.698, 0.460, 0.1352},
-};
-
 TEST(ScheduleReplay, BubblesOf1F1BAreThoseOfTheZeroBubblePaper) {
-  for (const ZeroBubbleRow& row : kZeroBubble) {
+  for (const step::ZeroBubbleRow& row : step::kZeroBubble) {
     SCOPED_TRACE(testing::Message() << row.stages << " stages, " << row.microbatches << " micro-batches");
     const auto ms = [](double value) { return des::to_duration(Seconds(value * 1e-3)); };
-    const Replay result =
-        replay(build("1f1b", {.stages = row.stages, .microbatches = row.microbatches}),
-               times(1, ms(row.forward), ms(row.input_gradient + row.weight_gradient), ms(row.message)));
+    const Replay result = replay(build("1f1b", {.stages = row.stages, .microbatches = row.microbatches}),
+                                 times(1, ms(row.forward), ms(row.backward()), ms(row.message)));
     EXPECT_NEAR(result.bubble_fraction_of_step(), row.bubble, 0.5e-4);
   }
 }
 
-// The paper's own definition of T, the longest time that one stage takes from its first pass to its last, is the same
-// here: stage 0 starts first and ends last.
+// The paper defines T as the longest time of one stage from its first pass to its last. The results agree, because
+// stage 0 starts first and ends last.
 TEST(ScheduleReplay, StageZeroOf1F1BSpansThePipeline) {
   const Replay result = replay(build("1f1b", {.stages = 8, .microbatches = 24}), times(1, {18'522}, {27'423}, {601}));
   const auto& first_stage = result.workload.passes.front();

@@ -1,8 +1,8 @@
-// Several jobs on one cluster.
+// Simulates several jobs on one cluster.
 //
-// Every job is unfolded on its own, on links numbered alike for all; then the graphs are put beside one another, on the
-// same links, and as many copies of each behind one another as it takes to keep the others company to the end. What a
-// further copy adds lies after its own start, so the times that count do not depend on how many there are.
+// Every job is unfolded by itself, with the same numbers for the links. Then the graphs are joined on these links. Each
+// job repeats its step until the longest step of the others has ended. A further copy of a step changes nothing before
+// its own start, so the times that count do not depend on the number of copies.
 #include "sim/study/share_cluster.h"
 
 #include <fmt/format.h>
@@ -29,9 +29,9 @@ using des::TaskId;
 using job::Job;
 
 constexpr int kMostSteps = 100;
-constexpr std::size_t kMostLinks = 20;  // more are not listed
+constexpr std::size_t kMostLinks = 20;  // at most so many links are listed
 
-/// The cluster as the jobs find it: what is slow or has failed on the nodes of one, or in the network, is so for all.
+/// Joins the imperfections of all jobs: a slow or failed part is slow or failed for every job.
 job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
   job::Imperfections all;
   for (const PlacedJob& job : jobs) {
@@ -56,7 +56,7 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
   return all;
 }
 
-/// The scenario with its GPUs numbered in the shared cluster.
+/// Returns the job with its GPUs numbered in the shared cluster.
 Job placed(const PlacedJob& job, job::Imperfections cluster) {
   Job scenario = job.job;
   const int domain = scenario.cluster.links.gpus;
@@ -71,7 +71,7 @@ Job placed(const PlacedJob& job, job::Imperfections cluster) {
   return scenario;
 }
 
-/// A run of all jobs, each with so many steps.
+/// A run of all jobs together, each with its number of steps.
 class Company {
  public:
   Company(const std::vector<ranks::UnfoldedStep>& steps, const std::vector<int>& repeats) {
@@ -90,16 +90,16 @@ class Company {
 
   void run(std::span<des::Observer* const> observers = {}) {
     run_ = des::run(graph_, observers);
-    expects(run_.stuck.empty(), "steps that end alone end in company");
+    expects(run_.stuck.empty(), "steps that end by themselves end together");
   }
-  /// When the steps of a job ended.
+  /// Returns the end of each step of a job.
   [[nodiscard]] std::vector<des::Instant> ends(std::size_t job) const {
     std::vector<des::Instant> ends;
     for (const TaskId end : ends_[job]) ends.push_back(run_.end[end.value]);
     return ends;
   }
   [[nodiscard]] std::size_t jobs() const { return ends_.size(); }
-  /// When every job has ended its first step.
+  /// Returns the instant at which every job has ended its first step.
   [[nodiscard]] des::Instant all_ended_one() const {
     des::Instant last;
     for (std::size_t job = 0; job < jobs(); ++job) last = std::max(last, ends(job).front());
@@ -126,24 +126,24 @@ class Company {
   des::RunResult run_;
 };
 
-/// Steps of each job that surely outlast the longest step, by their times alone.
-std::vector<int> first_guess(const std::vector<Seconds>& alone) {
-  const Seconds longest = *std::max_element(alone.begin(), alone.end());
+/// Returns for each job a number of steps that outlasts the longest step, judged by the times without neighbours.
+std::vector<int> first_guess(const std::vector<Seconds>& unshared) {
+  const Seconds longest = *std::max_element(unshared.begin(), unshared.end());
   std::vector<int> repeats;
-  for (const Seconds time : alone) {
+  for (const Seconds time : unshared) {
     const double ratio = std::ceil(longest / time);
     if (ratio > kMostSteps)
       throw ConfigError(
           {{"", "",
             fmt::format("the longest step, {:.3g} s, is more than {} times as long as the shortest, {:.3g} s; "
-                        "expected jobs of like steps",
+                        "expected jobs with steps of similar length",
                         longest.value(), kMostSteps, time.value())}});
     repeats.push_back(static_cast<int>(ratio));
   }
   return repeats;
 }
 
-/// Runs the jobs with enough steps of each to keep the others company until all have ended one.
+/// Runs the jobs, each with enough steps to last until all jobs have ended one.
 Company run_together(const std::vector<ranks::UnfoldedStep>& steps, std::vector<int>& repeats) {
   while (true) {
     Company company(steps, repeats);
@@ -159,12 +159,13 @@ Company run_together(const std::vector<ranks::UnfoldedStep>& steps, std::vector<
   }
 }
 
-SharedJob seen(const PlacedJob& placed, Seconds alone, const std::vector<des::Instant>& ends, des::Instant until) {
+SharedJob shared_job(const PlacedJob& placed, Seconds unshared, const std::vector<des::Instant>& ends,
+                     des::Instant until) {
   const auto steps = std::count_if(ends.begin(), ends.end(), [&](des::Instant end) { return end <= until; });
   const Seconds time = des::to_seconds(ends[static_cast<std::size_t>(steps - 1)] - des::Instant{});
   return {.name = placed.job.name,
           .nodes = placed.nodes,
-          .alone = alone,
+          .unshared = unshared,
           .shared = (1.0 / static_cast<double>(steps)) * time,
           .steps = static_cast<int>(steps),
           .warnings = placed.warnings};
@@ -196,15 +197,15 @@ SharedCluster share_cluster(const std::vector<PlacedJob>& jobs) {
   for (const PlacedJob& job : jobs) nodes = std::max(nodes, 1 + *std::max_element(job.nodes.begin(), job.nodes.end()));
   std::vector<step::LoweredStep> lowered;
   std::vector<ranks::UnfoldedStep> steps;
-  std::vector<Seconds> alone;
+  std::vector<Seconds> unshared;
   const job::Imperfections cluster = joined(jobs, nodes);
   for (const PlacedJob& job : jobs) {
     const Job scenario = placed(job, cluster);
     lowered.push_back(step::lower_for_flows(scenario, step::Fidelity::kStage));
     steps.push_back(ranks::unfold(lowered.back(), scenario, ranks::Traffic::kFlows));
-    alone.push_back(des::to_seconds(des::run(steps.back().graph).makespan - des::Instant{}));
+    unshared.push_back(des::to_seconds(des::run(steps.back().graph).makespan - des::Instant{}));
   }
-  std::vector<int> repeats = first_guess(alone);
+  std::vector<int> repeats = first_guess(unshared);
   Company company = run_together(steps, repeats);
   const des::Instant until = company.all_ended_one();
   observe::Contention contention(company.graph(), company.job_of_task(), until);
@@ -212,7 +213,7 @@ SharedCluster share_cluster(const std::vector<PlacedJob>& jobs) {
   company.run(observers);
   SharedCluster result{.jobs = {}, .links = {}, .simulated = des::to_seconds(until - des::Instant{})};
   for (std::size_t job = 0; job < jobs.size(); ++job)
-    result.jobs.push_back(seen(jobs[job], alone[job], company.ends(job), until));
+    result.jobs.push_back(shared_job(jobs[job], unshared[job], company.ends(job), until));
   auto contended = contention.contended();
   contended.resize(std::min(contended.size(), kMostLinks));
   result.links = named(contended, company, net::Fabric(jobs.front().job.cluster, nodes));

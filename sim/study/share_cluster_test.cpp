@@ -1,4 +1,4 @@
-// Neighbours on one cluster, on jobs small enough to work out by hand.
+// Tests neighbours on one cluster, with jobs small enough for hand calculation.
 #include "sim/study/share_cluster.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Tensor 8, pipeline 2 over two nodes of eight GPUs and NICs; leaves of 24 ports: two nodes and eight ports up, so the
-/// uplinks of a leaf carry half of what its NICs can.
+/// Makes a job with tensor 8 and pipeline 2 on two nodes of eight GPUs and NICs. A leaf of 24 ports has two nodes and
+/// eight ports up, so its uplinks carry half of the rate of its NICs.
 job::Job job(int microbatches = 1, const std::string& more = "") {
   return io::read_scenario_text(
              R"({"model": {"base": "gpt2-medium", "tie_word_embeddings": false}, "runtime": "megatron-2021", "precision": "fp16",
@@ -31,7 +31,7 @@ job::Job job(int microbatches = 1, const std::string& more = "") {
       .job;
 }
 
-/// What moves the bytes of a message at the rate of its NIC, without latencies.
+/// Returns the time of the bytes of a message at the rate of its NIC, without latencies.
 double transfer_ps() {
   job::Job scenario = job();
   scenario.cluster.links.oversubscription = 1;
@@ -46,8 +46,8 @@ TEST(ShareCluster, TwoPairsThatCrossTheSameThinUplinksTakeTwiceAsLongForEveryMes
   const SharedCluster found = share_cluster({{job(), {0, 2}}, {job(), {1, 3}}});
   ASSERT_EQ(found.jobs.size(), 2U);
   for (const SharedJob& one : found.jobs) {
-    // Activations there and gradients back. All are sent at the same time by both: 16 NICs on uplinks for eight.
-    EXPECT_NEAR(static_cast<double>(ps(one.shared) - ps(one.alone)), 2 * transfer_ps(), 4);
+    // Activations go there and gradients come back. Both jobs send at the same time: 16 NICs on uplinks for eight.
+    EXPECT_NEAR(static_cast<double>(ps(one.shared) - ps(one.unshared)), 2 * transfer_ps(), 4);
     EXPECT_EQ(one.steps, 1);
   }
   ASSERT_EQ(found.links.size(), 4U) << "up from the sender's leaf and down to the receiver's, there and back";
@@ -61,10 +61,10 @@ TEST(ShareCluster, TwoPairsThatCrossTheSameThinUplinksTakeTwiceAsLongForEveryMes
 
 TEST(ShareCluster, JobsUnderLeavesOfTheirOwnDoNotFeelEachOther) {
   const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4), {2, 3}}});
-  for (const SharedJob& one : found.jobs) EXPECT_EQ(ps(one.shared), ps(one.alone));
+  for (const SharedJob& one : found.jobs) EXPECT_EQ(ps(one.shared), ps(one.unshared));
   EXPECT_TRUE(found.links.empty());
-  const Prediction alone = predict(job(4), How{.unfolded = true});
-  EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps) << "what simulate says of it";
+  const Prediction unshared = predict(job(4), How{.unfolded = true});
+  EXPECT_EQ(ps(found.jobs[1].unshared), unshared.run.makespan.ps) << "what simulate says of it";
   EXPECT_EQ(ps(found.simulated), ps(found.jobs[1].shared));
 }
 
@@ -72,16 +72,16 @@ TEST(ShareCluster, WhatIsSlowStaysWithTheJobsOwnNodes) {
   const std::string slow = R"(, "imperfections": {"slow_gpus": [{"gpu": 9, "slowdown": 1.2}],
       "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})";
   const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4, slow), {2, 3}}});
-  const Prediction alone = predict(job(4, slow), How{.unfolded = true});
-  EXPECT_EQ(ps(found.jobs[1].alone), alone.run.makespan.ps);
-  EXPECT_EQ(ps(found.jobs[1].shared), alone.run.makespan.ps);
-  EXPECT_EQ(ps(found.jobs[0].shared), ps(found.jobs[0].alone));
-  EXPECT_GT(ps(found.jobs[1].alone), ps(share_cluster({{job(4), {2, 3}}}).jobs[0].alone));
+  const Prediction unshared = predict(job(4, slow), How{.unfolded = true});
+  EXPECT_EQ(ps(found.jobs[1].unshared), unshared.run.makespan.ps);
+  EXPECT_EQ(ps(found.jobs[1].shared), unshared.run.makespan.ps);
+  EXPECT_EQ(ps(found.jobs[0].shared), ps(found.jobs[0].unshared));
+  EXPECT_GT(ps(found.jobs[1].unshared), ps(share_cluster({{job(4), {2, 3}}}).jobs[0].unshared));
 }
 
 TEST(ShareCluster, ShortJobsRepeatTheirStepsUntilTheLongestHasEndedOne) {
   const SharedCluster found = share_cluster({{job(90), {0, 1}}, {job(2), {2, 3}}});
-  const std::int64_t longest = ps(found.jobs[0].alone), shortest = ps(found.jobs[1].alone);
+  const std::int64_t longest = ps(found.jobs[0].unshared), shortest = ps(found.jobs[1].unshared);
   EXPECT_EQ(found.jobs[0].steps, 1);
   EXPECT_EQ(found.jobs[1].steps, longest / shortest);
   EXPECT_GT(found.jobs[1].steps, 1);
@@ -92,8 +92,8 @@ TEST(ShareCluster, AShortNeighbourDisturbsALongStepAgainAndAgain) {
   const SharedCluster found = share_cluster({{job(90), {0, 2}}, {job(1), {1, 3}}});
   const SharedJob &longer = found.jobs[0], &shorter = found.jobs[1];
   EXPECT_GT(shorter.steps, 2);
-  // At most, every message of the shorter one holds up one of the longer for as long as it takes alone.
-  const std::int64_t lost = ps(longer.shared) - ps(longer.alone);
+  // At most, every message of the shorter job delays one of the longer job by its own time without neighbours.
+  const std::int64_t lost = ps(longer.shared) - ps(longer.unshared);
   EXPECT_GT(lost, 0);
   EXPECT_LE(static_cast<double>(lost), 2 * (shorter.steps + 1) * transfer_ps());
   EXPECT_GT(found.links.front().full.value(), 0);
@@ -105,7 +105,7 @@ TEST(ShareCluster, TheOrderOfTheJobsDoesNotShow) {
   const SharedCluster back = share_cluster({{job(2), {4, 5}}, {job(3, slow_gpu), {3, 1}}, {job(5), {0, 2}}});
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(ps(there.jobs[i].shared), ps(back.jobs[2 - i].shared));
-    EXPECT_EQ(ps(there.jobs[i].alone), ps(back.jobs[2 - i].alone));
+    EXPECT_EQ(ps(there.jobs[i].unshared), ps(back.jobs[2 - i].unshared));
     EXPECT_EQ(there.jobs[i].steps, back.jobs[2 - i].steps);
   }
   ASSERT_EQ(there.links.size(), back.links.size());

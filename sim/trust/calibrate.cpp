@@ -1,4 +1,4 @@
-// Leaving out: every row's residual against what the other rows would have said about it.
+// Calibrates intervals by leaving out: compares every row with the prediction of its error from other rows.
 #include "sim/trust/calibrate.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace foretoken::trust {
 namespace {
 
 constexpr double kLeastWidening = 0.005, kMostWidening = 0.5;
-constexpr double kLeastSpread = 1e-6;  // a case alone that repeats itself has no spread
+constexpr double kLeastSpread = 1e-6;  // repetitions of a single case have no spread
 
 double score(double log_ratio, const LocalError& error, double widening) {
   const bool towards_prediction = log_ratio * error.mean >= 0 && std::abs(log_ratio) <= std::abs(error.mean);
@@ -44,7 +44,7 @@ std::vector<double> scores(const std::vector<Validated>& rows, const std::vector
   return all;
 }
 
-// The conformal quantile: the ceil(level (n + 1))-th smallest.
+// Returns the conformal quantile: the ceil(level (n + 1))-th smallest value.
 double quantile(std::vector<double> values, double level) {
   const auto n = static_cast<double>(values.size());
   const auto rank = static_cast<std::size_t>(std::clamp(std::ceil(level * (n + 1)), 1.0, n)) - 1;
@@ -58,21 +58,22 @@ Calibration calibrate(const std::vector<Validated>& rows) {
   expects(!rows.empty(), "intervals are calibrated on at least one case");
   Calibration result;
   result.evidence.cases = cases_of(rows);
-  const auto apart = errors_without(rows, result.evidence.cases, true);
-  const auto within = errors_without(rows, result.evidence.cases, false);
-  // More widening helps rows without their publication more than those with it.
+  const auto without_publication = errors_without(rows, result.evidence.cases, true);
+  const auto without_copies = errors_without(rows, result.evidence.cases, false);
+  // More widening helps rows without their publication more than rows with it.
   double low = std::log(kLeastWidening), high = std::log(kMostWidening);
   for (int step = 0; step < 40; ++step) {
     const double middle = (low + high) / 2, widening = std::exp(middle);
-    const bool too_narrow =
-        quantile(scores(rows, apart, widening), kUsualLevel) > quantile(scores(rows, within, widening), kUsualLevel);
+    const bool too_narrow = quantile(scores(rows, without_publication, widening), kUsualLevel) >
+                            quantile(scores(rows, without_copies, widening), kUsualLevel);
     (too_narrow ? low : high) = middle;
   }
   result.evidence.widening = std::exp(high);
-  result.apart = scores(rows, apart, result.evidence.widening);
-  result.within = scores(rows, within, result.evidence.widening);
+  result.without_publication = scores(rows, without_publication, result.evidence.widening);
+  result.without_copies = scores(rows, without_copies, result.evidence.widening);
   for (const double level : kLevels)
-    result.evidence.widths.push_back({level, std::max(quantile(result.apart, level), quantile(result.within, level))});
+    result.evidence.widths.push_back(
+        {level, std::max(quantile(result.without_publication, level), quantile(result.without_copies, level))});
   return result;
 }
 

@@ -1,4 +1,4 @@
-// How wide intervals must be: found by leaving cases out.
+// Finds the width that intervals need, by leaving cases out.
 #pragma once
 
 #include <string>
@@ -8,26 +8,27 @@
 
 namespace foretoken::trust {
 
-/// A case with what tells which others are not independent of it.
+/// A case with the two texts that name its dependent cases.
 struct Validated {
   Case row;
-  std::string publication;    ///< rows of one publication share machine, method and authors
-  std::string configuration;  ///< rows that say the same here are copies of each other
+  std::string publication;    ///< rows with the same text share machine, method and authors
+  std::string configuration;  ///< rows with the same text are copies of each other
 };
 
 struct Calibration {
   Evidence evidence;
-  // A row's score is the distance of its residual from the middle of its interval, in local spreads, zero between the
-  // middle and the prediction; the row is covered when Width::spreads is at least its score. In the order of the rows.
-  std::vector<double> apart;   ///< without its publication and without its copies
-  std::vector<double> within;  ///< without its copies only
+  // Scores of the rows, in the order of the rows. A score is the distance of the residual from the middle of its
+  // interval, in local spreads. It is zero between the middle and the prediction. The row is covered when
+  // Width::spreads is at least its score.
+  std::vector<double> without_publication;  ///< without its publication and without its copies
+  std::vector<double> without_copies;       ///< without its copies only
 };
 
-/// Chooses `widening` so that one width covers 90 % of the rows both ways (as nearly as it can), and for each level the
-/// least width that covers it both ways. Deterministic. Precondition: at least one row.
+/// Chooses `widening` so that one width covers 90 % of the rows both ways, as nearly as it can. Chooses for each level
+/// the least width that covers it both ways. Deterministic. Precondition: at least one row.
 [[nodiscard]] Calibration calibrate(const std::vector<Validated>& rows);
 
-/// The part of all rows covered when nothing at all, widening and widths included, was learnt from their publication.
+/// Returns the part of all rows that is covered when neither widening nor widths use their publication.
 [[nodiscard]] double coverage_of_new_publications(const std::vector<Validated>& rows, double level);
 
 }  // namespace foretoken::trust

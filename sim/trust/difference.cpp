@@ -1,4 +1,4 @@
-// Cases by job, and every two of a job.
+// Compares every two published runs of one job.
 #include "sim/trust/difference.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<double, double>>;  // missed by, weight; ascending
 
-// The least value below which `part` of the weight lies.
+// Returns the least value below which `part` of the weight lies.
 double quantile(const Pairs& pairs, double part) {
   double all = 0, below = 0;
   for (const auto& [missed, weight] : pairs) all += weight;
@@ -62,10 +62,10 @@ Difference difference_at(const Place& place, const Evidence& evidence) {
   const auto same_gpu = [&](const Place& other) { return place.gpu_kind() == other.gpu_kind(); };
   Difference found = difference_among(evidence, same, fmt::format("on {} with this runtime{}", kind, bits));
   if (found.comparisons < kFewest)
-    found = difference_among(evidence, same_gpu, fmt::format("on {}, too few being with this runtime{}", kind, bits));
+    found = difference_among(evidence, same_gpu, fmt::format("on {} (too few with this runtime){}", kind, bits));
   if (found.comparisons < kFewest)
     found = difference_among(
-        evidence, [](const Place&) { return true; }, fmt::format("on all GPUs, too few being on {}", kind));
+        evidence, [](const Place&) { return true; }, fmt::format("on all GPUs (too few on {})", kind));
   return found;
 }
 

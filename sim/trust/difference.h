@@ -1,4 +1,4 @@
-// How well predictions tell two runs of one job apart.
+// Errors of the predicted difference between two runs of one job.
 #pragma once
 
 #include <string>
@@ -7,22 +7,25 @@
 
 namespace foretoken::trust {
 
-/// By how much the predicted ratio of two step times of one job misses the measured one.
+/// The error of the predicted ratio of two step times of one job, against the measured ratio.
 struct Difference {
-  double half = 0, nine_in_ten = 0;  ///< so many pairs are missed by less than this, as a part of the step time
-  double comparisons = 0;            ///< independent ones that this is worth; 0: nobody published any
-  int runs = 0, jobs = 0;            ///< published runs, and the jobs that they are of
-  std::string where;                 ///< "on H100 with this runtime": which runs these are
+  double half = 0,
+         nine_in_ten = 0;  ///< half (nine in ten) of the pairs have a smaller error, as a part of the step time
+  double comparisons = 0;  ///< independent comparisons that this is worth; 0: nobody published any
+  int runs = 0, jobs = 0;  ///< published runs, and their jobs
+  std::string where;       ///< the runs: "on H100 with this runtime"
 };
 
-/// Over pairs of cases of one job (the same model size, GPUs and software; they differ in degrees, micro-batch,
-/// schedule, recomputation or batch): weighted quantiles of |log ratio of one - log ratio of the other|. What both runs
-/// of a pair are missed by alike falls out. A pair weighs as its cases over their number in the job, so that n cases of
+/// Returns weighted quantiles of |log ratio of one - log ratio of the other| over pairs of cases of one job. A job is
+/// one model size, GPUs and software. Its runs differ in degrees, micro-batch, schedule, recomputation or batch. An
+/// error that both runs of a pair share cancels. A pair weighs as its cases over their number in the job, so n cases of
 /// weight 1 are worth n - 1 comparisons.
-/// Cases are those of the GPU kind, runtime and width of elements of `place`; where they are worth fewer than five
-/// comparisons (nine in ten of fewer say nothing), those on its kind of GPU; then all. `where` tells which.
-/// Runs that a number of their runtime was fitted on count like others.
-/// Holds for: configurations as different as those that were published.
+///
+/// The cases share the GPU kind, runtime and width of elements of `place`. Where they are worth fewer than five
+/// comparisons, all cases on its kind of GPU count, and then all cases: nine in ten of fewer than five say nothing.
+/// `where` names the cases. Runs that a number of their runtime was fitted on count like others.
+///
+/// Holds for: configurations as different as the published ones.
 [[nodiscard]] Difference difference_at(const Place& place, const Evidence& evidence);
 
 }  // namespace foretoken::trust

@@ -1,4 +1,4 @@
-// Errors that both runs of a pair share fall out; every job counts by how many differences it has; near runs go first.
+// Tests errors of pairs: shared errors cancel, a job counts by its number of differences, and near runs go first.
 #include "sim/trust/difference.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Case at(double gpus, double ratio, double weight = 1) {
 
 Evidence of(std::vector<Case> cases) { return {.cases = std::move(cases), .widths = {}}; }
 
-TEST(Difference, WhatBothMissAlikeFallsOut) {
+TEST(Difference, ErrorsThatBothShareCancel) {
   const Difference d = difference_at(kEightGpus, of({at(8, 1.3), at(8, 1.3 * 1.02)}));
   EXPECT_NEAR(d.comparisons, 1, 1e-12);
   EXPECT_NEAR(d.half, 0.02, 1e-12);
@@ -33,7 +33,7 @@ TEST(Difference, RunsOfOtherJobsAreNoPairs) {
 }
 
 TEST(Difference, ALargeJobCountsByItsDifferencesNotByItsPairs) {
-  // Three cases of one job have three pairs of weight 1/3, two of another one of weight 1/2.
+  // Three cases of one job make three pairs of weight 1/3. Two of another job make one pair of weight 1/2.
   const Difference d = difference_at(kEightGpus, of({at(8, 1), at(8, 1), at(8, 1), at(16, 1), at(16, 1.1)}));
   EXPECT_NEAR(d.comparisons, 3, 1e-12);
   EXPECT_EQ(d.runs, 5);
@@ -42,10 +42,10 @@ TEST(Difference, ALargeJobCountsByItsDifferencesNotByItsPairs) {
   EXPECT_NEAR(d.nine_in_ten, 0.1, 1e-12);
 }
 
-// Six runs of one job, which differ by `apart` from one another.
-std::vector<Case> sweep(const Place& place, double apart, double weight = 1) {
+// Six runs of one job, which differ by `step` from one another.
+std::vector<Case> sweep(const Place& place, double step, double weight = 1) {
   std::vector<Case> cases;
-  for (int i = 0; i < 6; ++i) cases.push_back({.place = place, .log_ratio = apart * i, .weight = weight});
+  for (int i = 0; i < 6; ++i) cases.push_back({.place = place, .log_ratio = step * i, .weight = weight});
   return cases;
 }
 
@@ -66,12 +66,12 @@ TEST(Difference, ASweepOnAnotherGpuOrRuntimeSaysNothingWhereNearerRunsAreEnough)
   new_gpu.gpu = "b200-sxm";
   const Difference kind = difference_at(new_runtime, of(cases)), all = difference_at(new_gpu, of(cases));
   EXPECT_NEAR(kind.comparisons, 10, 1e-9);
-  EXPECT_EQ(kind.where, "on A100, too few being with this runtime");
+  EXPECT_EQ(kind.where, "on A100 (too few with this runtime)");
   EXPECT_NEAR(all.comparisons, 15, 1e-9);
-  EXPECT_EQ(all.where, "on all GPUs, too few being on B200");
+  EXPECT_EQ(all.where, "on all GPUs (too few on B200)");
 }
 
-TEST(Difference, ALargeSweepIsWorthWhatItsWeightSays) {
+TEST(Difference, ALargeSweepCountsByItsWeight) {
   const Difference d = difference_at(kEightGpus, of(sweep(kEightGpus, 0.01, 0.5)));
   EXPECT_NEAR(d.comparisons, 2.5, 1e-9);
 }

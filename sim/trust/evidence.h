@@ -1,4 +1,4 @@
-// What predictions of published measurements missed, and where those cases stand.
+// The errors of predictions of published measurements, and the places of these cases.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@ namespace foretoken::trust {
 inline constexpr std::array kLevels{0.5, 0.8, 0.9, 0.95};  ///< parts of all runs that an interval can be asked to hold
 inline constexpr double kUsualLevel = 0.9;
 
-/// What decides whether one run says something about another.
+/// The properties of a run that decide how much it says about another.
 struct Place {
-  std::string gpu;      ///< "a100-sxm4-80gb"; what stands before the first "-" is its kind
+  std::string gpu;      ///< "a100-sxm4-80gb"; the text before the first "-" is its kind
   std::string runtime;  ///< "megatron-2022"
-  int bits = 16;        ///< of an element in the matrix products
+  int bits = 16;        ///< bits of an element in the matrix products
   double gpus = 1;
   double parameters = 1;
 
@@ -26,7 +26,7 @@ struct Place {
 struct Case {
   Place place;
   double log_ratio = 0;  ///< log(measured / predicted)
-  double weight = 1;     ///< less than one in a large set, so that it does not drown the others
+  double weight = 1;     ///< below one in a large set, so that the set does not outweigh the others
 };
 
 /// Half the width of an interval, in local spreads.
@@ -35,7 +35,7 @@ struct Width {
   double spreads = 0;
 };
 
-/// Everything an interval is made of. calibrate() makes it, validate/residuals.json keeps it.
+/// Everything that an interval is computed from. calibrate() makes it, and validate/residuals.json stores it.
 struct Evidence {
   std::vector<Case> cases;
   double widening = 0;        ///< spread of log(measured / predicted) that another runtime or GPU adds

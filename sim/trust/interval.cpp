@@ -1,4 +1,4 @@
-// An interval and its words.
+// Computes an interval, and says in words which cases it rests on.
 #include "sim/trust/interval.h"
 
 #include <fmt/format.h>
@@ -15,14 +15,14 @@
 namespace foretoken::trust {
 namespace {
 
-constexpr double kSame = 1.05;     // numbers so near are the same
-constexpr double kNearFactor = 8;  // near: at most so many times as many GPUs, and as many parameters
+constexpr double kSame = 1.05;     // numbers this near count as the same
+constexpr double kNearFactor = 8;  // near: a factor of at most 8 in GPUs and in parameters
 
-double factor_apart(double a, double b) { return std::max(a / b, b / a); }
+double ratio_between(double a, double b) { return std::max(a / b, b / a); }
 
 using Takes = std::function<bool(const Place&)>;
 
-// What was missed on some of the cases.
+// The errors of some of the cases.
 struct Neighbours {
   int count = 0;
   double mean = 0, spread = 0;  // of predicted / measured - 1
@@ -34,23 +34,23 @@ struct Neighbours {
 };
 
 Neighbours neighbours(const std::vector<Case>& cases, const Takes& takes) {
-  Neighbours seen;
+  Neighbours found;
   double squares = 0;
   for (const Case& one : cases) {
     if (!takes(one.place)) continue;
     const double error = std::exp(-one.log_ratio) - 1;
-    ++seen.count;
-    seen.mean += error;
+    ++found.count;
+    found.mean += error;
     squares += error * error;
   }
-  if (seen.count == 0) return seen;
-  seen.mean /= seen.count;
-  if (seen.count > 1)
-    seen.spread = std::sqrt(std::max(0.0, (squares - seen.count * seen.mean * seen.mean) / (seen.count - 1)));
-  return seen;
+  if (found.count == 0) return found;
+  found.mean /= found.count;
+  if (found.count > 1)
+    found.spread = std::sqrt(std::max(0.0, (squares - found.count * found.mean * found.mean) / (found.count - 1)));
+  return found;
 }
 
-// "; 3.1 times the GPUs of the largest case": how far the place lies beyond the cases that are spoken of.
+// Returns "; 3.1 times the GPUs of the largest", which says how far the place lies beyond these cases.
 std::string beyond(const Place& place, const std::vector<Case>& cases, const Takes& takes) {
   double most_gpus = 0, most_parameters = 0, least_parameters = std::numeric_limits<double>::max();
   for (const Case& one : cases) {
@@ -71,34 +71,34 @@ std::string beyond(const Place& place, const std::vector<Case>& cases, const Tak
 
 struct Kind {
   Takes takes;
-  std::string words;  // behind "12 cases"
+  std::string words;  // they follow "12 cases"
   bool outside = true;
 };
 
-// From the nearest kind of cases to all of them.
+// Lists the kinds of cases from the nearest to all.
 std::vector<Kind> kinds_around(const Place& place) {
   const auto same = [&](const Place& other) { return distance(place, other).jumps == 0; };
   const auto near = [&, same](const Place& other) {
-    return same(other) && factor_apart(place.gpus, other.gpus) <= kNearFactor &&
-           factor_apart(place.parameters, other.parameters) <= kNearFactor;
+    return same(other) && ratio_between(place.gpus, other.gpus) <= kNearFactor &&
+           ratio_between(place.parameters, other.parameters) <= kNearFactor;
   };
   const auto same_gpu = [&](const Place& other) { return place.gpu_kind() == other.gpu_kind(); };
   const std::string kind = shown_kind(place), bits = place.bits == 16 ? "" : fmt::format(" in {} bits", place.bits);
   const std::string here = fmt::format("on {} with this runtime{}", kind, bits);
   return {{near, fmt::format("{}, within {:.0f} times its GPUs and parameters", here, kNearFactor), false},
           {same, here},
-          {same_gpu, fmt::format("on {}, none with this runtime{}", kind, bits)},
-          {[](const Place&) { return true; }, fmt::format("on other GPUs, none on {}", place.gpu)}};
+          {same_gpu, fmt::format("on {} (none with this runtime){}", kind, bits)},
+          {[](const Place&) { return true; }, fmt::format("on other GPUs (none on {})", place.gpu)}};
 }
 
 void describe(Interval& interval, const Place& place, const std::vector<Case>& cases) {
   for (const Kind& kind : kinds_around(place)) {
-    const Neighbours seen = neighbours(cases, kind.takes);
-    if (seen.count == 0) continue;
+    const Neighbours found = neighbours(cases, kind.takes);
+    if (found.count == 0) continue;
     const std::string limits = beyond(place, cases, kind.takes);
-    interval.cases = seen.count;
+    interval.cases = found.count;
     interval.outside = kind.outside || !limits.empty();
-    interval.words = fmt::format("{} {}{}: {}{}", with_noun(seen.count, "case"), kind.words, limits, seen.error(),
+    interval.words = fmt::format("{} {}{}: {}{}", with_noun(found.count, "case"), kind.words, limits, found.error(),
                                  interval.outside ? "; outside the validated range, so wider" : "");
     return;
   }

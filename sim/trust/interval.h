@@ -1,4 +1,4 @@
-// The interval around a prediction, and in words what it rests on.
+// The interval around a prediction, and the cases that it rests on, in words.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@ namespace foretoken::trust {
 struct Interval {
   double level = 0;  ///< the part of runs expected inside: 0.9
   Seconds low, high;
-  int cases = 0;         ///< that `words` speaks of
-  bool outside = false;  ///< nothing near was validated, and the interval is wider for it
+  int cases = 0;         ///< the number of cases in `words`
+  bool outside = false;  ///< no case near was validated, so the interval is wider
   std::string words;     ///< "12 cases on A100 with this runtime, ...: error -2.1 +/- 4.0 %"
 };
 
-/// Half the width of intervals of a level, in local spreads. Precondition: `level` is one of evidence.widths.
+/// Returns half the width of intervals of a level, in local spreads. Precondition: `level` is one of evidence.widths.
 [[nodiscard]] double width_at(const Evidence& evidence, double level);
 
-/// Where the measured step time of a run like the predicted one lies with probability `level`:
+/// Returns the interval that holds the measured step time of such a run with probability `level`:
 ///
 ///   predicted exp(mean +/- width spread)
 ///
-/// with mean and spread of local_error(), the width of `level`, and always with the prediction itself inside.
+/// with mean and spread of local_error() and the width of `level`. The interval always holds the prediction itself.
 /// Source: normalised conformal prediction (Lei et al., arXiv:1604.04173, section 5.2).
-/// Error: what it covers is measured on every published case, see docs/modeller/validation.md.
+/// Error: its coverage is measured on every published case, see docs/modeller/validation.md.
 /// Precondition: `level` is one of evidence.widths, predicted > 0.
 [[nodiscard]] Interval interval_of(const Place& place, Seconds predicted, const Evidence& evidence, double level);
 

@@ -1,4 +1,4 @@
-// Intervals: what near and far cases do to them, what they cover, and what they say.
+// Tests intervals: the effect of near and far cases, their coverage, and their words.
 #include "sim/trust/interval.h"
 
 #include <gmock/gmock.h>
@@ -62,13 +62,13 @@ TEST(LocalError, ManyNearCasesAreTheirMeanAndVariance) {
   EXPECT_DOUBLE_EQ(error.evidence, 1000);
 }
 
-TEST(LocalError, WithoutCasesThereIsTheWideningAlone) {
+TEST(LocalError, WithoutCasesTheSpreadIsTheWidening) {
   const LocalError error = local_error(kHere, {}, all_count);
   EXPECT_EQ(error.mean, 0);
   EXPECT_DOUBLE_EQ(error.spread(0.1), 0.1);
 }
 
-TEST(LocalError, ALargeSetElsewhereDoesNotDrownAFewNearCases) {
+TEST(LocalError, ALargeSetElsewhereDoesNotOutweighAFewNearCases) {
   std::vector<Case> cases(5, {kHere, 0.01});
   cases.insert(cases.end(), 600, {with_runtime(kHere, "s"), -0.3, 20.0 / 600});
   EXPECT_GT(local_error(kHere, cases, all_count).mean, -0.02);
@@ -104,7 +104,7 @@ TEST(Interval, HigherLevelsAreWider) {
   }
 }
 
-TEST(Interval, SaysWhatItRestsOn) {
+TEST(Interval, NamesItsCases) {
   const std::vector<Case> cases{{kHere, 0.01}, {moved(kHere, 4), 0.03}, {with_runtime(moved(kHere, 16), "s"), -0.1}};
   const auto words = [&](const Place& place) {
     return interval_of(place, Seconds(1), evidence_of(cases), kUsualLevel).words;
@@ -116,12 +116,12 @@ TEST(Interval, SaysWhatItRestsOn) {
       "1 case on A100 with this runtime, within 8 times its GPUs and parameters; 4 times the GPUs of the largest: "
       "error -3.0 %; outside the validated range, so wider");
   EXPECT_THAT(words(moved(kHere, 1, 100)), HasSubstr("2 cases on A100 with this runtime; 1e+02 times the parameters"));
-  EXPECT_THAT(words(with_runtime(kHere, "t")), HasSubstr("3 cases on A100, none with this runtime: error"));
-  EXPECT_THAT(words(with_gpu(kHere, "v100-sxm2-32gb")), HasSubstr("3 cases on other GPUs, none on v100-sxm2-32gb"));
+  EXPECT_THAT(words(with_runtime(kHere, "t")), HasSubstr("3 cases on A100 (none with this runtime): error"));
+  EXPECT_THAT(words(with_gpu(kHere, "v100-sxm2-32gb")), HasSubstr("3 cases on other GPUs (none on v100-sxm2-32gb)"));
   EXPECT_THAT(words(kHere), Not(HasSubstr("outside")));
 }
 
-// Residuals drawn from a known law: five publications with a bias of their own, and noise.
+// Draws residuals from a known law: five publications with a bias each, and noise.
 std::vector<Validated> drawn(unsigned seed, double bias, double noise, int rows_each) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal(0, 1);
@@ -147,8 +147,9 @@ TEST(Calibrate, BothWaysOfLeavingOutAreCovered) {
     const Calibration calibration = calibrate(drawn(7, bias, noise, 8));
     for (const double level : kLevels) {
       const double width = width_at(calibration.evidence, level);
-      const double apart = part_within(calibration.apart, width), within = part_within(calibration.within, width);
-      EXPECT_THAT(std::min(apart, within), DoubleNear(level, 0.01));
+      const double without_publication = part_within(calibration.without_publication, width),
+                   without_copies = part_within(calibration.without_copies, width);
+      EXPECT_THAT(std::min(without_publication, without_copies), DoubleNear(level, 0.01));
     }
   }
 }
@@ -159,7 +160,7 @@ TEST(Calibrate, NewRowsOfTheSameLawAreCoveredToo) {
   int covered = 0;
   for (const Validated& one : fresh) {
     Place place = one.row.place;
-    place.runtime = "new " + place.runtime;  // a publication that was never seen
+    place.runtime = "new " + place.runtime;  // a new publication
     const Interval interval = interval_of(place, Seconds(1), evidence, kUsualLevel);
     const Seconds measured(std::exp(one.row.log_ratio));
     if (interval.low <= measured && measured <= interval.high) ++covered;
@@ -169,11 +170,11 @@ TEST(Calibrate, NewRowsOfTheSameLawAreCoveredToo) {
 
 TEST(Calibrate, CopiesOfARowDoNotVouchForIt) {
   std::vector<Validated> rows = drawn(7, 0.1, 0.02, 4);
-  const std::vector<double> before = calibrate(rows).within;
+  const std::vector<double> before = calibrate(rows).without_copies;
   rows.push_back(rows.front());
   rows.back().publication = "elsewhere";
   const Calibration after = calibrate(rows);
-  EXPECT_THAT(after.within.front() / before.front(), DoubleNear(1, 0.05));
+  EXPECT_THAT(after.without_copies.front() / before.front(), DoubleNear(1, 0.05));
 }
 
 TEST(Calibrate, NewPublicationsAreCoveredAboutAsPromised) {

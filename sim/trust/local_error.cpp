@@ -1,4 +1,4 @@
-// Weighted mean and variance of residuals around a place.
+// Computes the weighted mean and variance of residuals around a place.
 #include "sim/trust/local_error.h"
 
 #include <cctype>
@@ -31,13 +31,13 @@ double LocalError::spread(double widening) const { return std::sqrt(own + wideni
 
 LocalError local_error(const Place& place, const std::vector<Case>& cases,
                        const std::function<bool(std::size_t)>& counts) {
-  // Sums of w, w r, w r^2 and w d^2; the unknown case has r = 0 and d = 1.
+  // Sums of w, w r, w r^2 and w d^2. The unknown case has r = 0 and d = 1.
   double weights = kUnknownCase, first = 0, second = 0, distant = kUnknownCase;
   for (std::size_t c = 0; c < cases.size(); ++c) {
     if (!counts(c)) continue;
-    const Distance apart = distance(place, cases[c].place);
-    const double weight = cases[c].weight * std::exp2(-apart.halvings());
-    const double units = apart.jumps + apart.octaves / kOctavesPerJump;
+    const Distance away = distance(place, cases[c].place);
+    const double weight = cases[c].weight * std::exp2(-away.halvings());
+    const double units = away.jumps + away.octaves / kOctavesPerJump;
     weights += weight;
     first += weight * cases[c].log_ratio;
     second += weight * cases[c].log_ratio * cases[c].log_ratio;

@@ -1,4 +1,4 @@
-// Reports written by the program, and pages that watch what they do.
+// Writes reports with the program, and opens them in pages that record every error and request.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ export function writeReport(scenario, ...more) {
   return `file://${file}`;
 }
 
-/** Chromium without a screen; as root (containers) it has no sandbox. */
+/** Starts Chromium without a screen. Root (in containers) gets no sandbox. */
 export const startBrowser = () =>
   chromium.launch({ executablePath: process.env.BROWSER, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
 
@@ -31,7 +31,7 @@ export async function openPage(browser, address, options = {}) {
   return page;
 }
 
-/** Number of colours in a PNG, counted by the browser itself. */
+/** Returns the number of colours in a PNG, counted by the browser itself. */
 export async function coloursIn(browser, png) {
   const page = await browser.newPage();
   const colours = await page.evaluate(async (base64) => {

@@ -1,4 +1,4 @@
-// The report in a browser: it opens from a file, keeps quiet, shows every section, and does what it offers.
+// Tests the report in a browser: it opens from a file without errors, shows every section, and its controls work.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { coloursIn, openPage, startBrowser, writeReport } from "./pages.mjs";
@@ -39,7 +39,7 @@ test("on a phone nothing but drawings and tables reaches beyond the page", async
   await page.context().close();
 });
 
-// A busy machine says nothing about speed: times are always told, and judged where FORETOKEN_TIMINGS is set.
+// A busy machine says nothing about speed. Times are always printed, but checked only where FORETOKEN_TIMINGS is set.
 const judged = process.env.FORETOKEN_TIMINGS !== undefined;
 
 test("a trillion parameters on 3,072 GPUs open at once", async (t) => {
@@ -93,7 +93,7 @@ test("zoom by buttons, keys and wheel; moving; the whole step again", async () =
   await page.context().close();
 });
 
-test("hovering tells micro-batch, chunk, time and bytes", async () => {
+test("hovering shows micro-batch, chunk, time and bytes", async () => {
   const page = await openPage(browser, report);
   await page.locator("#timeline").scrollIntoViewIfNeeded();
   const box = await page.locator("#timeline").boundingBox();
@@ -106,7 +106,7 @@ test("hovering tells micro-batch, chunk, time and bytes", async () => {
 });
 
 for (const id of ["memory", "scaling"])
-  test(`pointing at a curve tells its values: ${id}`, async () => {
+  test(`pointing at a curve shows its values: ${id}`, async () => {
     const page = await openPage(browser, report), chart = page.locator(`#${id} .live-canvas`).first();
     assert.equal(await page.locator(`#${id} .live .static`).first().isVisible(), false);
     await chart.scrollIntoViewIfNeeded();

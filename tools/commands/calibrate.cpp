@@ -1,4 +1,4 @@
-// foretoken calibrate: from measurements of a GPU to a profile that predictions read.
+// The command `foretoken calibrate`: makes profiles of GPUs from measurements.
 #include <CLI/CLI.hpp>
 
 #include "tools/commands.h"
@@ -7,9 +7,9 @@
 namespace foretoken::tools {
 
 void add_calibrate(CLI::App& program, Action& chosen) {
-  CLI::App* command = program.add_subcommand("calibrate", "Profiles from measurements: import, fit, check, show, diff");
+  CLI::App* command = program.add_subcommand("calibrate", "Make profiles of GPUs from measurements, and show them");
   command->footer(
-      "foretoken-calibrate, built where CUDA is found, measures; these commands need no GPU.\n\n"
+      "These commands need no GPU. foretoken-calibrate measures one; it is built where CUDA is found.\n\n"
       "Examples:\n"
       "  foretoken calibrate import nccl-tests all_reduce.log -o collectives.jsonl\n"
       "  foretoken calibrate import gemm products.csv -o products.jsonl\n"

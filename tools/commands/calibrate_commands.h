@@ -1,4 +1,4 @@
-// The commands below `foretoken calibrate`.
+// The subcommands of `foretoken calibrate`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace foretoken::tools {
 
-/// "600 matrix products, 96 collectives"; "nothing".
+/// Counts samples in words: "600 matrix products, 96 collectives", or "nothing".
 [[nodiscard]] std::string counts_of(const measured::Samples& samples);
 
 /// All files and folders together. Throws ConfigError with every complaint of every file.

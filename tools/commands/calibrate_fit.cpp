@@ -1,4 +1,4 @@
-// foretoken calibrate fit: samples in, a profile out.
+// The command `foretoken calibrate fit`: makes a profile from samples.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -53,16 +53,16 @@ fit::Candidate candidate_of(const std::string& name) {
   return candidate;
 }
 
-// The profile that lends: the one that was asked for, else the nearest of those that ship.
-fit::Candidate lender(const Options& options, const fit::FitRequest& request, const measured::Samples& samples) {
+// Returns the profile that fills the gaps: the one of --base, else the nearest shipped one.
+fit::Candidate base_of(const Options& options, const fit::FitRequest& request, const measured::Samples& samples) {
   if (!options.base.empty()) return candidate_of(options.base);
   std::vector<fit::Candidate> candidates;
   for (const std::string& name : io::list_names(io::kProfiles)) candidates.push_back(candidate_of(name));
   const auto best = fit::nearest(candidates, request.gpu, request.datasheet, samples);
   if (!best)
     throw ConfigError({{"--gpu " + printable(options.gpu, 60), "",
-                        fmt::format("no datasheet of this GPU and no products among the samples: expected --base with "
-                                    "the profile of the GPU most like it; there are {}",
+                        fmt::format("no datasheet of this GPU and no products among the samples; expected --base with "
+                                    "the profile of the most similar GPU; there are {}",
                                     fmt::join(io::list_names(io::kProfiles), ", "))}});
   return candidates[*best];
 }
@@ -82,15 +82,15 @@ int run(const Options& options) {
   OutputFile file(options.out);
   const measured::Samples samples = samples_of(options.samples);
   for (const std::string& note : samples.notes) print_error("note: " + note);
-  fit::Candidate base = lender(options, request, samples);
+  fit::Candidate base = base_of(options, request, samples);
   request.base = std::move(base.profile);
   request.base_datasheet = std::move(base.datasheet);
   const cost::Profile profile = fit::fit_profile(samples, request);
   if (!fit::has_fitted_part(profile, request.base))
     throw ConfigError(
         {{kAsker, "",
-          fmt::format("expected samples enough for at least one part, found {}; docs/modeller/calibration.md says "
-                      "what each part wants",
+          fmt::format("expected enough samples for at least one part, found {}; docs/modeller/calibration.md lists "
+                      "the samples that each part needs",
                       counts_of(samples))}});
   file.write(io::to_json_text(profile));
   file.finish();
@@ -98,11 +98,10 @@ int run(const Options& options) {
   std::string text = profile_page(profile, report::Paint(wants_colour(options.colour))) + '\n';
   if (!request.datasheet)
     text += report::paragraph(
-        "  ",
-        fmt::format("No file topologies/gpus/{}.json says the GPU's datasheet: peak and multiprocessors are guesses "
-                    "in the proportions of {}, of which only their product with the efficiency was measured.",
-                    request.gpu, request.base.gpu));
-  print(text + report::paragraph("  ", fmt::format("Written to {}. A scenario takes it with \"profile\": \"{}\".",
+        "  ", fmt::format("There is no datasheet topologies/gpus/{}.json. Peak and multiprocessors are guesses in the "
+                          "proportions of {}: only their product with the efficiency was measured.",
+                          request.gpu, request.base.gpu));
+  print(text + report::paragraph("  ", fmt::format("Written to {}. Use it in a scenario with \"profile\": \"{}\".",
                                                    options.out, options.out)));
   return 0;
 }
@@ -125,9 +124,9 @@ measured::Samples samples_of(const std::vector<std::string>& files) {
 
 void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = calibrate.add_subcommand("fit", "A profile from samples");
+  CLI::App* command = calibrate.add_subcommand("fit", "Make a profile from samples");
   command->footer(
-      "What the samples do not cover is lent by the profile of the most similar GPU and marked as scaled.\n\n"
+      "A part without samples comes from the profile of the most similar GPU and is marked as scaled.\n\n"
       "Examples:\n"
       "  foretoken calibrate fit --gpu h200-sxm5-141gb samples/my-node -o h200-mine.json\n"
       "  foretoken calibrate fit --gpu my-gpu.json products.csv reduce.log --link 450 -o profile.json\n");
@@ -137,18 +136,19 @@ void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
           "Folders or files of samples, *.csv tables of products, attention or quantisation, or nccl-tests' output")
       ->required();
   command
-      ->add_option("--gpu", options->gpu, "The GPU: a name, or the file of its datasheet (as topologies/gpus/*.json)")
+      ->add_option("--gpu", options->gpu, "Name of the GPU, or the file of its datasheet (like topologies/gpus/*.json)")
       ->required()
       ->type_name("NAME");
-  command->add_option("-o,--out", options->out, "The profile")->required()->type_name("FILE");
+  command->add_option("-o,--out", options->out, "Write the profile here")->required()->type_name("FILE");
   command
-      ->add_option("--base", options->base, "The profile that lends; default: of the same GPU, else of the nearest one")
+      ->add_option("--base", options->base,
+                   "Fill gaps from this profile (default: of the same GPU, else of the most similar)")
       ->type_name("PROFILE");
-  command->add_flag("--pcie", options->pcie, "Collectives inside a node ran over PCIe, not NVLink");
-  command->add_option("--link", options->link, "GB/s of a GPU's links, each way; default the lender's")
+  command->add_flag("--pcie", options->pcie, "Say that collectives inside a node ran over PCIe, not NVLink");
+  command->add_option("--link", options->link, "GB/s of a GPU's links, each way (default: of the --base profile)")
       ->check(number_between(1e-3, kMostGigabytes))
       ->type_name("GB/s");
-  command->add_option("--nic", options->nic, "GB/s of all NICs of a node, each way; needed for samples across nodes")
+  command->add_option("--nic", options->nic, "GB/s of all NICs of a node, each way; samples across nodes need it")
       ->check(number_between(1e-3, kMostGigabytes))
       ->type_name("GB/s");
   command->add_option("--nics", options->nics, "NICs of a node (8)")->check(whole_number(1, kMostNics))->type_name("N");

@@ -1,4 +1,4 @@
-// foretoken calibrate import: what others measured, as samples that `calibrate fit` takes.
+// The command `foretoken calibrate import`: turns measurements of other tools into samples for `calibrate fit`.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -30,10 +30,7 @@ int write(const measured::Samples& samples, const Options& options) {
     print(lines);
     return 0;
   }
-  OutputFile file(options.out);
-  file.write(lines);
-  file.finish();
-  file.commit();
+  write_file(options.out, lines);
   print(fmt::format("{}: {}\n", options.out, counts_of(samples)));
   return 0;
 }
@@ -69,30 +66,32 @@ Importer add_importer(CLI::App& import, const char* name, const char* about, Act
                       int (*run)(const Options&)) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = import.add_subcommand(name, about);
-  command->add_option("-o,--out", options->out, "Write the samples here; default standard output")->type_name("FILE");
+  command->add_option("-o,--out", options->out, "Write the samples here (default: standard output)")->type_name("FILE");
   command->callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
   return {command, options};
 }
 
 void add_gpu_option(const Importer& importer) {
   importer.command
-      ->add_option("--gpu", importer.options->gpu, "The GPU that was measured, where the files do not say it")
+      ->add_option("--gpu", importer.options->gpu, "Name of the measured GPU, where the files do not say it")
       ->type_name("NAME");
 }
 
 void add_nccl_tests(CLI::App& import, Action& chosen) {
-  const Importer importer =
-      add_importer(import, "nccl-tests", "What nccl-tests printed, or wrote with -J", chosen, import_nccl_tests);
+  const Importer importer = add_importer(
+      import, "nccl-tests", "Read the output of nccl-tests, printed or written with -J", chosen, import_nccl_tests);
   Options& options = *importer.options;
-  importer.command->add_option("FILE", options.files, "Files; several runs may stand in one")->required();
-  importer.command->add_option("--collective", options.collective, "Where neither the text nor the file's name says it")
+  importer.command->add_option("FILE", options.files, "Files; one file may hold several runs")->required();
+  importer.command
+      ->add_option("--collective", options.collective, "Name of the collective, where text and file name lack it")
       ->check(one_of({"all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "gather",
                       "scatter", "sendrecv", "hypercube"}))
       ->type_name("NAME");
-  importer.command->add_option("--ranks", options.ranks, "GPUs, for a table without its list of devices")
+  importer.command->add_option("--ranks", options.ranks, "Number of GPUs, where a table lists no devices")
       ->check(whole_number(1, kMostRanks))
       ->type_name("N");
-  importer.command->add_option("--ranks-per-node", options.ranks_per_node, "GPUs of one node, likewise; default all")
+  importer.command
+      ->add_option("--ranks-per-node", options.ranks_per_node, "Number of GPUs on one node, likewise (default: all)")
       ->check(whole_number(1, kMostRanks))
       ->type_name("N");
   add_gpu_option(importer);
@@ -100,7 +99,7 @@ void add_nccl_tests(CLI::App& import, Action& chosen) {
 
 void add_gemm(CLI::App& import, Action& chosen) {
   const Importer importer =
-      add_importer(import, "gemm", "A table of matrix products: m, n, k and a time", chosen, import_gemm);
+      add_importer(import, "gemm", "Read a table of matrix products: m, n, k and a time", chosen, import_gemm);
   Options& options = *importer.options;
   importer.command
       ->add_option("CSV", options.files,
@@ -108,18 +107,20 @@ void add_gemm(CLI::App& import, Action& chosen) {
                    "accumulate")
       ->required()
       ->expected(1);
-  importer.command->add_option("--precision", options.precision, "Without a column dtype: fp32, fp16, bf16 or fp8")
+  importer.command
+      ->add_option("--precision", options.precision, "Precision without a column dtype: fp32, fp16, bf16 or fp8")
       ->check(one_of({"fp32", "fp16", "bf16", "fp8"}))
       ->type_name("NAME");
-  importer.command->add_option("--layout", options.layout, "Without a column layout: TN forward, NN and NT gradients")
+  importer.command
+      ->add_option("--layout", options.layout, "Layout without a column layout: TN forward, NN and NT gradients")
       ->check(one_of({"TN", "NN", "NT"}))
       ->type_name("TN|NN|NT");
   add_gpu_option(importer);
 }
 
 void add_samples(CLI::App& import, Action& chosen) {
-  const Importer importer = add_importer(import, "samples", "What foretoken-calibrate wrote, checked and in one file",
-                                         chosen, import_samples);
+  const Importer importer =
+      add_importer(import, "samples", "Check the samples of foretoken-calibrate and join them", chosen, import_samples);
   importer.command->add_option("DIR", importer.options->files, "A folder of *.jsonl, or one such file")
       ->required()
       ->expected(1);
@@ -142,7 +143,7 @@ std::string counts_of(const measured::Samples& samples) {
 }
 
 void add_calibrate_import(CLI::App& calibrate, Action& chosen) {
-  CLI::App* command = calibrate.add_subcommand("import", "Measurements of others as samples: JSON lines");
+  CLI::App* command = calibrate.add_subcommand("import", "Turn measurements of other tools into samples: JSON lines");
   command->footer(
       "Examples:\n"
       "  foretoken calibrate import nccl-tests all_reduce.log all_gather.log -o collectives.jsonl\n"

@@ -1,4 +1,4 @@
-// foretoken calibrate show and diff: profiles for the eye.
+// The commands `foretoken calibrate show` and `diff`: print one profile, or two side by side.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -37,12 +37,7 @@ int show(const Options& options) {
 int diff(const Options& options) {
   const cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
                       b = profile_of(options.second, "foretoken calibrate diff");
-  if (!options.svg.empty()) {
-    OutputFile file(options.svg);
-    file.write(fit::plot_profiles(a, b));
-    file.finish();
-    file.commit();
-  }
+  if (!options.svg.empty()) write_file(options.svg, fit::plot_profiles(a, b));
   print(fit::diff_profiles(a, b));
   return 0;
 }
@@ -51,7 +46,8 @@ int diff(const Options& options) {
 
 void add_calibrate_show(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = calibrate.add_subcommand("show", "A profile: each part with source, samples and held-out errors");
+  CLI::App* command =
+      calibrate.add_subcommand("show", "Show a profile: source, samples and held-out errors of each part");
   command->add_option("PROFILE", options->first, "A name of `foretoken profiles list`, or a file")->required();
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return show(*options); }; });
@@ -59,9 +55,9 @@ void add_calibrate_show(CLI::App& calibrate, Action& chosen) {
 
 void add_calibrate_diff(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = calibrate.add_subcommand("diff", "Two profiles side by side on the same work");
+  CLI::App* command = calibrate.add_subcommand("diff", "Show two profiles side by side on the same work");
   command->add_option("A", options->first, "A name of `foretoken profiles list`, or a file")->required();
-  command->add_option("B", options->second, "Likewise")->required();
+  command->add_option("B", options->second, "Another name or file")->required();
   command->add_option("--svg", options->svg, "Draw both: products and all-reduces over their size")->type_name("FILE");
   command->callback([&chosen, options] { chosen = [options] { return diff(*options); }; });
 }

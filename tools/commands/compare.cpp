@@ -1,4 +1,4 @@
-// foretoken compare: schedules side by side on one scenario.
+// The command `foretoken compare`: shows schedules side by side on one scenario.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -48,32 +48,33 @@ Complaint wrong_choice(const std::string& text, std::string message) {
 
 ScheduleChoice parse_choice(const std::string& text) {
   const std::size_t colon = text.find(':');
-  ScheduleChoice choice{.label = text, .schedule = text.substr(0, colon)};
-  if (choice.schedule == "interleaved") choice.schedule = "interleaved-1f1b";
-  const auto known = schedule::find_schedule(choice.schedule);
+  std::string name = text.substr(0, colon);
+  if (name == "interleaved") name = "interleaved-1f1b";
+  const auto known = schedule::find_schedule(name);
   if (!known) {
     std::vector<std::string> names;
     for (const schedule::Schedule& each : schedule::all_schedules())
       names.push_back(std::string(each.name) + (each.interleaves ? ":2" : ""));
-    const std::string meant = did_you_mean(choice.schedule, names);
+    const std::string meant = did_you_mean(name, names);
     throw ConfigError({wrong_choice(
         text, "unknown schedule" + (meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant))});
   }
+  ScheduleChoice choice{.label = text, .schedule = *known};
   if (colon != text.npos) {
     const auto chunks = parse_number<int>(std::string_view(text).substr(colon + 1), 1);
     if (!chunks) throw ConfigError({wrong_choice(text, "expected NAME:CHUNKS, for instance interleaved:2")});
     choice.chunks = *chunks;
   }
   if (known->interleaves && choice.chunks < 2)
-    throw ConfigError({wrong_choice(text, "expected the chunks a stage, at least 2, for instance interleaved:2")});
+    throw ConfigError({wrong_choice(text, "expected at least 2 chunks a stage, for instance interleaved:2")});
   if (!known->interleaves && choice.chunks > 1)
     throw ConfigError({wrong_choice(text, "this schedule has one chunk a stage; leave the number out")});
   return choice;
 }
 
-// "interleaved:4": the label of a schedule as --schedules takes it.
+// Returns the label that --schedules takes: "interleaved:4".
 std::string label_of(const ScheduleChoice& choice) {
-  const std::string name = choice.schedule == "interleaved-1f1b" ? "interleaved" : choice.schedule;
+  const std::string name = choice.schedule.name == "interleaved-1f1b" ? "interleaved" : choice.schedule.name;
   return choice.chunks > 1 ? fmt::format("{}:{}", name, choice.chunks) : name;
 }
 
@@ -112,7 +113,7 @@ std::string table_text(const Rows& rows, const Paint& paint) {
   return table.text(paint);
 }
 
-// Every warning once. Where not all schedules have it, the labels of those that do stand before it.
+// Returns every warning once. A warning of only some schedules begins with their labels.
 std::vector<std::string> warnings_of(const Rows& rows) {
   std::vector<std::pair<std::string, std::vector<std::string>>> labels;  // by warning
   std::size_t possible = 0;
@@ -146,9 +147,13 @@ std::string text_of(const std::string& name, const Rows& rows, const Options& op
   des::Duration axis;
   for (const study::TriedSchedule& row : rows) axis = std::max(axis, row.chart.length);
   text += report::title_text("Over time", "all on one axis", paint);
-  for (const study::TriedSchedule& row : rows)
-    if (row.metrics) text += report::gantt_text(row.chart, axis, paint) + '\n';
-  return text + report::gantt_legend(paint) + warnings;
+  std::vector<report::Gantt> charts;
+  for (const study::TriedSchedule& row : rows) {
+    if (!row.metrics) continue;
+    text += report::gantt_text(row.chart, axis, paint) + '\n';
+    charts.push_back(row.chart);
+  }
+  return text + report::gantt_legend(charts, paint) + warnings;
 }
 
 std::string json_of(const std::string& name, const Rows& rows) {
@@ -158,7 +163,7 @@ std::string json_of(const std::string& name, const Rows& rows) {
   json["schedules"] = Json::array();
   for (const study::TriedSchedule& row : rows) {
     Json entry = {{"label", row.choice.label},
-                  {"schedule", row.choice.schedule},
+                  {"schedule", row.choice.schedule.name},
                   {"virtual_pipeline", row.choice.chunks},
                   {"is_own", row.is_own}};
     entry["impossible"] = row.impossible.empty() ? Json() : Json(study::reasons(row.impossible));
@@ -202,19 +207,19 @@ constexpr const char* kExamples =
     "  foretoken compare gpt3-175b-1024-a100\n"
     "  foretoken compare gpt3-175b-1024-a100 --schedules gpipe,1f1b,interleaved:2 --svg schedules.svg\n"
     "  foretoken compare my.json --set batch.global=512 --json\n\n"
-    "A schedule that the scenario cannot have is shown with the reason. Exit status 1: none is possible.\n";
+    "An impossible schedule is shown with the reason. Exit status 1: no schedule is possible.\n";
 
 }  // namespace
 
 void add_compare(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("compare", "Pipeline schedules side by side on one scenario");
+  CLI::App* command = program.add_subcommand("compare", "Show pipeline schedules side by side on one scenario");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
       ->required();
   command
       ->add_option("--schedules", options->schedules,
-                   "Names from `foretoken schedule list`, interleaved with its chunks a stage "
+                   "Names from `foretoken schedule list`; interleaved takes its chunks a stage "
                    "(gpipe,1f1b,interleaved:2,interleaved:4 and the scenario's own)")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -222,9 +227,9 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_flag("--json", options->json, "Print JSON instead of text");
   command->add_option("--svg", options->svg, "Write the Gantt charts, one below the other")->type_name("FILE");
-  command->add_flag("--no-gantt", options->no_gantt, "Only the table");
+  command->add_flag("--no-gantt", options->no_gantt, "Show only the table");
   add_strict_option(*command, options->strict);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

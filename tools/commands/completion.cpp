@@ -1,4 +1,4 @@
-// foretoken completion: scripts for shells, made by walking the commands themselves.
+// The command `foretoken completion`: prints shell scripts, made by walking the commands themselves.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 namespace foretoken::tools {
 namespace {
 
-// A command with its path below the program ("schedule show"; empty for the program) and what may follow it.
+// A command, its path ("schedule show"; empty for the program), and the words that may follow it.
 struct CommandNode {
   std::string path;
   std::vector<std::pair<std::string, std::string>> commands;  // name, description
@@ -52,7 +52,7 @@ void walk(const CLI::App& app, const std::string& path, std::vector<CommandNode>
     walk(*sub, path.empty() ? sub->get_name() : path + ' ' + sub->get_name(), nodes);
 }
 
-// A shell command that prints the names that may stand here.
+// Returns a shell command that prints the names of one kind of data.
 std::string names_command(const std::string& kind) {
   if (kind == "schedule") return "foretoken schedule list 2>/dev/null | cut -d' ' -f1";
   return fmt::format("foretoken {} list --names 2>/dev/null", kind);
@@ -170,7 +170,7 @@ std::string fish_script(const std::vector<CommandNode>& nodes) {
 
 void add_completion(CLI::App& program, Action& chosen) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* command = program.add_subcommand("completion", "A script that completes commands in a shell");
+  CLI::App* command = program.add_subcommand("completion", "Print a script that completes commands in a shell");
   command->footer(
       "Examples:\n"
       "  foretoken completion bash > ~/.local/share/bash-completion/completions/foretoken\n"

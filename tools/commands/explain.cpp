@@ -1,5 +1,4 @@
-// foretoken explain: why a step takes as long as it does, from ideal arithmetic downwards, and what better hardware is
-// worth.
+// The command `foretoken explain`: shows where the time of a step goes and how much better hardware saves.
 #include "sim/study/otherwise/explain.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ using report::Ink;
 using report::Paint;
 using Json = nlohmann::ordered_json;
 
-constexpr double kPart = 0.1;  // more of a hardware property
+constexpr double kPart = 0.1;  // each hardware property is made 10 % better
 
 struct Options {
   std::string scenario, colour;
@@ -37,14 +36,14 @@ struct Options {
   bool json = false;
 };
 
-// A bar to the left for time saved, to the right for time lost.
+// Draws a bar to the left for time saved, to the right for time lost.
 std::string hardware_text(const study::Explanation& answer, const Paint& paint) {
   constexpr double kHalf = 19;
   double widest = 0;
   for (const study::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(answer.change(each)));
   std::string text = report::title_text(
-      "What hardware is worth",
-      fmt::format("change of the step with {:.0f} % more of it, everything else as it is", 100 * answer.part), paint);
+      "Better hardware", fmt::format("change of the step with {:.0f} % more of one property", 100 * answer.part),
+      paint);
   for (const study::Sensitivity& each : answer.hardware) {
     const double part = answer.change(each);
     const auto cells = static_cast<std::size_t>(std::lround(widest > 0 ? std::abs(part) / widest * kHalf : 0));
@@ -104,21 +103,21 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken explain gpt3-175b-1024-a100\n"
     "  foretoken explain llama-3-70b-256-h100 --set parallelism.tensor=4 --json\n\n"
-    "docs/user/explain.md says what each line means.\n";
+    "docs/user/explain.md explains each line.\n";
 
 }  // namespace
 
 void add_explain(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
-      program.add_subcommand("explain", "From the ideal step to the predicted one, and what hardware is worth");
+      program.add_subcommand("explain", "Explain where the time of a step goes and what hardware is worth");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
       ->required();
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_flag("--json", options->json, "Print JSON instead of text");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

@@ -1,4 +1,4 @@
-// foretoken clusters import: a cluster file from what a machine says of its own links.
+// The command `foretoken clusters import`: makes a cluster file from the link table that a machine prints.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -36,7 +36,7 @@ std::string text_of(const Options& options, const std::string& shown, io::Findin
   return io::read_text_file(options.file, shown, findings).value_or("");
 }
 
-/// A path is written into the cluster's file as it is found from everywhere.
+// Returns a name as it is, and a path as an absolute one: the cluster file must work from every folder.
 std::string reference_of(const std::string& name) {
   return io::is_path(name) ? std::filesystem::absolute(name).lexically_normal().string() : name;
 }
@@ -84,7 +84,7 @@ nlohmann::ordered_json imported(const Options& options) {
 
 int run(const Options& options) {
   const std::string text = io::compact_text(imported(options));
-  // What is written is read back: a file of ours is never refused later.
+  // The new file is read back at once, so that no later command refuses it.
   io::Findings findings;
   auto document = io::document_from_text(text, kAsker, findings);
   findings.throw_if_wrong();
@@ -94,10 +94,7 @@ int run(const Options& options) {
     print(text);
     return 0;
   }
-  OutputFile file(options.out);
-  file.write(text);
-  file.finish();
-  file.commit();
+  write_file(options.out, text);
   print(page + entry("notes", document->value.value("notes", "")) + entry("file", printable(options.out)));
   return 0;
 }
@@ -116,12 +113,12 @@ constexpr const char* kExamples =
 void add_cluster_import(CLI::App& clusters, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = clusters.add_subcommand(
-      "import", "A cluster file from `nvidia-smi topo -m` or from NCCL's topology dump of one of its nodes");
+      "import", "Make a cluster file from one node's `nvidia-smi topo -m` or NCCL topology dump");
   command->footer(kExamples);
   constexpr double kLeast = 1e-3, kMost = 1e6;  // GB/s, as in cluster files
   constexpr int kMostGpus = 65536;
   command->add_option("FILE", options->file, "The matrix or the XML; - reads standard input")->required();
-  command->add_option("--gpu", options->gpu, "Its GPU: a name of topologies/gpus or a file")
+  command->add_option("--gpu", options->gpu, "GPU of the node: a name of topologies/gpus or a file")
       ->required()
       ->type_name("NAME");
   command
@@ -131,20 +128,19 @@ void add_cluster_import(CLI::App& clusters, Action& chosen) {
       ->type_name("GB/S");
   command
       ->add_option("--pcie-gb-per-s", options->pcie_gb_per_s,
-                   "Rate of a GPU's slot, instead of FILE's or the GPU's own")
+                   "Rate of a GPU's slot, instead of the rate of FILE or of the GPU")
       ->check(number_between(kLeast, kMost))
       ->type_name("GB/S");
   command->add_option("--nics", options->nics, "NICs that carry training (default: those nearest to a GPU)")
       ->delimiter(',')
       ->type_name("NAME,...");
-  command->add_option("--fabric", options->fabric, "Cluster whose network above the nodes this one has")
+  command->add_option("--fabric", options->fabric, "Take the network above the nodes from this cluster")
       ->type_name("CLUSTER");
-  command->add_option("--domain-gpus", options->domain_gpus, "GPUs of an NVLink domain of several nodes (72 of NVL72)")
+  command->add_option("--domain-gpus", options->domain_gpus, "GPUs of an NVLink domain across nodes (NVL72: 72)")
       ->check(whole_number(1, kMostGpus))
       ->type_name("N");
-  command->add_option("--name", options->name, "Name of the cluster (default: that of FILE)")->type_name("NAME");
-  command->add_option("-o,--out", options->out, "Write the cluster here and say in words what was found")
-      ->type_name("FILE");
+  command->add_option("--name", options->name, "Name of the cluster (default: the name of FILE)")->type_name("NAME");
+  command->add_option("-o,--out", options->out, "Write the cluster here and print a summary")->type_name("FILE");
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }
 

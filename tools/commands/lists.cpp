@@ -1,4 +1,4 @@
-// foretoken models|clusters|profiles|runtimes|scenarios list|show: the data that ships, with its sources.
+// The commands `foretoken models|clusters|profiles|runtimes|scenarios list|show`: print the shipped data.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@
 namespace foretoken::tools {
 namespace {
 
-// A file that cannot be read is complained about; the others are listed all the same.
+// Complains about a file that cannot be read, and lists the others.
 int list(const Described& described, bool names_only) {
   const std::vector<std::string> names = io::list_names(described.kind);
   report::Table table(described.columns);
@@ -62,14 +62,14 @@ int show(const Described& described, const std::string& name, bool json, const s
   return 0;
 }
 
-// What to show, and how.
+// The file that `show` prints or draws, and its options.
 struct Shown {
   std::string name, colour, svg, dot;
   bool json = false;
   int nodes = 2;
 };
 
-// Drawings of a cluster, when asked for.
+// Writes the drawings of a cluster that were asked for.
 void draw(const Described& described, const Shown& shown) {
   if (shown.svg.empty() && shown.dot.empty()) return;
   const io::Document document =
@@ -79,22 +79,15 @@ void draw(const Described& described, const Shown& shown) {
   findings.throw_if_wrong();
   const net::Fabric fabric(cluster, shown.nodes);
   const std::string title = fmt::format("{}, {}", cluster.name, report::counted(shown.nodes, "node"));
-  const auto write = [](const std::string& path, const std::string& text) {
-    if (path.empty()) return;
-    OutputFile file(path);
-    file.write(text);
-    file.finish();
-    file.commit();
-  };
-  write(shown.svg, draw::fabric_svg(fabric, title));
-  write(shown.dot, draw::fabric_dot(fabric, title));
+  if (!shown.svg.empty()) write_file(shown.svg, draw::fabric_svg(fabric, title));
+  if (!shown.dot.empty()) write_file(shown.dot, draw::fabric_dot(fabric, title));
 }
 
 void add_drawing_options(CLI::App& command, Shown& shown) {
   constexpr int kMostNodes = 64;  // more is no drawing
-  command.add_option("--svg", shown.svg, "Write a drawing of nodes and network")->type_name("FILE");
-  command.add_option("--dot", shown.dot, "Write the same as a GraphViz graph")->type_name("FILE");
-  command.add_option("--nodes", shown.nodes, "Nodes to draw (default 2)")
+  command.add_option("--svg", shown.svg, "Draw nodes and network")->type_name("FILE");
+  command.add_option("--dot", shown.dot, "Draw the same as a GraphViz graph")->type_name("FILE");
+  command.add_option("--nodes", shown.nodes, "Number of nodes to draw (2)")
       ->check(whole_number(1, kMostNodes))
       ->type_name("N");
 }
@@ -102,15 +95,15 @@ void add_drawing_options(CLI::App& command, Shown& shown) {
 void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
   const auto described = std::make_shared<Described>(kind);
   CLI::App* command = program.add_subcommand(std::string(kind.command), std::string(kind.about));
-  CLI::App* listing = command->add_subcommand("list", "All there are");
+  CLI::App* listing = command->add_subcommand("list", "List all");
   const auto names_only = std::make_shared<bool>(false);
-  listing->add_flag("--names", *names_only, "Only the names, one a line");
+  listing->add_flag("--names", *names_only, "Print only the names, one a line");
   listing->callback(
       [&chosen, described, names_only] { chosen = [described, names_only] { return list(*described, *names_only); }; });
-  CLI::App* showing = command->add_subcommand("show", "One of them with all its values and their source");
+  CLI::App* showing = command->add_subcommand("show", "Show one with all its values and their source");
   const auto shown = std::make_shared<Shown>();
   showing->add_option("NAME", shown->name, "A name of the list, or a file")->required();
-  showing->add_flag("--json", shown->json, "The file's JSON, with its bases merged in");
+  showing->add_flag("--json", shown->json, "Print the file's JSON, with its bases merged in");
   add_colour_option(*showing, shown->colour);
   if (kind.command == "clusters") {
     add_drawing_options(*showing, *shown);

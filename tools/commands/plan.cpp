@@ -1,4 +1,4 @@
-// foretoken plan: which cluster, how many GPUs, how long and for how much.
+// The command `foretoken plan`: compares clusters and numbers of GPUs by the time and cost of a training.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -27,6 +27,7 @@ struct Options {
 study::PlanQuestion question_of(const Options& options) {
   study::PlanQuestion question{.scenario = scenario_source(options.scenario),
                                .sets = overrides(options.open),
+                               .frees = options.open.frees,
                                .clusters = options.clusters,
                                .space = space_of(options.open),
                                .assumptions = {},
@@ -60,21 +61,22 @@ constexpr const char* kExamples =
     "  foretoken plan gpt3-175b-1024-a100 --free all --tokens 300B --gpus 256:4096:x2 --deadline 30d\n"
     "  foretoken plan my.json --tokens 2T --clusters dgx-a100-80gb-hdr,dgx-h100-ndr --gpus 512,1024\n"
     "  foretoken plan my.json --tokens 300B --budget 2M --price 2 --json\n\n"
-    "A row meets the deadline when nine in ten runs do (P90).\nExit status 1: none meets deadline and budget.\n";
+    "A row meets the deadline when nine in ten runs do (P90).\nExit status 1: no row meets deadline and budget.\n";
 
 void add_assumptions(CLI::App& command, Options& options) {
   const auto number = [&](const char* name, double& value, double low, double high, const char* about,
                           const char* type) {
     command.add_option(name, value, about)->check(number_between(low, high))->type_name(type);
   };
-  number("--price", options.price, 1e-6, 1e6, "Price of a GPU hour, in place of the cluster's", "PRICE");
+  number("--price", options.price, 1e-6, 1e6, "Price of a GPU hour, instead of the cluster's", "PRICE");
   number("--mtbf", options.mtbf, 1e-3, 1e12, "Hours between interruptions of one GPU (50000)", "HOURS");
-  number("--storage", options.storage, 1e-6, 1e6, "GB/s that a GPU writes of a checkpoint (0.122)", "GB/S");
-  number("--pue", options.pue, 1, 10, "Energy of the site over that of the GPUs (1.1)", "PUE");
+  number("--storage", options.storage, 1e-6, 1e6, "GB/s at which a GPU writes a checkpoint (0.122)", "GB/S");
+  number("--pue", options.pue, 1, 10, "Energy of the site over the energy of the GPUs (1.1)", "PUE");
   command
-      .add_option("--checkpoint-write", options.checkpoint_write, "Time to write one, in place of size over --storage")
+      .add_option("--checkpoint-write", options.checkpoint_write,
+                  "Time to write a checkpoint, instead of its size over --storage")
       ->type_name("TIME");
-  command.add_option("--restart", options.restart, "From an interruption until training goes on (10m)")
+  command.add_option("--restart", options.restart, "Time from an interruption until training goes on (10m)")
       ->type_name("TIME");
 }
 
@@ -82,24 +84,24 @@ void add_assumptions(CLI::App& command, Options& options) {
 
 void add_plan(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("plan", "Which cluster, how many GPUs, how long and for how much");
+  CLI::App* command = program.add_subcommand("plan", "Choose a cluster and a number of GPUs by time and cost");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
       ->required();
-  command->add_option("--tokens", options->tokens, "Tokens to train on: 300B, 2T")->type_name("N");
-  command->add_option("--deadline", options->deadline, "Days until it must be done: 30d, 6w")->type_name("TIME");
-  command->add_option("--budget", options->budget, "Money that it may cost: 2M")->type_name("N");
-  command->add_option("--clusters", options->clusters, "Clusters to try, in place of the scenario's")
+  command->add_option("--tokens", options->tokens, "Train on this many tokens: 300B, 2T")->type_name("N");
+  command->add_option("--deadline", options->deadline, "Finish within this time: 30d, 6w")->type_name("TIME");
+  command->add_option("--budget", options->budget, "Spend at most this much: 2M")->type_name("N");
+  command->add_option("--clusters", options->clusters, "Try these clusters instead of the scenario's")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
   add_open_options(*command, options->open);
   add_assumptions(*command, *options);
-  command->add_option("--threads", options->threads, "Threads (all cores)")
+  command->add_option("--threads", options->threads, "Number of threads (all cores)")
       ->check(whole_number(1, 256))
       ->type_name("N");
   add_interval_option(*command, options->interval);
-  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_flag("--json", options->json, "Print JSON instead of text");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

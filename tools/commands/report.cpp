@@ -1,4 +1,4 @@
-// foretoken report: everything about one scenario as one HTML file.
+// The command `foretoken report`: writes everything about one scenario to one HTML file.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
@@ -34,7 +34,7 @@ struct Options {
   bool require_fit = false;
 };
 
-// The command that gives the same file, each word as a shell takes it.
+// Returns the command line that writes the same file, its words quoted for a shell.
 std::string command_of(const Options& options) {
   const auto word = [](const std::string& text) {
     if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@") == text.npos)
@@ -53,8 +53,8 @@ int run(const Options& options) {
   std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
   if (plan && !options.sets.empty())
     throw ConfigError({{"--set", "",
-                        "expected none with a plan, whose numbers would not follow; give it to foretoken plan, or a "
-                        "scenario to report"}});
+                        "expected no --set with a plan, whose numbers are fixed; give --set to foretoken plan, or "
+                        "report a scenario"}});
   const study::ScenarioSource source =
       plan ? study::ScenarioSource(plan->scenario, options.scenario) : scenario_source(options.scenario);
   const trust::Evidence evidence = io::read_shipped_residuals();
@@ -86,21 +86,21 @@ constexpr const char* kExamples =
     "  foretoken plan my.json --tokens 300B --gpus 256:4096:x2 --json >plan.json\n"
     "  foretoken report plan.json\n"
     "  foretoken report my.json --set batch.micro=2 -o micro-2.html\n\n"
-    "The file needs no network and can be read, printed and mailed as it is.\n";
+    "The file needs no network. It can be read, printed and mailed as it is.\n";
 
 }  // namespace
 
 void add_report(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
-      program.add_subcommand("report", "Everything about a scenario or a capacity plan as one HTML file");
+      program.add_subcommand("report", "Write everything about a scenario or a capacity plan to one HTML file");
   command->footer(kExamples);
   command
       ->add_option(
           "SCENARIO", options->scenario,
           "Scenario file or name, or a plan of `foretoken plan --json`; - reads a scenario from standard input")
       ->required();
-  command->add_option("-o,--output", options->output, "The file to write (report.html)")->type_name("FILE");
+  command->add_option("-o,--output", options->output, "Write this file (report.html)")->type_name("FILE");
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

@@ -1,4 +1,4 @@
-// foretoken schedule: the pipeline schedules themselves, listed, shown and checked.
+// The command `foretoken schedule`: lists, shows and checks pipeline schedules.
 #include <CLI/CLI.hpp>
 
 #include "tools/commands.h"
@@ -7,7 +7,7 @@
 namespace foretoken::tools {
 
 void add_schedule(CLI::App& program, Action& chosen) {
-  CLI::App* command = program.add_subcommand("schedule", "Pipeline schedules: list, show, check");
+  CLI::App* command = program.add_subcommand("schedule", "List, show and check pipeline schedules");
   command->footer(
       "Examples:\n"
       "  foretoken schedule list\n"

@@ -1,4 +1,4 @@
-// foretoken schedule check: whether a program, written as text, is complete, ordered and free of deadlock.
+// The command `foretoken schedule check`: checks that a program written as text can run to its end.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -33,7 +33,7 @@ std::string read_text(const std::string& file) {
   return *text;
 }
 
-// A stage a line; blank lines and what follows # do not count.
+// Reads one stage a line. Blank lines and text after # do not count.
 Stages parse_stages(const std::string& text, const std::string& file) {
   constexpr std::size_t kMostComplaints = 20;
   constexpr int kMostNumber = 1 << 24;
@@ -63,7 +63,7 @@ Stages parse_stages(const std::string& text, const std::string& file) {
   return stages;
 }
 
-// The smallest shape that holds every op named.
+// Returns the smallest shape that holds every op of the text.
 schedule::PipelineShape shape_of(const Stages& stages) {
   schedule::PipelineShape shape{.stages = static_cast<int>(stages.size())};
   for (const schedule::StageProgram& ops : stages)
@@ -74,7 +74,7 @@ schedule::PipelineShape shape_of(const Stages& stages) {
   return shape;
 }
 
-// A huge number in one op would ask for tables of that size.
+// Refuses a text with large gaps: a huge number in one op would ask for tables of that size.
 void refuse_gaps(const schedule::PipelineShape& shape, const Stages& stages, const std::string& file) {
   std::size_t ops = 0;
   for (const schedule::StageProgram& stage : stages) ops += stage.size();
@@ -82,14 +82,14 @@ void refuse_gaps(const schedule::PipelineShape& shape, const Stages& stages, con
   constexpr double kSlack = 1e6;
   if (expected > static_cast<double>(ops) + kSlack)
     throw ConfigError({{printable(file), "",
-                        fmt::format("{}, but {} of {} on {} are named, which need {:.0f}; number micro-batches "
-                                    "and chunks from 0",
+                        fmt::format("found {}, but {} of {} on {} need {:.0f}; number micro-batches and chunks "
+                                    "from 0",
                                     with_noun(static_cast<std::int64_t>(ops), "op"),
                                     with_noun(shape.microbatches, "micro-batch", "micro-batches"),
                                     with_noun(shape.chunks, "chunk"), with_noun(shape.stages, "stage"), expected)}});
 }
 
-// Where the virtual stages stand, by the name of the option.
+// Returns the placement that --placement names.
 schedule::Placement placed(const std::string& placement, const schedule::PipelineShape& shape) {
   if (placement == "looped") return schedule::Placement::looped(shape.stages, shape.chunks);
   if (shape.chunks != 2)
@@ -119,17 +119,18 @@ int check(const std::string& file, const std::string& placement) {
 void add_schedule_check(CLI::App& schedule, Action& chosen) {
   const auto file = std::make_shared<std::string>();
   const auto placement = std::make_shared<std::string>("looped");
-  CLI::App* command = schedule.add_subcommand("check", "Whether a program is complete, ordered and free of deadlock");
+  CLI::App* command =
+      schedule.add_subcommand("check", "Check that a program is complete, ordered and free of deadlock");
   command->footer(
-      "The file holds a line for every stage, its passes in order: F0 F1 B0 B1, with chunks F0.0 F0.1 ...\n"
+      "The file has one line a stage with its passes in order: F0 F1 B0 B1, or with chunks F0.0 F0.1 ...\n"
       "A backward pass may come in two parts: I0 for its input, W0 for its weights.\n"
-      "Exit status: 0 valid, 1 not, 2 unreadable.\n\nExamples:\n"
+      "Exit status: 0 valid, 1 invalid, 2 unreadable.\n\nExamples:\n"
       "  foretoken schedule show gpipe --stages 2 --microbatches 4 --plain > gpipe.txt\n"
       "  foretoken schedule check gpipe.txt\n");
   command->add_option("FILE", *file, "The program; - reads standard input")->required();
   command
       ->add_option("--placement", *placement,
-                   "Where virtual stages stand: looped, v (the second chunk runs backwards over the stages), two-way")
+                   "Place virtual stages: looped, v (the second chunk runs backwards over the stages), two-way")
       ->check(CLI::IsMember({"looped", "v", "two-way"}))
       ->type_name("NAME");
   command->callback([&chosen, file, placement] { chosen = [file, placement] { return check(*file, *placement); }; });

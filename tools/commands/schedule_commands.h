@@ -1,4 +1,4 @@
-// The commands below `foretoken schedule`.
+// The subcommands of `foretoken schedule`.
 #pragma once
 
 #include "tools/commands.h"

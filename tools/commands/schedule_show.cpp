@@ -1,4 +1,4 @@
-// foretoken schedule list and show: names, op orders, and a replay with given times.
+// The commands `foretoken schedule list` and `show`: print schedules, their op orders, and a replay with given times.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -59,7 +59,7 @@ Table<Chunk, des::Duration> durations(const char* option, const std::vector<doub
   return result;
 }
 
-// Whatever order the schedule has, it ends before all passes and messages in a row would: that must fit the clock.
+// Checks that all passes and messages in a row fit the clock: no order of them takes longer.
 void check_length(const Options& options) {
   constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
   double passes_ms = 0;
@@ -139,7 +139,7 @@ std::string json_of(const Options& options, const Shown& shown) {
 
 std::string list_of(const std::vector<double>& ms) { return fmt::format("{}", fmt::join(ms, ", ")); }
 
-// "8, 16 (stages 1 to 6), 8": runs of equal values are joined.
+// Joins runs of equal values: "8, 16 (stages 1 to 6), 8".
 template <class T>
 std::string runs_text(const std::vector<T>& values) {
   std::string text;
@@ -168,7 +168,7 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
                      fmt::format(": {}, {} a stage\n", pipeline_text(shape), report::counted(shape.chunks, "chunk"));
   text += paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
                                       list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
-                                      options.blocking ? "both sides wait for it" : "which blocks nobody"));
+                                      options.blocking ? "both sides wait for it" : "nobody waits for it"));
   const study::Replay& replay = shown.replay;
   text += fmt::format("\n  makespan {}, bubble {} of the work, {} of the step, ideal (p-1)/(vm) {}\n",
                       report::time_text(des::to_seconds(replay.run.makespan - des::Instant{})),
@@ -178,9 +178,11 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
   text += paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
   text += '\n' + paint(Ink::kBold, "Over time") + '\n';
   const report::Gantt chart = report::gantt_of(replay.workload, replay.run, "");
-  text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend(paint);
-  text += '\n' + paint(Ink::kBold, "Order") + "  " +
-          paint(Ink::kDim, "F forward, B backward, micro-batch" + std::string(shape.chunks > 1 ? ".chunk" : "")) + '\n';
+  text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend({&chart, 1}, paint);
+  text +=
+      '\n' + paint(Ink::kBold, "Order") + "  " +
+      paint(Ink::kDim, schedule::letters_text(shown.program) + ", micro-batch" + (shape.chunks > 1 ? ".chunk" : "")) +
+      '\n';
   for (const Stage stage : shown.program.stages.ids())
     text += paragraph(fmt::format("  stage {:<3} ", stage.number()),
                       schedule::to_text(shown.program.stages[stage], shape.chunks));
@@ -195,12 +197,9 @@ std::string plain_text(const Options& options, const schedule::Program& program)
 
 int show(const Options& options) {
   const Shown shown = build(options);
-  if (!options.svg.empty()) {
-    OutputFile file(options.svg);
-    file.write(draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run,
-                                                 fmt::format("{}, {}", options.name, pipeline_text(options.shape)))}));
-    file.commit();
-  }
+  const std::string title = fmt::format("{}, {}", options.name, pipeline_text(options.shape));
+  if (!options.svg.empty())
+    write_file(options.svg, draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run, title)}));
   print(options.json    ? json_of(options, shown)
         : options.plain ? plain_text(options, shown.program)
                         : text_of(options, shown, Paint(wants_colour(options.colour))));
@@ -216,7 +215,7 @@ void add_shape_options(CLI::App& command, Options& options) {
       ->required()
       ->check(whole_number(1, kMostMicrobatches))
       ->type_name("M");
-  command.add_option("--chunks", options.shape.chunks, "Model chunks a stage, for interleaved schedules")
+  command.add_option("--chunks", options.shape.chunks, "Model chunks of a stage, for interleaved schedules")
       ->check(whole_number(1, kMostChunks))
       ->type_name("V");
   command.add_option("--group", options.shape.group, "Micro-batch group of interleaving (default: the stages)")
@@ -227,27 +226,28 @@ void add_shape_options(CLI::App& command, Options& options) {
 void add_time_options(CLI::App& command, Options& options) {
   command
       .add_option("--forward", options.forward_ms,
-                  "Milliseconds of the forward pass of one chunk, default 1; V values separated by commas give each "
-                  "chunk its own")
+                  "Milliseconds of the forward pass of one chunk (1); or V values separated by commas, one a chunk")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
-  command.add_option("--backward", options.backward_ms, "The same of the backward pass, default 2")
+  command
+      .add_option("--backward", options.backward_ms, "Milliseconds of the backward pass of one chunk (2), or V values")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
-  command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages, default 0")
+  command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages (0)")
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
-  command.add_flag("--blocking", options.blocking, "Sender and receiver wait for messages, as Megatron's 1F1B does");
+  command.add_flag("--blocking", options.blocking,
+                   "Make sender and receiver wait for messages, as Megatron's 1F1B does");
 }
 
 }  // namespace
 
 void add_schedule_list(CLI::App& schedule, Action& chosen) {
-  schedule.add_subcommand("list", "The schedules there are")->callback([&chosen] {
+  schedule.add_subcommand("list", "List all schedules")->callback([&chosen] {
     chosen = [] {
       std::string text;
       for (const schedule::Schedule& each : schedule::all_schedules())
@@ -260,7 +260,8 @@ void add_schedule_list(CLI::App& schedule, Action& chosen) {
 
 void add_schedule_show(CLI::App& schedule, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = schedule.add_subcommand("show", "The order of passes of every stage, replayed with given times");
+  CLI::App* command =
+      schedule.add_subcommand("show", "Show the order of passes of every stage, replayed with given times");
   command->footer(
       "Examples:\n"
       "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
@@ -270,8 +271,9 @@ void add_schedule_show(CLI::App& schedule, Action& chosen) {
   command->add_option("NAME", options->name, "A schedule of `foretoken schedule list`")->required();
   add_shape_options(*command, *options);
   add_time_options(*command, *options);
-  command->add_flag("--json", options->json, "JSON: orders, start times and figures");
-  command->add_flag("--plain", options->plain, "Only the orders, a stage a line, as `schedule check` reads them");
+  command->add_flag("--json", options->json, "Print JSON: orders, start times and figures");
+  command->add_flag("--plain", options->plain,
+                    "Print only the orders, one stage a line, as `schedule check` reads them");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return show(*options); }; });

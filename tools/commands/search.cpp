@@ -1,4 +1,4 @@
-// foretoken search: the best configurations of a scenario that leaves keys open.
+// The command `foretoken search`: finds the best configurations of a scenario that leaves keys open.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,11 +34,11 @@ struct Options {
   bool json = false, require_fit = true, resume = false;
 };
 
-// Set by Ctrl-C, and only then: a signal handler can reach nothing else.
+// Ctrl-C sets this flag. It is global because a signal handler can reach nothing else.
 std::atomic<bool> interrupted = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// While it lives, the first Ctrl-C asks the search to end; a second one ends the program.
+// Catches Ctrl-C while it lives. The first one asks the search to end, a second one ends the program.
 class CatchInterrupt {
  public:
   CatchInterrupt() {
@@ -64,12 +64,12 @@ study::SearchRequest request_of(const Options& options, const io::OpenScenario& 
           .require_fit = options.require_fit};
 }
 
-// The file of --write, opened before the work so that a wrong path is said first.
+// Opens the file of --write before the work, so that a wrong path is refused at once.
 std::unique_ptr<OutputFile> open_winner(const Options& options) {
   return options.write.empty() ? nullptr : std::make_unique<OutputFile>(options.write);
 }
 
-// Prints, writes what was asked for, and says whether there is an answer.
+// Prints the answer, writes the best configuration to `winner`, and returns the exit status.
 int finish(const Options& options, const study::SearchAnswer& answer, const std::unique_ptr<OutputFile>& winner) {
   if (winner && !answer.ranked.empty()) {
     const study::FoundConfiguration& best = answer.ranked.front();
@@ -86,7 +86,7 @@ std::size_t threads_of(const Options& options) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-// Searches; outcomes go to the file of --out as they are decided.
+// Searches, and writes each outcome to the file of --out as soon as it is decided.
 search::SearchResult search_all(const Options& options, const study::SearchRequest& request,
                                 const search::Space& space) {
   std::optional<SearchLog> log;
@@ -110,8 +110,9 @@ search::SearchResult search_all(const Options& options, const study::SearchReque
 
 int run(const Options& options) {
   if (options.resume && options.out.empty())
-    throw ConfigError({{"--resume", "", "expected --out FILE too, the file to go on with"}});
+    throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
   const io::OpenScenario question = scenario_source(options.scenario).read_open(overrides(options.open));
+  study::expect_switches(question.asked(), options.open.frees);
   const study::SearchRequest request = request_of(options, question);
   const search::Space space(question, request.space);
   const std::unique_ptr<OutputFile> winner = open_winner(options);
@@ -128,10 +129,10 @@ int run(const Options& options) {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  foretoken search my-question.json                     (whatever it leaves out is searched)\n"
+    "  foretoken search my-question.json                     (searches the keys that it leaves out)\n"
     "  foretoken search gpt3-175b-1024-a100 --free all --fix parallelism.tensor=8\n"
     "  foretoken search gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --objective cost\n"
-    "  foretoken search big.json --out results.jsonl --resume       (goes on after an interruption)\n"
+    "  foretoken search big.json --out results.jsonl --resume       (continues after an interruption)\n"
     "\n"
     "Exit status 1: no configuration fits; 130: interrupted, after printing the best so far.\n";
 
@@ -139,26 +140,27 @@ constexpr const char* kExamples =
 
 void add_search(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("search", "The best configurations for a model, a cluster and a batch");
+  CLI::App* command =
+      program.add_subcommand("search", "Find the best configurations for a model, a cluster and a batch");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
       ->required();
   add_open_options(*command, options->open);
-  command->add_option("--objective", options->objective, "What shall be small: step-time, cost, gpus or memory")
+  command->add_option("--objective", options->objective, "Minimise this: step-time, cost, gpus or memory")
       ->type_name("NAME");
   command->add_option("--pareto", options->pareto, "Axes of the Pareto front (step-time,memory)")->type_name("X,Y");
-  command->add_option("--top", options->top, "Configurations in the ranked list (10)")
+  command->add_option("--top", options->top, "List this many configurations (10)")
       ->check(whole_number(1, kMostTop))
       ->type_name("N");
   command->add_flag("--require-fit,!--no-require-fit", options->require_fit,
-                    "Leave out what does not fit in memory (the default)");
-  command->add_option("--threads", options->threads, "Threads (all cores)")
+                    "Leave out configurations that do not fit in memory (the default)");
+  command->add_option("--threads", options->threads, "Number of threads (all cores)")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");
-  command->add_option("--out", options->out, "Append the outcome of every configuration, one JSON object a line")
+  command->add_option("--out", options->out, "Append every outcome to this file, one JSON object a line")
       ->type_name("FILE");
-  command->add_flag("--resume", options->resume, "Go on with the file of --out");
-  command->add_flag("--json", options->json, "JSON instead of text");
+  command->add_flag("--resume", options->resume, "Continue the search of the --out file");
+  command->add_flag("--json", options->json, "Print JSON instead of text");
   add_interval_option(*command, options->interval);
   command->add_option("--write", options->write, "Write the best configuration as a scenario file")->type_name("FILE");
   add_colour_option(*command, options->colour);

@@ -1,4 +1,4 @@
-// Jobs placed on nodes, simulated together, and what came of it.
+// Reads the jobs of --share-cluster, simulates them together, and prints how much they slow each other.
 #include "tools/commands/share_cluster.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ constexpr int kMostNodes = 1 << 16;
 
 ConfigError wrong(const std::string& message) { return ConfigError({{kAsker, "", message}}); }
 
-/// "0-3,8" as 0, 1, 2, 3, 8: the lists that batch systems print.
+/// Reads a node list as batch systems print it: "0-3,8" is 0, 1, 2, 3, 8.
 std::vector<int> node_list(const std::string& text) {
   const auto refused = [&] {
     return wrong(fmt::format("--nodes: expected numbers and ranges like 0-3,8, found {}", in_quotes(text)));
@@ -57,7 +57,7 @@ std::vector<int> node_list(const std::string& text) {
   }
 }
 
-/// 0, 1, 2, 3, 8 as "0-3,8".
+/// Writes 0, 1, 2, 3, 8 as "0-3,8".
 std::string list_text(const std::vector<int>& nodes) {
   std::string text;
   for (std::size_t i = 0; i < nodes.size();) {
@@ -70,7 +70,7 @@ std::string list_text(const std::vector<int>& nodes) {
   return text;
 }
 
-/// Links are numbered alike for all jobs only where nodes and network are the same.
+/// Compares nodes and networks: equal ones give equal numbers to their links, so that jobs can share them.
 bool are_same(const net::Cluster& a, const net::Cluster& b) {
   const auto node = [](const net::Cluster& c) {
     return std::tie(c.gpu.name, c.gpus_per_node, c.nvlink_fabric, c.links.gpus, c.links.nvlink_per_gpu,
@@ -133,7 +133,7 @@ std::string json_text(const study::SharedCluster& result, const std::string& clu
   for (const study::SharedJob& job : result.jobs)
     json["jobs"].push_back({{"name", job.name},
                             {"nodes", job.nodes},
-                            {"alone_step_time_s", job.alone.value()},
+                            {"alone_step_time_s", job.unshared.value()},
                             {"step_time_s", job.shared.value()},
                             {"slowdown", job.slowdown()},
                             {"steps", job.steps},
@@ -146,7 +146,7 @@ std::string json_text(const study::SharedCluster& result, const std::string& clu
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-// Those of every job, once where jobs of one name share them.
+// Lists the warnings of every job. Jobs of one name share a warning.
 std::string warnings_text(const study::SharedCluster& result, const report::Paint& paint) {
   std::vector<std::string> warnings;
   for (const study::SharedJob& job : result.jobs)
@@ -160,15 +160,20 @@ std::string warnings_text(const study::SharedCluster& result, const report::Pain
 std::string text_of(const study::SharedCluster& result, const std::string& cluster, const report::Paint& paint) {
   using Align = report::Table::Align;
   int number = 0;
-  report::Table jobs(
-      {{""}, {"job", Align::kLeft}, {"nodes", Align::kLeft}, {"step alone"}, {"in company"}, {"slower by"}, {"steps"}});
+  report::Table jobs({{""},
+                      {"job", Align::kLeft},
+                      {"nodes", Align::kLeft},
+                      {"step alone"},
+                      {"with others"},
+                      {"slower by"},
+                      {"steps"}});
   for (const study::SharedJob& job : result.jobs)
-    jobs.add({fmt::format("{}", ++number), job.name, list_text(job.nodes), report::time_text(job.alone),
+    jobs.add({fmt::format("{}", ++number), job.name, list_text(job.nodes), report::time_text(job.unshared),
               report::time_text(job.shared), fmt::format("{:.2f} %", 100 * (job.slowdown() - 1)),
               fmt::format("{}", job.steps)});
   std::string text =
       paint(report::Ink::kBold, fmt::format("{} jobs on {}", result.jobs.size(), cluster)) + '\n' +
-      report::paragraph("", fmt::format("All start together and repeat their steps until each has ended one: {}.",
+      report::paragraph("", fmt::format("All jobs start together and repeat their step until each has ended one: {}.",
                                         report::time_text(result.simulated))) +
       '\n' + jobs.text(paint);
   if (result.links.empty())

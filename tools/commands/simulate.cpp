@@ -1,4 +1,4 @@
-// foretoken simulate: predicts one training step for each scenario.
+// The command `foretoken simulate`: predicts one training step of each scenario.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -44,7 +44,7 @@ struct Question {
   std::size_t line_number = 0;
 };
 
-// What complaints call it.
+// Returns the name that complaints use: the file, or "-:3" for the third line of standard input.
 std::string name_of(const Question& question) {
   return question.line_number > 0 ? fmt::format("-:{}", question.line_number) : question.file;
 }
@@ -53,11 +53,11 @@ struct Answer {
   std::string output;
   std::vector<Complaint> complaints;
   bool fits = true;
-  bool refused = false;  // by --strict: the complaint says why
+  bool refused = false;  // by --strict, with the reason as a complaint
 };
 
-// The questions in order; "-" stands for every line of standard input that is not blank, and is a question without text
-// when there is none.
+// Gives the questions in order. "-" stands for all lines of standard input that are not blank. When there is none, it
+// gives one empty question, which is refused later.
 class Questions {
  public:
   explicit Questions(const std::vector<std::string>& files) : files_(files) {}
@@ -81,7 +81,7 @@ class Questions {
   bool read_ = false;
 };
 
-// The only question that there is: files are written for one.
+// Returns the only question. Throws when there are more: --trace and --svg hold one run.
 Question only_question(Questions& questions) {
   const std::optional<Question> first = questions();
   std::size_t count = first ? 1 : 0;
@@ -108,7 +108,7 @@ std::string error_json(const ConfigError& error) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-// The files that were asked for: opened before the work, there only when all of it succeeded.
+// The files of --trace and --svg. They are opened before the work and appear only when all of it succeeds.
 class Files {
  public:
   explicit Files(const Options& options) : fidelity_(options.fidelity) {
@@ -140,7 +140,7 @@ class Files {
 Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence, bool colour) {
   try {
     if (question.line && question.line->empty())
-      throw ConfigError({{"-", "", "standard input has no scenario; expected one a line"}});
+      throw ConfigError({{"-", "", "standard input has no scenario; expected one scenario a line"}});
     job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
                                        : io::read_scenario_file(question.file, options.sets);
     if (options.strict)
@@ -164,7 +164,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
     return answer;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = error.complaints();
-    for (Complaint& complaint : complaints)  // found after reading: lowering knows no files
+    for (Complaint& complaint : complaints)  // a complaint after reading names no file yet
       if (complaint.file.empty()) complaint.file = name_of(question);
     return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
   }
@@ -198,12 +198,11 @@ int run(const Options& options) {
 }
 
 void add_share_options(CLI::App& command, Options& options) {
-  CLI::Option* share =
-      command.add_flag("--share-cluster", options.share_cluster,
-                       "Simulate the scenarios as neighbours on one cluster, every GPU and link of it");
+  CLI::Option* share = command.add_flag("--share-cluster", options.share_cluster,
+                                        "Simulate the scenarios together on one cluster, with every GPU and link");
   command
       .add_option("--nodes", options.nodes,
-                  "Nodes of a scenario, like 0-3,8; once for each (default: one after another)")
+                  "Place a scenario on these nodes: 0-3,8; once for each scenario (default: one after another)")
       ->allow_extra_args(false)
       ->needs(share)
       ->type_name("LIST");
@@ -233,19 +232,21 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "One JSON object a line instead of text");
+  command->add_flag("--json", options->json, "Print one JSON object a line instead of text");
   command->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
-  command->add_option("--fidelity", options->fidelity, "stage: one task a pass; kernel: every kernel and collective")
+  command
+      ->add_option("--fidelity", options->fidelity,
+                   "Simulate one task a pass (stage), or every kernel and collective (kernel)")
       ->check(one_of({"stage", "kernel"}))
       ->type_name("stage|kernel");
   command->add_flag("--unfolded", options->unfolded, "Simulate every GPU of the job, not one for all that do the same");
   command
       ->add_option("--collectives", options->collectives,
-                   "Unfolded: flows that share links, or one cost each (analytic)")
+                   "With --unfolded: collectives as flows that share links, or with one cost each (analytic)")
       ->check(one_of({"flows", "analytic"}))
       ->type_name("flows|analytic");
-  command->add_option("--threads", options->threads, "Scenarios simulated at the same time")
+  command->add_option("--threads", options->threads, "Simulate this many scenarios at the same time")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when a scenario does not fit in memory");

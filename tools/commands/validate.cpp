@@ -1,4 +1,4 @@
-// foretoken validate: published measurements beside predictions, as text, JSON, CSV, HTML or the pages of docs/.
+// The command `foretoken validate`: compares predictions with published measurements.
 #include "validate/validate.h"
 
 #include <fmt/format.h>
@@ -25,12 +25,9 @@ struct Options {
 
 void write_pages(const validate::Validation& validation, const std::filesystem::path& folder) {
   for (const auto& [name, text] : validate::as_pages(validation)) {
-    std::error_code error;  // what cannot be made shows when the file is opened
+    std::error_code error;  // ignored: opening the file reports a folder that could not be made
     std::filesystem::create_directories((folder / name).parent_path(), error);
-    OutputFile file((folder / name).string());
-    file.write(text);
-    file.finish();
-    file.commit();
+    write_file((folder / name).string(), text);
   }
 }
 
@@ -52,15 +49,15 @@ int run(const Options& options) {
 }  // namespace
 
 void add_validate(CLI::App& program, Action& chosen) {
-  CLI::App* command = program.add_subcommand("validate", "Published measurements beside predictions, and their errors");
+  CLI::App* command = program.add_subcommand("validate", "Compare predictions with published measurements");
   const auto options = std::make_shared<Options>();
   CLI::Option* sets =
-      command->add_option("--set", options->sets, "Only this set of cases, by name or file; may be repeated");
-  command->add_option("--worst", options->worst, "Rows shown of each set, those missed most first")
+      command->add_option("--set", options->sets, "Run only this set of cases, by name or file; may be repeated");
+  command->add_option("--worst", options->worst, "Show this many rows of each set, largest errors first (3)")
       ->check(whole_number(0, 1000));
-  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
-  CLI::Option* csv = command->add_flag("--csv", options->csv, "A line for each comparison")->excludes(json);
-  command->add_flag("--html", options->html, "One page for a browser, with plots and every row")
+  CLI::Option* json = command->add_flag("--json", options->json, "Print everything as JSON");
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "Print one line for each comparison")->excludes(json);
+  command->add_flag("--html", options->html, "Print one page for a browser, with plots and every row")
       ->excludes(json)
       ->excludes(csv);
   command

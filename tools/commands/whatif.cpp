@@ -1,4 +1,4 @@
-// foretoken whatif: a scenario with other values of some keys, and with better and worse hardware.
+// The command `foretoken whatif`: tries other values of a scenario's keys, and better and worse hardware.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -48,7 +48,7 @@ std::vector<study::Varied> varied_keys(const std::vector<std::string>& texts) {
 int run(const Options& options) {
   if (options.vary.empty() && !options.tornado)
     throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
-  if (options.json && options.csv) throw refusal("--json and --csv exclude one another; expected one");
+  if (options.json && options.csv) throw refusal("expected --json or --csv, found both");
   if (options.csv && options.vary.empty()) throw refusal("--csv lists combinations; expected --vary");
   const study::WhatIf whatif = study::what_if({.scenario = scenario_source(options.scenario),
                                                .sets = options.sets,
@@ -69,29 +69,30 @@ constexpr const char* kExamples =
     "  foretoken whatif gpt3-175b-1024-a100 --vary batch.micro=1,2,4 --vary recompute=none,selective,full\n"
     "  foretoken whatif gpt3-175b-1024-a100 --vary cluster=selene,dgx-a100-80gb-4hdr --csv\n"
     "  foretoken whatif llama-3-70b-1024-h100 --tornado\n\n"
-    "Several --vary give every combination. One that the scenario cannot have is shown with the reason.\n";
+    "Several --vary try every combination. An impossible combination is shown with the reason.\n";
 
 }  // namespace
 
 void add_whatif(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("whatif", "Other values of a scenario's keys, and what they are worth");
+  CLI::App* command = program.add_subcommand("whatif", "Try other values of a scenario's keys");
   command->footer(kExamples);
   command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
       ->required();
-  command->add_option("--vary", options->vary, "A key and the values to try; may be repeated")
+  command->add_option("--vary", options->vary, "Try these values of a key; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE,...");
-  command->add_flag("--tornado", options->tornado, "What each hardware property is worth: made smaller and larger");
-  command->add_option("--by", options->part, "How much smaller and larger the tornado makes them (0.1: 10 %)")
+  command->add_flag("--tornado", options->tornado,
+                    "Make each hardware property smaller and larger, and show the change");
+  command->add_option("--by", options->part, "Fraction by which the tornado changes a property (0.1: 10 %)")
       ->check(number_between(0.001, 0.9))
       ->type_name("PART");
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "JSON instead of text");
-  command->add_flag("--csv", options->csv, "CSV instead of text");
-  command->add_option("--threads", options->threads, "Combinations simulated at the same time")
+  command->add_flag("--json", options->json, "Print JSON instead of text");
+  command->add_flag("--csv", options->csv, "Print CSV instead of text");
+  command->add_option("--threads", options->threads, "Simulate this many combinations at the same time")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");
   add_colour_option(*command, options->colour);

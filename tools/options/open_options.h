@@ -1,4 +1,4 @@
-// Options of commands that search: which keys are open, which cluster sizes and schedules are tried.
+// Options of commands that search: the open keys, and the cluster sizes and schedules to try.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,11 +18,11 @@ struct OpenOptions {
 /// Adds --free, --fix, --set, --gpus, --schedules and --cross-node-tensor.
 void add_open_options(CLI::App& command, OpenOptions& options);
 
-/// Overrides of the scenario in their order: keys given free first, then what is set or fixed. With --gpus the stated
-/// data-parallel degree is free, as it belongs to the scenario's own GPUs.
+/// Returns the overrides of the scenario in order: the keys of --free, then of --set, then of --fix. With --gpus the
+/// data-parallel degree is free too, because the stated one belongs to the scenario's own number of GPUs.
 [[nodiscard]] std::vector<std::string> overrides(const OpenOptions& options);
 
-/// Throws ConfigError when sizes or schedules are none.
+/// Returns the space to search. Throws ConfigError when --gpus or --schedules cannot be read.
 [[nodiscard]] search::SpaceOptions space_of(const OpenOptions& options);
 
 }  // namespace foretoken::tools

@@ -1,4 +1,4 @@
-// The parser's own checks speak of types and ranges; these say what was expected and what was found.
+// Checks option values with messages that name the expected and the found value, as CLI11's own checks do not.
 #include "tools/options/options.h"
 
 #include <fmt/format.h>
@@ -13,20 +13,21 @@
 namespace foretoken::tools {
 void add_colour_option(CLI::App& command, std::string& choice) {
   choice = "auto";
-  command.add_option("--color", choice, "Colours: auto (on a terminal, when NO_COLOR is not set), always or never")
+  command
+      .add_option("--color", choice, "Print colours: auto (on a terminal, when NO_COLOR is not set), always or never")
       ->check(one_of({"auto", "always", "never"}))
       ->type_name("WHEN");
 }
 
 void add_strict_option(CLI::App& command, bool& strict) {
-  command.add_flag("--strict", strict, "Exit with 1 when a cost that is read was scaled from another GPU's");
+  command.add_flag("--strict", strict, "Exit with 1 when the prediction uses a cost scaled from another GPU");
 }
 
 void add_interval_option(CLI::App& command, int& percent) {
   percent = static_cast<int>(100 * trust::kUsualLevel);
   std::vector<std::string> levels;
   for (const double level : trust::kLevels) levels.push_back(fmt::format("{:.0f}", 100 * level));
-  command.add_option("--interval", percent, "Percent of runs that the interval of the step time is to hold (90)")
+  command.add_option("--interval", percent, "Interval of the step time: the percentage of runs inside it (90)")
       ->check(one_of(levels))
       ->type_name(fmt::format("{}", fmt::join(levels, "|")));
 }

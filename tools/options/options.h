@@ -1,4 +1,4 @@
-// Options that several subcommands share, and checks of their values in our own words.
+// Options that several subcommands share, and checks of option values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,16 +16,16 @@ inline constexpr int kRefused = 1;  ///< exit status: the answer is no
 /// Adds --strict.
 void add_strict_option(CLI::App& command, bool& strict);
 
-/// Adds --interval: the level of intervals in percent, one of trust::kLevels.
+/// Adds --interval: the level of the interval in percent, one of trust::kLevels.
 void add_interval_option(CLI::App& command, int& percent);
 
-/// One of these words, or "expected stage or kernel, found ...; did you mean ...?".
+/// Accepts one of these words. Complains otherwise: "expected stage or kernel, found ...; did you mean ...?".
 [[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
 
-/// A whole number in a range.
+/// Accepts a whole number from `low` to `high`.
 [[nodiscard]] CLI::Validator whole_number(std::int64_t low, std::int64_t high);
 
-/// A finite number in a range.
+/// Accepts a finite number from `low` to `high`.
 [[nodiscard]] CLI::Validator number_between(double low, double high);
 
 }  // namespace foretoken::tools

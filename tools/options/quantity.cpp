@@ -1,4 +1,4 @@
-// Numbers with a letter behind them.
+// Reads numbers with a unit letter behind them.
 #include "tools/options/quantity.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace foretoken::tools {
 namespace {
 
-// The number in front, times what the letter stands for; 0 when the text is neither.
+// Returns the number times the factor of its letter: "2M" is 2e6. Returns 0 for any other text.
 double scaled(const std::string& text, std::initializer_list<std::pair<std::string_view, double>> letters) {
   std::string_view letter = text;
   const std::optional<double> value = take_number<double>(letter, 0);

@@ -5,11 +5,11 @@
 
 namespace foretoken::tools {
 
-/// A positive number, with k, M, B or T for thousands to trillions: "300B", "1.5e12", "2M". Throws ConfigError that
-/// names `option`.
+/// Reads a positive number, with k, M, B or T for thousands to trillions: "300B", "1.5e12", "2M". Throws ConfigError
+/// that names `option`.
 [[nodiscard]] double parse_count(const std::string& option, const std::string& text);
 
-/// A positive time in seconds: a number with s, m, h, d or w. Throws ConfigError that names `option`.
+/// Reads a positive time with s, m, h, d or w and returns its seconds. Throws ConfigError that names `option`.
 [[nodiscard]] double parse_seconds(const std::string& option, const std::string& text);
 
 }  // namespace foretoken::tools

@@ -1,4 +1,4 @@
-// The SCENARIO of a command.
+// Reads the SCENARIO argument of a command.
 #include "tools/options/scenario_argument.h"
 
 #include <iostream>

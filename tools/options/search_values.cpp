@@ -1,4 +1,4 @@
-// Values of searches, with a complaint that says what was expected.
+// Reads the option values of searches: sizes, objectives and schedules.
 #include "tools/options/search_values.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Errors of writing become one clear complaint; a reader that went away is no error.
+// Writes text and files. A failed write becomes one clear complaint, but a reader that went away is no error.
 #include "tools/output/output.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace foretoken::tools {
 namespace {
 
-// All of `text`, or the errno that stopped it.
+// Writes all of `text`. Returns 0, or the errno that stopped it.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -36,7 +36,7 @@ void print(std::string_view text) {
 }
 
 void print_error(std::string_view line) {
-  // Nothing is left to tell when standard error itself is gone.
+  // A failure is ignored: without standard error there is no place for a message.
   (void)write_all(STDERR_FILENO, fmt::format("{}\n", line));
 }
 
@@ -89,6 +89,12 @@ void OutputFile::commit() {
   finish();
   if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   temporary_.clear();
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 void OutputFile::fail(int error) {

@@ -1,4 +1,4 @@
-// Where results go: standard output, standard error, and files that are whole or not there.
+// Writes results to standard output, standard error, and files that are either whole or absent.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace foretoken::tools {
 
-/// Whoever read our output has closed it: the program ends quietly.
+/// Thrown when the reader of our output has closed it. The program then ends quietly.
 struct ClosedPipe {};
 
 /// Writes to standard output at once. Throws ClosedPipe, or ConfigError when it cannot be written.
@@ -18,14 +18,14 @@ void print(std::string_view text);
 /// Writes one line to standard error.
 void print_error(std::string_view line);
 
-/// The complaints of `error`, one line each, to standard error.
+/// Writes the complaints of `error` to standard error, one line each.
 void print_complaints(const ConfigError& error);
 
-/// Colour as asked with --color: "auto" (a terminal, and NO_COLOR unset or empty), "always" or "never".
+/// Decides the colour by the value of --color: "always", "never", or "auto" (a terminal, and NO_COLOR unset or empty).
 [[nodiscard]] bool wants_colour(std::string_view choice);
 
-/// A file under construction: written beside its place under a temporary name, renamed by commit(), removed otherwise.
-/// A device or a pipe (/dev/stdout) is written directly. Throws ConfigError when it cannot be written.
+/// A file under construction. It is written under a temporary name beside its place; commit() renames it, and without
+/// commit() it is removed. A device or a pipe (/dev/stdout) is written directly. Throws ConfigError on failure.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -33,7 +33,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   void write(std::string_view text);
-  /// Everything written is on its way to the disk; only the name is still the temporary one.
+  /// Flushes and closes the file, which still has its temporary name.
   void finish();
   void commit();
 
@@ -42,5 +42,8 @@ class OutputFile {
   std::string path_, temporary_;  ///< empty temporary: written directly
   std::FILE* file_ = nullptr;
 };
+
+/// Writes `text` to a file that is whole or not there.
+void write_file(const std::string& path, std::string_view text);
 
 }  // namespace foretoken::tools

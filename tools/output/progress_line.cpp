@@ -1,4 +1,4 @@
-// How far a long command is.
+// Shows the progress of a long command.
 #include "tools/output/progress_line.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// How far a long command is: a bar on a terminal, a line every tenth elsewhere, nothing in the first second.
+// Shows the progress of a long command: a bar on a terminal, a line every 10 % elsewhere, nothing in the first second.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace foretoken::tools {
 
-/// Writes to standard error. Not for several threads at once.
+/// Writes to standard error. One thread may use it at a time.
 class ProgressLine {
  public:
   explicit ProgressLine(std::string things);  ///< "configurations"

@@ -1,4 +1,4 @@
-// How a result file is read, taken up again and appended to.
+// Reads a result file of a search, continues it, and appends to it.
 #include "tools/output/search_log.h"
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "tools/output/output.h"
+#include "tools/text/search_text.h"
 
 namespace foretoken::tools {
 namespace {
@@ -40,6 +41,8 @@ Outcome outcome_of(const Json& json) {
   outcome.fits = json.at("fits").get<bool>();
   outcome.peak = Bytes(json.at("peak_bytes").get<double>());
   outcome.step_time.ps = json.at("step_time_ps").get<std::int64_t>();
+  if (outcome.verdict == Verdict::kReplayed)
+    for (const auto& [name, member] : job::kOverlaps) outcome.overlap.*member = json.at("overlap").at(name).get<bool>();
   return outcome;
 }
 
@@ -51,11 +54,13 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome) {
                {"verdict", kVerdicts[static_cast<std::size_t>(outcome.verdict)]},
                {"gpus", c.gpus}};
   for (const auto& [key, degree] : search::degrees_by_key(c)) json[std::string(key)] = degree;
-  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)];
+  json["schedule"] = space.schedules()[static_cast<std::size_t>(c.schedule)].name;
   json["micro"] = c.micro;
   json["sequence_parallel"] = c.sequence_parallel;
   json["recompute"] = model::name_of(c.recompute);
   json["zero_stage"] = c.zero_stage;
+  json.update(more_keys_json(c));
+  if (outcome.verdict == Verdict::kReplayed) json["overlap"] = overlap_json(outcome.overlap);
   json["fits"] = outcome.fits;
   json["peak_bytes"] = outcome.peak.value();
   json["step_time_s"] = des::to_seconds(outcome.step_time).value();
@@ -89,7 +94,7 @@ SearchFile read_search_file(const std::string& path) {
 
 SearchLog::SearchLog(const std::string& path, const study::SearchRequest& request, bool resume) : path_(path) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // pipes may be write-only
+  if (descriptor_ < 0 && (errno == EINVAL || errno == ENXIO || errno == EACCES))  // a pipe may be write-only
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   struct stat status {};
@@ -108,9 +113,9 @@ SearchLog::~SearchLog() {
 }
 
 void SearchLog::take_up(const std::string& header, bool resume) {
-  if (!resume) fail("exists; --resume goes on with it, or name another file");
+  if (!resume) fail("exists; continue it with --resume, or name another file");
   const SearchFile file = read_search_file(path_);
-  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // a line that was never finished
+  if (::ftruncate(descriptor_, static_cast<off_t>(file.whole_bytes)) != 0)  // cuts off an unfinished line
     fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (file.whole_bytes == 0) return write(header);
   if (file.request + '\n' != header)

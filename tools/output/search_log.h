@@ -1,4 +1,4 @@
-// The result file of a search: what was asked, then one line a candidate, appended so that a kill loses nothing.
+// The result file of a search: the request, then one line a candidate, appended so that a kill loses nothing.
 #pragma once
 
 #include <cstdio>
@@ -12,33 +12,33 @@
 
 namespace foretoken::tools {
 
-/// One outcome as a line of JSON, with its newline.
+/// Writes one outcome as a line of JSON, with its newline.
 [[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome);
 
-/// A result file as it was found: its first line, and its outcomes in the order of the file.
+/// The content of a result file: its request, and its outcomes in the order of the file.
 struct SearchFile {
   std::string request;  ///< JSON
   std::vector<search::Outcome> outcomes;
   std::size_t whole_bytes = 0;  ///< up to the last complete line
 };
 
-/// Reads a result file; a last line without an end is left out. Throws ConfigError when it is none.
+/// Reads a result file. Leaves out a last line without a newline. Throws ConfigError when the file is no result file.
 [[nodiscard]] SearchFile read_search_file(const std::string& path);
 
-/// A result file that grows. Outcomes are appended whole lines at a time; when one cannot be written the file is cut
-/// back to its last whole line and ConfigError is thrown. Two searches cannot append to one file.
+/// A result file that grows by whole lines. When a line cannot be written, the file is cut back to its last whole line
+/// and ConfigError is thrown. Two searches cannot append to one file.
 class SearchLog {
  public:
-  /// Starts the file, or with `resume` goes on with one of the same request. A file that is not empty is never
-  /// overwritten.
+  /// Starts a file, or with `resume` continues one of the same request. Throws ConfigError for any other file that is
+  /// not empty.
   SearchLog(const std::string& path, const study::SearchRequest& request, bool resume);
   ~SearchLog();
   SearchLog(const SearchLog&) = delete;
   SearchLog& operator=(const SearchLog&) = delete;
 
-  /// Outcomes that the file held when it was opened, by candidate.
+  /// Returns the outcomes that the file held when it was opened, by candidate.
   [[nodiscard]] const std::map<std::size_t, search::Outcome>& known() const { return known_; }
-  /// Appends those that it does not hold yet.
+  /// Appends the outcomes that the file does not hold yet.
   void append(const search::Space& space, std::span<const search::Outcome> outcomes);
 
  private:

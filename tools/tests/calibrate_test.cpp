@@ -1,4 +1,4 @@
-// From a user's measurements to a prediction, as a user types it.
+// Tests the way from a user's measurements to a prediction, as a user types it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
        "times the dense rate of 100 TFLOP/s"},
       {"too few samples",
        {"calibrate", "fit", "--gpu", "h100-sxm5-80gb", few, "-o", file},
-       "expected samples enough for at least one part, found 2 matrix products"},
+       "expected enough samples for at least one part, found 2 matrix products"},
       {"no out", {"calibrate", "fit", "--gpu", "mystery", kProducts}, "--out is required"},
       {"no such profile", {"calibrate", "show", "h100"}, "unknown profile \"h100\""},
   };
@@ -154,16 +154,16 @@ TEST(Calibrate, ImportedSamplesGoThroughAPipe) {
   EXPECT_EQ(count, 601);
 }
 
-TEST(Strict, RefusesWhatAnotherGpuLentAndTakesTheRest) {
+TEST(Strict, RefusesCostsOfAnotherGpuAndTakesTheRest) {
   EXPECT_EQ(run_foretoken({"simulate", "gpt-22b-8-a100-full", "--strict"}).status, 0);
   const Ran no = run_foretoken({"simulate", "llama-3-70b-64-h100", "gpt-22b-8-a100-full", "--strict", "--json", "--set",
                                 R"(profile={"base": "h100-sxm5-80gb"})"});
   EXPECT_EQ(no.status, 1);
-  const Ran lent = run_foretoken({"compare", "llama-3-70b-64-h100", "--strict", "--set",
-                                  R"(profile={"base": "h100-sxm5-80gb", "gpu": "b200-sxm-180gb"})"});
-  EXPECT_EQ(lent.status, 1);
-  EXPECT_THAT(lent.err, HasSubstr("--strict: expected costs of the cluster's GPU \"h100-sxm5-80gb\""));
-  EXPECT_THAT(lent.out, IsEmpty());
+  const Ran refused = run_foretoken({"compare", "llama-3-70b-64-h100", "--strict", "--set",
+                                     R"(profile={"base": "h100-sxm5-80gb", "gpu": "b200-sxm-180gb"})"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--strict: expected costs of the cluster's GPU \"h100-sxm5-80gb\""));
+  EXPECT_THAT(refused.out, IsEmpty());
 }
 
 }  // namespace

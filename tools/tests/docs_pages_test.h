@@ -1,4 +1,4 @@
-// Pages of Markdown as the documentation tests read them: links, headings, and commands with what they print.
+// Reads pages of Markdown for the documentation tests: marked blocks, and their commands with the shown output.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace foretoken::tools {
 
-/// README.md, CHANGELOG.md and every page below docs/ and scenarios/.
+/// Lists README.md, CHANGELOG.md and every page below docs/ and scenarios/.
 inline std::vector<std::filesystem::path> documentation_pages() {
   namespace fs = std::filesystem;
   const fs::path root = FORETOKEN_SOURCE_DIR;
@@ -19,14 +19,13 @@ inline std::vector<std::filesystem::path> documentation_pages() {
   return pages;
 }
 
-/// A fenced block that a comment of its own line marks: `<!-- run -->`, `<!-- run, exit 2 -->` or `<!-- file: NAME
-/// -->`.
+/// A fenced block below a comment that marks it: `<!-- run -->`, `<!-- run, exit 2 -->` or `<!-- file: NAME -->`.
 struct MarkedBlock {
   std::string mark;
   std::vector<std::string> lines;
 };
 
-/// The marked blocks of a page, in order.
+/// Returns the marked blocks of a page, in order.
 inline std::vector<MarkedBlock> marked_blocks(const std::vector<std::string>& page) {
   std::vector<MarkedBlock> blocks;
   for (std::size_t i = 0; i + 1 < page.size(); ++i) {
@@ -39,13 +38,13 @@ inline std::vector<MarkedBlock> marked_blocks(const std::vector<std::string>& pa
   return blocks;
 }
 
-/// A command of a block and the lines that stand below it.
+/// A command of a block and the lines below it.
 struct ShownCommand {
   std::string command;
   std::vector<std::string> output;
 };
 
-/// The commands of a block: lines that begin with "$ ". A backslash at the end of a line continues the command.
+/// Returns the commands of a block: lines that begin with "$ ". A backslash at the end of a line continues the command.
 inline std::vector<ShownCommand> commands_of(const std::vector<std::string>& lines) {
   std::vector<ShownCommand> commands;
   bool continued = false;
@@ -59,7 +58,8 @@ inline std::vector<ShownCommand> commands_of(const std::vector<std::string>& lin
   return commands;
 }
 
-/// The first of `shown` that does not stand in `printed`, in order; "" when all do. "..." stands for any lines.
+/// Returns the first line of `shown` that is missing in `printed`, searched in order, or "" when none is. A line "..."
+/// stands for any lines.
 inline std::string first_line_not_printed(const std::vector<std::string>& shown,
                                           const std::vector<std::string>& printed) {
   std::size_t next = 0;

@@ -1,4 +1,4 @@
-// The documentation against the checkout and the program: links lead somewhere, commands run and print what is shown.
+// Tests the documentation: links lead somewhere, and commands run and print the shown lines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <cctype>
 #include <regex>
 
+#include "sim/base/test_sanitized.h"
 #include "tools/tests/docs_pages_test.h"
 
 namespace foretoken::tools {
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name that a heading has in links: "## What is it?" is "what-is-it".
+/// Returns the name that a heading has in links: "## A short, plain name" is "a-short-plain-name".
 std::string anchor_of(const std::string& heading) {
   std::string anchor;
   for (const char c : heading.substr(heading.find(' ') + 1)) {
@@ -31,7 +32,7 @@ bool has_anchor(const fs::path& page, const std::string& anchor) {
                      [&](const std::string& line) { return line.starts_with('#') && anchor_of(line) == anchor; });
 }
 
-/// Targets of links and pictures in the text of a page; code does not count.
+/// Returns the targets of links and pictures in the text of a page. Code does not count.
 std::vector<std::string> link_targets(const fs::path& page) {
   static const std::regex kLink(R"(\]\(([^)\s]+)\))");
   static const std::regex kCode("`[^`]*`");
@@ -64,7 +65,7 @@ TEST(Docs, RelativeLinksLeadToAFileAndAHeading) {
   EXPECT_GT(checked, 50U);
 }
 
-/// Files of the checkout that pages name in backquotes, such as `sim/des/engine.cpp`.
+/// Tests that files named in backquotes exist, such as `sim/des/engine.cpp`.
 TEST(Docs, NamedSourceFilesExist) {
   static const std::regex kFile(
       "`((?:sim|tools|validate|calibration|cmake|models|topologies|scenarios)/[a-z0-9_./-]+"
@@ -119,9 +120,7 @@ void check_commands(const fs::path& page) {
 }
 
 TEST(Docs, ShownCommandsRunAndPrintWhatIsShown) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "minutes under the sanitizers; the release build runs them";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   std::size_t blocks = 0;
   for (const fs::path& page : documentation_pages()) {
     blocks += marked_blocks(lines_of(contents(page))).size();

@@ -1,10 +1,11 @@
-// foretoken plan from outside, and the numbers that people write.
+// Tests `foretoken plan` from outside, and numbers with letters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
+#include "sim/base/test_sanitized.h"
 #include "tools/options/quantity.h"
 #include "tools/tests/run_binary_test.h"
 
@@ -34,7 +35,7 @@ json plan(std::vector<std::string> arguments, int status) {
   return ran.out.empty() ? json() : json::parse(ran.out);
 }
 
-// The published estimate of GPT-3 (arXiv:2205.05198's software): 24 days, here with the configuration of its authors.
+// The published estimate of GPT-3 is 24 days (the software of arXiv:2205.05198), with the authors' configuration.
 TEST(PlanCommand, Gpt3TakesTwentyFourDays) {
   const json answer = plan({"gpt3-175b-1024-a100", "--tokens", "300B"}, 0);
   ASSERT_EQ(answer["options"].size(), 1u);
@@ -73,7 +74,7 @@ TEST(PlanCommand, IntervalsFollowThatOfTheStep) {
 }
 
 TEST(PlanCommand, PricesBelongToTheirClusters) {
-  // The scenario's price is of its own cluster; dgx-h100-ndr has none, aws-p5 a list price.
+  // The scenario's price belongs to its own cluster. dgx-h100-ndr has no price, aws-p5 has a list price.
   const auto prices = [](std::vector<std::string> more) {
     std::vector<std::string> asked = {"gpt3-175b-1024-a100", "--tokens", "300B", "--set", "runtime=megatron-core"};
     asked.insert(asked.end(), more.begin(), more.end());
@@ -88,9 +89,7 @@ TEST(PlanCommand, PricesBelongToTheirClusters) {
 }
 
 TEST(PlanCommand, TheSmallestThatMeetsTheDeadlineAndTheCheapestWithinIt) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const std::vector<std::string> sizes = {"llama-3-8b-8-h200",     "--free", "all",    "--tokens", "100B", "--fix",
                                           "parallelism.context=1", "--gpus", "8:64:x2"};
   const json all = plan(sizes, 0);

@@ -1,10 +1,11 @@
-// foretoken report from outside: whole files, the same bytes, sizes, scenarios of every kind.
+// Tests `foretoken report` from outside: whole files, the same bytes, sizes, scenarios of every kind.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/test_sanitized.h"
 #include "tools/tests/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -15,9 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Report, IsWholeAndTheSameEveryTime) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt-22b-8-a100-sp", "-o", folder.file("a.html")}).status, 0);
   const std::string first = contents(folder.file("a.html"));
@@ -28,9 +27,7 @@ TEST(Report, IsWholeAndTheSameEveryTime) {
 }
 
 TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt-1t-3072-a100", "-o", folder.file("big.html")}).status, 0);
   const std::string page = contents(folder.file("big.html"));
@@ -39,9 +36,7 @@ TEST(Report, ATrillionParametersOn3072GpusStayBelowTwoMegabytes) {
 }
 
 TEST(Report, DaysAndCostOfTheVerdictHaveIntervals) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   ASSERT_EQ(run_foretoken({"report", "gpt3-175b-1024-a100", "-o", folder.file("r.html")}).status, 0);
   const std::string page = contents(folder.file("r.html"));
@@ -105,7 +100,7 @@ TEST(Report, APlanTakesNoOverrides) {
   const Ran ran = run_foretoken({"report", folder.put("plan.json", plan_json("12", kPlanned)), "--set", "batch.micro=2",
                                  "-o", folder.file("r.html")});
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--set: expected none with a plan"));
+  EXPECT_THAT(ran.err, HasSubstr("--set: expected no --set with a plan"));
   EXPECT_THAT(folder.names(), ElementsAre("plan.json"));
 }
 
@@ -121,7 +116,7 @@ TEST(Report, SchedulesMeetTheSameSlowHardware) {
                                                        "data-sort=\"0\">this one",
                                                        step["step_time_s"].get<double>())));
   EXPECT_THAT(page, HasSubstr("1 slow GPU"));
-  EXPECT_THAT(page, HasSubstr("a search takes even hardware"));
+  EXPECT_THAT(page, HasSubstr("a search needs equal hardware"));
 }
 
 TEST(Report, AWrongPlanIsOneClearLine) {

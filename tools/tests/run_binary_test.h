@@ -1,7 +1,9 @@
-// Runs the built program and keeps what it says, for the end-to-end tests.
+// Runs the built program for the end-to-end tests and returns its output.
 #pragma once
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@ struct Ran {
   std::string out, err;
 };
 
-/// Arguments that are refused, and part of the complaint.
+/// Wrong arguments, and a part of the complaint about them.
 struct Wrong {
   const char* what;
   std::vector<std::string> arguments;
@@ -66,7 +68,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Runs `foretoken arguments...` in the source folder. `out` replaces the file that standard output goes to.
+/// Runs `foretoken arguments...` in the source folder. Standard output goes to the file `out` when that is given.
 inline Ran run_foretoken(const std::vector<std::string>& arguments, const std::string& input = "",
                          const std::string& out = "") {
   const TemporaryFolder folder;
@@ -91,6 +93,16 @@ inline Ran run_foretoken(const std::vector<std::string>& arguments, const std::s
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = out.empty() ? contents(sink) : "",
           .err = contents(err)};
+}
+
+/// Runs the arguments: they are refused with one line, and nothing is printed.
+inline void expect_refused(const Wrong& wrong) {
+  SCOPED_TRACE(wrong.what);
+  const Ran ran = run_foretoken(wrong.arguments);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, testing::HasSubstr(wrong.complaint));
+  EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
 }
 
 }  // namespace foretoken::tools

@@ -1,4 +1,4 @@
-// foretoken search from outside: files, kills, full disks, closed pipes.
+// Tests `foretoken search` from outside: files, kills, full disks, closed pipes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -46,9 +46,9 @@ TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
   EXPECT_LT(answer["difference"]["half"], answer["difference"]["nine_in_ten"]);
   const Ran simulated = run_foretoken({"simulate", best, "--json", "--require-fit"});
   ASSERT_EQ(simulated.status, 0) << simulated.err;
-  const json alone = json::parse(simulated.out);
-  EXPECT_EQ(alone["step_time_s"], answer["ranked"][0]["step_time_s"]);
-  EXPECT_EQ(alone["step_time_s_interval"], answer["ranked"][0]["step_time_s_interval"]);
+  const json simulated_best = json::parse(simulated.out);
+  EXPECT_EQ(simulated_best["step_time_s"], answer["ranked"][0]["step_time_s"]);
+  EXPECT_EQ(simulated_best["step_time_s_interval"], answer["ranked"][0]["step_time_s_interval"]);
 }
 
 TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
@@ -77,7 +77,7 @@ TEST(SearchCommand, TheLegendExplainsTheColumnsShownAndNoOthers) {
   const std::string days = run_foretoken({"search", question, "--gpus", "8,16", "--set", "run.tokens=1e12"}).out;
   EXPECT_THAT(days, AllOf(HasSubstr("  days"), HasSubstr("MBS:"), Not(HasSubstr("bubble:"))));
   const std::string context = run_foretoken({"search", question, "--free", "parallelism.context"}).out;
-  EXPECT_THAT(context, AllOf(HasSubstr("  CP  DP"), HasSubstr("TP, PP, VPP, CP, DP:")));
+  EXPECT_THAT(context, AllOf(HasSubstr("  CP  PP"), HasSubstr("TP, CP, PP, VPP, DP:")));
 }
 
 TEST(SearchCommand, WhatIsTooLargeIsCountedWhetherItRanksOrNot) {
@@ -106,7 +106,7 @@ TEST(SearchCommand, WhatIsStatedOrFixedIsKept) {
   }
 }
 
-// The scenario overlaps parameter gathers; on one GPU there are none, and the question has an answer all the same.
+// The scenario overlaps parameter gathers. One GPU has none, but the search still finds an answer.
 TEST(SearchCommand, AnOverlapOfNothingRulesNothingOut) {
   const TemporaryFolder folder;
   const std::string best = folder.file("best.json");
@@ -152,7 +152,7 @@ TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kQuestion);
   const std::string whole = folder.file("whole.jsonl"), killed = folder.file("killed.jsonl");
-  const auto arguments = [&](const std::string& out) {  // a long list rules little out: many rounds
+  const auto arguments = [&](const std::string& out) {  // a long list takes many rounds
     return std::vector<std::string>{"search", question, "--top", "5000", "--json", "--resume", "--out", out};
   };
   ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);
@@ -166,10 +166,10 @@ TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
   EXPECT_EQ(resumed.status, 0) << resumed.err;
   EXPECT_EQ(contents(killed), contents(whole));
   EXPECT_GE(kills, 1u) << "the search was over before it could be killed";
-  std::set<std::size_t> seen;
+  std::set<std::size_t> numbers;
   const std::vector<std::string> lines = lines_of(contents(killed));
   for (std::size_t i = 1; i < lines.size(); ++i)
-    EXPECT_TRUE(seen.insert(json::parse(lines[i])["candidate"].get<std::size_t>()).second);
+    EXPECT_TRUE(numbers.insert(json::parse(lines[i])["candidate"].get<std::size_t>()).second);
   const Ran again = run_foretoken({"search", question, "--out", killed});
   EXPECT_EQ(again.status, 2);
   EXPECT_THAT(again.err, testing::HasSubstr("--resume"));

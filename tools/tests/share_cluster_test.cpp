@@ -1,4 +1,4 @@
-// foretoken simulate --share-cluster from outside.
+// Tests `foretoken simulate --share-cluster` from outside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Four nodes and eight, two to a leaf whose ports up carry a quarter of those down.
+/// Two jobs of four and eight nodes. A leaf has two nodes, and its ports up carry a quarter of its ports down.
 const std::vector<std::string> kJobs = {
     "simulate",
     "gpt-1.7b-32-a100",
@@ -63,20 +63,14 @@ TEST(ShareClusterCommand, WarningsAreThoseOfTheirJobs) {
   }
 }
 
-TEST(ShareClusterCommand, WhatIsWrongIsOneLine) {
-  struct Case {
-    const char* what;
-    std::vector<std::string> arguments;
-    const char* complaint;
-  };
-  const TemporaryFolder folder;
+std::vector<Wrong> wrong_shares(const TemporaryFolder& folder) {
   const auto on_cluster = [&](const char* name, const std::string& pcie) {
     return folder.put(
         name, R"({"model": "gpt2-medium", "gpus": 8, "batch": {"micro": 1, "global": 8, "sequence_length": 1024},
         "cluster": {"base": "dgx-a100-80gb-hdr", "node": {"pcie_gb_per_s": )" +
                   pcie + "}}}");
   };
-  const Case cases[] = {
+  return {
       {"one job", {"simulate", "gpt-1.7b-32-a100", "--share-cluster"}, "expected at least two scenarios, found 1"},
       {"one list for two", with(kJobs, {"--nodes", "0-3"}), "expected a list for each of the 2 scenarios, found 1"},
       {"too few nodes", with(kJobs, {"--nodes", "0-2", "--nodes", "4-11"}), "needs 4 nodes, found 3"},
@@ -97,14 +91,11 @@ TEST(ShareClusterCommand, WhatIsWrongIsOneLine) {
        "expected nodes of one kind, found several in "},
       {"nodes of one job alone", {"simulate", "gpt-1.7b-32-a100", "--nodes", "0-3"}, "--share-cluster"},
       {"a trace", with(kJobs, {"--trace", "x"}), "--trace"}};
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.what);
-    const Ran ran = run_foretoken(c.arguments);
-    EXPECT_EQ(ran.status, 2);
-    EXPECT_THAT(ran.err, HasSubstr(c.complaint));
-    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
-    EXPECT_THAT(ran.out, IsEmpty());
-  }
+}
+
+TEST(ShareClusterCommand, WhatIsWrongIsOneLine) {
+  const TemporaryFolder folder;
+  for (const Wrong& wrong : wrong_shares(folder)) expect_refused(wrong);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// foretoken whatif from outside: rows against simulate, threads, impossible combinations, CSV.
+// Tests `foretoken whatif` from outside: rows against simulate, threads, impossible combinations, CSV.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(WhatIf, WhereAllAreImpossibleEachHasItsOwnLines) {
   EXPECT_THAT(two.err, HasSubstr("batch.global = 1538, batch.micro = x: batch.micro: expected a whole number"));
 }
 
-TEST(WhatIf, WhereAllAreImpossibleEveryReasonIsTold) {
+TEST(WhatIf, WhereAllAreImpossibleEveryReasonIsNamed) {
   const Ran alike = run_foretoken({"whatif", "gpt3-175b-1024-a100", "--vary", "parallelism.tensor=7"});
   EXPECT_THAT(alike.err, testing::MatchesRegex("[^:\n]*.json: gpus: expected a multiple of [^\n]+\n"
                                                "([^:\n]*.json: parallelism.tensor: expected a divisor of [^\n]+\n)+"

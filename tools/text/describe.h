@@ -1,4 +1,4 @@
-// Data files in words: a row for the list, a page for one of them.
+// Describes data files in words: a row for the list, a page for one file.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace foretoken::tools {
 
-/// How files of one kind are listed and shown. `row` and `page` add what they find wrong to the document's findings.
+/// Lists and shows files of one kind. `row` and `page` add errors of a file to the document's findings.
 struct Described {
   std::string_view command;  ///< "models"
   std::string_view about;
@@ -28,14 +28,14 @@ struct Described {
 [[nodiscard]] Described described_runtimes();
 [[nodiscard]] Described described_scenarios();
 
-/// The file of NAME or a path, its bases merged in. Throws ConfigError when there is none or it cannot be read; `asker`
-/// is the command that complaints name.
+/// Opens the file of a name or a path and merges its bases in. Throws ConfigError when there is none or it cannot be
+/// read. `asker` is the command that complaints name.
 [[nodiscard]] io::Document open_data_file(const io::DataKind& kind, const std::string& name, const std::string& asker);
 
-/// topologies/links/links.json: what one link carries, both ways and each way.
+/// Describes topologies/links/links.json: the rate of each kind of link, both ways and each way.
 [[nodiscard]] std::string links_page(const report::Paint& paint);
 
-/// "  label        text", wrapped; nothing when the text is empty.
+/// Returns "  label        text", wrapped, or nothing when the text is empty.
 [[nodiscard]] std::string entry(std::string_view label, std::string_view text);
 [[nodiscard]] std::string_view yes_no(bool value);
 

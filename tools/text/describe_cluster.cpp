@@ -1,4 +1,4 @@
-// Clusters, their GPUs and their links in words.
+// Describes clusters, their GPUs and their links in words.
 #include <fmt/format.h>
 
 #include "sim/io/hardware/read_cluster.h"
@@ -20,7 +20,7 @@ std::string peaks(const net::Gpu& gpu) {
   return text;
 }
 
-// The kinds of nodes of a cluster that has several (docs/decisions/0007), and the GPUs of each; none for another.
+// Returns each kind of node and its GPUs, of a cluster with several kinds (docs/decisions/0007); nothing for another.
 std::vector<std::pair<net::Cluster, std::int64_t>> groups_of(const io::Node& node) {
   std::vector<std::pair<net::Cluster, std::int64_t>> groups;
   if (!node.has("groups")) return groups;
@@ -59,7 +59,7 @@ std::string gpu_text(const net::Gpu& gpu, const report::Paint& paint) {
   return text;
 }
 
-/// "GPU 0-1: 0, 1; GPU 2-3: 2, 3": the NICs on the fewest PCIe hops, where the cluster states what hangs where.
+// Returns the NICs on the fewest PCIe hops, where the cluster states its wiring: "GPU 0-1: 0, 1; GPU 2-3: 2, 3".
 std::string nearest_nics(const net::Cluster& cluster) {
   if (cluster.wiring.sockets.empty() || cluster.links.nics == 0) return "";
   const auto nearest = net::nearest_nics(cluster.wiring.sockets, cluster.gpus_per_node);
@@ -136,7 +136,7 @@ std::string links_page(const report::Paint& paint) {
 Described described_clusters() {
   using Align = report::Table::Align;
   return {.command = "clusters",
-          .about = "Clusters (topologies/NAME.json); `clusters show links` tells what single links carry",
+          .about = "List and show clusters (topologies/NAME.json); `clusters show links` shows the rates of links",
           .kind = io::kClusters,
           .columns = {{"name", Align::kLeft},
                       {"GPU", Align::kLeft},

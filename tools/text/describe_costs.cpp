@@ -1,4 +1,4 @@
-// Profiles (hardware) and runtimes (software) in words.
+// Describes profiles (hardware) and runtimes (software) in words.
 #include <fmt/format.h>
 
 #include "sim/cost/parts.h"
@@ -74,7 +74,7 @@ std::vector<std::string> runtime_row(const io::Document& document, io::Findings&
 Described described_profiles() {
   return {
       .command = "profiles",
-      .about = "Fitted hardware costs (calibration/profiles/NAME.json)",
+      .about = "List and show fitted hardware costs (calibration/profiles/NAME.json)",
       .kind = io::kProfiles,
       .columns = {{"name", Table::Align::kLeft}, {"GPU", Table::Align::kLeft}, {"measurements"}, {"GEMM bf16 error"}},
       .row = profile_row,
@@ -83,7 +83,7 @@ Described described_profiles() {
 
 Described described_runtimes() {
   return {.command = "runtimes",
-          .about = "Software stacks (calibration/runtimes/NAME.json)",
+          .about = "List and show software stacks (calibration/runtimes/NAME.json)",
           .kind = io::kRuntimes,
           .columns = {{"name", Table::Align::kLeft}, {"what", Table::Align::kLeft}},
           .row = runtime_row,

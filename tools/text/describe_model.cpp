@@ -1,4 +1,4 @@
-// Transformers in words.
+// Describes transformers in words.
 #include <fmt/format.h>
 
 #include "sim/io/model/read_model.h"
@@ -112,7 +112,7 @@ std::string model_page(const io::Document& document, io::Findings& findings, con
 Described described_models() {
   using Align = report::Table::Align;
   return {.command = "models",
-          .about = "Transformers (models/NAME.json)",
+          .about = "List and show transformers (models/NAME.json)",
           .kind = io::kModels,
           .columns = {{"name", Align::kLeft},
                       {"parameters"},

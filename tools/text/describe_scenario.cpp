@@ -1,4 +1,4 @@
-// Scenarios in words: the question as resolved, without its answer.
+// Describes scenarios in words: the resolved question without its answer.
 #include <fmt/format.h>
 
 #include "sim/io/scenario/read_scenario.h"
@@ -45,7 +45,7 @@ std::string scenario_page(const io::Document& document, io::Findings&, const rep
 Described described_scenarios() {
   using Align = report::Table::Align;
   return {.command = "scenarios",
-          .about = "Shipped questions (scenarios/NAME.json)",
+          .about = "List and show shipped scenarios (scenarios/NAME.json)",
           .kind = io::kScenarios,
           .columns = {{"name", Align::kLeft},
                       {"model", Align::kLeft},

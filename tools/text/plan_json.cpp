@@ -1,4 +1,4 @@
-// A capacity plan as one line of JSON (docs/user/plan.md).
+// Writes a capacity plan as one line of JSON (docs/user/plan.md).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -17,29 +17,31 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json row_json(const study::PlanRow& row) {
-  Json json = {{"cluster", row.cluster}, {"gpus", row.gpus}};
-  json["impossible"] = row.impossible.empty() ? Json() : Json(row.impossible);
-  if (!row.impossible.empty()) return json;
+Json run_json(const study::PlanRow& row) {
   const search::RunWithFailures& failures = row.run.failures;
   const trust::Interval& step = *row.best.metrics->interval;
-  json.update({{"configuration", configuration_json(row.best)},
-               {"step_time_s", row.best.metrics->step_time.value()},
-               {"step_time_s_interval", {step.low.value(), step.high.value()}},
-               {"training_days", row.run.training_days},
-               {"expected_days", failures.expected_days},
-               {"p50_days", failures.p50_days},
-               {"p90_days", failures.p90_days},
-               {"goodput", failures.goodput},
-               {"job_mtbf_hours", failures.job_mtbf_hours},
-               {"expected_failures", failures.expected_failures},
-               {"checkpoint_bytes", row.checkpoint_bytes},
-               {"checkpoint_write_s", row.checkpoint_write_s},
-               {"checkpoint_interval_s", failures.checkpoint_interval_s},
-               {"gpu_hours", row.run.gpu_hours},
-               {"price_per_gpu_hour", or_null(row.price_per_gpu_hour)},
-               {"cost", or_null(row.run.cost)},
-               {"energy_mwh", or_null(row.run.energy_mwh)}});
+  return {{"configuration", configuration_json(row.best)},
+          {"step_time_s", row.best.metrics->step_time.value()},
+          {"step_time_s_interval", {step.low.value(), step.high.value()}},
+          {"training_days", row.run.training_days},
+          {"expected_days", failures.expected_days},
+          {"p50_days", failures.p50_days},
+          {"p90_days", failures.p90_days},
+          {"goodput", failures.goodput},
+          {"job_mtbf_hours", failures.job_mtbf_hours},
+          {"expected_failures", failures.expected_failures},
+          {"checkpoint_bytes", row.checkpoint_bytes},
+          {"checkpoint_write_s", row.checkpoint_write_s},
+          {"checkpoint_interval_s", failures.checkpoint_interval_s},
+          {"gpu_hours", row.run.gpu_hours},
+          {"price_per_gpu_hour", or_null(row.price_per_gpu_hour)},
+          {"cost", or_null(row.run.cost)},
+          {"energy_mwh", or_null(row.run.energy_mwh)}};
+}
+
+// The ends of the intervals: of the fastest and of the slowest run.
+Json intervals_json(const study::PlanRow& row) {
+  Json json;
   const auto ends = [&](const char* key, auto value_of) {
     json[fmt::format("{}_interval", key)] = {value_of(row.fast), value_of(row.slow)};
   };
@@ -52,6 +54,15 @@ Json row_json(const study::PlanRow& row) {
   ends("energy_mwh", [](const study::PlannedRun& run) { return or_null(run.energy_mwh); });
   if (!row.run.cost) json["cost_interval"] = nullptr;
   if (!row.run.energy_mwh) json["energy_mwh_interval"] = nullptr;
+  return json;
+}
+
+Json row_json(const study::PlanRow& row) {
+  Json json = {{"cluster", row.cluster}, {"gpus", row.gpus}};
+  json["impossible"] = row.impossible.empty() ? Json() : Json(row.impossible);
+  if (!row.impossible.empty()) return json;
+  json.update(run_json(row));
+  json.update(intervals_json(row));
   json.update({{"scaling_efficiency", row.scaling_efficiency},
                {"meets_deadline", row.run.meets_deadline},
                {"meets_deadline_if_slow", row.slow.meets_deadline},

@@ -1,4 +1,4 @@
-// A capacity plan for people: at most 100 columns.
+// Writes a capacity plan as text of at most 100 columns.
 #include "tools/text/plan_text.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ std::string money(double amount, const std::string& currency) {
   return fmt::format("{} {}", report::in_words3(amount), currency);
 }
 
-// Columns of a row: what is predicted, and below it the ends of its interval.
+// The columns of a row: each predicted value, and below it the ends of its interval.
 struct Cells {
   std::vector<std::string> predicted, ends;
   void add(std::string value, std::string range = "") {
@@ -30,7 +30,7 @@ struct Cells {
   }
 };
 
-// "likely": only when the step turns out no slower than predicted.
+// Returns "likely" for a row that meets the limits only when the step is no slower than predicted.
 std::string verdict_word(const study::PlanRow& row) {
   if (!row.run.meets_deadline) return "late";
   if (!row.run.within_budget) return row.run.cost ? "dear" : "unpriced";
@@ -92,7 +92,7 @@ std::string legend_text(const study::Plan& plan) {
   if (!any) return "";
   std::string text =
       "  P50, P90: half and nine in ten of runs are done by then, failures and checkpoints counted; scaling:\n"
-      "  tokens/s per GPU against the cluster's smallest size; GPU hours and cost of the expected time\n" +
+      "  tokens/s per GPU against the cluster's smallest size; GPU hours and cost: of the expected time\n" +
       fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
   if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
   return text;
@@ -110,7 +110,7 @@ std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
                        report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
   if (row.run.cost)
     words += fmt::format(", {} {}", report::words_range({*row.fast.cost, *row.slow.cost}), plan.assumptions.currency);
-  words += fmt::format(". {}.", study::configuration_words(row.best.candidate));
+  words += fmt::format(". {}.", study::configuration_words(row.best));
   if (study::filled(row.best) > study::kEdgeOfMemory)
     words += fmt::format(" It fills {} of the memory: try it before you rely on it.",
                          report::percent(study::filled(row.best)));
@@ -121,7 +121,7 @@ std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
   return words;
 }
 
-// What comes nearest when nothing meets the question.
+// Names the fastest and the cheapest row when no row meets deadline and budget.
 std::string nearest_text(const study::Plan& plan) {
   const study::PlanRow *fastest = nullptr, *least = nullptr;
   for (const study::PlanRow& row : plan.rows) {
@@ -152,7 +152,7 @@ std::string verdict_text(const study::Plan& plan, const Paint& paint) {
   return text;
 }
 
-// Clusters whose cost is not known, which therefore are not compared by it.
+// Names the clusters without a known price.
 std::string unpriced_text(const study::Plan& plan) {
   std::vector<std::string> names;
   bool priced = false;
@@ -162,13 +162,13 @@ std::string unpriced_text(const study::Plan& plan) {
     if (std::find(names.begin(), names.end(), row.cluster) == names.end()) names.push_back(row.cluster);
   }
   if (names.empty() || (!priced && !plan.budget)) return "";
-  return report::paragraph("  ", fmt::format("No price is known of {}: state one with --price, or price_per_gpu_hour "
+  return report::paragraph("  ", fmt::format("No price is known for {}: set one with --price, or price_per_gpu_hour "
                                              "in the cluster's file.",
                                              fmt::join(names, ", ")));
 }
 
 std::string failures_text(const study::Plan& plan, const Paint& paint) {
-  std::string text = report::title_text("Failures", "of the smallest cluster that will do", paint);
+  std::string text = report::title_text("Failures", "of the smallest cluster that meets the question", paint);
   const study::PlanRow& row = plan.rows[*plan.smallest];
   const search::RunWithFailures& run = row.run.failures;
   return text + report::paragraph(

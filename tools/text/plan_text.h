@@ -1,4 +1,4 @@
-// A capacity plan for people, and as JSON.
+// Writes a capacity plan as text and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Laws as rows; sources, which many laws share, once each below.
+// Writes a profile as a table of its laws, with each source once below.
 #include "tools/text/profile_page.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using report::Table;
 
-// A law by its label; "" heads the rows of a group.
+// One law as a row, or the head of a group of rows.
 struct LawRow {
   std::string label;
   cost::Evidence evidence;
@@ -43,12 +43,12 @@ bool same(const cost::Evidence& a, const cost::Evidence& b) {
          a.median_error == b.median_error && a.p90_error == b.p90_error && a.worst_error == b.worst_error;
 }
 
-// A group of curves: those of several kinds often are one curve, and stand in one row.
+// Adds a group of curves. Several collectives often share one curve; they stand in one row.
 template <class Curves, class Front>
 void add_curves(std::vector<LawRow>& rows, std::string title, const Curves& curves, const Front& front) {
   if (curves.empty()) return;
   rows.push_back({std::move(title), {}, true});
-  std::vector<std::pair<std::string, LawRow>> group;  // by what stands in front of the kinds
+  std::vector<std::pair<std::string, LawRow>> group;  // by the text in front of the collectives' names
   for (const auto& curve : curves) {
     const std::string before = front(curve);
     const auto twin = std::find_if(group.begin(), group.end(), [&](const auto& known) {
@@ -85,7 +85,7 @@ std::vector<LawRow> rows_of(const cost::Profile& profile) {
   return rows;
 }
 
-// The front of a label that is too long becomes a line of its own.
+// Splits a label that is too long: adds its front as its own line and returns the rest.
 std::string last_line(const std::string& label, Table& table) {
   constexpr std::size_t kColumns = 42;
   if (label.size() <= kColumns) return label;
@@ -131,8 +131,8 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
                      table.text(paint);
   text += report::paragraph(
       "  ",
-      "Measured on this GPU by foretoken-calibrate; fitted on tables that others published for it; scaled from another "
-      "GPU; or assumed. Errors: |predicted / measured - 1| on samples that were kept out of the fit.");
+      "Measured: on this GPU by foretoken-calibrate. Fitted: on published tables of this GPU. Scaled: from another "
+      "GPU. Errors: |predicted / measured - 1| on samples that the fit did not use.");
   text += '\n';
   for (std::size_t i = 0; i < sources.size(); ++i)
     text += report::paragraph(report::pad_right(fmt::format("  [{}]", i + 1), 7), sources[i]);

@@ -1,4 +1,4 @@
-// A profile in words: every part with where it comes from and how well it meets what it never saw.
+// Describes a profile in words: the source of every part and its errors on samples that the fit did not use.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace foretoken::tools {
 
-/// A row for each law: provenance, samples, held-out median, p90 and worst error, and the number of its source below.
+/// Writes a row for each law: provenance, samples, held-out median, p90 and worst error, and the number of its source.
 [[nodiscard]] std::string profile_page(const cost::Profile& profile, const report::Paint& paint);
 
 }  // namespace foretoken::tools

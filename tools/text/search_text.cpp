@@ -1,4 +1,4 @@
-// The answer of a search for people: at most 100 columns.
+// Writes the answer of a search as text of at most 100 columns.
 #include "tools/text/search_text.h"
 
 #include <fmt/format.h>
@@ -23,6 +23,8 @@ using report::Table;
 using search::Candidate;
 using search::Objective;
 
+constexpr std::string_view kOverlapLetters = "GPMT", kNoOverlap = "----";
+
 bool any(const study::SearchAnswer& answer, bool (*test)(const study::FoundConfiguration&)) {
   return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
 }
@@ -42,7 +44,7 @@ std::string objective_value(Objective objective, const study::FoundConfiguration
   return "";
 }
 
-// A column of the ranked list. `spare`: 0 is always there; where the page is too narrow the largest goes first.
+// A column of the ranked list. `spare` 0 is always there. On a page that is too narrow, the largest `spare` goes first.
 struct RankedColumn {
   std::string head;
   std::function<std::string(const study::FoundConfiguration&)> cell;
@@ -69,7 +71,33 @@ void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedCol
   }
 }
 
-// The keys of a configuration; those that say the same of every row are left out where that is no loss.
+// Returns the overlaps as letters: "GP-T".
+std::string overlap_letters(const job::Overlap& overlap) {
+  std::string letters;
+  for (std::size_t at = 0; at < job::kOverlaps.size(); ++at)
+    letters += overlap.*job::kOverlaps[at].second ? kOverlapLetters[at] : '-';
+  return letters;
+}
+
+// Adds the columns of keys that only some answers have.
+void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedColumn>& columns) {
+  if (any(answer, [](const auto& f) { return f.candidate.microbatch_group > 0; }))
+    columns.push_back({"group", [](const auto& f) {
+                         return or_dash(f.candidate.microbatch_group > 0,
+                                        fmt::format("{}", f.candidate.microbatch_group));
+                       }});
+  if (any(answer, [](const auto& f) { return f.candidate.precision.has_value(); }))
+    columns.push_back({"precision", [](const auto& f) { return std::string(name_of(*f.candidate.precision)); }, 0,
+                       Table::Align::kLeft});
+  if (any(answer, [](const auto& f) { return f.candidate.short_gradients; }))
+    columns.push_back({"gradients", [](const auto& f) { return or_dash(f.candidate.short_gradients, "16-bit"); }, 0,
+                       Table::Align::kLeft});
+  if (any(answer, [](const auto& f) { return overlap_letters(f.scenario.overlap) != kNoOverlap; }))
+    columns.push_back(
+        {"overlap", [](const auto& f) { return overlap_letters(f.scenario.overlap); }, 0, Table::Align::kLeft});
+}
+
+// Returns the columns of a configuration's keys, without keys that no row uses.
 std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   const auto number = [](auto Candidate::*key) {
     return [key](const study::FoundConfiguration& f) { return fmt::format("{}", f.candidate.*key); };
@@ -84,6 +112,7 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   columns.push_back({"ZeRO", [](const auto& f) {
                        return or_dash(f.candidate.zero_stage > 0, fmt::format("{}", f.candidate.zero_stage));
                      }});
+  add_columns_of_some(answer, columns);
   if (any(answer, [](const auto& f) {
         return f.scenario.schedule.name != "1f1b" && f.scenario.schedule.name != "interleaved-1f1b";
       }))
@@ -96,7 +125,7 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   return columns;
 }
 
-// What was predicted of it.
+// Returns the columns of the predicted results.
 std::vector<RankedColumn> result_columns(const study::SearchAnswer& answer) {
   const study::FoundConfiguration& best = answer.ranked.front();
   const bool run = answer.several_sizes && best.metrics->run;
@@ -139,19 +168,32 @@ std::string table_of(const study::SearchAnswer& answer, const std::vector<Ranked
   return table.text(paint);
 }
 
-// What the short heads mean.
+// Explains the short heads.
 std::string legend_of(const std::vector<RankedColumn>& columns) {
   const auto shown = [&](std::string_view head) {
     return std::any_of(columns.begin(), columns.end(), [&](const RankedColumn& column) { return column.head == head; });
   };
-  std::string text = shown("CP") ? "TP, PP, VPP, CP, DP: tensor, pipeline, virtual pipeline, context, data degree"
-                                 : "TP, PP, VPP, DP: tensor, pipeline, virtual pipeline, data degree";
-  text += "; SP: sequence parallel; MBS: micro-batch size";
+  std::vector<std::string_view> heads, words;
+  for (const auto& [axis, member] : job::kDegrees) {
+    if (!shown(short_name_of(axis))) continue;
+    heads.push_back(short_name_of(axis));
+    words.push_back(name_of(axis));
+    if (axis != Axis::kPipeline) continue;
+    heads.emplace_back("VPP");
+    words.emplace_back("virtual pipeline");
+  }
+  std::string text = fmt::format("{}: {} degree; SP: sequence parallel; MBS: micro-batch size", fmt::join(heads, ", "),
+                                 fmt::join(words, ", "));
+  if (shown("group")) text += "; group: micro-batches a group of interleaving";
+  if (shown("overlap"))
+    text +=
+        "; overlap: beside the passes, G gradient reduction, P parameter gathers, M pipeline messages, T "
+        "tensor-parallel collectives";
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
   return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
 }
 
-// The ranked list, as many columns of it as the page holds.
+// Writes the ranked list with as many columns as the page holds.
 std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) {
   std::vector<RankedColumn> columns = key_columns(answer);
   for (RankedColumn& column : result_columns(answer)) columns.push_back(std::move(column));
@@ -169,7 +211,19 @@ std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) 
   return text + legend_of(columns);
 }
 
-// What the best means for the whole run.
+// Names what changes the numbers of the training.
+std::string numerics_text(const study::SearchAnswer& answer) {
+  const search::Candidate& best = answer.ranked.front().candidate;
+  std::vector<std::string> changes;
+  if (best.precision) changes.push_back(fmt::format("trains in {}", name_of(*best.precision)));
+  if (best.short_gradients) changes.emplace_back("reduces gradients in 16 bits");
+  if (changes.empty()) return "";
+  return report::paragraph("  ", fmt::format("The best {}, which was searched on request: precision changes the "
+                                             "numbers of a training. Check that the model still converges.",
+                                             fmt::join(changes, " and ")));
+}
+
+// Gives time and cost of the whole run with the best configuration.
 std::string run_text(const report::Metrics& best) {
   if (!best.run) return "";
   const report::RunCost& run = *best.run;
@@ -181,7 +235,7 @@ std::string run_text(const report::Metrics& best) {
   return report::paragraph("  ", text + ", failures not counted.");
 }
 
-// How far the order of the list can be trusted.
+// Says how far the order of the list can be trusted.
 std::string order_text(const study::SearchAnswer& answer) {
   const trust::Difference& known = answer.difference;
   if (answer.ranked.size() < 2 || known.comparisons == 0) return "";
@@ -193,25 +247,24 @@ std::string order_text(const study::SearchAnswer& answer) {
   std::size_t near = 1;
   while (near < answer.ranked.size() && is_near(answer.ranked[near])) ++near;
   std::string text = fmt::format(
-      "Of two published runs of one job {}, the predicted ratio of their steps missed the measured one by less than {} "
-      "in half of all pairs and {} in nine of ten ({} runs of {}, worth {:.0f} independent comparisons; what "
-      "their "
-      "runtime was fitted on counts too).",
+      "Pairs of published runs of one job {}: the predicted ratio of their steps misses the measured one by less than "
+      "{} in half of all pairs, and by less than {} in nine of ten ({} runs of {}, worth {:.0f} independent "
+      "comparisons; runs that their runtime was fitted on count too).",
       known.where, report::percent(known.half), report::percent(known.nine_in_ten), known.runs,
       report::counted(known.jobs, "job"), known.comparisons);
   if (near > 1)
-    text += fmt::format(" Rank{} {} {} nearer than {} to the best: measure before you choose.", near > 2 ? "s" : "",
+    text += fmt::format(" Rank{} {} {} within {} of the best: measure before you choose.", near > 2 ? "s" : "",
                         near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",
                         report::percent(known.half));
   return report::paragraph("  ", text);
 }
 
-// What fits on paper may not run well.
+// Warns of a best configuration that almost fills the memory.
 std::string edge_text(const study::SearchAnswer& answer) {
   const study::FoundConfiguration& best = answer.ranked.front();
   if (!best.outcome.fits || study::filled(best) <= study::kEdgeOfMemory) return "";
   std::string text = fmt::format(
-      "The best fills {} of the memory. Peaks of published runs are missed by up to 2 %, and runs at the edge of the "
+      "The best fills {} of the memory. Predicted peaks miss published ones by up to 2 %, and runs at the edge of the "
       "memory took up to 20 % longer than predicted.",
       report::percent(study::filled(best)));
   const auto roomy =
@@ -269,7 +322,7 @@ std::string front_text(const study::SearchAnswer& answer, const Paint& paint) {
     const study::FoundConfiguration& found = answer.front[at];
     const std::string size = answer.several_sizes ? report::counted(found.candidate.gpus, "GPU") + ": " : "";
     table.add({objective_value(answer.axes[0], found), objective_value(answer.axes[1], found),
-               size + study::configuration_words(found.candidate)});
+               size + study::configuration_words(found)});
   }
   text += table.text(paint);
   if (every > 1) text += fmt::format("  every {} of {} points; --json has all\n", every, answer.front.size());
@@ -297,11 +350,11 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
   for (const study::FoundConfiguration& found : answer.smallest) {
     const net::Gpu& gpu = found.scenario.cluster.gpu;
     const int gpus = found.candidate.gpus;
-    text += report::paragraph("  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"),
-                                                study::configuration_words(found.candidate),
-                                                report::gib(study::needed(found)), report::gib(gpu.memory)));
+    text += report::paragraph(
+        "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), study::configuration_words(found),
+                          report::gib(study::needed(found)), report::gib(gpu.memory)));
   }
-  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario states.\n";
+  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.\n";
 }
 
 }  // namespace
@@ -317,16 +370,17 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
                             : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
                                           whole(answer.considered), name_of(answer.objective)));
   text += answer.searched.empty()
-              ? "  Nothing was left open: the scenario states every key. Try --free all, or --free KEY.\n"
+              ? "  No key is open: the scenario sets every key. Try --free all, or --free KEY.\n"
               : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
   if (!answer.complete)
-    text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before anything was found."
+    text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before a configuration was found."
                                                    : "  Interrupted: the best so far, not the best of all.") +
             '\n';
   text += '\n';
   if (answer.ranked.empty())
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
   text += ranked_table(answer, paint) + '\n';
+  text += numerics_text(answer);
   text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
   if (const std::string why = study::why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);

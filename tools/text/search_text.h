@@ -1,4 +1,4 @@
-// The answer of a search for people, and as JSON.
+// Writes the answer of a search as text and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,11 @@
 
 namespace foretoken::tools {
 
-/// The configuration, its memory and its step time, with the keys of docs/user/search.md.
+/// Returns every overlap with its switch: {"grad_reduce": true, ...}.
+[[nodiscard]] nlohmann::ordered_json overlap_json(const job::Overlap& overlap);
+/// Returns the keys that only some configurations have: a group of micro-batches, a precision, 16-bit gradients.
+[[nodiscard]] nlohmann::ordered_json more_keys_json(const search::Candidate& candidate);
+/// Writes a configuration, its memory and its step time with the keys of docs/user/search.md.
 [[nodiscard]] nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found);
 
 [[nodiscard]] std::string search_text(const study::SearchAnswer& answer, const report::Paint& paint);

@@ -1,4 +1,4 @@
-// What `foretoken whatif` found, as JSON and CSV.
+// Writes the answer of `foretoken whatif` as JSON and CSV.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -35,7 +35,7 @@ Json row_json(const study::WhatIf& whatif, std::size_t index) {
   return json;
 }
 
-// A field of CSV (RFC 4180).
+// Writes a field of CSV, quoted where it must be (RFC 4180).
 std::string field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
   std::string quoted = "\"";

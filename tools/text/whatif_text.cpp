@@ -1,4 +1,4 @@
-// Other values of a scenario's keys, for people.
+// Writes the answer of `foretoken whatif` as text.
 #include "tools/text/whatif_text.h"
 
 #include <fmt/format.h>
@@ -18,13 +18,13 @@ using report::Ink;
 using report::Paint;
 using report::Table;
 
-// "+3.4 %"; "0.0 %" for what rounds to nothing.
+// Writes a change: "+3.4 %", or "0.0 %" when it rounds to zero.
 std::string change(Seconds time, Seconds base, int digits = 1) {
   const std::string text = fmt::format("{:+.{}f} %", 100 * (time / base - 1), digits);
   return text.find_first_of("123456789") == text.npos ? text.substr(1) : text;
 }
 
-// The last part of a key, or all of it where two keys end alike.
+// Returns the last part of a key, or all of it where two keys end alike.
 std::string short_name(const std::vector<study::Varied>& keys, std::size_t key) {
   const auto last = [](const std::string& text) { return text.substr(text.rfind('.') + 1); };
   for (std::size_t i = 0; i < keys.size(); ++i)
@@ -92,7 +92,7 @@ std::string conclusions_text(const study::WhatIf& whatif) {
   return text;
 }
 
-// Those of the base, and what a combination adds to them.
+// Lists the warnings of the base, then the new warnings of each combination.
 std::vector<std::string> warnings_of(const study::WhatIf& whatif) {
   std::vector<std::string> warnings = whatif.base.warnings;
   for (const study::WhatIfRow& row : whatif.rows) {
@@ -104,7 +104,7 @@ std::vector<std::string> warnings_of(const study::WhatIf& whatif) {
   return warnings;
 }
 
-// A bar to the left of the base for time saved, to the right for time lost.
+// Draws a bar to the left of the base for time saved, to the right for time lost.
 std::string tornado_text(const study::WhatIf& whatif, const Paint& paint) {
   constexpr std::size_t kHalf = 14;
   double widest = 0;

@@ -1,4 +1,4 @@
-// Other values of a scenario's keys for people, as JSON and as CSV.
+// Writes the answer of `foretoken whatif` as text, as JSON and as CSV.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace foretoken::tools {
 
 [[nodiscard]] std::string whatif_text(const study::WhatIf& whatif, const report::Paint& paint);
 [[nodiscard]] std::string whatif_json(const study::WhatIf& whatif);
-/// A line for each row, the base first.
+/// Writes one line for each row, the base first.
 [[nodiscard]] std::string whatif_csv(const study::WhatIf& whatif);
 
 }  // namespace foretoken::tools

@@ -1,4 +1,4 @@
-// Makes every table sortable, and hides the rows without the words that are looked for.
+// Makes every table sortable, and hides rows without the words of the search field.
 for (const table of document.querySelectorAll("table")) makeSortable(table);
 const find = document.getElementById("find"), rows = [...document.getElementById("rows").tBodies[0].rows];
 find.addEventListener("input", () => {

@@ -1,4 +1,4 @@
-// Every table against three predictions: its system's, its architecture's, and that of fits which never saw it.
+// Compares every table with three predictions: its system's, its architecture's, and a prediction from fits without it.
 #include "calibration/fit/collectives/check_collectives.h"
 
 #include <fmt/format.h>
@@ -71,14 +71,14 @@ TableErrors errors_on(const CollectiveTable& table, const cost::Profile& profile
 }
 
 std::vector<TableCheck> check_tables(const std::vector<CollectiveTable>& tables) {
-  const Collectives general = fit_collectives(tables);
+  const GeneralLaws general = fit_general_laws(tables);
   const auto systems = measured_systems(tables, general);
   std::vector<TableCheck> checks;
   for (const CollectiveTable& table : tables) {
     const cost::Profile profile = general_profile(architecture_of(table.gpu), general);
     TableCheck check{&table, errors_on(table, with_own_system(table, profile, systems)), errors_on(table, profile), {}};
     const std::vector<CollectiveTable> others = without(tables, table);
-    const Collectives unseen = fit_collectives(others);
+    const GeneralLaws unseen = fit_general_laws(others);
     check.left_out = errors_on(table, with_own_system(table, general_profile(architecture_of(table.gpu), unseen),
                                                       measured_systems(of_system(others, table.system), unseen)));
     checks.push_back(check);
@@ -91,7 +91,7 @@ std::string to_markdown(const std::vector<TableCheck>& checks) {
       "| table | system | GPU | collective | ranks | nodes | rows | system's curve | architecture's law | table left "
       "out "
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
-  std::array<std::array<int, 4>, 2> met{};  // inside a node, across nodes: tables, then those that meet the bounds
+  std::array<std::array<int, 4>, 2> met{};  // inside a node, across nodes: tables, then tables within the bounds
   for (const TableCheck& check : checks) {
     const CollectiveTable& t = *check.table;
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", t.id, t.system, t.gpu,

@@ -1,4 +1,4 @@
-// How well the shipped curves meet the measured tables, table by table.
+// Measures how well the shipped curves meet the measured tables, table by table.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@ namespace foretoken::fit {
 struct TableErrors {
   std::size_t rows = 0;
   double median = 0, p90 = 0, worst = 0;
-  /// The bounds that curves are held to: 5 % at the median, 15 % for nine rows of ten, 40 % for any.
+  /// Returns true within the bounds of curves: 5 % at the median, 15 % for nine rows of ten, 40 % for any row.
   [[nodiscard]] bool within_bounds() const { return median <= 0.05 && p90 <= 0.15 && worst <= 0.40; }
 };
 
-/// Predicted against measured for one table; `profile` has the laws that are to be checked.
+/// Compares predicted with measured times for one table. `profile` has the laws to check.
 [[nodiscard]] TableErrors errors_on(const CollectiveTable& table, const cost::Profile& profile);
 
 struct TableCheck {
@@ -28,13 +28,13 @@ struct TableCheck {
   TableErrors left_out;  ///< its system's curves over its architecture's laws, all fitted without this table
 };
 
-/// "all-reduce", ..., "send/recv"
+/// Returns "all-reduce", ..., "send/recv".
 [[nodiscard]] std::string_view name_of_collective(const CollectiveTable& table);
 
-/// Fits everything once for each table: minutes.
+/// Fits everything again for each table, which takes minutes.
 [[nodiscard]] std::vector<TableCheck> check_tables(const std::vector<CollectiveTable>& tables);
 
-/// The checks as a Markdown table with a summary.
+/// Writes the checks as a Markdown table with a summary.
 [[nodiscard]] std::string to_markdown(const std::vector<TableCheck>& checks);
 
 }  // namespace foretoken::fit

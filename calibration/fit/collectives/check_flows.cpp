@@ -1,4 +1,4 @@
-// Table by table: the cluster that it names, NCCL as it says, flows, and the error.
+// Compares flows with each table: on the cluster that it names, with NCCL as it states.
 #include "calibration/fit/collectives/check_flows.h"
 
 #include <fmt/format.h>
@@ -21,11 +21,12 @@ using cost::NcclFitted;
 using ranks::Nccl;
 
 constexpr double kSmallestJudged = 16 << 20;
-// The grid of fitted numbers: copies of the own share from 0 to 0.8, fills from 0 to 16 ns per square root of a byte.
+// The grid of fitted numbers: copies of the own share from 0 to 0.8, and fills from 0 to 16 ns per square root of a
+// byte.
 constexpr double kOwnCopyStep = 0.1, kFillStep = 1e-9;
 constexpr int kOwnCopies = 8, kFills = 16;
 
-// Datasheet rates per direction, and the NCCL of the time where a table states none.
+// Datasheet rates per direction, and an NCCL version of the table's time where the table states none.
 struct Kind {
   const char* gpus;
   NcclArchitecture architecture;
@@ -43,7 +44,7 @@ std::optional<Kind> kind_of(const CollectiveTable& table) {
   return std::nullopt;
 }
 
-// A machine of the table's kind: eight GPUs or a rack under one NVLink switch, NICs of 100, 200 or 400 Gb/s.
+// Returns a machine of the table's kind: eight GPUs or a rack under one NVLink switch, NICs of 100, 200 or 400 Gb/s.
 net::Cluster cluster_of(const CollectiveTable& table, const Kind& kind) {
   net::Cluster cluster;
   cluster.gpus_per_node = std::max(8, table.ranks_per_node);
@@ -76,12 +77,13 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-// A table's rows with the times that are expected of them, to which every fitted number adds in proportion.
+// A table's rows with their expected times. Every fitted number adds to them in proportion.
 struct Expected {
   const CollectiveTable* table;
   Kind kind;
   struct Row {
-    double measured, bare, own_copy, fill_inside, fill_between;  ///< seconds; the last three for each of their units
+    double measured, bare, own_copy, fill_inside,
+        fill_between;  ///< seconds; the last three for one unit of each number
   };
   std::vector<Row> rows;
 };
@@ -129,7 +131,7 @@ FlowCheck checked(const Expected& expected, const NcclFitted& fitted) {
   return check;
 }
 
-// Sum of the tables' medians of |error| inside nodes, or across; of one architecture, without `left_out`.
+// Sums the medians of |error| over the tables of one architecture, inside nodes or across, without `left_out`.
 double loss(const std::vector<Expected>& all, NcclArchitecture architecture, bool across,
             const CollectiveTable* left_out, const NcclFitted& fitted) {
   double sum = 0;
@@ -139,7 +141,7 @@ double loss(const std::vector<Expected>& all, NcclArchitecture architecture, boo
   return sum;
 }
 
-// The best of a grid: first what counts inside nodes, then what counts across.
+// Finds the best numbers on a grid: first the numbers that count inside nodes, then the others.
 NcclFitted fit(const std::vector<Expected>& all, NcclArchitecture architecture, const CollectiveTable* left_out) {
   NcclFitted best, tried;
   double least = std::numeric_limits<double>::infinity();

@@ -1,9 +1,11 @@
-// Which rows of which tables enter a fit.
+// Chooses the rows of tables that enter a fit.
 //
 // Tables come from many machines. Some harnesses (one process for eight GPUs, Python) add tens of microseconds to every
-// call. In a pool of machines, a table whose floor is 1.6 times the lowest of its peers, or that has no small messages
-// to show its floor, enters with its large messages only; the latency then has to come from elsewhere. Peers are the
-// tables of the same kind and group size, and all-reduces of that size, which take the most steps of all kinds.
+// call. In a pool of machines, such a table enters with its large messages only. So does a table without small
+// messages, whose floor nobody knows. The latency then comes from other tables.
+//
+// A table counts as slow when its floor is 1.6 times the lowest of its peers. Peers are the tables of the same kind and
+// group size, and all-reduces of that size, which take the most steps of all kinds.
 #include "calibration/fit/collectives/collective_samples.h"
 
 #include <fmt/format.h>
@@ -17,10 +19,10 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr double kSmallest = 8 << 10;         // below, only the floor is measured
+constexpr double kSmallest = 8 << 10;         // smaller messages measure only the floor
 constexpr double kBeyondOverhead = 16 << 20;  // sizes that a slow harness still measures rightly
 constexpr double kSlowHarness = 1.6;
-constexpr std::size_t kLeastFitted = 8;  // fewer rows than that are all needed
+constexpr std::size_t kLeastFitted = 8;  // smaller tables need all their rows
 
 double floor_of(const CollectiveTable& table) {
   double least = 1;
@@ -40,7 +42,7 @@ bool is_peer(const CollectiveTable& table, const CollectiveTable& other) {
          (akin(other.kind, table.kind) || other.kind == CollectiveKind::kAllReduce);
 }
 
-/// Whether the table's small messages say more of its harness than of NCCL.
+/// Returns true when the table's small messages say more about its harness than about NCCL.
 bool hides_latency(const CollectiveTable& table, const TablePool& pool) {
   if (!starts_small(table)) return true;
   return std::any_of(pool.tables.begin(), pool.tables.end(), [&](const CollectiveTable& other) {
@@ -93,7 +95,7 @@ std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTable>& tables, c
 
 SplitRows split(const std::vector<CollectiveRow>& rows) {
   SplitRows parts;
-  for (const CollectiveRow& row : rows) (held_out(row.key) ? parts.apart : parts.fitted).push_back(row);
+  for (const CollectiveRow& row : rows) (held_out(row.key) ? parts.left_out : parts.fitted).push_back(row);
   if (parts.fitted.size() < kLeastFitted) parts = {rows, {}};
   return parts;
 }

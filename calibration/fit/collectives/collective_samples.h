@@ -1,4 +1,4 @@
-// nccl-tests tables as samples for the collective fits.
+// Turns nccl-tests tables into samples for the collective fits.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 #include "calibration/fit/numerics/minimise.h"
 #include "calibration/fit/numerics/residuals.h"
-#include "calibration/fit/recipes/samples.h"
+#include "calibration/fit/shipped/published.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
@@ -21,7 +21,7 @@ struct TablePool {
   std::vector<CollectiveTable> tables;
   std::string source;
   double reference_gb_per_s = 0;  ///< link rate of the GPUs in the tables
-  bool one_machine = false;       ///< rows count as they stand; else slow harnesses enter with large messages only
+  bool one_machine = false;       ///< all rows count; otherwise slow harnesses enter with large messages only
 };
 
 struct CollectiveRow {
@@ -31,34 +31,36 @@ struct CollectiveRow {
   std::string key;  ///< decides whether it is held out
 };
 
-/// A node of the table's cluster: eight GPUs with links of `link_gb_per_s`, eight NICs of an eighth of its line rate.
+/// Returns a node of the table's cluster: eight GPUs with links of `link_gb_per_s`, eight NICs of an eighth of its line
+/// rate.
 [[nodiscard]] NodeLinks links_of(const CollectiveTable& table, double link_gb_per_s);
 
-/// Whether it has rows of 64 KiB or less, which show the latency.
+/// Returns true when the table has rows of 64 KiB or less, which show the latency.
 [[nodiscard]] bool starts_small(const CollectiveTable& table);
-/// Whether its small messages show NCCL's latency, rather than nothing or what a slow harness adds.
+/// Returns true when the table has small messages that show NCCL's latency, and not the overhead of a slow harness.
 [[nodiscard]] bool shows_latency(const CollectiveTable& table, const TablePool& pool);
-/// Shortest time of the tables that start small; of all tables when none does.
+/// Returns the shortest time of the tables that start small, or of all tables when none does.
 [[nodiscard]] double lowest_floor(const std::vector<CollectiveTable>& tables);
-/// The rows of 8 KiB and more that enter a fit.
+/// Returns the rows of 8 KiB and more that enter a fit.
 [[nodiscard]] std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTable>& tables, const TablePool& pool);
-/// The rows that a fit may see, and those held out of it.
+/// The rows that a fit may use, and the rows held out of it.
 struct SplitRows {
-  std::vector<CollectiveRow> fitted, apart;
+  std::vector<CollectiveRow> fitted, left_out;
 };
 [[nodiscard]] SplitRows split(const std::vector<CollectiveRow>& rows);
 
-/// Tables of a kind (all-gather and reduce-scatter, one ring in opposite directions, share theirs); of any number of
-/// ranks when `ranks` is 0. No messages.
+/// Returns tables of a kind, without messages, with `ranks` ranks (0: any number). All-gather and reduce-scatter are
+/// one ring in opposite directions, and share their tables.
 [[nodiscard]] std::vector<CollectiveTable> tables_of(const TablePool& pool, CollectiveKind kind, int ranks = 0);
 
 [[nodiscard]] std::vector<Outcome> outcomes(const std::vector<CollectiveRow>& rows, const cost::Profile& profile);
-/// What the profile's law misses in the rows, which are of one shape of group: as the pool's tables ask for.
+/// Returns the errors of the profile's law at each size of the rows, which have one shape of group.
 [[nodiscard]] cost::SizeCorrection correction_of(const cost::Profile& smooth, const std::vector<CollectiveRow>& rows,
                                                  const TablePool& pool);
 
 using ProfileOf = std::function<cost::Profile(const Arguments&)>;
-/// Arguments whose profile errs least on the rows; one row in five is left out, in small tables none.
+/// Returns the arguments whose profile has the least error on the rows. One row in five is left out; in small tables
+/// none is.
 [[nodiscard]] Arguments fit_rows(const std::vector<CollectiveRow>& rows, const ProfileOf& profile_of,
                                  const Arguments& start);
 

@@ -1,4 +1,4 @@
-// One curve per table; the law behind the curve is fitted on that table alone.
+// Fits one curve per table. The law behind a curve is fitted on its own table only.
 #include "calibration/fit/collectives/measured_machine.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ const cost::AcrossNodesCurve& curve_of(const cost::AcrossNodesLaw& law, Collecti
   return *std::find_if(law.curves.begin(), law.curves.end(), [&](const auto& c) { return c.kind == kind; });
 }
 
-/// Latency of the kind in the smallest group with at least as many ranks, else in the largest.
+/// Returns the latency of the kind in the smallest group with at least as many ranks, or else in the largest group.
 Seconds latency_of(const cost::InsideNodeLaw& law, CollectiveKind kind, int ranks) {
   Seconds latency(0);
   for (const cost::CollectiveCurve& curve : law.curves) {
@@ -35,7 +35,7 @@ TablePool pool_of(const Machine& machine, std::vector<CollectiveTable> tables) {
   return pool;
 }
 
-/// All-gather and reduce-scatter lend each other the curves of group sizes where only one was measured.
+/// Gives all-gather the curves of reduce-scatter for group sizes where only one was measured, and the other way round.
 void lend_halves(std::vector<cost::CollectiveCurve>& curves) {
   std::set<std::pair<CollectiveKind, int>> known;
   for (const auto& curve : curves) known.insert({curve.kind, curve.ranks});
@@ -72,7 +72,8 @@ AcrossGivens givens_of(const cost::AcrossNodesCurve& general, const std::vector<
   return givens;
 }
 
-/// Measured kinds by their own tables; all others, which cross the same fabric, as all-reduce if it was measured.
+/// Adds curves across nodes. Measured kinds follow their own tables. The others cross the same fabric, and follow
+/// all-reduce if it was measured.
 void add_across(cost::MeasuredCollectives& measured, const Machine& machine, const cost::Profile& general) {
   std::vector<CollectiveTable> across;
   for (const CollectiveTable& table : machine.tables)

@@ -2,13 +2,15 @@
 #include "calibration/fit/collectives/measured_systems.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 #include "calibration/fit/collectives/measured_machine.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace foretoken::fit {
 namespace {
@@ -30,7 +32,11 @@ std::string architecture_of(const std::string& gpu) {
       {"gb300", "blackwell"}, {"mi300x", "cdna3"},   {"rtx-pro", "blackwell"}};
   for (const auto& [prefix, architecture] : kArchitectures)
     if (gpu.starts_with(prefix)) return architecture;
-  throw std::runtime_error(fmt::format("unknown GPU \"{}\" in a measured table", gpu));
+  std::vector<std::string> known;
+  for (const auto& [prefix, architecture] : kArchitectures) known.emplace_back(prefix);
+  throw ConfigError({{"tables of collectives", "",
+                      fmt::format("expected a GPU whose name begins with one of {}, found {}", fmt::join(known, ", "),
+                                  in_quotes(gpu))}});
 }
 
 bool over_pcie(const CollectiveTable& table) { return table.network.starts_with("PCIe"); }
@@ -43,17 +49,13 @@ double link_gb_per_s(const CollectiveTable& table) {
   return architecture == "blackwell" ? 900 : 450;  // MI300X: 448 over Infinity Fabric
 }
 
-cost::Profile general_profile(const std::string& architecture, const Collectives& c) {
-  cost::Profile profile{.nvlink = c.hopper, .pcie = c.pcie, .network = c.hopper_network};
-  if (architecture == "volta") profile.nvlink = c.volta, profile.network = c.volta_network;
-  if (architecture == "ampere") profile.nvlink = c.ampere, profile.network = c.ampere_network;
-  if (architecture == "blackwell") profile.nvlink = c.blackwell, profile.network = c.blackwell_network;
-  profile.point_to_point = published_messages(architecture == "ampere" || architecture == "volta" ? 0.8 : 0.72);
-  return profile;
+const cost::Profile& general_profile(const std::string& architecture, const GeneralLaws& general) {
+  const auto own = general.find(architecture);
+  return own == general.end() ? general.at("") : own->second;
 }
 
 std::vector<cost::MeasuredCollectives> measured_systems(const std::vector<CollectiveTable>& tables,
-                                                        const Collectives& general) {
+                                                        const GeneralLaws& general) {
   std::map<std::string, std::vector<CollectiveTable>> by_system;
   for (const CollectiveTable& table : tables) by_system[table.system].push_back(table);
   std::vector<cost::MeasuredCollectives> systems;

@@ -90,7 +90,7 @@ TEST(MeasuredSystems, AUsersOwnTableIsMetByTheProfileFittedOnIt) {
 TEST(MeasuredSystems, TheSameTablesGiveTheShippedFiles) {
   const auto all = tables();
   std::set<std::string> names;
-  for (const cost::MeasuredCollectives& system : measured_systems(all, fit_collectives(all))) {
+  for (const cost::MeasuredCollectives& system : measured_systems(all, fit_general_laws(all))) {
     std::ostringstream text;
     text << std::ifstream(file_of(system.name)).rdbuf();
     EXPECT_EQ(text.str(), io::to_json_text(system)) << system.name;
@@ -101,9 +101,10 @@ TEST(MeasuredSystems, TheSameTablesGiveTheShippedFiles) {
 }
 
 TEST(MeasuredSystems, OneTableForEachKindAndShape) {
-  std::set<std::string> seen;
+  std::set<std::string> shapes;
   for (const CollectiveTable& t : tables())
-    EXPECT_TRUE(seen.insert(t.system + std::to_string(static_cast<int>(t.kind)) + (t.message ? "m" : " ") +
+    EXPECT_TRUE(shapes
+                    .insert(t.system + std::to_string(static_cast<int>(t.kind)) + (t.message ? "m" : " ") +
                             std::to_string(t.ranks) + "/" + std::to_string(t.nodes))
                     .second)
         << t.id;

@@ -1,4 +1,4 @@
-// NAME=VALUE, one after another.
+// Reads NAME=VALUE settings, one after another.
 #include "calibration/fit/collectives/nccl_environment.h"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOfNoMatter = {"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS",
-                                                         "NCCL_IB_QPS_PER_CONNECTION", "QPS"};
+constexpr std::array<std::string_view, 4> kWithoutEffect = {"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS",
+                                                            "NCCL_IB_QPS_PER_CONNECTION", "QPS"};
 
 std::string upper(std::string_view text) {
   std::string result(text);
@@ -23,7 +23,7 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// One of `all` by the name that NCCL gives it, in any case.
+// Returns one of `all` by the name that NCCL gives it, in upper or lower case.
 template <class T>
 std::optional<T> named(std::string_view value, std::initializer_list<T> all) {
   for (const T one : all)
@@ -31,7 +31,7 @@ std::optional<T> named(std::string_view value, std::initializer_list<T> all) {
   return std::nullopt;
 }
 
-// What is wrong with a setting; nothing: it is taken.
+// Returns the fault of a setting, or an empty text when it was taken.
 std::string take(std::string_view name, std::string_view value, NcclEnvironment& found) {
   using enum cost::NcclAlgorithm;
   using enum cost::NcclProtocol;
@@ -49,7 +49,7 @@ std::string take(std::string_view name, std::string_view value, NcclEnvironment&
     found.settings.nvls = *count != 0;
   else if (name == "NCCL_NCHANNELS_PER_NET_PEER" && *count > 0)
     found.message_channels = count;
-  else if (std::ranges::find(kOfNoMatter, name) == kOfNoMatter.end())
+  else if (std::ranges::find(kWithoutEffect, name) == kWithoutEffect.end())
     return "expected a setting whose effect on flows is known";
   return "";
 }

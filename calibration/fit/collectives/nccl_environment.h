@@ -1,4 +1,4 @@
-// The settings that a published table states its NCCL was run with.
+// The NCCL settings that a published table states.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ struct NcclEnvironment {
   std::optional<int> message_channels{};  ///< NCCL_NCHANNELS_PER_NET_PEER
 };
 
-/// "NCCL_ALGO=Ring NCCL_PROTO=LL128": NAME=VALUE with spaces between. Settings of how many queue pairs and CTAs carry a
-/// channel count for nothing here: flows have links, and no channels that could be too few. Throws ConfigError on any
-/// other setting, and on values that NCCL does not know; `table` is named then.
+/// Reads "NCCL_ALGO=Ring NCCL_PROTO=LL128": NAME=VALUE with spaces between. Settings of the queue pairs and CTAs of a
+/// channel have no effect here: flows have links, and no channels that could be too few. Throws ConfigError, which
+/// names `table`, on any other setting and on values that NCCL does not know.
 [[nodiscard]] NcclEnvironment read_nccl_environment(const std::string& environment, const std::string& table);
 
 }  // namespace foretoken::fit

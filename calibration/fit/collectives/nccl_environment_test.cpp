@@ -1,4 +1,4 @@
-// Settings are read whole, and none is passed over.
+// Tests that settings are read completely, and that unknown ones are refused.
 #include "calibration/fit/collectives/nccl_environment.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace foretoken::fit {
 namespace {
 
-TEST(NcclEnvironment, ReadsWhatTablesState) {
+TEST(NcclEnvironment, ReadsTheSettingsOfTables) {
   const NcclEnvironment read = read_nccl_environment(
       "NCCL_ALGO=RING NCCL_PROTO=LL128 NCCL_MIN_NCHANNELS=32 NCCL_NVLS_ENABLE=0 NCCL_NCHANNELS_PER_NET_PEER=16", "t");
   EXPECT_EQ(read.settings.algorithm, cost::NcclAlgorithm::kRing);
@@ -19,7 +19,7 @@ TEST(NcclEnvironment, ReadsWhatTablesState) {
   EXPECT_TRUE(none.settings.nvls && !none.settings.algorithm && !none.settings.protocol && !none.message_channels);
 }
 
-TEST(NcclEnvironment, RefusesWhatItDoesNotKnow) {
+TEST(NcclEnvironment, RefusesUnknownSettings) {
   for (const char* wrong : {"NCCL_ALGO=Star", "NCCL_PROTO=LL64", "NCCL_NCHANNELS_PER_NET_PEER=4x",
                             "NCCL_NCHANNELS_PER_NET_PEER=0", "NCCL_MAX_NCHANNELS=2", "NCCL_ALGO", "QPS="})
     EXPECT_THROW((void)read_nccl_environment(wrong, "t"), ConfigError) << wrong;

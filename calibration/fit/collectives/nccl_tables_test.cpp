@@ -1,4 +1,4 @@
-// Flows by NCCL's choice beside every published table of 16 MiB and more.
+// Compares flows by NCCL's choice with every published table of 16 MiB and more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Held {
   int tables, within;
 };
 
-// docs/modeller/collectives.md: 98 of 109 tables, and which are not.
+// docs/modeller/collectives.md: 98 of 109 tables are within the bounds; it lists the others.
 TEST(NcclTables, FlowsFromSixteenMebibytesOn) {
   const std::vector<CollectiveTable> all = tables();
   std::map<std::pair<std::string, std::string_view>, Tally> found;
@@ -62,7 +62,7 @@ TEST(NcclTables, FlowsFromSixteenMebibytesOn) {
     const Tally& tally = found.at({h.gpus, h.collective});
     EXPECT_EQ(tally.tables, h.tables);
     EXPECT_EQ(tally.within, h.within);
-    const double bound = h.within == 0 ? 0.14 : tally.bound;  // A100's one table of messages: 195 GB/s
+    const double bound = h.within == 0 ? 0.14 : tally.bound;  // A100 has one table of messages: 195 GB/s
     EXPECT_LE(middle(tally.medians), bound);
     EXPECT_LE(middle(tally.rows), bound);
   }
@@ -74,8 +74,8 @@ TEST(NcclTables, TablesThatAreLeftOut) {
   EXPECT_EQ(std::count_if(checks.begin(), checks.end(), [](const FlowCheck& check) { return check.within(); }), 93);
 }
 
-// What ships is the fit, rounded.
-TEST(NcclTables, FittedNumbersAreThoseOfTheTables) {
+// The shipped numbers are the fitted ones, rounded.
+TEST(NcclTables, ShippedNumbersAreFittedOnTheTables) {
   const std::vector<CollectiveTable> all = tables();
   for (const auto architecture :
        {cost::NcclArchitecture::kAmpere, cost::NcclArchitecture::kHopper, cost::NcclArchitecture::kBlackwell}) {

@@ -1,4 +1,4 @@
-// Curves across nodes: one smooth law per kind, and what it misses for each measured shape of group.
+// Fits curves across nodes: one smooth law per kind, and a correction for each measured shape of group.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,11 +11,11 @@ namespace foretoken::fit {
 namespace {
 
 using enum CollectiveKind;
-// Tree latency per doubling of nodes, 2 x network latency of the LL and Simple protocols (nccl src/graph/tuning.cc),
-// us.
+// Tree latency per doubling of nodes, in us: 2 x network latency of the LL and Simple protocols (nccl
+// src/graph/tuning.cc).
 constexpr double kLeastDoubling = 10, kMostDoubling = 28;
 
-/// A network on which every kind has the same curve.
+/// Returns a network on which every kind has the same curve.
 cost::Profile profile_with(const cost::AcrossNodesCurve& curve, const cost::InsideNodeLaw& inside) {
   cost::AcrossNodesLaw law;
   for (const CollectiveKind each : kEveryKind) {
@@ -36,7 +36,7 @@ cost::AcrossNodesCurve curve_of(CollectiveKind kind, const Arguments& at, const 
           .two_node_gain = givens.two_node_gain ? *givens.two_node_gain : rounded(1 + std::exp(at[4]))};
 }
 
-/// What the smooth curve misses for each shape of group in the tables, fewest nodes first.
+/// Returns the errors of the smooth curve for each shape of group in the tables, fewest nodes first.
 std::vector<cost::MeasuredShape> measured_shapes(const cost::AcrossNodesCurve& curve, const TablePool& pool,
                                                  const cost::InsideNodeLaw& inside) {
   std::map<std::pair<int, int>, std::vector<CollectiveTable>> by_shape;
@@ -52,7 +52,7 @@ std::vector<cost::MeasuredShape> measured_shapes(const cost::AcrossNodesCurve& c
     shape.correction = correction_of(smooth, parts.fitted, pool);
     cost::AcrossNodesCurve known = curve;
     known.measured = {shape};
-    shape.evidence = evidence(pool.source, parts.fitted.size(), outcomes(parts.apart, profile_with(known, inside)));
+    shape.evidence = evidence(pool.source, parts.fitted.size(), outcomes(parts.left_out, profile_with(known, inside)));
     shape.correction = correction_of(smooth, rows, pool);
     if (!shape.correction.log_ratio.empty()) shapes.push_back(std::move(shape));
   }
@@ -68,7 +68,7 @@ cost::AcrossNodesCurve fit_across_curve(CollectiveKind kind, const TablePool& po
   const Arguments start{std::log(25.0), std::log(0.97), 2.0, std::log(15.0), std::log(0.2)};
   cost::AcrossNodesCurve curve = curve_of(kind, fit_rows(rows, profile_of, start), givens);
   const SplitRows parts = split(rows);
-  curve.evidence = evidence(pool.source, parts.fitted.size(), outcomes(parts.apart, profile_with(curve, inside)));
+  curve.evidence = evidence(pool.source, parts.fitted.size(), outcomes(parts.left_out, profile_with(curve, inside)));
   curve.measured = measured_shapes(curve, pool, inside);
   return curve;
 }
@@ -83,7 +83,8 @@ cost::AcrossNodesCurve like_all_reduce(CollectiveKind kind, cost::AcrossNodesCur
   return curve;
 }
 
-/// No table measures one rank per node. 0.85 of the NIC rate, set beforehand, agreed with published iteration times.
+/// Returns the factor of one rank per node, which no table measures. 0.85 of the NIC rate was set beforehand, and
+/// agreed with published iteration times.
 double lone_rank_factor(const cost::AcrossNodesCurve& all_reduce) {
   return rounded(std::min(1.0, 0.85 / all_reduce.efficiency), 3);
 }
@@ -103,7 +104,7 @@ cost::AcrossNodesLaw fit_across(const TablePool& pool, const cost::InsideNodeLaw
   cost::AcrossNodesLaw law{.lone_rank_factor = lone_rank_factor(all_reduce)};
   AcrossGivens one_ring = givens;
   one_ring.two_node_gain = 1;
-  one_ring.doubling = 0.5 * all_reduce.latency_per_doubling;  // the other kinds' tables all have two nodes
+  one_ring.doubling = 0.5 * all_reduce.latency_per_doubling;  // all tables of the other kinds have two nodes
   if (givens.latency) one_ring.latency = 0.5 * *givens.latency;
   for (const CollectiveKind kind : kEveryKind) {
     if (kind == kAllReduce)
@@ -120,8 +121,8 @@ cost::AcrossNodesLaw checked(cost::AcrossNodesLaw law, const TablePool& pool, co
                              const cost::Evidence& origin) {
   for (cost::AcrossNodesCurve& curve : law.curves) {
     curve.measured.clear();
-    const auto apart = outcomes(rows_of(tables_of(pool, curve.kind), pool), profile_with(curve, inside));
-    curve.evidence = evidence(origin.source + (apart.empty() ? "" : "; checked on " + pool.source), 0, apart);
+    const auto left_out = outcomes(rows_of(tables_of(pool, curve.kind), pool), profile_with(curve, inside));
+    curve.evidence = evidence(origin.source + (left_out.empty() ? "" : "; checked on " + pool.source), 0, left_out);
     curve.evidence.provenance = origin.provenance;
     curve.evidence.scaled_from = origin.scaled_from;
     curve.measured = measured_shapes(curve, pool, inside);

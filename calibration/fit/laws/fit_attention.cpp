@@ -2,6 +2,8 @@
 // length.
 #include "calibration/fit/laws/fit_attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -52,6 +54,12 @@ double operations_of(AttentionHalf half) {
   return half == AttentionHalf::kForward ? 1.0 : half == AttentionHalf::kBackward ? 2.5 : 3.5;
 }
 
+/// What decides whether a kernel is held out.
+std::string operator_key(const measured::AttentionSample& kernel) {
+  const AttentionShape& shape = kernel.shape;
+  return fmt::format("{} {} {} {}", kernel.implementation, shape.heads, shape.q_length, shape.backward);
+}
+
 }  // namespace
 
 double sharpness_at(double log_sharpness) {
@@ -64,32 +72,37 @@ AttentionSeries in_proportion(AttentionSeries series, const AttentionSeries& ove
   return series;
 }
 
-cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, const std::string& system,
-                                  bool backward, int multiprocessors, double half_length, cost::Evidence& proof) {
-  std::vector<OperatorSample> fitted, apart;
-  for (const OperatorSample& sample : operators)
-    if (sample.attention && sample.system == system && sample.shape.backward == backward)
-      (held_out(sample.key()) ? apart : fitted).push_back(sample);
-  expects(!fitted.empty(), "the operator table has attention kernels of the system");
+bool has_fitted_kernels(const std::vector<measured::AttentionSample>& kernels, bool backward) {
+  return std::any_of(kernels.begin(), kernels.end(), [&](const measured::AttentionSample& kernel) {
+    return kernel.shape.backward == backward && !held_out(operator_key(kernel));
+  });
+}
+
+cost::AttentionRate fit_direction(const std::vector<measured::AttentionSample>& kernels, const DirectionFit& fit,
+                                  cost::Evidence& proof) {
+  expects(has_fitted_kernels(kernels, fit.backward), "there are kernels of the direction");
+  std::vector<measured::AttentionSample> fitted, left_out;
+  for (const measured::AttentionSample& kernel : kernels)
+    if (kernel.shape.backward == fit.backward) (held_out(operator_key(kernel)) ? left_out : fitted).push_back(kernel);
   const auto rate_of = [&](const Arguments& at) {
     return cost::AttentionRate{.peak = FlopPerSecond(rounded(std::exp(at[0]))),
-                               .half_length = half_length < 0 ? rounded(std::exp(at[2])) : half_length,
+                               .half_length = fit.half_length ? *fit.half_length : rounded(std::exp(at[2])),
                                .tail = rounded(std::exp(at[1]))};
   };
-  const auto outcomes = [&](const std::vector<OperatorSample>& samples, const cost::AttentionRate& rate) {
+  const auto outcomes = [&](const std::vector<measured::AttentionSample>& samples, const cost::AttentionRate& rate) {
     std::vector<Outcome> all;
-    for (const OperatorSample& sample : samples) {
+    for (const measured::AttentionSample& sample : samples) {
       const cost::AttentionLaw law{
           .head_dim = static_cast<int>(sample.shape.head_dim), .causal = true, .forward = rate, .backward = rate};
-      all.push_back({seconds_of(sample.shape, law, multiprocessors), sample.seconds});
+      all.push_back({seconds_of(sample.shape, law, fit.multiprocessors), sample.time.median.value()});
     }
     return all;
   };
-  Arguments start{std::log(multiprocessors * 2e12), 0.0};
-  if (half_length < 0) start.push_back(std::log(500.0));
+  Arguments start{std::log(fit.multiprocessors * 2e12), 0.0};
+  if (!fit.half_length) start.push_back(std::log(500.0));
   const auto best =
       minimise([&](const Arguments& at) { return mean_log_error(outcomes(fitted, rate_of(at))); }, start, 0.3);
-  proof = evidence(proof.source, fitted.size(), outcomes(apart, rate_of(best)));
+  proof = evidence(proof.source, fitted.size(), outcomes(left_out, rate_of(best)));
   return rate_of(best);
 }
 

@@ -1,47 +1,64 @@
 // Fits the rate laws of fused attention.
 #pragma once
 
-#include "calibration/fit/recipes/samples.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/shipped/published.h"
+#include "calibration/import/samples.h"
 #include "sim/cost/profile.h"
 
 namespace foretoken::fit {
 
-/// One direction of causal attention, fitted on the kernels of an operator table. `half_length` < 0: free.
-[[nodiscard]] cost::AttentionRate fit_direction(const std::vector<OperatorSample>& operators, const std::string& system,
-                                                bool backward, int multiprocessors, double half_length,
-                                                cost::Evidence& evidence);
+/// Which kernels a direction is fitted on.
+struct DirectionFit {
+  bool backward = false;
+  int multiprocessors = 1;
+  std::optional<double> half_length{};  ///< known beforehand; nothing: it moves too
+};
 
-/// One bar of a series: the forward shape, and the seconds of what the series measures (one half or both).
+/// One direction of causal attention. One kernel in five is held out.
+/// Precondition: has_fitted_kernels().
+[[nodiscard]] cost::AttentionRate fit_direction(const std::vector<measured::AttentionSample>& kernels,
+                                                const DirectionFit& fit, cost::Evidence& evidence);
+
+/// Whether one of the direction's kernels is not held out.
+[[nodiscard]] bool has_fitted_kernels(const std::vector<measured::AttentionSample>& kernels, bool backward);
+
+/// One bar of a series: the forward shape, and the seconds of the part that the series measures (one half or both).
 struct AttentionPoint {
   AttentionShape shape;
   double seconds;
 };
 
-/// The bars that could be read.
+/// Returns the bars that could be read.
 [[nodiscard]] std::vector<AttentionPoint> points_of(const AttentionSeries& series);
 
-/// What a series cannot tell and other measurements must.
+/// Numbers that a series does not show and other measurements must.
 struct AttentionGivens {
-  double forward_over_backward = 1;  ///< how much faster, per operation, forward is; for series of both together
+  double forward_over_backward =
+      1;  ///< speed of forward per operation, relative to backward; for series of both together
   double forward_tail = 0, backward_tail = 0;
   int multiprocessors = 1;
 };
 
-/// Weight of |log sharpness| in the mean error that fits of attention minimise: a sharpness other than 1 must earn it.
-/// Chosen by leaving out one point at a time of the 20 published series (docs/modeller/costs.md).
+/// Weight of |log sharpness| in the mean error that fits of attention minimise, so that a sharpness other than 1 must
+/// earn it. Chosen by leaving out one point at a time of the 20 published series (docs/modeller/costs.md).
 inline constexpr double kSharpnessPrice = 0.01;
 inline constexpr double kMostSharpness = 4;
 
-/// exp(log_sharpness) within what kernels show.
+/// Returns exp(log_sharpness), within the range that kernels show.
 [[nodiscard]] double sharpness_at(double log_sharpness);
 
-/// The points of `series`, each times the ratio of the rates of `over` and `under` at its length: a guess at a series
-/// that nobody measured. Points that one of them lacks are missing.
+/// Returns the points of `series`, each times the ratio of the rates of `over` and `under` at its length. This
+/// estimates a series that nobody measured. Points that one of the two lacks are missing.
 [[nodiscard]] AttentionSeries in_proportion(AttentionSeries series, const AttentionSeries& over,
                                             const AttentionSeries& under);
 
-/// Peak rate, half length and sharpness of one series; a series of one half leaves the other's rate zero. A series has
-/// half a dozen points: the law is fitted on all, its errors are those of each point predicted by a fit without it.
+/// Fits peak rate, half length and sharpness of one series. A series of one half leaves the other's rate zero. A series
+/// has half a dozen points, so the law is fitted on all of them. Its errors are the errors of each point predicted by a
+/// fit without it.
 [[nodiscard]] cost::AttentionLaw fit_series(const AttentionSeries& series, const AttentionGivens& givens,
                                             std::string source);
 

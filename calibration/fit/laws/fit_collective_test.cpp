@@ -1,4 +1,4 @@
-// Curves fitted on one measured table each, asked for the rows that they saw and for rows that they did not.
+// Tests curves fitted on one measured table each, on rows that they used and on rows that they did not.
 #include "calibration/fit/laws/fit_collective.h"
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@
 namespace foretoken::fit {
 namespace {
 
-const Collectives& general() {
-  static const Collectives laws = fit_collectives(tables());
+const GeneralLaws& general() {
+  static const GeneralLaws laws = fit_general_laws(tables());
   return laws;
 }
 
-/// The profile of a machine of which only this table is known.
+/// Returns the profile of a machine with this table only.
 cost::Profile profile_from(const CollectiveTable& table) {
   const cost::Profile laws = general_profile(architecture_of(table.gpu), general());
   return cost::with_measured(laws, measure({.name = table.system,
@@ -31,7 +31,7 @@ cost::Profile profile_from(const CollectiveTable& table) {
                                            laws));
 }
 
-/// Two ranks, where NCCL's own model errs most, and NVSwitch with NVLS.
+/// Tables of two ranks, where NCCL's own model errs most, and of NVSwitch with NVLS.
 constexpr const char* kCasesOfTheirOwn[] = {"vtrain_a100_ar2",
                                             "vtrain_v100_ar2",
                                             "aic_a100_sxm_all_gather2",
@@ -52,7 +52,7 @@ TEST(MeasuredTable, TwoRanksAndNvlsMeetTheirBounds) {
   }
 }
 
-/// The table's rows, and the same table without its i-th.
+/// Returns the table without its i-th row.
 CollectiveTable without_row(CollectiveTable table, std::size_t i) {
   table.rows.erase(table.rows.begin() + static_cast<std::ptrdiff_t>(i));
   return table;

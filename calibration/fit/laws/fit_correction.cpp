@@ -1,8 +1,10 @@
-// Ridge regression on a trilinear grid, reweighted towards the mean absolute error, then made monotone in k.
+// Fits by ridge regression on a trilinear grid, reweighted towards the mean absolute error, and makes the result
+// monotone in k.
 //
-// The unknowns are the values at the knots. Each sample pulls at its eight knots with the weights that predictions use;
-// bending along any axis is punished, so a knot without samples continues its neighbours. Dividing each sample's pull
-// by its last residual turns squares into absolute values: a sample that the smooth grid cannot meet stops counting.
+// The unknowns are the values at the knots. Each sample pulls at its eight knots with the weights that predictions use.
+// Bending along any axis is punished, so a knot without samples continues its neighbours. Each sample's pull is divided
+// by its last residual, which turns squares into absolute values. A sample that the smooth grid cannot meet then stops
+// counting.
 #include "calibration/fit/laws/fit_correction.h"
 
 #include <algorithm>
@@ -20,9 +22,10 @@ namespace {
 
 using Grid = cost::GemmCorrection;
 
-// Chosen by the held-out errors of the A100, H100 and B200 tables, which are a little flattered by it (7 x 7 x 7 and
-// 9 x 7 x 7 knots gain 0.2 % at most); kept for all others. The held-out products lie among the fitted ones: these
-// errors are of shapes between measured ones. docs/modeller/costs.md has those with whole sizes left out.
+// Chosen by the held-out errors of the A100, H100 and B200 tables; these errors are therefore a little too low (7 x 7 x
+// 7 and 9 x 7 x 7 knots gain 0.2 % at most). Used for all other GPUs, too. The held-out products lie among the fitted
+// ones, so these errors are of shapes between measured ones. docs/modeller/costs.md has errors with whole sizes left
+// out.
 constexpr int kMostKnots[3] = {7, 6, 6};
 constexpr double kOctavesPerCell = 2;
 // Of full tables (20,000 products and more). Tokens of 1024 to 4352 stand in steps of 256 there, where the library's
@@ -32,11 +35,11 @@ constexpr double kFineTokens[] = {3, 5, 7, 8.5, 10, 10.7, 11.4, 12, 13};
 constexpr double kFineWidths[] = {7, 9, 10, 11, 12, 13.5};
 constexpr double kLeastCell = 0.5;  // octaves
 constexpr double kFineSmoothing = 5;
-constexpr double kSmoothing = 20;        // of the second difference at a knot, against samples' 1 / |residual|
-constexpr double kShrinking = 0.2;       // of a knot's value: no samples nearby, no correction
+constexpr double kSmoothing = 20;        // weight of the second difference at a knot; samples weigh 1 / |residual|
+constexpr double kShrinking = 0.2;       // weight of a knot's value: without samples nearby there is no correction
 constexpr double kLeastResidual = 0.01;  // below the scatter of repeated measurements: residuals count as squares
 constexpr int kReweightings = 8;
-constexpr int kStepsPerCell = 8;  // where the law's growth with k is looked at
+constexpr int kStepsPerCell = 8;  // points at which the law's growth with k is evaluated
 
 struct Pull {
   cost::GridPlace place;
@@ -47,7 +50,7 @@ std::size_t knots_of(const Grid& grid) { return static_cast<std::size_t>(grid.m.
 
 std::size_t index(int knot) { return static_cast<std::size_t>(knot); }
 
-/// Whole quarters of octaves around the sizes seen; nothing when they span less than an octave.
+/// Lays whole quarters of octaves around the sizes. Returns false when they span less than an octave.
 bool lay_axis(Grid::Axis& axis, int most_knots, std::vector<double> octaves) {
   const auto [low, high] = std::minmax_element(octaves.begin(), octaves.end());
   axis.first = std::floor(*low * 4) / 4;
@@ -65,11 +68,12 @@ void place_knots(Grid::Axis& axis, std::span<const double> places) {
   axis.knots = static_cast<int>(axis.places.size());
 }
 
-bool lay_grid(Grid& grid, const std::vector<GemmSample>& samples) {
+bool lay_grid(Grid& grid, const std::vector<measured::GemmSample>& samples) {
   if (samples.empty()) return false;
   const auto octaves = [&](std::int64_t GemmShape::*size) {
     std::vector<double> all;
-    for (const GemmSample& sample : samples) all.push_back(std::log2(static_cast<double>(sample.shape.*size)));
+    for (const measured::GemmSample& sample : samples)
+      all.push_back(std::log2(static_cast<double>(sample.shape.*size)));
     return all;
   };
   return lay_axis(grid.m, kMostKnots[0], octaves(&GemmShape::m)) &&
@@ -139,7 +143,7 @@ std::int64_t size_at(const Grid::Axis& axis, double knot) {
   return std::llround(std::exp2((1 - part) * axis.places[cell] + part * axis.places[cell + 1]));
 }
 
-/// Along k the correction may fall by no more than the law itself grows, at its slowest within each cell.
+/// Makes the correction fall along k by no more than the law itself grows, at its slowest within each cell.
 void make_monotone(Grid& grid, const cost::Profile& law, GemmShape shape) {
   for (int m = 0; m < grid.m.knots; ++m)
     for (int n = 0; n < grid.n.knots; ++n) {
@@ -167,10 +171,12 @@ void make_monotone(Grid& grid, const cost::Profile& law, GemmShape shape) {
 
 }  // namespace
 
-cost::GemmCorrection fit_correction(const std::vector<GemmSample>& all, GemmPass pass, cost::GemmLaw law, bool fine) {
-  std::vector<GemmSample> samples;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(samples),
-               [&](const GemmSample& sample) { return sample.shape.pass == pass && sample.shape.batch == 1; });
+cost::GemmCorrection fit_correction(const std::vector<measured::GemmSample>& all, GemmPass pass, cost::GemmLaw law,
+                                    bool fine) {
+  std::vector<measured::GemmSample> samples;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(samples), [&](const measured::GemmSample& sample) {
+    return sample.shape.pass == pass && sample.shape.batch == 1;
+  });
   Grid grid;
   if (!lay_grid(grid, samples)) return {};
   if (fine) {
@@ -182,9 +188,9 @@ cost::GemmCorrection fit_correction(const std::vector<GemmSample>& all, GemmPass
   const Precision precision = samples.front().shape.precision;
   const cost::Profile profile{.gemm = {{precision, law}}};
   std::vector<Pull> pulls;
-  for (const GemmSample& sample : samples) {
-    pulls.push_back(
-        {cost::place_on_grid(grid, sample.shape), std::log(sample.seconds / law_seconds(sample.shape, profile))});
+  for (const measured::GemmSample& sample : samples) {
+    pulls.push_back({cost::place_on_grid(grid, sample.shape),
+                     std::log(sample.time.median.value() / law_seconds(sample.shape, profile))});
   }
   const Matrix stiff = smoothing(grid);
   grid.log_ratio.assign(knots_of(grid), 0.0);

@@ -1,6 +1,8 @@
 // Five constants in log space; the objective runs the very function that predictions use.
 #include "calibration/fit/laws/fit_gemm.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -47,9 +49,9 @@ cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
 }
 
 /// Every n-th, so that at most `most` are left: enough for five constants.
-std::vector<GemmSample> thinned(const std::vector<GemmSample>& samples, std::size_t most) {
+std::vector<measured::GemmSample> thinned(const std::vector<measured::GemmSample>& samples, std::size_t most) {
   const std::size_t step = 1 + samples.size() / most;
-  std::vector<GemmSample> some;
+  std::vector<measured::GemmSample> some;
   for (std::size_t i = 0; i < samples.size(); i += step) some.push_back(samples[i]);
   return some;
 }
@@ -86,19 +88,19 @@ cost::Profile profile_with(const cost::GemmLaw& law, Precision precision = Preci
   return {.gemm = {{precision, law}}};
 }
 
-std::vector<Outcome> outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
+std::vector<Outcome> outcomes(const std::vector<measured::GemmSample>& samples, const cost::GemmLaw& law) {
   std::vector<Outcome> all;
   if (samples.empty()) return all;
   const cost::Profile profile = profile_with(law, samples.front().shape.precision);
-  for (const GemmSample& sample : samples)
-    all.push_back({cost::gemm_time(sample.shape, profile).value(), sample.seconds});
+  for (const measured::GemmSample& sample : samples)
+    all.push_back({cost::gemm_time(sample.shape, profile).value(), sample.time.median.value()});
   return all;
 }
 
 /// The constants, and with a full table the tiles, that meet the products best.
-cost::TileWaveLaw best_law(const std::vector<GemmSample>& products, GemmFit fit) {
+cost::TileWaveLaw best_law(const std::vector<measured::GemmSample>& products, GemmFit fit) {
   constexpr std::size_t kEnough = 2000;
-  const std::vector<GemmSample> some = fit.fine ? thinned(products, kEnough) : products;
+  const std::vector<measured::GemmSample> some = fit.fine ? thinned(products, kEnough) : products;
   cost::TileWaveLaw best = fit.start;
   double least = std::numeric_limits<double>::infinity();
   for (const cost::TileSet tiles : {cost::TileSet::kDoubling, cost::TileSet::kFine}) {
@@ -118,11 +120,11 @@ cost::TileWaveLaw best_law(const std::vector<GemmSample>& products, GemmFit fit)
 }
 
 /// Median of measured over predicted on products in the layout of weight gradients; 1 without such.
-double weight_gradient_factor(const std::vector<GemmSample>& samples, const cost::GemmLaw& law) {
+double weight_gradient_factor(const std::vector<measured::GemmSample>& samples, const cost::GemmLaw& law) {
   std::vector<double> ratios;
-  for (const GemmSample& sample : samples)
+  for (const measured::GemmSample& sample : samples)
     if (sample.shape.pass == GemmPass::kWeightGradient)
-      ratios.push_back(sample.seconds / outcomes({sample}, law).front().predicted);
+      ratios.push_back(sample.time.median.value() / outcomes({sample}, law).front().predicted);
   if (ratios.empty()) return 1;
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());
@@ -130,54 +132,65 @@ double weight_gradient_factor(const std::vector<GemmSample>& samples, const cost
 }
 
 /// What enters the fit, and what is held out.
-std::pair<std::vector<GemmSample>, std::vector<GemmSample>> divided(const std::vector<GemmSample>& samples) {
-  std::vector<GemmSample> fitted, apart;
-  for (const GemmSample& sample : samples) (held_out(sample.key()) ? apart : fitted).push_back(sample);
-  return {fitted, apart};
+std::pair<std::vector<measured::GemmSample>, std::vector<measured::GemmSample>> divided(
+    const std::vector<measured::GemmSample>& samples) {
+  std::vector<measured::GemmSample> fitted, left_out;
+  for (const measured::GemmSample& sample : samples)
+    (held_out(held_out_key(sample)) ? left_out : fitted).push_back(sample);
+  return {fitted, left_out};
 }
 
 }  // namespace
 
-std::size_t steady_count(const std::vector<GemmSample>& samples) {
-  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const GemmSample& sample) {
-    return like_training(sample.shape) && !held_out(sample.key());
+std::string held_out_key(const measured::GemmSample& product) {
+  const GemmShape& shape = product.shape;
+  std::string key = fmt::format("{} {} {}", shape.m, shape.n, shape.k);
+  if (shape.batch != 1 || shape.pass != GemmPass::kForward)
+    key += fmt::format(" x {} pass {}", shape.batch, static_cast<int>(shape.pass));
+  return key;
+}
+
+std::size_t steady_count(const std::vector<measured::GemmSample>& samples) {
+  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const measured::GemmSample& sample) {
+    return like_training(sample.shape) && !held_out(held_out_key(sample));
   }));
 }
 
-std::vector<Outcome> held_out_outcomes(const std::vector<GemmSample>& samples, const cost::GemmLaw& law,
+std::vector<Outcome> held_out_outcomes(const std::vector<measured::GemmSample>& samples, const cost::GemmLaw& law,
                                        std::int64_t least) {
-  std::vector<GemmSample> apart;
-  std::copy_if(samples.begin(), samples.end(), std::back_inserter(apart), [&](const GemmSample& sample) {
-    return held_out(sample.key()) && std::min({sample.shape.m, sample.shape.n, sample.shape.k}) >= least;
+  std::vector<measured::GemmSample> left_out;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(left_out), [&](const measured::GemmSample& sample) {
+    return held_out(held_out_key(sample)) && std::min({sample.shape.m, sample.shape.n, sample.shape.k}) >= least;
   });
-  return outcomes(apart, law);
+  return outcomes(left_out, law);
 }
 
-cost::GemmLaw fit_gemm(const std::vector<GemmSample>& samples, const GemmFit& fit, std::string source) {
-  std::vector<GemmSample> steady;
+cost::GemmLaw fit_gemm(const std::vector<measured::GemmSample>& samples, const GemmFit& fit, std::string source) {
+  std::vector<measured::GemmSample> steady;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
-               [](const GemmSample& sample) { return like_training(sample.shape); });
-  std::vector<GemmSample> fitted, apart;
-  std::tie(fitted, apart) = divided(steady);
+               [](const measured::GemmSample& sample) { return like_training(sample.shape); });
+  std::vector<measured::GemmSample> fitted, left_out;
+  std::tie(fitted, left_out) = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
   cost::GemmLaw law{.law = best_law(fitted, fit)};
-  std::tie(fitted, apart) = divided(fit.correct ? samples : steady);
+  std::tie(fitted, left_out) = divided(fit.correct ? samples : steady);
   law.weight_gradient_factor = weight_gradient_factor(fitted, law);
   if (fit.correct) {
     for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
       law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law, fit.fine);
   }
-  law.evidence = evidence(std::move(source), fitted.size(), outcomes(apart, law));
+  law.evidence = evidence(std::move(source), fitted.size(), outcomes(left_out, law));
   return law;
 }
 
-int likely_multiprocessors(const std::vector<GemmSample>& samples, const cost::TileWaveLaw& start) {
+int likely_multiprocessors(const std::vector<measured::GemmSample>& samples, const cost::TileWaveLaw& start) {
   // Datasheets: L4, A30 (56), H20, V100, A40, A100, H100 PCIe, H100 and H200, L40S, B200, B300.
   constexpr int kKnown[] = {56, 58, 78, 80, 84, 108, 114, 132, 142, 148, 160};
   constexpr std::size_t kEnough = 1500;
-  std::vector<GemmSample> steady, some;
-  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady),
-               [](const GemmSample& sample) { return like_training(sample.shape) && !held_out(sample.key()); });
+  std::vector<measured::GemmSample> steady, some;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(steady), [](const measured::GemmSample& sample) {
+    return like_training(sample.shape) && !held_out(held_out_key(sample));
+  });
   const std::size_t step = 1 + steady.size() / kEnough;
   for (std::size_t i = 0; i < steady.size(); i += step) some.push_back(steady[i]);
   const auto error_with = [&](int count) {
@@ -196,66 +209,6 @@ int likely_multiprocessors(const std::vector<GemmSample>& samples, const cost::T
       best = count;
     }
   return best;
-}
-
-std::vector<GemmSample> forward_products(const std::vector<OperatorSample>& operators, const std::string& system) {
-  std::vector<GemmSample> samples;
-  for (const OperatorSample& sample : operators)
-    if (!sample.attention && sample.system == system && sample.gemm.pass != GemmPass::kWeightGradient) {
-      samples.push_back({sample.gemm, sample.seconds});
-      samples.back().shape.pass = GemmPass::kForward;
-    }
-  return samples;
-}
-
-namespace {
-
-constexpr double kLong = 16e-3;  // seconds of one kernel: with its repetitions, long against a power limit's reaction
-
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
-
-double median_ratio(const std::vector<OperatorSample>& operators, const std::string& system, bool weight_gradients,
-                    double shortest_s, const cost::GemmLaw& law) {
-  const cost::Profile profile = profile_with(law);
-  std::vector<double> ratios;
-  for (const OperatorSample& sample : operators) {
-    const bool weight = sample.gemm.pass == GemmPass::kWeightGradient;
-    if (sample.attention || sample.system != system || weight != weight_gradients || sample.seconds < shortest_s)
-      continue;
-    ratios.push_back(sample.seconds / cost::gemm_time(sample.gemm, profile).value());
-  }
-  expects(!ratios.empty(), "the operator table has products of the system and pass");
-  return middle_of(std::move(ratios));
-}
-
-double long_attention_factor(const std::vector<OperatorSample>& operators, const std::string& system,
-                             const cost::AttentionLaws& attention) {
-  cost::Profile profile;
-  profile.attention = attention;
-  std::vector<double> ratios;
-  for (const OperatorSample& sample : operators)
-    if (sample.attention && sample.system == system && sample.shape.head_dim == 128 && sample.seconds >= kLong)
-      ratios.push_back(sample.seconds / cost::attention_time(sample.shape, profile).value());
-  expects(!ratios.empty(), "the operator table has attention that ran long");
-  return middle_of(std::move(ratios));
-}
-
-double long_run_factor(const std::vector<GemmSample>& samples, cost::GemmLaw law) {
-  constexpr std::int64_t kLarge = 1024;
-  law.corrections = {};
-  const cost::Profile profile = profile_with(law);
-  std::vector<double> ratios;
-  for (const auto& [shape, seconds] : samples)
-    if (seconds >= kLong && std::min({shape.m, shape.n, shape.k}) >= kLarge)
-      ratios.push_back(seconds / cost::gemm_time(shape, profile).value());
-  expects(!ratios.empty(), "the table has products that ran long");
-  return middle_of(std::move(ratios));
 }
 
 }  // namespace foretoken::fit

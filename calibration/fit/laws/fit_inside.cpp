@@ -1,4 +1,4 @@
-// Curves inside a node: one per kind and group size.
+// Fits curves inside a node: one per kind and group size.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace foretoken::fit {
 namespace {
 
 using enum CollectiveKind;
-constexpr double kHighestAsymptote = 1.3;  // over the plateau; more only trades with the spread
+constexpr double kHighestAsymptote = 1.3;  // relative to the plateau; a larger one only trades with the spread
 
 double highest_bus(const std::vector<CollectiveRow>& rows) {
   double highest = 0;
@@ -19,7 +19,7 @@ double highest_bus(const std::vector<CollectiveRow>& rows) {
   return highest;
 }
 
-/// A law in which every kind has the same curve.
+/// Returns a law in which every kind has the same curve.
 cost::Profile profile_with(const cost::CollectiveCurve& curve, double reference) {
   cost::InsideNodeLaw law{.reference = gigabytes_per_second(reference)};
   for (const CollectiveKind each : kEveryKind) {
@@ -29,20 +29,20 @@ cost::Profile profile_with(const cost::CollectiveCurve& curve, double reference)
   return {.nvlink = std::move(law)};
 }
 
-/// The curve with what it misses at each size. Its evidence comes from rows that neither the curve nor its correction
-/// saw; the correction that is kept then has them too, since a table has only a row or two per octave.
+/// Returns the curve with its correction at each size. Its evidence comes from rows that neither the curve nor its
+/// correction used. The final correction uses these rows, too, because a table has only a row or two per octave.
 cost::CollectiveCurve corrected(cost::CollectiveCurve curve, const std::vector<CollectiveRow>& rows,
                                 const TablePool& pool) {
   const cost::Profile smooth = profile_with(curve, pool.reference_gb_per_s);
   const SplitRows parts = split(rows);
   curve.correction = correction_of(smooth, parts.fitted, pool);
-  curve.evidence =
-      evidence(pool.source, parts.fitted.size(), outcomes(parts.apart, profile_with(curve, pool.reference_gb_per_s)));
+  curve.evidence = evidence(pool.source, parts.fitted.size(),
+                            outcomes(parts.left_out, profile_with(curve, pool.reference_gb_per_s)));
   curve.correction = correction_of(smooth, rows, pool);
   return curve;
 }
 
-/// `latency`: known beforehand, or nothing when the tables show it.
+/// `latency` is known beforehand, or absent when the tables show it.
 cost::CollectiveCurve fit_curve(CollectiveKind kind, int ranks, const std::vector<CollectiveTable>& tables,
                                 const TablePool& pool, std::optional<Seconds> latency) {
   const std::vector<CollectiveRow> rows = rows_of(tables, pool);
@@ -62,8 +62,8 @@ cost::CollectiveCurve fit_curve(CollectiveKind kind, int ranks, const std::vecto
   return corrected(curve_of(fit_rows(rows, profile_of, start)), rows, pool);
 }
 
-/// Latency at `ranks` on the straight line over the steps of a ring through the two nearest curves of the kind; in
-/// proportion to the square root of the ranks when there is only one (24 us of eight A100, 12 us of two).
+/// Returns the latency at `ranks` on the straight line over the steps of a ring through the two nearest curves of the
+/// kind. With one curve it grows with the square root of the ranks (24 us of eight A100, 12 us of two).
 std::optional<Seconds> latency_in_line(const std::vector<cost::CollectiveCurve>& curves, int ranks) {
   std::vector<const cost::CollectiveCurve*> nearest;
   for (const cost::CollectiveCurve& curve : curves) nearest.push_back(&curve);
@@ -84,8 +84,8 @@ std::optional<Seconds> latency_from(const cost::InsideNodeLaw* law, CollectiveKi
   return std::nullopt;
 }
 
-/// Curves of one kind at every power of two that was measured: those that show their latency first. Without small
-/// messages, other group sizes and `latencies`, the latency is what the large messages leave over.
+/// Fits curves of one kind at every power of two that was measured. Curves that show their latency come first. Without
+/// small messages, other group sizes and `latencies`, the latency is the rest that the large messages leave.
 std::vector<cost::CollectiveCurve> fit_kind(CollectiveKind kind, const TablePool& pool,
                                             const cost::InsideNodeLaw* latencies) {
   std::vector<cost::CollectiveCurve> curves;
@@ -104,7 +104,7 @@ std::vector<cost::CollectiveCurve> fit_kind(CollectiveKind kind, const TablePool
   return curves;
 }
 
-/// The curves of another kind under this one's name.
+/// Returns the curves of another kind under this kind's name.
 std::vector<cost::CollectiveCurve> borrowed(CollectiveKind kind, std::vector<cost::CollectiveCurve> curves,
                                             double latency_share, const char* source) {
   for (cost::CollectiveCurve& curve : curves) {

@@ -1,4 +1,4 @@
-// Each law's few constants by downhill simplex over the very function that predictions call.
+// Fits the few constants of each law by downhill simplex over the function that predictions call.
 #include "calibration/fit/laws/fit_kernels.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ struct LawKey {
 
 struct Direction {
   cost::AttentionRate rate{};
-  std::vector<Outcome> apart{};
+  std::vector<Outcome> left_out{};
   std::size_t fitted = 0;
 };
 
@@ -72,10 +72,10 @@ cost::Profile profile_of(const cost::AttentionLaw& law, const cost::AttentionLaw
 
 Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws& frame,
                               const std::vector<Kernel>& kernels, bool backward) {
-  std::vector<Kernel> fitted, apart, some;
+  std::vector<Kernel> fitted, left_out, some;
   double fastest = 1;
   for (const Kernel& kernel : kernels)
-    if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? apart : fitted).push_back(kernel);
+    if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? left_out : fitted).push_back(kernel);
   const std::size_t step = 1 + fitted.size() / kMostKernels;
   for (std::size_t i = 0; i < fitted.size(); i += step) some.push_back(fitted[i]);
   for (const Kernel& kernel : fitted) fastest = std::max(fastest, kernel.shape.flop().value() / kernel.seconds);
@@ -87,7 +87,7 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
     return mean_log_error(outcomes(some, with(rate_of(at)))) + kSharpnessPrice * std::abs(at[3]);
   };
   const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0, 0.0}, 0.3);
-  return {rate_of(best), outcomes(apart, with(rate_of(best))), fitted.size()};
+  return {rate_of(best), outcomes(left_out, with(rate_of(best))), fitted.size()};
 }
 
 /// How many keys beyond its window a query costs.
@@ -122,7 +122,7 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Attenti
   if (back >= kLeastEachWay) {
     const Direction behind = fit_kernels_one_way(law, known, kernels, true);
     law.backward = behind.rate;
-    ahead.apart.insert(ahead.apart.end(), behind.apart.begin(), behind.apart.end());
+    ahead.left_out.insert(ahead.left_out.end(), behind.left_out.begin(), behind.left_out.end());
     ahead.fitted += behind.fitted;
   } else {
     const auto [below, above] = cost::nearest_laws(known.laws, key.causal, key.head_dim);
@@ -132,7 +132,7 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Attenti
   }
   if (const auto windowed = part_of(all, true); windowed.size() >= kLeastForward)
     law.window_overhang = fit_overhang(law, known, windowed);
-  law.evidence = evidence(source, ahead.fitted, ahead.apart);
+  law.evidence = evidence(source, ahead.fitted, ahead.left_out);
   if (back < kLeastEachWay) law.evidence.source += "; backward in the proportion of another law";
   return law;
 }
@@ -167,12 +167,12 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
 }
 
 void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) {
-  std::vector<measured::KernelSample> fitted, apart;
+  std::vector<measured::KernelSample> fitted, left_out;
   for (const auto& sample : samples.kernels) {
     const bool quantises = sample.kernel == "cast" || sample.kernel == "scan";
     if (!sample.cold || quantises || sample.bytes.value() <= 0) continue;
     const std::string key = fmt::format("{} {} {}", sample.kernel, sample.rows, sample.columns);
-    (held_out(key) ? apart : fitted).push_back(sample);
+    (held_out(key) ? left_out : fitted).push_back(sample);
   }
   if (fitted.empty()) return;
   const auto law_of = [&](const Arguments& at) {
@@ -182,18 +182,18 @@ void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) 
     return law;
   };
   const auto outcomes_of = [&](const std::vector<measured::KernelSample>& kernels, const Arguments& at) {
-    cost::Profile alone;
-    alone.memory_bound = law_of(at);
+    cost::Profile tried;
+    tried.memory_bound = law_of(at);
     std::vector<Outcome> all;
     for (const auto& kernel : kernels)
-      all.push_back({cost::memory_bound_time({kernel.bytes}, alone).value(), kernel.time.median.value()});
+      all.push_back({cost::memory_bound_time({kernel.bytes}, tried).value(), kernel.time.median.value()});
     return all;
   };
   const Arguments best = minimise([&](const Arguments& at) { return mean_log_error(outcomes_of(fitted, at)); },
                                   {std::log(0.8), std::log(2e-6)}, 0.3);
   profile.memory_bound = law_of(best);
   profile.memory_bound.evidence =
-      evidence(source_of(samples, samples.kernels), fitted.size(), outcomes_of(apart, best));
+      evidence(source_of(samples, samples.kernels), fitted.size(), outcomes_of(left_out, best));
   profile.memory_bound.evidence.provenance = provenance_of(samples.kernels);
 }
 

@@ -1,4 +1,4 @@
-// Attention, memory-bound kernels and the host from one machine's own measurements.
+// Fits attention, memory-bound kernels and the host on one machine's own measurements.
 #pragma once
 
 #include "calibration/import/samples.h"
@@ -14,10 +14,10 @@ namespace foretoken::fit {
 /// overhang of a law.
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples);
 
-/// Efficiency and launch over all kernels whose data were not in the cache.
+/// Fits efficiency and launch over all kernels whose data were not in the cache.
 void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples);
 
-/// What a launch costs the host, when that was measured.
+/// Takes the host time of a launch, when that was measured.
 void fit_host(cost::Profile& profile, const measured::Samples& samples);
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// One message between two GPUs, from sendrecv tables.
+// Fits one message between two GPUs on sendrecv tables.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,8 @@
 namespace foretoken::fit {
 namespace {
 
-/// In nccl-tests' sendrecv every rank sends to the next one, so across nodes one message leaves each node.
+/// Compares predicted with measured messages. In nccl-tests' sendrecv every rank sends to the next one, so across nodes
+/// one message leaves each node.
 std::vector<Outcome> outcomes_of(const TablePool& pool, bool crosses_nodes, const cost::PointToPointLaw::Path& path,
                                  std::vector<double>* sizes = nullptr) {
   const cost::Profile profile{.point_to_point = {.nvlink = path, .pcie = path, .network = path}};

@@ -1,4 +1,5 @@
-// Reweighted ridge regression on a line of knots, then made monotone; as fit_correction.cpp does in three dimensions.
+// Fits a line of knots by reweighted ridge regression and makes it monotone, as fit_correction.cpp does in three
+// dimensions.
 #include "calibration/fit/laws/fit_size_correction.h"
 
 #include <algorithm>
@@ -14,12 +15,12 @@ constexpr double kSizeOctavesPerCell =
     1;  // NCCL's tuning table changes by octaves; tables have one or two rows in each
 constexpr double kLeastSpan = 4, kLeastSpanFollowed = 1;
 
-/// Against the pulls of the samples.
+/// Forces on the line, against the pulls of the samples.
 struct Stiffness {
   double bending, shrinking;
 };
-constexpr Stiffness kTrend{2, 0.5};          // beside samples' 1 / |residual|
-constexpr Stiffness kFollowed{0.01, 1e-3};   // beside samples' 1: only octaves without a row feel it
+constexpr Stiffness kTrend{2, 0.5};          // samples pull with 1 / |residual|
+constexpr Stiffness kFollowed{0.01, 1e-3};   // samples pull with 1: only octaves without a row feel it
 constexpr double kLeastSizeResidual = 0.02;  // repeated nccl-tests differ by about as much
 constexpr int kSizeReweightings = 8;
 
@@ -61,7 +62,8 @@ std::vector<double> solve_once(const cost::SizeCorrection& line, const std::vect
   return solve(std::move(normal), std::move(right));
 }
 
-/// The law is a constant and a growing part, so within a cell its logarithm grows most slowly at the lower knot.
+/// Returns the least rise of the line in each cell. The law is a constant and a growing part, so within a cell its
+/// logarithm grows most slowly at the lower knot.
 std::vector<double> least_rises(const cost::SizeCorrection& line, const std::function<double(double)>& law_seconds) {
   const double cell = (line.last_log2 - line.first_log2) / static_cast<double>(line.log_ratio.size() - 1);
   std::vector<double> rises;
@@ -73,7 +75,8 @@ std::vector<double> least_rises(const cost::SizeCorrection& line, const std::fun
   return rises;
 }
 
-/// Knots at whole octaves around the sizes, all at 0; without knots when they span less than `least`.
+/// Returns knots at whole octaves around the sizes, all at 0. There are no knots when the sizes span less than
+/// `least_span`.
 cost::SizeCorrection level_line(const std::vector<SizePull>& pulls, double least_span) {
   if (pulls.empty()) return {};
   const auto [least, most] = std::minmax_element(
@@ -98,7 +101,7 @@ cost::SizeCorrection fit_size_trend(const std::vector<SizePull>& pulls,
   if (line.log_ratio.empty()) return {};
   const auto robust = [](double residual) { return 1 / std::max(std::abs(residual), kLeastSizeResidual); };
   for (int round = 0; round < kSizeReweightings; ++round) line.log_ratio = solve_once(line, pulls, kTrend, robust);
-  const std::vector<double> rises = least_rises(line, law_seconds);  // of the line as it stands, so before it is moved
+  const std::vector<double> rises = least_rises(line, law_seconds);  // rises of the line before it is moved
   line.log_ratio = with_rises(std::move(line.log_ratio), rises);
   round_ratios(line);
   return line;

@@ -1,4 +1,4 @@
-// Fits what the smooth law of a collective misses at each size.
+// Fits the error of a collective's smooth law at each size.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,13 @@ struct SizePull {
   double log_ratio = 0;  ///< log(measured / law)
 };
 
-/// A knot for each octave over the sizes seen. Tables of several machines: robust, barely smoothed; the corrected time
-/// never falls with size. `law_seconds(bytes)` is the law alone. Without four octaves of sizes: no correction.
+/// Fits a line with a knot for each octave over the measured sizes, for tables of several machines. It is robust and
+/// barely smoothed. The corrected time never falls with size. `law_seconds(bytes)` is the law without a correction.
+/// Without four octaves of sizes: no correction.
 [[nodiscard]] cost::SizeCorrection fit_size_trend(const std::vector<SizePull>& pulls,
                                                   const std::function<double(double)>& law_seconds);
 
-/// The same for one machine, whose rows count as they stand: it passes through them, also where the machine needs
+/// Fits a line for one machine, whose rows all count in full. It passes through them, even where the machine needs
 /// longer for fewer bytes. Without two octaves of sizes: no correction.
 [[nodiscard]] cost::SizeCorrection follow_sizes(const std::vector<SizePull>& pulls);
 

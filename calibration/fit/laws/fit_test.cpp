@@ -1,8 +1,9 @@
-// The fitting tools on data whose answer is known.
+// Tests the fitting tools on data with a known answer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "calibration/fit/laws/fit_collective.h"
@@ -13,6 +14,8 @@
 #include "calibration/fit/numerics/monotone.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/numerics/solve.h"
+#include "calibration/fit/shipped/published.h"
+#include "sim/base/error.h"
 #include "sim/cost/costs.h"
 
 namespace foretoken::fit {
@@ -28,21 +31,28 @@ TEST(Minimise, FindsTheBottomOfACurvedValley) {
 }
 
 TEST(HeldOut, TakesAboutOneInFiveAndAlwaysTheSame) {
-  int apart = 0;
-  for (int i = 0; i < 10000; ++i) apart += held_out("row " + std::to_string(i));
-  EXPECT_NEAR(apart, 2000, 120);  // three standard deviations
+  int left_out = 0;
+  for (int i = 0; i < 10000; ++i) left_out += held_out("row " + std::to_string(i));
+  EXPECT_NEAR(left_out, 2000, 120);  // three standard deviations
   EXPECT_EQ(held_out("512 512 512"), held_out("512 512 512"));
 }
 
 TEST(Evidence, QuantilesOfRelativeErrors) {
-  std::vector<Outcome> apart;
-  for (int i = 0; i <= 10; ++i) apart.push_back({1.0 + 0.01 * i, 1.0});
-  const cost::Evidence proof = evidence("here", 44, apart);
+  std::vector<Outcome> left_out;
+  for (int i = 0; i <= 10; ++i) left_out.push_back({1.0 + 0.01 * i, 1.0});
+  const cost::Evidence proof = evidence("here", 44, left_out);
   EXPECT_EQ(proof.samples, 44);
   EXPECT_EQ(proof.held_out, 11);
   EXPECT_NEAR(proof.median_error, 0.05, 1e-9);
   EXPECT_NEAR(proof.p90_error, 0.09, 1e-9);
   EXPECT_NEAR(proof.worst_error, 0.10, 1e-9);
+}
+
+measured::GemmSample product(const GemmShape& shape, Seconds time) {
+  measured::GemmSample sample;
+  sample.shape = shape;
+  sample.time.median = time;
+  return sample;
 }
 
 TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
@@ -54,12 +64,12 @@ TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
                                 .memory_bandwidth = gigabytes_per_second(1300),
                                 .launch = microseconds(4)};
   const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = truth}}}};
-  std::vector<GemmSample> samples;
+  std::vector<measured::GemmSample> samples;
   for (const std::int64_t m : {128, 256, 1024, 4096, 16384})
     for (const std::int64_t n : {128, 512, 2048, 8192})
       for (const std::int64_t k : {128, 512, 2048, 8192}) {
         const GemmShape shape{.m = m, .n = n, .k = k};
-        samples.push_back({shape, cost::gemm_time(shape, profile).value()});
+        samples.push_back(product(shape, cost::gemm_time(shape, profile)));
       }
   cost::TileWaveLaw start = truth;
   start.efficiency = 0.7;
@@ -83,12 +93,12 @@ TEST(FitGemm, FindsTheTilesAndTheSoftWavesOfAFullTable) {
                           .tiles = cost::TileSet::kFine,
                           .wave_softness = 0.8};
   const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = truth}}}};
-  std::vector<GemmSample> samples;
+  std::vector<measured::GemmSample> samples;
   for (const std::int64_t m : {128, 512, 1280, 1792, 2304, 3840, 8192})
     for (const std::int64_t n : {128, 1024, 2560, 3584, 10240})
       for (const std::int64_t k : {128, 1024, 3072, 12288}) {
         const GemmShape shape{.m = m, .n = n, .k = k};
-        samples.push_back({shape, cost::gemm_time(shape, profile).value()});
+        samples.push_back({.shape = shape, .time = {.median = cost::gemm_time(shape, profile)}});
       }
   truth.efficiency = 0.8;
   truth.tiles = cost::TileSet::kDoubling;
@@ -102,16 +112,16 @@ TEST(FitGemm, FindsTheTilesAndTheSoftWavesOfAFullTable) {
   EXPECT_THAT(grid.m.places, testing::ElementsAre(7, 8.5, 10, 10.7, 11.4, 12, 13)) << "of the sampled range";
 }
 
-/// Products of `law` on a log grid, off the library's tile sizes too, times `more`(shape).
+/// Returns products of `law` on a log grid, also off the library's tile sizes, times `more`(shape).
 template <class More>
-std::vector<GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
+std::vector<measured::GemmSample> products(const cost::TileWaveLaw& law, const More& more) {
   const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = law}}}};
-  std::vector<GemmSample> samples;
+  std::vector<measured::GemmSample> samples;
   for (const std::int64_t m : {1, 16, 128, 192, 512, 1024, 2048, 4096, 8192, 16384})
     for (const std::int64_t n : {64, 256, 1024, 3072, 4096, 12288, 32768})
       for (const std::int64_t k : {64, 256, 1024, 3072, 4096, 12288, 32768}) {
         const GemmShape shape{.m = m, .n = n, .k = k};
-        samples.push_back({shape, cost::gemm_time(shape, profile).value() * more(shape)});
+        samples.push_back(product(shape, more(shape) * cost::gemm_time(shape, profile)));
       }
   return samples;
 }
@@ -126,8 +136,9 @@ constexpr cost::TileWaveLaw kLaw{.peak = teraflops(989),
 
 TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
   const auto smooth = [](const GemmShape& s) { return std::exp(0.03 * (std::log2(double(s.n)) - 10)); };
-  std::vector<GemmSample> samples = products(kLaw, smooth);
-  for (std::size_t i = 0; i < samples.size(); i += 20) samples[i].seconds *= 3;  // a throttled GPU, a busy machine
+  std::vector<measured::GemmSample> samples = products(kLaw, smooth);
+  for (std::size_t i = 0; i < samples.size(); i += 20)
+    samples[i].time.median = 3 * samples[i].time.median;  // a throttled GPU, a busy machine
   const cost::GemmLaw law{.law = kLaw};
   cost::GemmLaw corrected = law;
   corrected.corrections[0] = fit_correction(samples, GemmPass::kForward, law);
@@ -137,7 +148,7 @@ TEST(FitCorrection, FindsASmoothErrorOfTheLawAndIgnoresBadSamples) {
 }
 
 TEST(FitCorrection, NeverMakesDeeperProductsFaster) {
-  // Samples that fall with k tenfold as fast as any law rises: the fit must refuse to follow.
+  // The samples fall with k tenfold as fast as any law rises. The fit must refuse to follow.
   const auto falling = [](const GemmShape& s) { return std::exp(-0.5 * (std::log2(double(s.k)) - 6)); };
   cost::GemmLaw law{.law = kLaw};
   law.corrections[0] = fit_correction(products(kLaw, falling), GemmPass::kForward, law);
@@ -151,7 +162,7 @@ TEST(FitCorrection, NeverMakesDeeperProductsFaster) {
 }
 
 TEST(FitCorrection, NeedsSamplesOfItsLayoutOverAnOctaveOfEverySize) {
-  const std::vector<GemmSample> samples = products(kLaw, [](const GemmShape&) { return 1.1; });
+  const std::vector<measured::GemmSample> samples = products(kLaw, [](const GemmShape&) { return 1.1; });
   EXPECT_TRUE(fit_correction(samples, GemmPass::kWeightGradient, {.law = kLaw}).log_ratio.empty());
   EXPECT_TRUE(
       fit_correction({samples.begin(), samples.begin() + 7}, GemmPass::kForward, {.law = kLaw}).log_ratio.empty());
@@ -165,7 +176,7 @@ TEST(Solve, SymmetricSystem) {
 }
 
 TEST(FitSizeCorrection, FollowsStepsAndNeverFalls) {
-  // A protocol that changes at 1 MiB: the law alone is 30 % off on one side.
+  // A protocol changes at 1 MiB. The law without a correction is 30 % off on one side.
   const auto law = [](double bytes) { return 10e-6 + bytes / 200e9; };
   std::vector<SizePull> pulls;
   for (double bytes = 8192; bytes < 4e9; bytes *= 2) pulls.push_back({bytes, bytes < (1 << 20) ? 0.3 : 0.0});
@@ -193,7 +204,7 @@ TEST(WithRises, PoolsNeighboursThatFall) {
   EXPECT_THAT(with_rises({0, 0, 0}, {-1, 1}), ::testing::ElementsAre(0, -0.5, 0.5));
 }
 
-/// A table that follows latency 10 us x log2(ranks), 200 GB/s; `overhead_us` is what the harness adds.
+/// Returns a table that follows latency 10 us x log2(ranks), 200 GB/s. The harness adds `overhead_us`.
 CollectiveTable made_up(CollectiveKind kind, int ranks, double first_bytes, double overhead_us) {
   CollectiveTable table;
   table.id = "made up";
@@ -218,20 +229,39 @@ TEST(FitInside, TakesLatencyFromTablesThatShowIt) {
   for (const cost::CollectiveCurve& curve : law.curves)
     if (curve.kind == kAllReduce) latencies.push_back(curve.latency.value() * 1e6);
   ASSERT_EQ(latencies.size(), 3u);
-  EXPECT_NEAR(latencies[0], 15, 1);  // on the line through the others over the ranks
+  EXPECT_NEAR(latencies[0], 15, 1);  // on the line through the other sizes, over the ranks
   EXPECT_NEAR(latencies[1], 20, 0.5);
   EXPECT_NEAR(latencies[2], 30, 0.5);
 }
 
-TEST(ReadTables, ComplainsWithFileAndLine) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "wrong_gemm.csv";
-  std::ofstream(path) << "m,n,k,time_us\n1,2,3,4\n1,2,three,4\n";
+/// The lines of what a published file is refused with.
+template <class Read>
+std::vector<std::string> complaints_about(const std::string& text, const Read& read) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "published.json";
+  std::ofstream(path) << text;
+  std::vector<std::string> lines;
   try {
-    (void)read_gemm_table(path);
-    FAIL() << "the third line has no number";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("wrong_gemm.csv:3: k is not a number"));
+    (void)read(path);
+  } catch (const ConfigError& error) {
+    for (const Complaint& complaint : error.complaints()) lines.push_back(complaint.line());
   }
+  return lines;
+}
+
+TEST(ReadTables, ComplainWithFileAndPointer) {
+  using ::testing::ElementsAre;
+  using ::testing::HasSubstr;
+  EXPECT_THAT(complaints_about(R"({"seq": [512, 1024], "X_fwd": {"causal_64": [1, 2]}})", read_attention_series),
+              ElementsAre(HasSubstr(R"(published.json: /X_fwd/causal_64: expected a key like causal_d128)")));
+  EXPECT_THAT(complaints_about(R"({"seq": [512, 1024], "X_fwd": {"full_d64": [1]}})", read_attention_series),
+              ElementsAre(HasSubstr("/X_fwd/full_d64: expected 2 rates (the lengths of \"seq\"), found 1")));
+  const std::string table = R"({"tables": [{"id": "a", "system": "s", "gpu": "g", "network": "n", "source": "x",)"
+                            R"("ranks": 2, "nodes": 1, "ranks_per_node": 2, )";
+  EXPECT_THAT(complaints_about(table + R"("collective": "all_reduces", "rows": []}]})", read_collective_tables),
+              ElementsAre(HasSubstr("published.json: /tables/0/collective: ")));
+  EXPECT_THAT(complaints_about(table + R"("collective": "all_reduce", "rows": [[8192]]}]})", read_collective_tables),
+              ElementsAre(HasSubstr("/tables/0/rows/0: expected [bytes, microseconds], found")));
+  EXPECT_THAT(complaints_about("{", read_collective_tables), ElementsAre(HasSubstr("published.json")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Nelder-Mead with the usual coefficients: reflect 1, expand 2, contract 1/2, shrink 1/2.
+// Minimises by Nelder-Mead with the usual coefficients: reflect 1, expand 2, contract 1/2, shrink 1/2.
 #include "calibration/fit/numerics/minimise.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ struct Vertex {
   double value;
 };
 
-/// centre + factor (centre - from)
+/// Returns centre + factor (centre - from).
 Arguments beyond(const Arguments& centre, const Arguments& from, double factor) {
   Arguments point(centre.size());
   for (std::size_t i = 0; i < centre.size(); ++i) point[i] = centre[i] + factor * (centre[i] - from[i]);
@@ -27,7 +27,7 @@ Arguments centre_of_all_but_worst(const std::vector<Vertex>& simplex) {
   return centre;
 }
 
-/// One descent until the simplex has collapsed; subtracts what it used from `budget`.
+/// Descends once until the simplex has collapsed, and subtracts the evaluations from `budget`.
 Vertex descend(const Objective& objective, const Arguments& start, double step, int& budget) {
   const auto measured = [&](Arguments at) {
     --budget;

@@ -9,8 +9,8 @@ namespace foretoken::fit {
 using Arguments = std::vector<double>;
 using Objective = std::function<double(const Arguments&)>;
 
-/// A local minimum near `start`, restarted from its own result until that no longer helps. `step` is the first size of
-/// the simplex along every axis. Deterministic.
+/// Returns a local minimum near `start`. It restarts from its own result until that no longer helps. `step` is the
+/// first size of the simplex along every axis. Deterministic.
 [[nodiscard]] Arguments minimise(const Objective& objective, Arguments start, double step, int evaluations = 2000);
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// Pooling of adjacent violators.
+// Pools adjacent violators.
 #include "calibration/fit/numerics/monotone.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Held-out samples and their errors.
+// Chooses held-out samples and sums up their errors.
 #include "calibration/fit/numerics/residuals.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace foretoken::fit {
 bool held_out(std::string_view key) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;  // mixes the last characters (MurmurHash3's finalizer)
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;  // mixes the last characters, as MurmurHash3's finalizer does
   return (hash >> 33) % 5 == 0;
 }
 
@@ -22,14 +22,14 @@ double mean_log_error(const std::vector<Outcome>& outcomes) {
   return sum / static_cast<double>(outcomes.size());
 }
 
-cost::Evidence evidence(std::string source, std::size_t samples, const std::vector<Outcome>& apart) {
+cost::Evidence evidence(std::string source, std::size_t samples, const std::vector<Outcome>& left_out) {
   cost::Evidence result{.provenance = cost::Provenance::kFitted,
                         .source = std::move(source),
                         .samples = static_cast<int>(samples),
-                        .held_out = static_cast<int>(apart.size())};
-  if (apart.empty()) return result;
+                        .held_out = static_cast<int>(left_out.size())};
+  if (left_out.empty()) return result;
   std::vector<double> errors;
-  for (const Outcome& outcome : apart) errors.push_back(std::abs(outcome.predicted / outcome.measured - 1));
+  for (const Outcome& outcome : left_out) errors.push_back(std::abs(outcome.predicted / outcome.measured - 1));
   std::sort(errors.begin(), errors.end());
   const auto quantile = [&](double part) {
     return errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1) + 0.5)];

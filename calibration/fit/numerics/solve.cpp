@@ -1,4 +1,4 @@
-// Cholesky's decomposition, then forward and backward substitution.
+// Solves by Cholesky's decomposition, then forward and backward substitution.
 #include "calibration/fit/numerics/solve.h"
 
 #include <cmath>

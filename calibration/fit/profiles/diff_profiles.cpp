@@ -1,4 +1,4 @@
-// The same work on both, line by line.
+// Writes the times of the same work on two profiles, line by line.
 #include "calibration/fit/profiles/diff_profiles.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Part by part: fitted on the samples of that part, or lent.
+// Builds a profile part by part: fitted on the samples of the part, or taken from the base.
 #include "calibration/fit/profiles/fit_profile.h"
 
 #include <fmt/format.h>
@@ -9,15 +9,15 @@
 #include <map>
 #include <set>
 
-#include "calibration/fit/collectives/collective_profiles.h"
 #include "calibration/fit/collectives/measured_machine.h"
+#include "calibration/fit/collectives/relabel.h"
 #include "calibration/fit/laws/fit_gemm.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/lend.h"
 #include "calibration/fit/profiles/own_samples.h"
-#include "calibration/fit/recipes/profile_notes.h"
+#include "calibration/fit/shipped/profile_notes.h"
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kFullTable = 5000;  // products: a grid of 704 knots then has seven at each
 constexpr std::size_t kLeastProducts = 100, kLeastSteady = 50, kLeastKernels = 10, kLeastRows = 2;
 
-/// Samples in an order that their files do not decide: by what was measured, then by the result.
+/// Sorts samples by the measured work, then by the result, so that the order of files does not matter.
 template <class T>
 void sort_samples(std::vector<measured::From<T>>& samples) {
   std::vector<std::pair<std::string, std::size_t>> lines;
@@ -41,8 +41,9 @@ void sort_samples(std::vector<measured::From<T>>& samples) {
   samples = std::move(sorted);
 }
 
-std::vector<GemmSample> all_products(const std::map<Precision, std::vector<GemmSample>>& by_precision) {
-  std::vector<GemmSample> all;
+std::vector<measured::GemmSample> all_products(
+    const std::map<Precision, std::vector<measured::GemmSample>>& by_precision) {
+  std::vector<measured::GemmSample> all;
   for (const auto& [precision, products] : by_precision) all.insert(all.end(), products.begin(), products.end());
   return all;
 }
@@ -50,7 +51,7 @@ std::vector<GemmSample> all_products(const std::map<Precision, std::vector<GemmS
 /// The datasheets', else the products', with the multiprocessors that the measuring program counted or that they
 /// suggest.
 Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
-                 const std::map<Precision, std::vector<GemmSample>>& products) {
+                 const std::map<Precision, std::vector<measured::GemmSample>>& products) {
   if (request.base.gpu == request.gpu) return {};
   if (const auto ratios = datasheet_ratios(request)) return *ratios;
   Ratios ratios = measured_ratios(request.base, all_products(products)).value_or(Ratios{});
@@ -64,7 +65,7 @@ Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
   return ratios;
 }
 
-/// Octaves between two peaks; another architecture is further than any peak.
+/// Returns the octaves between two peaks. Another architecture is further away than any peak.
 double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
   if (!other) return std::numeric_limits<double>::infinity();
   double octaves = 100;  // no rate in common
@@ -75,11 +76,11 @@ double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
 }
 
 /// Mean distance of the products' times, in logarithms, from their common shift.
-double distance_of(const std::vector<GemmSample>& products, const cost::Profile& profile) {
+double distance_of(const std::vector<measured::GemmSample>& products, const cost::Profile& profile) {
   std::vector<double> logs;
-  for (const GemmSample& product : products)
+  for (const measured::GemmSample& product : products)
     if (profile.gemm.count(product.shape.precision) > 0)
-      logs.push_back(std::log(product.seconds / cost::gemm_time(product.shape, profile).value()));
+      logs.push_back(std::log(product.time.median.value() / cost::gemm_time(product.shape, profile).value()));
   if (logs.empty()) return std::numeric_limits<double>::infinity();
   std::sort(logs.begin(), logs.end());
   const double middle = logs[logs.size() / 2];
@@ -88,7 +89,8 @@ double distance_of(const std::vector<GemmSample>& products, const cost::Profile&
   return sum / static_cast<double>(logs.size());
 }
 
-/// A datasheet that is exceeded is that of another GPU; a guessed peak that is exceeded was only a scale.
+/// Checks the peak. Products faster than a datasheet's rate belong to another GPU. A guessed peak may be exceeded; it
+/// was only a scale.
 void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& request) {
   auto& tiles = std::get<cost::TileWaveLaw>(law.law);
   if (tiles.efficiency <= 1) return;
@@ -104,7 +106,7 @@ void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& reque
 }
 
 /// Most of a step is large products: their errors apart from those of all.
-std::string large_errors(const std::vector<GemmSample>& products, const cost::GemmLaw& law) {
+std::string large_errors(const std::vector<measured::GemmSample>& products, const cost::GemmLaw& law) {
   constexpr std::int64_t kLarge = 1024;
   const cost::Evidence large = evidence("", 0, held_out_outcomes(products, law, kLarge));
   if (large.held_out == 0) return "";
@@ -112,18 +114,24 @@ std::string large_errors(const std::vector<GemmSample>& products, const cost::Ge
                      100 * large.median_error, 100 * large.p90_error);
 }
 
-/// What long runs say, else what the base knew of the same GPU beside published tables.
+/// Returns the base's law of the precision, or of 16 bit where it has none: clocks and layouts are alike.
+std::map<Precision, cost::GemmLaw>::const_iterator like_precision(const cost::Profile& base, Precision precision) {
+  const auto own = base.gemm.find(precision);
+  return own != base.gemm.end() ? own : base.gemm.find(Precision::kBf16);
+}
+
+/// Returns the factor of long runs, or else the base's factor for the same GPU beside published tables.
 double sustained_factor_of(const measured::Samples& samples, const FitRequest& request, Precision precision,
                            const cost::GemmLaw& law) {
   if (const auto factor = sustained_factor(samples, precision, law)) return *factor;
-  const auto known = request.base.gemm.find(precision);
+  const auto known = like_precision(request.base, precision);
   const bool published = law.evidence.provenance == cost::Provenance::kFitted;
   if (request.base.gpu != request.gpu || !published || known == request.base.gemm.end()) return 1;
   return std::visit([](const auto& l) { return l.sustained_factor; }, known->second.law);
 }
 
 void fit_products(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request,
-                  const Ratios& ratios, const std::map<Precision, std::vector<GemmSample>>& by_precision) {
+                  const Ratios& ratios, const std::map<Precision, std::vector<measured::GemmSample>>& by_precision) {
   std::set<Precision> done;
   for (const auto& [precision, products] : by_precision) {
     const auto start = start_of(request, ratios, precision);
@@ -136,10 +144,10 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     law.evidence.provenance = provenance_of(samples.gemms);
     law.evidence.source += large_errors(products, law);
     std::get<cost::TileWaveLaw>(law.law).sustained_factor = sustained_factor_of(samples, request, precision, law);
-    const bool weights = std::any_of(products.begin(), products.end(), [](const GemmSample& product) {
+    const bool weights = std::any_of(products.begin(), products.end(), [](const measured::GemmSample& product) {
       return product.shape.pass == GemmPass::kWeightGradient;
     });
-    const auto own = request.base.gemm.find(precision);
+    const auto own = like_precision(request.base, precision);
     if (!weights && own != request.base.gemm.end()) law.weight_gradient_factor = own->second.weight_gradient_factor;
     profile.gemm[precision] = law;
     done.insert(precision);
@@ -154,7 +162,7 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
   }
 }
 
-/// Curves that follow the samples' own tables, in the place of the base's.
+/// Puts curves that follow the samples' own tables in the place of the base's.
 void fit_collectives(cost::Profile& profile, const measured::Samples& samples, const FitRequest& request) {
   Machine machine{.name = request.gpu,
                   .architecture = "",
@@ -195,7 +203,7 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   sort_samples(samples.host);
   sort_samples(samples.clocks);
   const Ratios ratios = ratios_of(request, samples, gemm_samples(samples, request.base));
-  cost::Profile profile = lent(request, ratios);
+  cost::Profile profile = profile_from_base(request, ratios);
   fit_quantisation(profile, samples);
   fit_products(profile, samples, request, ratios, gemm_samples(samples, profile));
   fit_attention_kernels(profile, samples);
@@ -221,7 +229,7 @@ bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base) {
 
 std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
                                    const std::optional<net::Gpu>& datasheet, const measured::Samples& samples) {
-  std::vector<GemmSample> products;
+  std::vector<measured::GemmSample> products;
   if (!datasheet) products = all_products(gemm_samples(samples, candidates.front().profile));
   std::optional<std::size_t> best;
   double least = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// A profile from one's own measurements: what `foretoken calibrate fit` calls.
+// Fits a profile on a user's own measurements, as `foretoken calibrate fit` does.
 #pragma once
 
 #include <optional>
@@ -22,24 +22,24 @@ struct FitRequest {
   int nics = 8;              ///< of one node
 };
 
-/// The profile. Each part is fitted when there are samples enough (docs/modeller/calibration.md says how many), else
-/// lent by `base`, scaled by datasheet ratios or, without datasheets, by the speed of the products, and marked as
-/// scaled from its GPU unless that is the same. The same samples in any order give the same profile, bit for bit.
-/// Throws ConfigError when products ran faster than the datasheet's peak.
+/// Fits the profile. Each part is fitted when there are enough samples (docs/modeller/calibration.md says how many).
+/// Otherwise `base` lends it, scaled by datasheet ratios or, without datasheets, by the speed of the products. A lent
+/// part is marked as scaled from base's GPU unless the GPUs are the same. The same samples in any order give the same
+/// profile, bit for bit. Throws ConfigError when products ran faster than the datasheet's peak.
 [[nodiscard]] cost::Profile fit_profile(measured::Samples samples, const FitRequest& request);
 
-/// Whether any part of `profile` was fitted on samples rather than lent by `base`.
+/// Returns true when any part of `profile` was fitted on samples.
 [[nodiscard]] bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base);
 
-/// A profile that could lend, with its GPU's datasheet.
+/// A profile that could lend its parts, with its GPU's datasheet.
 struct Candidate {
   cost::Profile profile;
   std::optional<net::Gpu> datasheet{};
 };
 
-/// Which of the `candidates` lends best: that of the same GPU; with a datasheet, of the same architecture the nearest
-/// peak; else the one whose products, made faster or slower by one factor, are nearest to the measured ones. Nothing
-/// without a datasheet and without products. Precondition: at least one candidate.
+/// Returns the index of the candidate that lends best. The same GPU comes first. With a datasheet, the nearest peak of
+/// the same architecture follows. Otherwise it is the one whose products, scaled by one factor, are nearest to the
+/// measured ones. Returns nothing without a datasheet and without products. Precondition: at least one candidate.
 [[nodiscard]] std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
                                                  const std::optional<net::Gpu>& datasheet,
                                                  const measured::Samples& samples);

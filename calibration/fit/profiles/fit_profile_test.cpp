@@ -1,5 +1,4 @@
-// A whole profile from measurements whose truth is known: what is fitted, what is lent, and that nothing is left to
-// chance.
+// Fits a whole profile on measurements with a known truth: fitted parts, parts of the base, and no dependence on order.
 #include "calibration/fit/profiles/fit_profile.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +22,7 @@ using ::testing::HasSubstr;
 
 measured::Timing timing(Seconds t) { return {t, t, t, 10}; }
 
-/// The example A100, a tenth slower in everything.
+/// Returns the time of a machine that is a tenth slower in everything than the example A100.
 Seconds slower(Seconds t) { return 1.1 * t; }
 
 void add_products(measured::Samples& samples, const cost::Profile& truth) {
@@ -82,7 +81,7 @@ measured::Samples samples_of(const cost::Profile& truth) {
   return samples;
 }
 
-TEST(FitProfile, MeetsWhatWasMeasuredAndSaysSo) {
+TEST(FitProfile, MeetsItsMeasurementsAndStatesThem) {
   const cost::Profile base = example_a100_profile();
   const cost::Profile profile = fit_profile(samples_of(base), {.gpu = "mine", .base = base});
   const GemmShape product{.m = 3000, .n = 5000, .k = 2000};
@@ -104,7 +103,7 @@ TEST(FitProfile, MeetsWhatWasMeasuredAndSaysSo) {
               ::testing::StartsWith("run on Example; of 12 held out with m, n, k >= 1024: median "));
 }
 
-TEST(FitProfile, WhatWasNotMeasuredIsLentAndCounted) {
+TEST(FitProfile, UnmeasuredPartsComeFromTheBaseAndAreCounted) {
   cost::Profile base = example_a100_profile();
   for (auto& law : base.attention.laws) law.evidence.provenance = cost::Provenance::kFitted;
   measured::Samples samples = samples_of(base);
@@ -137,7 +136,7 @@ net::Gpu datasheet(double tflops, int multiprocessors, double memory) {
   return gpu;
 }
 
-TEST(FitProfile, WhatIsLentIsScaledByDatasheets) {
+TEST(FitProfile, PartsOfTheBaseAreScaledByDatasheets) {
   const cost::Profile base = example_a100_profile();
   const cost::Profile profile = fit_profile({}, {.gpu = "mine",
                                                  .datasheet = datasheet(624, 108, 4078),

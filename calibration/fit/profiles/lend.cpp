@@ -1,4 +1,4 @@
-// Ratios of datasheets, or of measured products where a GPU has no datasheet among the data files.
+// Scales a base profile by ratios of datasheets, or of measured products where a GPU has no datasheet.
 #include "calibration/fit/profiles/lend.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/fit/collectives/collective_profiles.h"
+#include "calibration/fit/collectives/relabel.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "sim/cost/costs.h"
 
@@ -82,12 +82,12 @@ std::optional<Ratios> datasheet_ratios(const FitRequest& request) {
                                       whole(base.memory_bandwidth.value(), 1e9))};
 }
 
-std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vector<GemmSample>& products) {
+std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vector<measured::GemmSample>& products) {
   std::vector<double> compute, memory;
-  for (const GemmSample& product : products) {
+  for (const measured::GemmSample& product : products) {
     const GemmShape& s = product.shape;
     if (base.gemm.count(s.precision) == 0) continue;
-    const double ratio = cost::gemm_time(s, base).value() / product.seconds;
+    const double ratio = cost::gemm_time(s, base).value() / product.time.median.value();
     const auto [least, most] = std::minmax({s.m, s.n, s.k});
     if (least >= 1024) compute.push_back(ratio);                // bound by operations
     if (least <= 64 && most >= 16384) memory.push_back(ratio);  // bound by one large matrix
@@ -105,10 +105,10 @@ std::optional<Ratios> measured_ratios(const cost::Profile& base, const std::vect
   return ratios;
 }
 
-cost::Profile lent(const FitRequest& request, const Ratios& ratios) {
+cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios) {
   cost::Profile profile = request.base;
   profile.name = profile.gpu = request.gpu;
-  profile.host.reset();  // of another machine
+  profile.host.reset();  // belongs to another machine
   const bool same = request.base.gpu == request.gpu;
   const Lender lender{request, ratios};
   if (!same) {
@@ -149,7 +149,7 @@ std::optional<cost::TileWaveLaw> start_of(const FitRequest& request, const Ratio
                              static_cast<double>(bits_per_element(precision)));  // tensor cores: rate x width
   }
   if (!law) return std::nullopt;
-  law->sustained_factor = 1;  // the samples are what they are; a long run among them says more
+  law->sustained_factor = 1;  // samples are short runs; a long run among them gives the factor
   if (request.base.gpu != request.gpu) {
     law->peak = times(ratios.compute, law->peak);
     law->memory_bandwidth = times(ratios.memory, law->memory_bandwidth);

@@ -1,4 +1,4 @@
-// Sorting measurements by what they are of.
+// Sorts measurements by the work that they measure.
 #include "calibration/fit/profiles/own_samples.h"
 
 #include <fmt/format.h>
@@ -37,19 +37,21 @@ std::optional<CollectiveKind> kind_of(measured::Collective kind) {
 
 }  // namespace
 
-std::map<Precision, std::vector<GemmSample>> gemm_samples(const measured::Samples& samples,
-                                                          const cost::Profile& quantiser) {
+std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples,
+                                                                    const cost::Profile& quantiser) {
   constexpr double kLeastPart = 0.3;
   std::set<Precision> accumulated;
   for (const auto& sample : samples.gemms)
     if (sample.adds_to_fp32 && sample.shape.pass == GemmPass::kWeightGradient)
       accumulated.insert(sample.shape.precision);
-  std::map<Precision, std::vector<GemmSample>> sorted;
+  std::map<Precision, std::vector<measured::GemmSample>> sorted;
   for (const auto& sample : samples.gemms) {
     const bool weight = sample.shape.pass == GemmPass::kWeightGradient;
     if (sample.adds_to_fp32 != (weight && accumulated.count(sample.shape.precision) > 0)) continue;
     const double time = sample.time.median.value(), product = time - quantisation_of(sample, quantiser).value();
-    if (product >= kLeastPart * time) sorted[sample.shape.precision].push_back({sample.shape, product});
+    if (product < kLeastPart * time) continue;
+    sorted[sample.shape.precision].push_back(sample);
+    sorted[sample.shape.precision].back().time.median = Seconds(product);
   }
   return sorted;
 }
@@ -97,7 +99,7 @@ std::optional<int> counted_multiprocessors(const measured::Samples& samples) {
 std::optional<double> sustained_factor(const measured::Samples& samples, Precision precision,
                                        const cost::GemmLaw& law) {
   const std::string prefix = measured::product_work(precision);
-  std::vector<double> rates;  // of the run's second half: clocks have settled
+  std::vector<double> rates;  // rates of the run's second half, where clocks have settled
   std::int64_t side = 0;
   double length = 0;
   for (const auto& sample : samples.clocks)

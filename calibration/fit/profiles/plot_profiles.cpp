@@ -1,4 +1,4 @@
-// Two panels with logarithmic sizes; a is drawn solid, b dashed.
+// Draws two panels with logarithmic sizes. Profile a is drawn solid, b dashed.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Shapes of a 70-billion-parameter model with 4096 tokens, and squares.
+// Lists shapes of a 70-billion-parameter model with 4096 tokens, and squares.
 #include "calibration/fit/profiles/typical_work.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Work that profiles are compared by.
+// The work by which profiles are compared.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,12 @@ struct TypicalWork {
   std::function<std::optional<Seconds>(const cost::Profile&)> time;  ///< nothing where the profile has no law for it
 };
 
-/// Products from small to large in every precision, attention, memory-bound kernels, collectives inside a node and
-/// across two nodes with eight NICs of 50 GB/s.
+/// Returns products from small to large in every precision, attention, memory-bound kernels, and collectives inside a
+/// node and across two nodes with eight NICs of 50 GB/s.
 [[nodiscard]] std::vector<TypicalWork> typical_work();
 
-/// A node of eight GPUs with the NVLink rate that the profile's curves were measured at and eight NICs of 50 GB/s.
+/// Returns a node of eight GPUs and eight NICs of 50 GB/s. Its NVLink rate is the one that the profile's curves were
+/// measured at.
 [[nodiscard]] NodeLinks eight_gpu_node(const cost::Profile& profile);
 
 }  // namespace foretoken::fit

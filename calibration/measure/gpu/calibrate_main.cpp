@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using measure::Outcome;
 
-constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
+constexpr int kInterrupted = 130;  // the status that a shell reports for SIGINT
 const std::vector<std::string> kParts{"gemm", "kernels", "attention", "host", "collectives"};
 
 struct Options {
@@ -41,7 +41,7 @@ struct Options {
   int gpu_index = 0;
 };
 
-/// One invocation's state.
+/// The state of one invocation.
 struct Run {
   const Options& options;
   Device device;
@@ -64,7 +64,7 @@ struct Run {
   }
 };
 
-/// The long runs that show the clocks under load come first: the shares of time must not cut them.
+/// Measures the long runs that show the clocks under load. They come first: the shares of time must not cut them.
 Outcome measure_sustained(const Run& run, Workbench& bench, const CublasLt& library, measure::SampleFile& file,
                           const measure::Session& session) {
   if (!Sensors(run.device.bus_id).available())
@@ -101,7 +101,7 @@ Outcome measure_kernels(const Run& run, const measure::Session& session) {
       "kernels", plan, [&](const measured::KernelSample& s) { return time_kernel(bench, s); }, file, session);
 }
 
-/// The plan by one implementation.
+/// Returns the plan for one implementation.
 std::vector<measured::AttentionSample> attention_by(const char* implementation, measure::PlanSize size) {
   auto plan = measure::attention_plan(size);
   for (measured::AttentionSample& sample : plan) sample.implementation = implementation;
@@ -166,8 +166,8 @@ int report(const Run& run, bool stopped, bool time_up) {
                                                  measure::known_gpus());
     fmt::print("{}", measure::summary_text(measured::import_samples(run.options.out), datasheet));
   }
-  if (time_up) fmt::print("The time was up before the plan: the same command goes on where it stopped.\n");
-  if (stopped) fmt::print("Stopped: the same command goes on where it stopped.\n");
+  if (time_up) fmt::print("The time was up before the plan ended. Run the same command again to continue.\n");
+  if (stopped) fmt::print("Stopped. Run the same command again to continue.\n");
   return stopped ? kInterrupted : 0;
 }
 
@@ -213,17 +213,18 @@ int run_program(int argc, char** argv) {
   CLI::App app("Measures this machine's GPU, its links and its host, into files of samples for a profile.");
   std::vector<std::string> parts = kParts;
   parts.emplace_back("all");
-  app.add_option("part", options.part, "what to measure")->required()->check(CLI::IsMember(parts));
-  app.add_option("--out", options.out, "folder for the samples; an earlier run there goes on")->required();
-  app.add_flag("--quick", options.quick, "a twentieth of the shapes: minutes, not an hour");
-  app.add_option("--minutes", options.minutes, "stop after this long")->check(CLI::PositiveNumber);
-  app.add_option("--gpu-index", options.gpu_index, "which of the visible GPUs")->check(CLI::NonNegativeNumber);
+  app.add_option("part", options.part, "Measure this part")->required()->check(CLI::IsMember(parts));
+  app.add_option("--out", options.out, "Write samples to this folder; continue an earlier run there")->required();
+  app.add_flag("--quick", options.quick, "Measure a twentieth of the shapes: minutes, not an hour");
+  app.add_option("--minutes", options.minutes, "Stop after this many minutes")->check(CLI::PositiveNumber);
+  app.add_option("--gpu-index", options.gpu_index, "Measure this one of the visible GPUs")
+      ->check(CLI::NonNegativeNumber);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  measure::StopSignals signals;  // before CUDA starts threads of its own
+  measure::StopSignals signals;  // before CUDA starts its threads
   const auto place = measure::job_place(measure::process_environment);
   return place ? measure_job(options, *place, signals) : measure_here(options, signals);
 }

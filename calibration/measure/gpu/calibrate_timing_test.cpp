@@ -1,25 +1,17 @@
-// Every kind of measurement runs and gives plausible times. Skipped where there is no GPU.
+// Tests that every kind of measurement runs and gives plausible times. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include "calibration/import/sample_json.h"
 #include "calibration/measure/gpu/attention/fused_attention.h"
 #include "calibration/measure/gpu/benches.h"
 #include "calibration/measure/gpu/cuda_check.h"
+#include "calibration/measure/gpu/test_gpu.h"
 #include "calibration/measure/plan.h"
 
 namespace foretoken::gpu {
 namespace {
 
-class Timing : public ::testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      (void)usable_devices();
-    } catch (const GpuError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-};
+using Timing = GpuTest;
 
 TEST_F(Timing, EveryPlannedKernelRunsAndMovesBytesNoFasterThanTheCacheCould) {
   Workbench bench(open_device(0));

@@ -1,4 +1,4 @@
-// The timing loop of collectives, and which groups are measured.
+// Times collectives, and chooses the groups to measure.
 #include "calibration/measure/gpu/collectives.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ constexpr int kRunsTogether = 10;  // runs between two agreements of the ranks
 /// Replaces each value by the largest of all ranks.
 using Agree = std::function<void(std::vector<double>&)>;
 
-/// Seconds of `issues` collectives in a row on the slowest of this process's ranks; 0 when it has none in the group.
+/// Returns seconds of `issues` collectives in a row on the slowest of this process's ranks, or 0 when the group has
+/// none of them.
 double one_run(const Team* team, const CollectiveSample& sample, int issues) {
   if (team == nullptr) return 0;
   CollectiveSample barrier = sample;  // lines the ranks up before the clock starts
@@ -53,7 +54,8 @@ double one_run(const Team* team, const CollectiveSample& sample, int issues) {
   return longest;
 }
 
-/// Every rank of the job calls this with the same sample; `team` is null where this rank is not of the group.
+/// Times a collective. Every rank of the job calls this with the same sample. `team` is null where this rank is not in
+/// the group.
 measured::Timing time_collective(const Team* team, const CollectiveSample& sample, const Agree& agree) {
   (void)one_run(team, sample, 2);
   std::vector<double> guess{one_run(team, sample, 2) / 2};
@@ -97,7 +99,8 @@ measured::Timing launch_of_one_rank(const Team& team, const CollectiveSample& sa
   return series.timing();
 }
 
-/// One GPU: host time of a call, and GPU time of an all-reduce out of place, which with one rank is a copy.
+/// Measures one GPU: the host time of a call, and the GPU time of an all-reduce out of place, which with one rank is a
+/// copy.
 Outcome measure_one_rank(measure::PlanSize size, measure::SampleFile& file, const measure::Session& session) {
   session.say(
       "collectives: one GPU only, so no communication is measured: what follows is the cost of a call with one "
@@ -117,7 +120,7 @@ Outcome measure_one_rank(measure::PlanSize size, measure::SampleFile& file, cons
   return measure::run_plan<HostSample>("collectives (one rank)", plan, time, file, session);
 }
 
-/// One group of a job: rank 0 names an item by its index, everybody measures it; -1 ends.
+/// Measures one group of a job. Rank 0 names an item by its index, and all ranks measure it; -1 ends.
 Outcome measure_in_job(const Job& job, const Team* team, GroupShape shape, std::size_t buffer_bytes,
                        measure::PlanSize size, measure::SampleFile* file, const measure::Session& session) {
   const auto plan = measure::collective_plan(shape, Bytes(static_cast<double>(buffer_bytes)), size);
@@ -163,7 +166,7 @@ Outcome measure_job_collectives(const Job& job, measure::PlanSize size, measure:
   const int ranks = job.place().size, nodes = job.nodes(), per_node = ranks / nodes;
   std::vector<double> free{-static_cast<double>(affordable_buffer())};
   job.maximum(free);
-  const auto buffer = static_cast<std::size_t>(-free[0]);  // what the fullest GPU can afford
+  const auto buffer = static_cast<std::size_t>(-free[0]);  // the most that fits the fullest GPU
   struct Group {
     int colour;
     GroupShape shape;

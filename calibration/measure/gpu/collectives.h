@@ -1,4 +1,4 @@
-// Measuring collectives: over the GPUs of this process, or over all processes of a job.
+// Measures collectives: over the GPUs of this process, or over all processes of a job.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,13 @@
 
 namespace foretoken::gpu {
 
-/// Every group size of the GPUs that this process sees. With a single GPU there is nothing to communicate: what is
-/// measured is then what one rank costs (launch, and the copy that its collectives come to), under such names.
+/// Measures every group size of the GPUs that this process may use. A single GPU has no communication. Then it measures
+/// the costs of one rank, under names of their own: the launch, and the copy that a collective becomes.
 measure::Outcome measure_collectives(int devices, measure::PlanSize size, measure::SampleFile& file,
                                      const measure::Session& session);
 
-/// All ranks of a job; one GPU of each node, alone and all of them at once, which then share NICs; and each node by
-/// itself. Rank 0 keeps the file and decides; the others follow, and give no file.
+/// Measures all ranks of a job, then one GPU of each node, then these groups all at once, which share NICs, then each
+/// node by itself. Rank 0 has the file and decides. The others follow, and give no file.
 measure::Outcome measure_job_collectives(const Job& job, measure::PlanSize size, measure::SampleFile* file,
                                          const measure::Session& session);
 

@@ -1,4 +1,4 @@
-// Every call of CUDA, cuBLASLt and NCCL is checked: a failure is an exception that names the call.
+// Checks every call of CUDA, cuBLASLt and NCCL. A failure is an exception that names the call.
 #pragma once
 
 #include <cublasLt.h>

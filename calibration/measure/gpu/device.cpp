@@ -1,4 +1,4 @@
-// Finding the GPU and describing it.
+// Finds the GPU and describes it.
 #include "calibration/measure/gpu/device.h"
 
 #include <fmt/chrono.h>
@@ -15,7 +15,7 @@
 namespace foretoken::gpu {
 namespace {
 
-/// What a command prints; empty when it cannot be run.
+/// Returns the output of a command, or an empty text when it cannot be run.
 std::string output_of(const std::string& command) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
   std::string text;

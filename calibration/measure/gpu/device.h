@@ -1,4 +1,4 @@
-// The GPU that is measured, and what the header of its samples says.
+// The GPU that is measured, and the header of its samples.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace foretoken::gpu {
 struct Device {
   int index = 0;
   std::string name;
-  std::string bus_id;  ///< how nvidia-smi and NVML know it, whatever CUDA_VISIBLE_DEVICES says
+  std::string bus_id;  ///< its name for nvidia-smi and NVML, which ignore CUDA_VISIBLE_DEVICES
   std::size_t memory_bytes = 0, cache_bytes = 0;
   int multiprocessors = 0;
   int capability = 0;                                              ///< 90 for 9.0
   [[nodiscard]] bool has_fp8() const { return capability >= 89; }  // CUDA programming guide: Ada, Hopper and later
 };
 
-/// How many GPUs can be used. Throws GpuError saying in one line why there is none: no GPU, no driver, too old a
+/// Counts the usable GPUs. Throws GpuError with the reason in one line when there is none: no GPU, no driver, too old a
 /// driver.
 [[nodiscard]] int usable_devices();
 
 /// Makes the GPU current for this thread.
 [[nodiscard]] Device open_device(int index);
 
-/// Versions, clocks, power limit, ECC, PCIe, topology, date: the header of every file.
+/// Returns versions, clocks, power limit, ECC, PCIe, topology and date: the header of every file.
 [[nodiscard]] measured::Provenance provenance_of(const Device& device);
 
 }  // namespace foretoken::gpu

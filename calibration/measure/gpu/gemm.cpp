@@ -1,4 +1,4 @@
-// Timing matrix products.
+// Times matrix products.
 #include <chrono>
 
 #include "calibration/measure/gpu/benches.h"

@@ -1,4 +1,4 @@
-// Timing launches, graph replays and copies between host and GPU.
+// Times launches, graph replays and copies between host and GPU.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -12,16 +12,16 @@ namespace {
 
 constexpr std::size_t kKiB = 1024, kLargestCopy = kKiB * kKiB * kKiB;
 constexpr int kGraphNodes = 1000;
-constexpr int kLaunches = 500;  // fewer than the driver queues before it makes the host wait (about a thousand)
+constexpr int kLaunches = 500;  // fewer than the driver's queue (about a thousand); a full one makes the host wait
 
-/// Time of `work` by the host's clock.
+/// Returns the time of `work` by the host's clock.
 Seconds by_host(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
   return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
-/// Runs `work`, which says how long it took and how many times it did its thing, until that is known well.
+/// Repeats `work` until its time is known well. `work` returns its time and the number of repetitions in it.
 measured::Timing repeat(const std::function<std::pair<Seconds, int>()>& work) {
   measure::Series series({.relative_noise = 0.01, .fewest = 20, .most = 300, .longest = Seconds(0.5)});
   (void)work();
@@ -45,7 +45,7 @@ class Pinned {
   void* data_ = nullptr;
 };
 
-/// Host time to issue one launch while the GPU keeps up or queues: the rate at which a framework can feed it.
+/// Returns the host time to issue one launch while the GPU keeps up or queues. It bounds the rate of a framework.
 measured::Timing launch(cudaStream_t stream) {
   return repeat([stream] {
     const Seconds time = by_host([stream] {
@@ -66,7 +66,7 @@ measured::Timing launch_and_wait(cudaStream_t stream) {
   });
 }
 
-/// Time on the GPU from one empty kernel to the next inside a graph.
+/// Returns the time on the GPU from one empty kernel to the next inside a graph.
 measured::Timing graph_node(cudaStream_t stream) {
   const Graph graph(stream, [stream] {
     for (int i = 0; i < kGraphNodes; ++i) empty(stream);
@@ -81,7 +81,7 @@ measured::Timing graph_node(cudaStream_t stream) {
   });
 }
 
-/// Host time to launch a whole graph of a thousand kernels.
+/// Returns the host time to launch a whole graph of a thousand kernels.
 measured::Timing graph_launch(cudaStream_t stream) {
   const Graph graph(stream, [stream] {
     for (int i = 0; i < kGraphNodes; ++i) empty(stream);

@@ -1,4 +1,4 @@
-// Timing the memory-bound kernels: where each one's data lie, and how it is launched on a copy of them.
+// Times the memory-bound kernels: the place of each one's data, and its launch on a copy of them.
 #include <map>
 #include <string_view>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kHalf = 2, kFloat = 4;
 
-/// Bytes that one kernel takes of inputs and outputs, and its launch on the pieces there.
+/// The bytes that one kernel needs of inputs and outputs, and its launch on these.
 struct Bench {
   std::size_t input_bytes, output_bytes;
   std::function<void(Pieces in, Pieces out, Extent extent, cudaStream_t stream)> launch;
@@ -22,7 +22,7 @@ std::size_t floats(Extent extent) { return Pieces::aligned(static_cast<std::size
 std::size_t row(Extent extent) { return Pieces::aligned(static_cast<std::size_t>(extent.columns) * kHalf); }
 std::size_t words(Extent extent) { return Pieces::aligned(static_cast<std::size_t>(extent.rows) * kFloat); }
 
-/// Kernels that read one tensor and write one of the same shape, with up to two rows of parameters.
+/// Returns kernels that read one tensor and write one of the same shape, with up to two rows of parameters.
 Bench simple(std::string_view name, Extent extent) {
   if (name == "copy")
     return {halves(extent), halves(extent), [](Pieces in, Pieces out, Extent e, cudaStream_t s) {
@@ -67,7 +67,7 @@ Bench bench_of(std::string_view name, Extent extent) {
               Bf16* y = out.take<Bf16>(halves(e));
               dropout_add(x, residual, y, out.take<std::uint8_t>(halves(e)), 0.9F, 1, e, s);
             }};
-  // Targets come from the outputs' region, which holds zeros or what earlier kernels wrote: they are cleared first.
+  // Targets come from the region of outputs. It holds zeros or results of earlier kernels, so it is cleared first.
   if (name == "cross_entropy")
     return {halves(extent), halves(extent) + 2 * words(extent), [](Pieces in, Pieces out, Extent e, cudaStream_t s) {
               const auto* targets = out.take<std::int32_t>(words(e));
@@ -94,7 +94,7 @@ std::optional<measured::KernelSample> time_kernel(Workbench& bench, measured::Ke
   const auto copies = bench.copies(one.input_bytes, one.output_bytes, !sample.cold);
   if (!copies) return std::nullopt;
   const Memory& in = bench.inputs(Precision::kBf16);
-  // Optimizer states and targets must be valid numbers: zeros are.
+  // Optimizer states and targets must be valid numbers. Zeros are.
   const std::size_t used = static_cast<std::size_t>(*copies) * one.output_bytes;
   check(cudaMemsetAsync(bench.outputs().data(), 0, used, bench.stream()), "cudaMemsetAsync");
   sample.time = time_launches(bench.stream(), *copies, [&](int copy) {

@@ -1,4 +1,4 @@
-// Forming communicators and issuing collectives.
+// Forms communicators and issues collectives.
 #include "calibration/measure/gpu/nccl_group.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ Member member_of(int device, int rank, Comm comm, std::size_t buffer_bytes) {
   return member;
 }
 
-/// Sends and receives of one member, inside a group.
+/// Issues the sends and receives of one member, inside a group.
 void exchange(const Member& member, int ranks, std::size_t count) {
   cudaStream_t stream = member.stream->get();
   for (int peer = 0; peer < ranks; ++peer) {
@@ -49,7 +49,7 @@ void exchange(const Member& member, int ranks, std::size_t count) {
   }
 }
 
-/// To the next rank, from the one before: as a pipeline passes activations, and as sendrecv_perf measures.
+/// Sends to the next rank and receives from the one before, as a pipeline does and as sendrecv_perf measures.
 void pass_on(const Member& member, int ranks, std::size_t count) {
   cudaStream_t stream = member.stream->get();
   const int next = (member.rank + 1) % ranks, previous = (member.rank + ranks - 1) % ranks;
@@ -164,7 +164,7 @@ Job::Job(const measure::JobPlace& place, const fs::path& folder)
 }
 
 void Job::find_nodes() {
-  // Host names are told apart by a hash of 53 bits, which a double holds.
+  // A hash of 53 bits, which a double holds, distinguishes host names.
   const double mine = static_cast<double>(std::hash<std::string>()(host_name()) & ((std::uint64_t{1} << 53) - 1));
   std::vector<double> hosts(static_cast<std::size_t>(place_.size), 0);
   hosts[static_cast<std::size_t>(place_.rank)] = mine;

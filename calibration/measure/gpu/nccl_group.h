@@ -1,4 +1,4 @@
-// Communicators: the GPUs of one process, or one GPU each of many processes.
+// Communicators over the GPUs of one process, or over many processes with one GPU each.
 #pragma once
 
 #include <nccl.h>
@@ -20,7 +20,7 @@ struct CommDeleter {
 };
 using Comm = std::unique_ptr<ncclComm, CommDeleter>;
 
-/// One rank of a group that lives in this process.
+/// One rank of a group in this process.
 struct Member {
   int device = 0, rank = 0;
   Comm comm;
@@ -28,22 +28,22 @@ struct Member {
   Memory send, receive;
 };
 
-/// The ranks of one group that live in this process: all of them, one, or none.
+/// The ranks of one group in this process: all of them, one, or none.
 struct Team {
   GroupShape shape;
   std::vector<Member> members;
-  std::size_t buffer_bytes = 0;  ///< of each of a member's two buffers
+  std::size_t buffer_bytes = 0;  ///< size of each of a member's two buffers
 
   /// Issues the collective once on every member's stream. Precondition: it fits the buffers.
   void issue(const measured::CollectiveSample& sample) const;
-  /// What NCCL predicts for it; nothing where it has no model (point to point).
+  /// Returns the time that NCCL predicts, or nothing where it has no model (point to point).
   [[nodiscard]] std::optional<Seconds> estimate(const measured::CollectiveSample& sample) const;
 };
 
-/// Buffers for the largest collective: 4 GiB, or a third of what is free on the GPU.
+/// Returns the size of buffers for the largest collective: 4 GiB, or a third of the GPU's free memory.
 [[nodiscard]] std::size_t affordable_buffer();
 
-/// All of these GPUs as one group in one node.
+/// Makes one group in one node of all these GPUs.
 [[nodiscard]] Team team_of_devices(const std::vector<int>& devices, std::size_t buffer_bytes);
 
 /// All processes of a job. Rank 0 passes NCCL's id to the others through a file in `folder`, which all must see.
@@ -56,11 +56,11 @@ class Job {
   [[nodiscard]] int node() const { return node_; }
   [[nodiscard]] const measure::JobPlace& place() const { return place_; }
 
-  /// The largest of all ranks' values, entry by entry; a rendezvous of all.
+  /// Replaces each value by the largest of all ranks. All ranks meet here.
   void maximum(std::vector<double>& values) const;
-  /// Rank 0's number, to all.
+  /// Returns rank 0's number on every rank.
   [[nodiscard]] int from_first(int value) const;
-  /// A group of the ranks that name the same colour. All ranks must call it.
+  /// Makes a group of the ranks that name the same colour. All ranks must call it.
   [[nodiscard]] Team team(int colour, GroupShape shape, std::size_t buffer_bytes) const;
 
  private:

@@ -1,4 +1,4 @@
-// Describing products to cuBLASLt.
+// Describes products to cuBLASLt.
 #include "calibration/measure/gpu/product.h"
 
 #include "calibration/measure/gpu/cuda_check.h"
@@ -25,7 +25,7 @@ cudaDataType_t type_of(Precision precision) {
   return CUDA_R_32F;
 }
 
-/// fp8 products are written in bf16, as Transformer Engine has them written.
+/// Returns the type of the result. fp8 products are written in bf16, as in Transformer Engine.
 cudaDataType_t result_type(const measured::GemmSample& sample) {
   if (sample.adds_to_fp32) return CUDA_R_32F;
   return sample.shape.precision == Precision::kFp8 ? CUDA_R_16BF : type_of(sample.shape.precision);
@@ -79,7 +79,7 @@ std::optional<Product> Product::make(const CublasLt& library, const measured::Ge
   product.description_.reset(made);
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &w_operation, sizeof(w_operation)), "TRANSA");
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &x_operation, sizeof(x_operation)), "TRANSB");
-  // As Transformer Engine has it: Hopper's fast fp8 accumulation forward, the exact one for gradients.
+  // Like Transformer Engine: Hopper's fast fp8 accumulation forward, the exact one for gradients.
   const std::int8_t fast = s.precision == Precision::kFp8 && s.pass == GemmPass::kForward ? 1 : 0;
   check(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast)), "FAST_ACCUM");
   product.w_ = as_forward ? layout(in, s.k, s.n, s.batch) : layout(in, s.n, s.k, s.batch);

@@ -24,12 +24,15 @@ class CublasLt {
   cublasLtHandle_t handle_ = nullptr;
 };
 
-/// Y[m x n] = X[m x k] W[k x n], all stored by rows as training stores them: forward W is [n x k]; of an input
-/// gradient, X is the output's gradient and W [k x n]; of a weight gradient, X is stored [k x m] and W [k x n]. cuBLAS
-/// counts columns, so it computes Y^T from W and X: TN, NN and NT. fp8 multiplies operands stored as for forward only.
+/// The product Y[m x n] = X[m x k] W[k x n]. All matrices are stored by rows, as in training:
+///   forward          W is stored [n x k]
+///   input gradient   X is the output's gradient, W is stored [k x n]
+///   weight gradient  X is stored [k x m], W [k x n]
+/// cuBLAS counts columns, so it computes Y^T from W and X: TN, NN and NT. fp8 multiplies only operands stored as in the
+/// forward pass.
 class Product {
  public:
-  /// Nothing when cuBLASLt has no algorithm for this product on this GPU.
+  /// Returns nothing when cuBLASLt has no algorithm for this product on this GPU.
   [[nodiscard]] static std::optional<Product> make(const CublasLt& library, const measured::GemmSample& sample,
                                                    std::size_t scratch_bytes);
 

@@ -1,4 +1,4 @@
-// NVML by hand: the few functions needed, as its reference manual declares them.
+// Calls NVML by hand: the few functions needed, as its reference manual declares them.
 #include "calibration/measure/gpu/sensors.h"
 
 #include <dlfcn.h>
@@ -6,7 +6,8 @@
 namespace foretoken::gpu {
 namespace {
 
-// NVML API reference: nvmlReturn_t 0 is success; nvmlClockType_t 1 is the SM clock; nvmlTemperatureSensors_t 0 the GPU.
+// From the NVML API reference: nvmlReturn_t 0 is success, nvmlClockType_t 1 the SM clock, nvmlTemperatureSensors_t 0
+// the GPU.
 using Plain = int (*)();
 using ByBusId = int (*)(const char*, void**);
 using ClockInfo = int (*)(void*, unsigned, unsigned*);

@@ -10,7 +10,8 @@ struct Reading {
   std::optional<double> sm_mhz, watts, celsius;
 };
 
-/// Loads libnvidia-ml.so.1 at run time: it comes with the driver, its header with neither toolkit nor driver.
+/// Loads libnvidia-ml.so.1 at run time. It comes with the driver, but its header comes neither with the driver nor with
+/// the toolkit.
 class Sensors {
  public:
   explicit Sensors(const std::string& bus_id);

@@ -11,7 +11,7 @@ namespace foretoken::gpu {
 namespace {
 
 constexpr Seconds kRun{5e-4};        // event timers tick in half microseconds: 0.1 % of a run
-constexpr Seconds kWarmUp{2e-3};     // replays before the first that counts
+constexpr Seconds kWarmUp{2e-3};     // replays before the first one that counts
 constexpr int kMostLaunches = 2000;  // nodes of a graph
 constexpr int kBatch = 10;           // runs in flight, so that the GPU never waits for the host
 

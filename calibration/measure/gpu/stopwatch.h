@@ -1,4 +1,4 @@
-// Timing kernels on the GPU's own clock, free of the host: back to back in a CUDA graph.
+// Times kernels on the GPU's own clock, without the host: back to back in a CUDA graph.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -55,8 +55,8 @@ class Graph {
 /// Launches the kernel on copy number `copy` of its data.
 using Launch = std::function<void(int copy)>;
 
-/// Time of one launch, in a stream that always has the next one ready. A run is a graph of enough launches to last half
-/// a millisecond and to visit all `copies`, so that copies beyond the cache are cold every time.
+/// Returns the time of one launch in a stream that always has the next one ready. A run is a graph of launches. It
+/// lasts half a millisecond and visits all `copies`, so copies beyond the cache are cold every time.
 [[nodiscard]] measured::Timing time_launches(cudaStream_t stream, int copies, const Launch& launch,
                                              measure::StoppingRule rule = {});
 

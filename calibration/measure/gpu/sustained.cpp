@@ -1,4 +1,4 @@
-// A long run of one product: how far clocks fall under load.
+// Runs one product for long, to see clocks fall under load.
 #include <algorithm>
 #include <cmath>
 

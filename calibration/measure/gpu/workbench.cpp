@@ -1,4 +1,4 @@
-// Allocating and filling the memory for measuring.
+// Allocates and fills the memory for measuring.
 #include "calibration/measure/gpu/workbench.h"
 
 #include <algorithm>

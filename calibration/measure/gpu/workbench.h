@@ -1,5 +1,5 @@
-// Memory of a GPU for measuring: inputs of random normal numbers per precision, outputs, and a place in them for each
-// copy of a kernel's data.
+// Memory of a GPU for measuring: random normal inputs per precision, outputs, and places in them for copies of a
+// kernel's data.
 #pragma once
 
 #include <cstddef>
@@ -52,14 +52,14 @@ class Workbench {
 
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
-  /// Inputs, filled when first asked for. Seen as fp32, the bf16 ones are normal numbers too: a bf16 is the upper half
-  /// of an fp32, and the lower half only adds digits.
+  /// Returns inputs, filled when first asked for. Read as fp32, the bf16 inputs are normal numbers, too: a bf16 is the
+  /// upper half of an fp32, and the lower half only adds digits.
   [[nodiscard]] const Memory& inputs(Precision precision);
   [[nodiscard]] const Memory& outputs() const { return outputs_; }
   [[nodiscard]] const Memory& scratch() const { return scratch_; }
 
-  /// How many copies of a kernel's data to rotate over: together more than twice the cache. One when `warm`. Nothing
-  /// when even one does not fit the inputs or outputs.
+  /// Returns the number of copies of a kernel's data to rotate over: together more than twice the cache, or one when
+  /// `warm`. Returns nothing when one copy does not fit the inputs or outputs.
   [[nodiscard]] std::optional<int> copies(std::size_t input_bytes, std::size_t output_bytes, bool warm = false) const;
 
  private:

@@ -1,7 +1,8 @@
-// Collectives: a latency, a bus bandwidth and a square-root term between them, per kind, group size and placement.
+// Times of collectives: latency, bus bandwidth and a square-root term, per kind, group size and placement.
 //
-// All times are functions of V, the bytes that each rank of a ring sends. Plain latency + V / bandwidth errs by 9 % per
-// table (worst row 37 %) between 1 and 256 MiB, where training's messages lie; the square-root term brings it to 4 %.
+// All times are functions of V, the bytes that each rank of a ring sends. Messages of training lie between 1 and 256
+// MiB. Plain latency + V / bandwidth errs there by 9 % per table (worst row 37 %). The square-root term brings this to
+// 4 %.
 #include <algorithm>
 #include <cmath>
 
@@ -14,12 +15,13 @@
 namespace foretoken::cost {
 namespace {
 
-/// The measured group sizes at and below, and at and above `ranks`; the same one twice where there is no other.
+/// The nearest measured group sizes on both sides of `ranks`. Both are the same where there is only one.
 struct Bracket {
   const CollectiveCurve *below = nullptr, *above = nullptr;
-  const CollectiveCurve* before_below = nullptr;  ///< the next smaller one
+  const CollectiveCurve* before_below = nullptr;  ///< the measured size before `below`
 
-  /// How far `ranks` lies from below to above, measured by an increasing function of the ranks; 0 outside.
+  /// Returns the place of `ranks` between below (0) and above (1), measured by an increasing function of the ranks. It
+  /// is 0 outside.
   template <class Measure>
   [[nodiscard]] double weight(int ranks, Measure measure) const {
     if (above->ranks <= below->ranks || ranks < below->ranks) return 0;
@@ -27,8 +29,9 @@ struct Bracket {
   }
 };
 
-// A ring's latency grows with its steps. What a rank sends and its peers share grows like 1 - 1 / n, and so does the
-// bus bandwidth: public all-reduce tables of 2 to 8 A100 (vTrain) and all-gathers of 2, 4, 8 H200 and B200.
+// A ring's latency grows with its steps. The bytes that a rank sends, and that its peers share, grow like 1 - 1 / n.
+// The bus bandwidth grows likewise: public all-reduce tables of 2 to 8 A100 (vTrain), and all-gathers of 2, 4, 8 H200
+// and B200.
 double by_steps(int ranks) { return ranks; }
 double by_share(int ranks) { return -1.0 / ranks; }
 
@@ -51,8 +54,8 @@ Bracket bracket(const InsideNodeLaw& law, CollectiveKind kind, int ranks) {
 double lerp(double a, double b, double weight) { return a + weight * (b - a); }
 Seconds lerp(Seconds a, Seconds b, double weight) { return a + weight * (b - a); }
 
-/// Latency between measured group sizes, in proportion to the steps of a ring; below the smallest it falls with the
-/// steps as NCCL's own latencies do, above the largest it grows with each doubling as it did before.
+/// Latency between measured group sizes, in proportion to the steps of a ring. Below the smallest size it falls with
+/// the steps as NCCL's own latencies do. Above the largest it grows with each doubling as between the two largest.
 /// Source: nccl src/graph/tuning.cc, LL protocol: 6.6 us and 0.6 us for each NVLink step.
 Seconds inside_latency(const Bracket& b, CollectiveKind kind, int ranks) {
   if (ranks < b.below->ranks) {
@@ -67,7 +70,7 @@ Seconds inside_latency(const Bracket& b, CollectiveKind kind, int ranks) {
   return b.below->latency + std::log2(static_cast<double>(ranks) / b.below->ranks) / slope * rise;
 }
 
-/// Inside one node: between measured group sizes. Rates scale with the link rate.
+/// Time inside one node, between measured group sizes. Rates scale with the link rate.
 Seconds inside_node(const CollectiveShape& shape, const InsideNodeLaw& law, BytesPerSecond link) {
   const double scale = link / law.reference;
   const int ranks = shape.group.ranks;
@@ -99,15 +102,15 @@ const AcrossNodesCurve& across_curve(const AcrossNodesLaw& law, CollectiveKind k
   return *found;
 }
 
-/// Bus bandwidth per byte of NIC rate. A ring sends V over each node's NICs; a tree over exactly two nodes may send as
-/// little as n / (2 (n - 1)) of it; all-to-all sends what is bound for other nodes, from each of the node's ranks.
+/// Bus bandwidth per byte of NIC rate. A ring sends V over each node's NICs. A tree over exactly two nodes may send
+/// only n / (2 (n - 1)) of it. In an all-to-all, each rank of the node sends the bytes bound for other nodes.
 double bus_per_nic_byte(const GroupShape& group, CollectiveKind kind, double two_node_gain) {
   const double n = group.ranks, local = group.ranks_per_node;
   if (kind == CollectiveKind::kAllToAll) return (n - 1) / ((n - local) * local);
   return group.nodes == 2 ? std::clamp(2.0 * (n - 1) / n, 1.0, two_node_gain) : 1.0;
 }
 
-/// A cluster's part in the cost of groups that span its nodes.
+/// The rates and laws that decide the cost of groups across nodes.
 struct Fabric {
   const NodeLinks& links;
   const InsideNodeLaw& inside;
@@ -115,7 +118,7 @@ struct Fabric {
   const AcrossNodesLaw& law;
 };
 
-/// The smooth law for a group like `shape.group` on `nodes` nodes.
+/// Time of the smooth law for a group like `shape.group` on `nodes` nodes.
 Seconds smooth_across(CollectiveShape shape, int nodes, const AcrossNodesCurve& curve, const Fabric& fabric) {
   GroupShape& group = shape.group;
   if (nodes != group.nodes) group.ranks = nodes * group.ranks_per_node;
@@ -134,7 +137,7 @@ Seconds smooth_across(CollectiveShape shape, int nodes, const AcrossNodesCurve& 
   return latency + volume_time(ring_bytes(shape), bandwidth, curve.spread, plateau);
 }
 
-/// The measured shapes with as many ranks per node: with at most, and with at least, as many nodes.
+/// The measured shapes with as many ranks per node: the nearest with at most, and with at least, as many nodes.
 struct MeasuredBeside {
   const MeasuredShape *fewer = nullptr, *more = nullptr;
 };
@@ -149,9 +152,9 @@ MeasuredBeside measured_beside(const AcrossNodesCurve& curve, const GroupShape& 
   return beside;
 }
 
-/// What was measured at the same number of nodes; between two measured numbers the time is interpolated over
-/// log2(nodes); beyond the largest, the law's growth is added; below the smallest, the law stands alone (what many
-/// nodes need beyond it says little of few: tables left out are then met better).
+/// Time across nodes, from the measured numbers of nodes. Between two of them the time is interpolated over
+/// log2(nodes). Beyond the largest, the law's growth is added. Below the smallest, the law is used unchanged.
+/// Corrections of many nodes say little of few nodes, and tables left out are met better without them.
 Seconds across_nodes(const CollectiveShape& shape, const Fabric& fabric) {
   const AcrossNodesCurve& curve = across_curve(fabric.law, shape.kind);
   const int nodes = shape.group.nodes;
@@ -167,7 +170,7 @@ Seconds across_nodes(const CollectiveShape& shape, const Fabric& fabric) {
   return (1 - weight) * base + weight * next;
 }
 
-/// Whether nobody measured what the profile says of a group's collective.
+/// Returns true when nobody measured the curve that the profile has for a group's collective.
 bool unseen_place(const CollectiveShape& shape, const InsideNodeLaw& inside, const AcrossNodesLaw& across) {
   if (shape.group.nodes > 1) return unseen(shape.kind, across_curve(across, shape.kind).evidence.provenance);
   const Bracket b = bracket(inside, shape.kind, shape.group.ranks);

@@ -1,4 +1,4 @@
-// Collectives: one case by hand for each placement, and what must hold for every payload and group.
+// Checks collectives: one case by hand for each placement, and rules that hold for every payload and group.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -39,7 +39,7 @@ TEST(Collective, AllReduceInsideANodeByHand) {
 }
 
 TEST(Collective, PlateauBoundsTheBusBandwidth) {
-  // Two ranks: the asymptote is 190 GB/s; with a plateau of 100 a large message cannot be faster than that.
+  // Two ranks: the asymptote is 190 GB/s. With a plateau of 100, a large message cannot be faster than that.
   Profile capped = example_a100_profile();
   for (CollectiveCurve& curve : capped.nvlink.curves) curve.plateau = gigabytes_per_second(100);
   const double time = collective_time({kAllReduce, Bytes(1e9), in_node(2)}, dgx_a100(), capped).value();
@@ -54,13 +54,13 @@ TEST(Collective, AllReduceAcrossNodesByHand) {
 
 TEST(Collective, LoneRanksOfEightGroupsGetOneNicEach) {
   const double x = 2 * 3.0 / 4 * 1e9 / (25e9 * 0.85 / 0.92);
-  const double plateau = x / 0.95;  // large messages stop at 0.95 of the rate
+  const double plateau = x / 0.95;  // large messages reach 0.95 of the rate
   EXPECT_NEAR(seconds(kAllReduce, 1e9, across(4, 1, 8)), 67e-6 + std::max(x + 0.0112 * std::sqrt(x), plateau), 1e-12);
 }
 
 TEST(Collective, GroupsOfANodeShareItsNics) {
-  const double alone = seconds(kAllReduce, 1e9, across(4, 2, 1)), shared = seconds(kAllReduce, 1e9, across(4, 2, 4));
-  EXPECT_DOUBLE_EQ(alone, shared);  // two GPUs drive two of eight NICs, which is their share anyway
+  const double single = seconds(kAllReduce, 1e9, across(4, 2, 1)), shared = seconds(kAllReduce, 1e9, across(4, 2, 4));
+  EXPECT_DOUBLE_EQ(single, shared);  // two GPUs drive two of eight NICs, which is their share anyway
   NodeLinks two_nics = dgx_a100();
   two_nics.nics = 2;
   EXPECT_GT(seconds(kAllReduce, 1e9, across(4, 2, 4), two_nics),
@@ -82,7 +82,7 @@ TEST(Collective, OversubscribedFabricIsSlowerInProportion) {
 }
 
 TEST(Collective, WithoutNvlinkItRunsOverPcie) {
-  const double x = 7.0 / 8 * 1e9 / (25e9 * 32 / 64);  // curves measured on 64 GB/s, the box has 32
+  const double x = 7.0 / 8 * 1e9 / (25e9 * 32 / 64);  // curves measured on 64 GB/s; the box has 32
   EXPECT_NEAR(seconds(kAllGather, 1e9, in_node(8), pcie_box()), 26e-6 + x, 1e-12);
 }
 
@@ -97,7 +97,7 @@ TEST(Collective, TwoNodeTreesSaveNetworkTrafficUpToTheirBound) {
   EXPECT_NEAR(time, 57e-6 + std::max(x + 0.0112 * std::sqrt(x), plateau), 1e-9);
 }
 
-TEST(Collective, AllToAllCrossesTheNetworkWithWhatIsBoundForOtherNodes) {
+TEST(Collective, AllToAllCrossesTheNetworkWithBytesForOtherNodes) {
   // 2 nodes of 8: each rank sends 8/16 of its 16 GB over 25 GB/s.
   const double x = 8.0 / 25;
   const double time = 0.6 * 57e-6 + std::max(x + 0.0112 * std::sqrt(x), x / 0.95);
@@ -127,19 +127,19 @@ TEST(Collective, MeasuredNumbersOfNodesReplaceTheLaw) {
   EXPECT_NEAR(with(4), 1.5 * law(4), 1e-12);
   EXPECT_NEAR(with(16), 2 * law(16), 1e-12);
   EXPECT_NEAR(with(8), 0.5 * (1.5 * law(4) + 2 * law(16)), 1e-12);  // half way in log2(nodes)
-  EXPECT_NEAR(with(64), 2 * law(16) + law(64) - law(16), 1e-12);    // what the law adds
-  EXPECT_DOUBLE_EQ(with(2), law(2));                                // nothing is known of fewer
-  EXPECT_DOUBLE_EQ(with(4, 4), law(4, 4));                          // nor of another number of ranks per node
+  EXPECT_NEAR(with(64), 2 * law(16) + law(64) - law(16), 1e-12);    // the law's growth is added
+  EXPECT_DOUBLE_EQ(with(2), law(2));                                // fewer nodes: the law
+  EXPECT_DOUBLE_EQ(with(4, 4), law(4, 4));                          // another number of ranks per node: the law
 }
 
 TEST(Collective, BetweenMeasuredGroupSizesByStepsAndShares) {
-  // Four and eight ranks are measured: six lie half way in steps, 2/3 in what a rank's peers share.
+  // Four and eight ranks are measured. Six lie half way in steps, and at 2/3 in the share of a rank's peers.
   const double V = 2 * 5.0 / 6 * 1e9, four = V / 233e9, eight = V / 229e9;
   const double sending = four + 4.3e-3 * std::sqrt(four), more = eight + 4.3e-3 * std::sqrt(eight);
   EXPECT_NEAR(seconds(kAllReduce, 1e9, in_node(6)), 16.5e-6 + sending + 2.0 / 3 * (more - sending), 1e-10);
 }
 
-TEST(Collective, WhatASystemMeasuredStandsInForTheProfile) {
+TEST(Collective, CurvesMeasuredOnASystemReplaceTheProfiles) {
   MeasuredCollectives system{.name = "twice as slow"};
   CollectiveCurve curve{.kind = kAllReduce,
                         .ranks = 8,

@@ -1,4 +1,4 @@
-// Curve by curve.
+// Puts measured curves in the place of a profile's curves.
 #include "sim/cost/collectives/measured_collectives.h"
 
 #include <algorithm>

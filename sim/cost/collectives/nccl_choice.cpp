@@ -1,7 +1,7 @@
 // NCCL's choice: a table of latency and bandwidth for every algorithm and protocol, and the least time in it.
 //
-// Restated from NVIDIA/nccl src/graph/tuning.cc (ncclTopoTuneModel, ncclTopoGetAlgoTime) and src/enqueue.cc; what
-// changed between versions stands in NcclTuning.
+// The rules restate NVIDIA/nccl src/graph/tuning.cc (ncclTopoTuneModel, ncclTopoGetAlgoTime) and src/enqueue.cc.
+// NcclTuning holds everything that changed between versions.
 #include "sim/cost/collectives/nccl_choice.h"
 
 #include <algorithm>
@@ -179,7 +179,7 @@ double Tuner::latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   }
 }
 
-// What changes with the size of the message.
+// Returns the time of an option for a message of `bytes`.
 double time_us(const NcclOption& option, double bytes, CollectiveKind kind, int ranks, int nodes,
                const NcclPlatform& platform, const NcclTuning& tuning) {
   double bandwidth = option.bandwidth, latency = option.latency_us;

@@ -1,4 +1,4 @@
-// Bytes over rates, link by link.
+// Times of NCCL's algorithms: bytes over rates, link by link.
 #include "sim/cost/collectives/nccl_law.h"
 
 #include <algorithm>
@@ -11,29 +11,30 @@
 namespace foretoken::cost {
 namespace {
 
-// Bytes on links, in one direction.
+// Bytes on the busiest links, in one direction.
 struct Loads {
   double gpu = 0;   ///< through the NVLink of the busiest GPU
   double node = 0;  ///< through the NICs of the busiest node
 };
 
-// Edges of NCCL's two trees at the busiest node, each with half of the payload: one and one of two nodes; from four on
-// a parent and two children in one tree, a parent in the other.
+// Edges of NCCL's two trees at the busiest node, each with half of the payload. Two nodes: one edge in each tree. From
+// four nodes on: a parent and two children in one tree, a parent in the other.
 double tree_crossings(int nodes) { return nodes == 1 ? 0 : nodes == 2 ? 1 : nodes == 3 ? 1.5 : 2; }
 
 Loads ring_loads(double sent, const GroupShape& group) {
   return {group.ranks_per_node > 1 ? sent : 0, group.nodes > 1 ? sent : 0};
 }
 
-// A chain in every node, up and down: all channels' alike in a single node, begun at every member in turn between
-// nodes. Where a first child arrives, at the second of the chain, one hop more in one of the trees.
+// Every node has a chain, up and down. In a single node the chains of all channels are alike. Between nodes every
+// member begins a channel's chain in turn. A first child arrives at the second member of the chain, which adds a hop in
+// one of the trees.
 Loads tree_loads(double payload, const GroupShape& group) {
   if (group.nodes == 1) return {(group.ranks > 2 ? 2 : 1) * payload, 0};
   const double local = group.ranks_per_node, chain = 2 * (local - 1), first_child = group.nodes > 2 ? 1 : 0;
   return {local > 1 ? (chain + first_child) / local * payload : 0, tree_crossings(group.nodes) * payload};
 }
 
-// Every GPU sends all to the switch and gets all back, and its own share once more, as head.
+// Every GPU sends all to the switch and gets all back. It also does so with its own share, as head of a channel.
 Loads switch_loads(CollectiveKind kind, double payload, const GroupShape& group) {
   const double local = group.ranks_per_node;
   const bool all = kind == CollectiveKind::kAllReduce;
@@ -45,7 +46,7 @@ Loads exchange_loads(double payload, const GroupShape& group) {
   return {(local - 1) / n * payload, local * (n - local) / n * payload};
 }
 
-// What a node's NICs reach for one group: their share, at most what its GPUs' PCIe links pass.
+// Rate of a node's NICs for one group: their share, at most the rate of its GPUs' PCIe links.
 double network_rate(const NodeLinks& links, const GroupShape& group, const NcclWire& wire) {
   NodeLinks reached = links;
   const BytesPerSecond port = std::max(links.pcie_per_gpu, links.nic);
@@ -59,6 +60,52 @@ double rounds(CollectiveKind kind, int ranks) {
   return kind == CollectiveKind::kAllReduce ? 2.0 * (ranks - 1) : ranks - 1.0;
 }
 
+// Bytes that a rank sends for every byte of the volume: one more for its own share, a copy in its memory.
+double with_own_copy(const CollectiveShape& shape, const NcclWire& wire) {
+  if (shape.group.nodes > 1 && shape.kind != CollectiveKind::kAllToAll) return 1;
+  return 1 + wire.fitted.own_copy / rounds(shape.kind, shape.group.ranks);
+}
+
+// A collective as NCCL runs it.
+struct Traffic {
+  Seconds latency;
+  Loads loads;
+  double nvlink_part = 1;  ///< of what one-to-one traffic reaches
+};
+
+Traffic exchange_traffic(const CollectiveShape& shape, const NcclSystem& system, const NcclWire& wire) {
+  const MessagePath path = shape.group.nodes > 1 ? MessagePath::kNetwork : MessagePath::kNvlink;
+  return {.latency = nccl_message_latency(system.tuning, path),
+          .loads = exchange_loads(with_own_copy(shape, wire) * shape.payload.value(), shape.group)};
+}
+
+NcclOption option_of(const CollectiveShape& shape, const NodeLinks& links, const NcclSystem& system,
+                     const NcclSettings& settings) {
+  const GroupShape& group = shape.group;
+  const CollectiveKind kind = shape.kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : shape.kind;
+  const NcclPlatform platform = nccl_platform(system.architecture, links, /*nvlink_switch=*/true, group.nodes,
+                                              group.ranks_per_node, system.tuning);
+  return nccl_choice(shape.payload, kind, group.nodes * group.ranks_per_node, group.nodes, platform, system.tuning,
+                     settings)
+      .option;
+}
+
+Traffic traffic_of(const CollectiveShape& shape, const NcclOption& option, const NcclWire& wire) {
+  const double payload = shape.payload.value(), on_wire = wire_bytes_per_byte(option.protocol);
+  const Seconds latency = microseconds(option.latency_us);
+  switch (option.algorithm) {
+    case NcclAlgorithm::kRing:
+    case NcclAlgorithm::kPat:
+      return {latency, ring_loads(on_wire * with_own_copy(shape, wire) * ring_bytes(shape).value(), shape.group)};
+    case NcclAlgorithm::kTree:
+      return {latency, tree_loads(on_wire * payload, shape.group)};
+    case NcclAlgorithm::kNvls:
+    case NcclAlgorithm::kNvlsTree:
+      return {latency, switch_loads(shape.kind, payload, shape.group), wire.multicast};
+  }
+  contract_broken("every algorithm has its loads", __FILE__, __LINE__);
+}
+
 }  // namespace
 
 Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const NcclSystem& system,
@@ -66,43 +113,15 @@ Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const Nc
   const GroupShape& group = shape.group;
   expects(group.ranks >= 2, "a collective has at least two ranks");
   const NcclWire wire = nccl_wire(system.architecture, system.tuning);
-  const double payload = shape.payload.value(), volume = ring_bytes(shape).value();
-  const double own = 1 + (group.nodes == 1 || shape.kind == CollectiveKind::kAllToAll
-                              ? wire.fitted.own_copy / rounds(shape.kind, group.ranks)
-                              : 0);
-  const double fill = (group.nodes == 1 ? wire.fitted.fill_inside : wire.fitted.fill_between) * std::sqrt(volume);
-  Seconds latency = nccl_message_latency(system.tuning, group.nodes > 1 ? MessagePath::kNetwork : MessagePath::kNvlink);
-  double nvlink = wire.nvlink * links.nvlink_per_gpu.value();
-  Loads loads;
-  if (shape.kind == CollectiveKind::kAllToAll) {
-    loads = exchange_loads(own * payload, group);
-  } else {
-    const CollectiveKind kind = shape.kind == CollectiveKind::kReduce ? CollectiveKind::kBroadcast : shape.kind;
-    const NcclPlatform platform = nccl_platform(system.architecture, links, /*nvlink_switch=*/true, group.nodes,
-                                                group.ranks_per_node, system.tuning);
-    const NcclOption option = nccl_choice(shape.payload, kind, group.nodes * group.ranks_per_node, group.nodes,
-                                          platform, system.tuning, settings)
-                                  .option;
-    const double on_wire = wire_bytes_per_byte(option.protocol);
-    latency = microseconds(option.latency_us);
-    switch (option.algorithm) {
-      case NcclAlgorithm::kRing:
-      case NcclAlgorithm::kPat:
-        loads = ring_loads(on_wire * own * volume, group);
-        break;
-      case NcclAlgorithm::kTree:
-        loads = tree_loads(on_wire * payload, group);
-        break;
-      case NcclAlgorithm::kNvls:
-      case NcclAlgorithm::kNvlsTree:
-        loads = switch_loads(shape.kind, payload, group);
-        nvlink *= wire.multicast;
-        break;
-    }
-  }
-  double busiest = loads.gpu == 0 ? 0 : loads.gpu / nvlink;
-  if (group.nodes > 1) busiest = std::max(busiest, loads.node / network_rate(links, group, wire));
-  return latency + Seconds(fill + busiest);
+  const Traffic traffic = shape.kind == CollectiveKind::kAllToAll
+                              ? exchange_traffic(shape, system, wire)
+                              : traffic_of(shape, option_of(shape, links, system, settings), wire);
+
+  const double nvlink = wire.nvlink * links.nvlink_per_gpu.value() * traffic.nvlink_part;
+  double busiest = traffic.loads.gpu == 0 ? 0 : traffic.loads.gpu / nvlink;
+  if (group.nodes > 1) busiest = std::max(busiest, traffic.loads.node / network_rate(links, group, wire));
+  const double fill = group.nodes == 1 ? wire.fitted.fill_inside : wire.fitted.fill_between;
+  return traffic.latency + Seconds(fill * std::sqrt(ring_bytes(shape).value()) + busiest);
 }
 
 }  // namespace foretoken::cost

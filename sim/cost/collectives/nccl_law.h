@@ -1,4 +1,4 @@
-// The time of a collective by NCCL's choice, in closed form: what stands in where nothing was fitted.
+// The time of a collective by NCCL's choice, in closed form. It is used where nothing was fitted.
 #pragma once
 
 #include "sim/base/kernel.h"
@@ -10,16 +10,18 @@ namespace foretoken::cost {
 struct NcclSystem {
   NcclArchitecture architecture = NcclArchitecture::kAmpere;
   NcclTuning tuning;
-  bool stands_in = true;  ///< its times do, for collectives that nobody measured; else it says no more than the way
+  bool stands_in =
+      true;  ///< its times are used for collectives that nobody measured; otherwise only its algorithms are
 };
 
-/// The bytes that each GPU's links, and each node's NICs, have to pass in one direction, over what they reach.
+/// Time of a collective: the bytes of each GPU's links, and of each node's NICs, in one direction, over the rates they
+/// reach.
 ///
 ///   t = latency of the choice + fill sqrt(V) + max(bytes of a GPU / NVLink, bytes of a node / its share of the NICs)
 ///
-/// Source: NCCL's choice (nccl_choice.h) and its numbers (nccl_wire.h); bytes by algorithm below.
+/// Source: NCCL's choice (nccl_choice.h) and its numbers (nccl_wire.h); bytes by algorithm in nccl_law.cpp.
 /// Holds for: GPUs under one NVLink switch; equal ranks on every node; no other traffic than `groups_per_node` equal
-/// groups. On such clusters it is the time of the flows of lowering/nccl_flows.h, which a test holds.
+/// groups. On such clusters it equals the time of the flows of sim/ranks/nccl_flows.h; a test checks this.
 /// Error: docs/modeller/collectives.md.
 /// Precondition: two ranks or more; links that the group uses have a rate.
 [[nodiscard]] Seconds nccl_time(const CollectiveShape& shape, const NodeLinks& links, const NcclSystem& system,

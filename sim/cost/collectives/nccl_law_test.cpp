@@ -1,5 +1,5 @@
-// Where NCCL's choice stands in for a profile's curves, and where it does not. The law itself:
-// lowering/nccl_flows_test.
+// Tests where NCCL's choice replaces a profile's curves, and where it does not. sim/ranks/nccl_flows_test.cpp tests the
+// law.
 #include "sim/cost/collectives/nccl_law.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ NcclSystem system_of_rings() {
   return system;
 }
 
-TEST(NcclLaw, StandsInForWhatNobodyMeasured) {
+TEST(NcclLaw, ReplacesCurvesThatNobodyMeasured) {
   Profile profile = example_a100_profile();
   for (auto& curve : profile.network.curves) curve.evidence.provenance = Provenance::kFitted;
   for (auto& curve : profile.nvlink.curves) curve.evidence.provenance = Provenance::kFitted;
@@ -39,13 +39,13 @@ TEST(NcclLaw, StandsInForWhatNobodyMeasured) {
                 with == nccl_time(shape, dgx_a100(), *other.nccl));
     return with != collective_time(shape, dgx_a100(), profile);
   };
-  EXPECT_FALSE(changes(kAllReduce, 2) || changes(kAllToAll, 2) || changes(kAllReduce, 1)) << "all was fitted";
+  EXPECT_FALSE(changes(kAllReduce, 2) || changes(kAllToAll, 2) || changes(kAllReduce, 1)) << "every curve was fitted";
   for (auto& curve : profile.network.curves) curve.evidence.provenance = Provenance::kAssumed;
-  EXPECT_TRUE(changes(kAllToAll, 2)) << "an all-reduce says nothing of it";
+  EXPECT_TRUE(changes(kAllToAll, 2)) << "an all-reduce says nothing about an all-to-all";
   EXPECT_FALSE(changes(kAllGather, 2)) << "half of an all-reduce";
   EXPECT_FALSE(changes(kAllToAll, 1));
   for (auto& curve : profile.nvlink.curves) curve.evidence.provenance = Provenance::kScaled;
-  EXPECT_TRUE(changes(kAllReduce, 1)) << "another GPU's";
+  EXPECT_TRUE(changes(kAllReduce, 1)) << "the curve is another GPU's";
 }
 
 TEST(NcclLaw, GroupsShareTheNicsOfTheirNode) {

@@ -1,4 +1,4 @@
-// What NCCL finds on a node before it tunes: channels and their rates.
+// Channels and rates that NCCL finds on a node before it tunes.
 #include <algorithm>
 #include <span>
 
@@ -8,8 +8,8 @@
 namespace foretoken::cost {
 namespace {
 
-// Rates that the search tries, GB/s a channel (src/graph/search.cc: speedArrayIntra, speedArrayInter and their sm90 and
-// sm100 forms, NCCL 2.28).
+// Rates that the search tries, in GB/s a channel (src/graph/search.cc: speedArrayIntra, speedArrayInter and their sm90
+// and sm100 forms, NCCL 2.28).
 constexpr double kInside[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
 constexpr double kInside90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
 constexpr double kInside100[] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
@@ -31,14 +31,15 @@ double largest_below(std::span<const double> rates, double bound) {
   return found == rates.end() ? rates.back() : *found;
 }
 
-// Wide channels are split in two: more SMs share the work.
+// Splits wide channels in two, so that more multiprocessors share the work.
 NcclGraph split_wide(NcclGraph graph, NcclArchitecture architecture) {
-  const bool kept = architecture >= NcclArchitecture::kHopper && graph.inside < 50 && graph.channels > 4;
-  if (graph.inside < 25 || kept) return graph;
+  const bool stays = architecture >= NcclArchitecture::kHopper && graph.inside < 50 && graph.channels > 4;
+  if (graph.inside < 25 || stays) return graph;
   return {2 * graph.channels, graph.inside / 2, graph.between / 2};
 }
 
-// GB/s as NCCL plans: NVLink by its cables, PCIe by lanes and generation (topo.h), of the nominal rate per direction.
+// GB/s as NCCL plans: NVLink by its cables, PCIe by lanes and generation (topo.h), as parts of the nominal rate per
+// direction.
 struct Planned {
   double nvlink, pcie, nic;
 };
@@ -46,8 +47,8 @@ struct Planned {
 Planned planned(NcclArchitecture architecture, const NodeLinks& links, const NcclTuning& tuning) {
   const double cables = links.nvlink_per_gpu.value() / 1e9 / nvlink_cable(architecture);
   const double pcie = links.pcie_per_gpu.value() / 1e9 * kNcclPartOfPcie;
-  // Ports that share a GPU count as one device: NCCL merges those of a card (NCCL_IB_MERGE_NICS), and the plugin of EFA
-  // those beside a GPU.
+  // Ports that share a GPU count as one device. NCCL merges the ports of a card (NCCL_IB_MERGE_NICS), and the plugin of
+  // EFA merges the ports beside a GPU.
   const double merged = std::max(1, links.nics / links.gpus);
   return {cables * tuning.nvlink_per_link[static_cast<std::size_t>(architecture)], pcie,
           merged * links.nic.value() / 1e9};
@@ -79,7 +80,7 @@ NcclPlatform nccl_platform(NcclArchitecture architecture, const NodeLinks& links
   ring = split_wide(ring, architecture);
   platform.graphs[NcclAlgorithm::kRing] = platform.graphs[NcclAlgorithm::kTree] = ring;
   platform.channels = std::min(64, 2 * ring.channels);
-  // NVLS wants more than two GPUs in a domain (src/transport/nvls.cc, ncclNvlsInit); each heads one channel, and a GPU
+  // NVLS needs more than two GPUs in a domain (src/transport/nvls.cc, ncclNvlsInit). Each GPU heads one channel. A GPU
   // carries every channel once and its own twice.
   if (architecture >= NcclArchitecture::kHopper && platform.nvlink && nvlink_switch && ranks_a_node > 2) {
     const double each = largest_below(rates_to_try(architecture, true), total / (ranks_a_node + 1));

@@ -1,4 +1,4 @@
-// Numbers of an architecture.
+// NCCL's numbers for each GPU architecture.
 #include "sim/cost/collectives/nccl_wire.h"
 
 #include <cmath>
@@ -8,10 +8,12 @@
 namespace foretoken::cost {
 namespace {
 
-// GB/s of one channel of a message between nodes. Hopper: 42 to 43 over two channels and 21 over one, H100 with EFA
-// (Hugging Face, "The Smol Training Playbook", 2025, send/receive between 2 to 16 nodes). Blackwell: 19.67 over two, on
-// InfiniBand (nccl-tests sendrecv on two nodes of B200, the report that table vultr_b200_sr16_np4 is from). No table
-// shows Ampere's: Hopper's, assumed.
+// GB/s of one channel of a message between nodes.
+//   Hopper     42 to 43 over two channels and 21 over one, H100 with EFA (Hugging Face, "The Smol Training Playbook",
+//              2025, send/receive between 2 to 16 nodes)
+//   Blackwell  19.67 over two, on InfiniBand (nccl-tests sendrecv on two nodes of B200, the report of table
+//              vultr_b200_sr16_np4)
+//   Ampere     no table shows it; assumed as Hopper
 constexpr double kHopperChannel = 21.2, kBlackwellChannel = 19.67 / 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One message between two GPUs.
+// The time of one message between two GPUs.
 #include <algorithm>
 
 #include "sim/base/check.h"
@@ -14,7 +14,7 @@ namespace foretoken::cost {
 ///   rate inside a node: the GPU's NVLink, or PCIe; across nodes: the sender's share of the NICs
 ///
 /// Source: nccl-tests sendrecv tables; see the profile.
-/// Holds for: a pair that has its links to itself, apart from the other senders of its node.
+/// Holds for: a pair that shares its links only with the other senders of its node.
 /// Error: three public tables only; see docs/modeller/costs.md.
 /// Precondition: the link that the message takes exists.
 Seconds point_to_point_time(const PointToPointShape& shape, const NodeLinks& links, const Profile& profile) {

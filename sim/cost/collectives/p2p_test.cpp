@@ -1,4 +1,4 @@
-// Messages by hand, and how senders share NICs.
+// Checks messages by hand, and the NICs that senders share.
 #include <gtest/gtest.h>
 
 #include "sim/cost/collectives/network_share.h"

@@ -1,4 +1,4 @@
-// Fused attention (FlashAttention, cuDNN): a rate that grows with the sequence and with the number of thread blocks.
+// Time of fused attention (FlashAttention, cuDNN): a rate that grows with the sequence and the number of thread blocks.
 #include "sim/cost/kernels/attention.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace foretoken::cost {
 namespace {
 
-constexpr int kPad = 8;  // Kernels pad the head dimension to a multiple of 8 (flash_attn_interface, 16-byte loads).
+constexpr int kPad = 8;  // kernels pad the head dimension to a multiple of 8 (flash_attn_interface, 16-byte loads).
 
 const AttentionRate& half_of(const AttentionLaw& law, bool backward) { return backward ? law.backward : law.forward; }
 
-/// How much longer an older kernel takes than FlashAttention-2. Source: arXiv:2307.08691 section 4.1, A100: "around 2x
-/// faster than FlashAttention", "around 1.3-1.5x faster than FlashAttention in Triton in the forward pass and around 2x
-/// faster in the backward pass".
+/// Time of an older kernel relative to FlashAttention-2. Source: arXiv:2307.08691 section 4.1, A100: "around 2x faster
+/// than FlashAttention", "around 1.3-1.5x faster than FlashAttention in Triton in the forward pass and around 2x faster
+/// in the backward pass".
 double times_slower(FlashKernel kernel, bool backward) {
   switch (kernel) {
     case FlashKernel::kFastest:
@@ -39,8 +39,9 @@ struct ShapeRate {
   double window_overhang = 0;
 };
 
-/// Constants for any head dimension: interpolated over log2(d) between measured ones; below the smallest the rate falls
-/// in proportion to d (the softmax per score stays, the products shrink); above the largest they stay.
+/// Returns constants for any head dimension d. Between measured dimensions they are interpolated over log2(d). Below
+/// the smallest the rate falls in proportion to d: the softmax per score stays, the products shrink. Above the largest
+/// they stay.
 ShapeRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
   const int dim = (static_cast<int>(shape.head_dim) + kPad - 1) / kPad * kPad;
   const auto [below, above] = nearest_laws(laws, shape.causal, dim);
@@ -62,7 +63,7 @@ ShapeRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& 
           (1 - w) * below->window_overhang + w * above->window_overhang};
 }
 
-/// Time over that at the peak rate, by the sequence: rises from s0 / s to 1.
+/// Time relative to the time at the peak rate: it falls from s0 / s for short sequences to 1 for long ones.
 double short_sequence_factor(const AttentionRate& rate, double length) {
   const double ratio = rate.half_length / length;
   if (rate.sharpness == 1) return 1 + ratio;

@@ -1,4 +1,4 @@
-// Fused attention: one case by hand, the rule between head dimensions, and what must hold for every shape.
+// Checks fused attention: one case by hand, the rule between head dimensions, and rules that hold for every shape.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 AttentionRate simple(double tflops, double half_length, double tail) { return {teraflops(tflops), half_length, tail}; }
 
-/// Round numbers: 100 TFLOP/s forward and 50 backward at head dimension 64, twice that at 128.
+/// A profile with round numbers: 100 TFLOP/s forward and 50 backward at head dimension 64, and twice as much at 128.
 Profile simple_profile() {
   Profile profile = example_a100_profile();
   profile.attention.launch = microseconds(2);

@@ -1,4 +1,4 @@
-// Matrix products: tiles dealt out to the multiprocessors in waves, never faster than memory allows.
+// Time of matrix products: tiles run on the multiprocessors in waves, never faster than memory allows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace foretoken::cost {
 namespace {
 
-/// A tile of the output that one multiprocessor computes; `halvings` below 256 x 128.
+/// A tile of the output that one multiprocessor computes. It is `halvings` times halved from 256 x 128.
 struct Tile {
   double rows, columns;
   double halvings;
@@ -47,8 +47,8 @@ double least_bytes(const GemmShape& shape) {
   return (in * (m * k + k * n) + out * m * n) * static_cast<double>(shape.batch);
 }
 
-/// The largest power of two, in bytes, that divides every row of the operands and the result: rows run along n and k in
-/// the layouts TN and NN, along m and n in NT.
+/// Returns the largest power of two, in bytes, that divides every row of the operands and the result. Rows run along n
+/// and k in the layouts TN and NN, and along m and n in NT.
 std::int64_t row_alignment(const GemmShape& shape) {
   const std::int64_t along = shape.pass == GemmPass::kWeightGradient ? shape.m : shape.k;
   const std::int64_t bits = (shape.n | along) * bits_per_element(shape.precision);
@@ -67,7 +67,7 @@ double ceiling(double value) {
   return whole < value ? whole + 1 : whole;
 }
 
-/// The best tile and split of k.
+/// Time of the best tile and split of k.
 ///
 ///   waves = (1 - f) ceil(x) + f x, at least 1, with x = batch ceil(m/Tm) ceil(n/Tn) s / SMs and f = `wave_softness`
 ///   t = waves 2 Tm Tn (a k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))  [+ 8 m n s batch / bandwidth if s >
@@ -114,7 +114,7 @@ Seconds time_of(const GemmShape& shape, const RooflineLaw& law, const Misaligned
   return law.launch + Seconds(larger * std::pow(1.0 + std::pow(ratio, law.sharpness), 1.0 / law.sharpness));
 }
 
-/// A batched product on CUDA cores.
+/// Time of a batched product on CUDA cores.
 Seconds without_tensor_cores(const GemmShape& shape, const TileWaveLaw& law, FlopPerSecond rate) {
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   return law.launch + Seconds(std::max((shape.flop() / rate).value(), memory));
@@ -132,17 +132,18 @@ Seconds with_accumulation(Seconds product, const GemmShape& shape, BytesPerSecon
 
 /// Time of `batch` equal products.
 ///
-///   t = (launch + max(tiles and waves, bytes / bandwidth)) x correction(layout, m, n, k) x (weight gradient ? its
-///   factor : 1)
+///   t = (launch + max(tiles and waves, bytes / bandwidth)) x correction(layout, m, n, k)
+///       x (weight gradient ? its factor : 1)
 ///
-/// One that adds to an fp32 output reads and writes it partly beside the product, with A = 8 m n batch / bandwidth:
+/// A product that adds to an fp32 output reads and writes it partly beside the product, with A = 8 m n batch /
+/// bandwidth:
 ///
 ///   t = (t^1.5 + A^1.5)^(2/3), without the factor of weight gradients
 ///
-/// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor. The
-/// exponent is fitted on SimuMax's weight gradients with fp32 accumulation (A100 PCIe 56 of them, mean error 2.6 %, A
-/// 0.02 to 0.3 of the product; B200 109, 5.6 %); what it leaves of the factor is 0.985 and 1.03.
-/// Precondition: every dimension >= 1; 0 < processor_share <= 1; the profile has the precision.
+/// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor.
+/// The exponent is fitted on SimuMax's weight gradients with fp32 accumulation: 56 of A100 PCIe, mean error 2.6 %, A
+/// 0.02 to 0.3 of the product; 109 of B200, 5.6 %. The factor that remains is 0.985 and 1.03. Precondition: every
+/// dimension >= 1; 0 < processor_share <= 1; the profile has the precision.
 Seconds gemm_time(const GemmShape& shape, const Profile& profile, GemmLibrary library) {
   expects(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1, "a GEMM has positive dimensions");
   const auto found = profile.gemm.find(shape.precision);

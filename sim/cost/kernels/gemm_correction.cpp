@@ -1,4 +1,5 @@
-// Trilinear interpolation in the logarithms of the dimensions, clamped at the edges and faded beyond them.
+// Interpolates GEMM corrections linearly in the logarithms of the dimensions; clamps at the edges and fades beyond
+// them.
 #include "sim/cost/kernels/gemm_correction.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace foretoken::cost {
 namespace {
 
-constexpr double kFadeOctaves = 2;  // one cell of the usual grids: what a knot at the edge still speaks for
+constexpr double kFadeOctaves = 2;  // a knot at the edge counts this far outside; one cell of usual grids
 
 struct AxisPlace {
   int cell;
@@ -33,7 +34,7 @@ AxisPlace place_on_axis(const GemmCorrection::Axis& axis, std::int64_t size) {
 
 }  // namespace
 
-/// Batched products count as outside by the octaves of their batch: the grids come from single products.
+/// Counts a batched product as outside by the octaves of its batch, because the grids come from single products.
 GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape) {
   const AxisPlace m = place_on_axis(grid.m, shape.m), n = place_on_axis(grid.n, shape.n),
                   k = place_on_axis(grid.k, shape.k);

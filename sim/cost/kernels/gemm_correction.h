@@ -1,4 +1,4 @@
-// The smooth correction of a GEMM law: where a shape lies on its grid, and by how much the law's time changes.
+// The correction of a GEMM law: the place of a shape on its grid, and the factor on the law's time.
 #pragma once
 
 #include <array>
@@ -15,10 +15,11 @@ struct GridPlace {
   double trust = 1;  ///< 1 inside the sampled range, falling to 0 two octaves outside
 };
 
-/// Precondition: every axis has at least two knots and a positive length; dimensions >= 1.
+/// Returns the place of a shape. Precondition: every axis has at least two knots and a positive length; dimensions >=
+/// 1.
 [[nodiscard]] GridPlace place_on_grid(const GemmCorrection& grid, const GemmShape& shape);
 
-/// measured / law at `shape`; 1 without a correction.
+/// Returns measured / law at `shape`, or 1 without a correction.
 [[nodiscard]] double correction_factor(const GemmCorrection& grid, const GemmShape& shape);
 
 }  // namespace foretoken::cost

@@ -1,4 +1,4 @@
-// The grid of corrections: exact at its knots, linear between them, fading outside, one layout at a time.
+// Tests the grid of corrections: exact at its knots, linear between them, fading outside, one layout at a time.
 #include "sim/cost/kernels/gemm_correction.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(GemmCorrection, KnotsMayStandUnevenly) {
 struct FadeCase {
   const char* name;
   GemmShape shape;
-  double part;  ///< of the correction at the clamped shape that is left
+  double part;  ///< remaining part of the correction at the clamped shape
 };
 constexpr FadeCase kFades[] = {{"inside", {.m = 4096, .n = 4096, .k = 4096}, 1},
                                {"half an octave of one dimension is a quarter", {.m = 5793, .n = 4096, .k = 4096}, .75},

@@ -18,42 +18,42 @@ enum class TileSet : std::uint8_t {
   kFine       ///< one side of 128, the other up to 256 in steps of 32: as libraries for Hopper and Blackwell
 };
 
-/// Tiles and waves: how a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
+/// Tiles and waves: the way in which a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
 struct TileWaveLaw {
   FlopPerSecond peak{};  ///< dense datasheet rate of the precision
   int multiprocessors = 1;
   double efficiency = 1;              ///< e: part of the peak that the inner loop reaches
   double prologue_k = 0;              ///< k0: fill, drain and epilogue of a tile, in steps of k
   double small_tile_loss = 0;         ///< q: efficiency lost per halving of the 256 x 128 tile
-  BytesPerSecond memory_bandwidth{};  ///< what the GEMM reaches, already times its efficiency
+  BytesPerSecond memory_bandwidth{};  ///< the rate that a GEMM reaches; its efficiency is included
   Seconds launch{};
-  /// Sustained / short-benchmark time of compute-bound kernels: power limits lower the clock of a GPU that is busy for
-  /// seconds. Multiplies the compute term only.
+  /// Sustained / short-benchmark time of compute-bound kernels. Power limits lower the clock of a GPU that is busy for
+  /// seconds. The factor multiplies the compute term only.
   double sustained_factor = 1;
   TileSet tiles = TileSet::kDoubling;
   double wave_softness = 0;  ///< 0: a last wave that is not full lasts as long as the others; 1: as long as its part
 };
 
-/// Smooth roofline t = launch + (compute^p + memory^p)^(1/p), where only such a fit was published.
+/// Smooth roofline t = launch + (compute^p + memory^p)^(1/p), for tables where only such a fit was published.
 struct RooflineLaw {
-  FlopPerSecond compute_rate{};       ///< already times its efficiency
-  BytesPerSecond memory_bandwidth{};  ///< already times its efficiency
+  FlopPerSecond compute_rate{};       ///< its efficiency is included
+  BytesPerSecond memory_bandwidth{};  ///< its efficiency is included
   double sharpness = 2;               ///< p
   Seconds launch{};
   double sustained_factor = 1;
 };
 
-/// How much longer the inner loop lasts when the rows of a matrix do not all start at a multiple of 32 bytes: they are
-/// loaded in smaller pieces. By the largest power of two that divides the length of every row.
+/// Slowdown of the inner loop when the rows of a matrix do not all start at a multiple of 32 bytes. Such rows are
+/// loaded in smaller pieces. The largest power of two that divides the length of every row decides.
 struct MisalignedRows {
-  double rows_16_bytes = 1, rows_4_bytes = 1, rows_2_bytes = 1;  ///< 4: also 8
+  double rows_16_bytes = 1, rows_4_bytes = 1, rows_2_bytes = 1;  ///< rows_4_bytes: also for 8
   /// cuBLAS before CUDA 11.7 runs batched products with rows of less than 16 bytes' alignment without tensor cores.
   std::optional<FlopPerSecond> batched_before_cuda_11_7{};
   Evidence evidence{};
 };
 
-/// What the law misses in one layout, as measured: log(measured / law), linear between the knots of a grid over the
-/// logarithms of m, n and k. No values: this layout was not measured, and the law stands alone.
+/// The error of the law in one layout, as measured: log(measured / law). It is linear between the knots of a grid over
+/// the logarithms of m, n and k. Without values this layout was not measured, and the law is used unchanged.
 struct GemmCorrection {
   struct Axis {
     double first = 0, last = 1;  ///< log2 of the smallest and the largest size with a knot

@@ -1,4 +1,4 @@
-// Matrix products: one case by hand, and what must hold for every shape.
+// Checks matrix products: one case by hand, and rules that hold for every shape.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -31,7 +31,7 @@ TEST(Gemm, LargeProductByHand) {
 }
 
 TEST(Gemm, ThinProductIsBoundByMemory) {
-  // One row of activations times a 16384 x 16384 matrix: every weight is read once.
+  // One row of activations times a 16384 x 16384 matrix reads every weight once.
   const double bytes = 2.0 * (16384.0 + 16384.0 * 16384.0 + 16384.0);
   EXPECT_NEAR(seconds({.m = 1, .n = 16384, .k = 16384}), bytes / (2039e9 * 0.62) + 3.7e-6, 1e-12);
 }
@@ -84,11 +84,11 @@ TEST(Gemm, OldLibrariesRunMisalignedBatchesWithoutTensorCores) {
   const GemmShape scores{.m = 2048, .n = 2048, .k = 108, .batch = 64};
   EXPECT_NEAR(old(scores), 3.7e-6 + scores.flop().value() / 12e12, 1e-12);
   EXPECT_EQ(gemm_time(scores, profile).value(), seconds(scores)) << "newer libraries use them";
-  GemmShape aligned = scores, alone = scores;
+  GemmShape aligned = scores, single = scores;
   aligned.k = 104;
-  alone.batch = 1;
+  single.batch = 1;
   EXPECT_EQ(old(aligned), seconds(aligned));
-  EXPECT_EQ(old(alone), seconds(alone));
+  EXPECT_EQ(old(single), seconds(single));
 }
 
 TEST(Gemm, AddingToTheOutputRunsPartlyBesideTheProduct) {

@@ -1,4 +1,4 @@
-// Kernels that move bytes and hardly compute.
+// Time of kernels that move bytes and hardly compute.
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
 #include "sim/cost/kernels/smooth_law.h"
@@ -12,11 +12,11 @@ Seconds time_of(Bytes bytes, const MemoryBoundLaw& law) {
 
 }  // namespace
 
-/// Time of a kernel that reads and writes `bytes`, once each.
+/// Time of a kernel that reads and writes `bytes` once.
 ///
 ///   t = correction(bytes) (launch + bytes / (efficiency x bandwidth))
 ///
-/// Source: datasheet bandwidth; the part of it that fused elementwise kernels reach, see the profile.
+/// Source: datasheet bandwidth; the profile states the part of it that fused elementwise kernels reach.
 /// Holds for: tensors that do not stay in the L2 cache, unless the profile has a correction by size.
 /// Error: the profile's memory_bound residuals; docs/modeller/costs.md where it has none.
 Seconds memory_bound_time(const MemoryBoundShape& shape, const Profile& profile) {

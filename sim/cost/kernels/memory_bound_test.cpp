@@ -1,4 +1,4 @@
-// Memory-bound kernels by hand.
+// Checks memory-bound kernels by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

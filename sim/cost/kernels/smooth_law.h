@@ -1,4 +1,4 @@
-// The shape that all communication costs share: latency, rate, a square root between them, and what the tables add.
+// The law that all communication costs share: latency, rate, a square-root term, and corrections from the tables.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,18 @@
 
 namespace foretoken::cost {
 
-/// V: bytes that each rank of a ring sends, so that V / time is nccl-tests' bus bandwidth. Source: nccl-tests,
-/// doc/PERFORMANCE.md.
+/// Returns V, the bytes that each rank of a ring sends. V / time is the bus bandwidth of nccl-tests. Source:
+/// nccl-tests, doc/PERFORMANCE.md.
 [[nodiscard]] Bytes ring_bytes(const CollectiveShape& shape);
 
-/// max(x + spread sqrt(x), volume / plateau), x = volume / bandwidth.
+/// Returns max(x + spread sqrt(x), volume / plateau), with x = volume / bandwidth.
 [[nodiscard]] inline Seconds volume_time(Bytes volume, BytesPerSecond bandwidth, double spread,
                                          BytesPerSecond plateau) {
   const double x = (volume / bandwidth).value();
   return std::max(Seconds(x + spread * std::sqrt(x)), volume / plateau);
 }
 
-/// log(measured / law) at a payload; 0 without a correction.
+/// Returns log(measured / law) at a payload, or 0 without a correction.
 [[nodiscard]] inline double log_ratio(const SizeCorrection& correction, Bytes payload) {
   const std::vector<double>& values = correction.log_ratio;
   if (values.empty()) return 0;
@@ -31,7 +31,7 @@ namespace foretoken::cost {
   return (1 - beyond) * values[cell] + beyond * values[cell + 1];
 }
 
-/// measured / law at a payload.
+/// Returns measured / law at a payload.
 [[nodiscard]] inline double size_factor(const SizeCorrection& correction, Bytes payload) {
   return correction.log_ratio.empty() ? 1.0 : std::exp(log_ratio(correction, payload));
 }

@@ -1,5 +1,5 @@
-// Flows under way. The bytes a flow has left are brought up to date only when its rate changes, so that sharing which
-// comes out the same leaves its arrival untouched, and rounding does not depend on what happens elsewhere.
+// Flows under way. A flow's remaining bytes are brought up to date only when its rate changes. An unchanged rate
+// therefore leaves the arrival untouched, and rounding does not depend on other flows.
 #include "sim/des/flows/flow_network.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool FlowNetwork::on_event(TaskId task, Instant now) {
     join(flow, now);
     return false;
   }
-  if (state.phase == Phase::kArrived || state.arrival != now) return false;  // replaced meanwhile
+  if (state.phase == Phase::kArrived || state.arrival != now) return false;  // a newer announcement replaced this one
   leave(flow);
   return true;
 }

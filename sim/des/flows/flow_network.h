@@ -1,4 +1,4 @@
-// The flows of one run that are under way: who shares links with whom, and when each will have arrived.
+// The flows of one run that are under way: which flows share links, and when each arrives.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace foretoken::des {
 
-/// Moves the bytes of a graph's flows. A flow passes its latency, then joins its links and leaves them when its last
-/// byte has arrived. Whenever flows joined or left, `settle` solves the rates again of those connected with them by
-/// shared links, and of nobody else.
+/// Moves the bytes of a graph's flows. A flow passes its latency, joins its links, and leaves them when its last byte
+/// has arrived. After flows joined or left, `settle` solves rates again. It solves only the flows that shared links
+/// connect with them.
 class FlowNetwork {
  public:
-  /// An arrival time that replaces what was said before about `task`.
+  /// A new arrival time of `task`. It replaces any earlier one.
   struct Arrival {
     TaskId task;
     Instant at;
@@ -26,15 +26,16 @@ class FlowNetwork {
     BytesPerSecond rate;
   };
 
-  /// `keeps_rates`: rates() is asked for.
+  /// Set `keeps_rates` to use rates().
   explicit FlowNetwork(const TaskGraph& graph, bool keeps_rates = false);
 
-  /// An event of a flow's task: the end of its latency, or an arrival that `settle` announced. True when the flow has
-  /// arrived; false when it has just joined its links, or when the announcement has been replaced.
+  /// Handles an event of a flow's task: the end of its latency, or an arrival that `settle` announced. Returns true
+  /// when the flow has arrived. Returns false when it has just joined its links, or when a newer announcement replaced
+  /// this one.
   bool on_event(TaskId task, Instant now);
 
-  /// Gives new rates to the flows concerned by those that joined or left since the last call, and returns the arrivals
-  /// that changed; valid until the next call. To be called once an instant's events are done.
+  /// Gives new rates to the flows affected since the last call, and returns the arrivals that changed. They are valid
+  /// until the next call. Call it once the events of an instant are done.
   std::span<const Arrival> settle(Instant now);
 
   /// The rates that the last settle changed.
@@ -51,8 +52,8 @@ class FlowNetwork {
     bool gathered = false;
   };
   struct Link {
-    std::vector<std::uint32_t> flows;  // moving over it; once per crossing
-    std::uint32_t index = 0;           // in the component, when gathered
+    std::vector<std::uint32_t> flows;  // flows that move over it, once per crossing
+    std::uint32_t index = 0;           // position in the component, when gathered
     bool gathered = false;
   };
 

@@ -1,4 +1,4 @@
-// Flows that share links, with arrivals computed by hand. One byte at 1e12 bytes per second takes a picosecond.
+// Tests flows that share links, with arrivals computed by hand. A byte at 1e12 bytes per second takes a picosecond.
 #include "sim/des/flows/flow_network.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr BytesPerSecond kBytePerPs(1e12);
 
-/// Arrivals of flows, each with its bytes, the instant it joins, and its route over links of one byte per picosecond.
+/// A flow with its bytes, the instant it joins, and its route over links of one byte per picosecond.
 struct Sent {
   double bytes;
   std::int64_t joins;
@@ -38,7 +38,7 @@ TEST(Flows, ArrivalsByHand) {
     Ps arrivals;
   };
   const Case cases[] = {
-      {"alone: latency, then bytes", 1, {{100, 7, {a}}}, {107}},
+      {"one flow: latency, then bytes", 1, {{100, 7, {a}}}, {107}},
       {"two equal ones take twice as long", 1, {{100, 0, {a}}, {100, 0, {a}}}, {200, 200}},
       {"the shorter leaves, the longer speeds up", 1, {{100, 0, {a}}, {300, 0, {a}}}, {200, 400}},
       {"one joins half-way", 1, {{100, 0, {a}}, {100, 50, {a}}}, {150, 200}},
@@ -89,29 +89,29 @@ TEST(Flows, AStaircaseLeavesInOrder) {
   }
 }
 
-TEST(Flows, OnlyTheTouchedComponentIsToldAnew) {
+TEST(Flows, OnlyTheTouchedComponentGetsNewArrivals) {
   TaskGraph graph;
   const std::array one = {graph.add_link(kBytePerPs)}, two = {graph.add_link(kBytePerPs)};
   const TaskId first = graph.add_flow({}, Bytes(100), one, {0}), stranger = graph.add_flow({}, Bytes(100), two, {0});
   const TaskId second = graph.add_flow({}, Bytes(100), one, {10});
   FlowNetwork network(graph);
-  const auto told = [&](std::int64_t now) {
+  const auto announced = [&](std::int64_t now) {
     std::vector<std::pair<TaskId, std::int64_t>> all;
     for (const auto& [task, at] : network.settle({now})) all.emplace_back(task, at.ps);
     return all;
   };
-  using Told = std::vector<std::pair<TaskId, std::int64_t>>;
+  using Announced = std::vector<std::pair<TaskId, std::int64_t>>;
   EXPECT_FALSE(network.on_event(first, {0}));
   EXPECT_FALSE(network.on_event(stranger, {0}));
-  EXPECT_EQ(told(0), (Told{{first, 100}, {stranger, 100}}));
+  EXPECT_EQ(announced(0), (Announced{{first, 100}, {stranger, 100}}));
   EXPECT_FALSE(network.on_event(second, {10}));
-  EXPECT_EQ(told(10), (Told{{first, 190}, {second, 210}}));
+  EXPECT_EQ(announced(10), (Announced{{first, 190}, {second, 210}}));
   EXPECT_FALSE(network.on_event(first, {100}));  // replaced
   EXPECT_TRUE(network.on_event(stranger, {100}));
-  EXPECT_EQ(told(100), Told{});
+  EXPECT_EQ(announced(100), Announced{});
   EXPECT_TRUE(network.on_event(first, {190}));
   EXPECT_FALSE(network.on_event(first, {190}));  // once only
-  EXPECT_EQ(told(190), (Told{{second, 200}}));
+  EXPECT_EQ(announced(190), (Announced{{second, 200}}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Progressive filling. Numbering cannot show in the result: each link's capacity is lowered once per round, by a whole
-// number of flows times the level of that round, and links that fill at exactly the same level fill in the same round.
+// Progressive filling. The numbering of flows and links cannot show in the result. A round lowers each link's capacity
+// once, by a whole number of flows times the level of the round. Links that fill at exactly the same level fill in the
+// same round.
 #include "sim/des/flows/max_min.h"
 
 #include <algorithm>

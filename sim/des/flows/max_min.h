@@ -26,12 +26,14 @@ class Routes {
   std::vector<LinkId> links_;
 };
 
-/// The max-min fair rate of each flow: no rate can grow without another, no greater one, shrinking.
+/// Returns the max-min fair rate of each flow: a rate can grow only if another, not greater, shrinks.
 ///
 /// Progressive filling (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2): all rates grow together
-/// until a link is full; the flows over it keep their rate, and the others grow on. A flow that crosses a link twice
-/// takes twice its rate there. The rates do not depend, to the last bit, on how flows and links are numbered, nor on
-/// flows of which no chain of shared links leads here: so components can be solved one at a time.
+/// until a link is full. The flows over it keep their rate, and the others grow on. A flow that crosses a link twice
+/// takes twice its rate there.
+///
+/// To the last bit, the rates do not depend on how flows and links are numbered. They do not depend on flows that no
+/// chain of shared links connects, so each component can be solved by itself.
 ///
 /// Precondition: capacities are positive and no route is empty.
 [[nodiscard]] std::vector<BytesPerSecond> max_min(std::span<const BytesPerSecond> capacities, const Routes& routes);

@@ -1,4 +1,4 @@
-// Max-min sharing beside exact fractions, and by its own definition.
+// Compares max-min sharing with exact fractions, and with its own definition.
 #include "sim/des/flows/max_min.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::uint32_t crossings(const std::vector<std::uint32_t>& route, std::uint32_t l
   return static_cast<std::uint32_t>(std::count(route.begin(), route.end(), link));
 }
 
-/// Water is poured until some link is full; whoever crosses a full link stops.
+/// Solves in exact fractions: all rates grow until some link is full, and the flows that cross it stop.
 std::vector<Fraction> solve_exactly(const Problem& problem) {
   const std::size_t flows = problem.routes.size();
   std::vector<Fraction> rates(flows, 0);
@@ -71,7 +71,7 @@ std::vector<Fraction> solve_exactly(const Problem& problem) {
 
 constexpr std::uint32_t kProblems = 1000;
 
-/// Problem `seed` of many: up to 30 links, up to 60 flows over at most five of them; small whole capacities, so that
+/// Draws problem `seed`: up to 30 links, and up to 60 flows over at most five links each. Small whole capacities make
 /// many links fill at once.
 Problem draw_problem(std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -89,7 +89,7 @@ Problem draw_problem(std::uint32_t seed) {
 
 TEST(MaxMin, SharesByHand) {
   EXPECT_EQ(solve({{12}, {{0}, {0}, {0}}}), (std::vector<double>{4, 4, 4}));         // one link, shared
-  EXPECT_EQ(solve({{12, 2}, {{0, 1}, {0}}}), (std::vector<double>{2, 10}));          // one held up elsewhere
+  EXPECT_EQ(solve({{12, 2}, {{0, 1}, {0}}}), (std::vector<double>{2, 10}));          // another link limits one flow
   EXPECT_EQ(solve({{10, 10}, {{0, 1}, {0}, {1}}}), (std::vector<double>{5, 5, 5}));  // the long way costs two
   EXPECT_EQ(solve({{6, 20}, {{0}, {0}, {0, 1}, {1}}}), (std::vector<double>{2, 2, 2, 18}));
   EXPECT_EQ(solve({{12}, {{0, 0}, {0}}}), (std::vector<double>{4, 4}));  // twice over a link

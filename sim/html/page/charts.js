@@ -1,5 +1,5 @@
-// Charts to be read by pointing, drawn by Chart.js from the data beside each drawing (their form: live_chart.h). Colours come
-// from the drawing, which shows on paper in the chart's place.
+// Draws charts with Chart.js from the data beside each drawing (live_chart.h describes the data). Pointing at a chart shows
+// its values. Colours come from the drawing, which replaces the chart on paper.
 function startCharts() {
   const charts = [...document.querySelectorAll("figure.live")].map(liveChart);
   document.addEventListener("themechange", () => {
@@ -41,7 +41,7 @@ function liveChart(figure) {
   return { chart, figure };
 }
 
-// A band is two edges, the upper filled down to the lower; a stacked area is filled down to the one before it.
+// A band has two edges, and is filled between them. A stacked area is filled down to the one before it.
 function datasetsOf(series) {
   const below = [], datasets = [];
   const points = (x, y, more) => x.map((at, i) => ({ x: at, y: y[i], ...more?.(i) }));

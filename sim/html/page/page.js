@@ -1,4 +1,4 @@
-// Starts what the page can do with scripts; without them everything is there to be read.
+// Starts the scripts of the page. Without them the page can still be read.
 document.documentElement.classList.add("script");
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,4 +1,4 @@
-// Tables that sort by a click on a column's head (or Enter on it): numbers by value, words by the alphabet.
+// Sorts tables by a click (or Enter) on a column's head: numbers by value, words by the alphabet.
 function makeSortable(table) {
   const heads = [...table.tHead.rows[0].cells];
   const valueOf = (row, column) => {

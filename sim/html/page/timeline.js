@@ -1,4 +1,4 @@
-// The pipeline under the reader's hands: zoom, move, and what a bar is.
+// Lets the reader zoom and move the pipeline, and shows the values of a bar.
 function startTimeline(canvas, tip, range, pathBox, data) {
   const drawing = new TimelineDrawing(canvas, data);
   const view = { from: 0, to: data.length };

@@ -3,7 +3,7 @@ const activities = ["forward", "backward", "step end", "message", "data-parallel
   "backward for input", "backward for weight", "recompute"];
 const isPass = (activity) => activity < 2 || activity > 4;
 
-// Bars of one lane in order of start: parallel arrays.
+// The bars of one lane in order of start, as parallel arrays.
 function unpackLane(reader) {
   const count = reader.number();
   const lane = {
@@ -24,7 +24,7 @@ function unpackLane(reader) {
     rhythms.set(key, { microbatch, duration });
     lane.begin[i] = begin; lane.end[i] = end; lane.activity[i] = activity; lane.chunk[i] = chunk; lane.microbatch[i] = microbatch;
   }
-  // Bars beside one another may end later than those after them: the latest end so far, for searching.
+  // Bars may overlap, so the search needs the latest end so far.
   lane.reach = new Float64Array(count);
   for (let i = 0, reach = 0; i < count; ++i) lane.reach[i] = reach = Math.max(reach, lane.end[i]);
   return lane;
@@ -48,7 +48,7 @@ function readTimeline(element) {
   return data;
 }
 
-// The first bar of a lane that may reach beyond `time`.
+// Returns the first bar of a lane that may reach beyond `time`.
 function firstReaching(lane, time) {
   let low = 0, high = lane.count;
   while (low < high) { const middle = (low + high) >> 1; if (lane.reach[middle] > time) high = middle; else low = middle + 1; }

@@ -1,8 +1,7 @@
-// Draws the pipeline over time on a canvas. Where the bars of a lane are too many to be told apart, they are summed up in
-// bins a few pixels wide, whose heights show the shares of time: the rectangles of a frame are bounded by the pixels, not
-// by the bars.
+// Draws the pipeline over time on a canvas. Where a lane has too many bars to distinguish, bins of a few pixels sum them
+// up, and heights show shares of time. The pixels then limit the rectangles of a frame, not the bars.
 const axisHeight = 26, labelWidth = 66, stripShare = 0.22;
-const fewestPixels = 5;  // for each bar of a lane, or they are summed up
+const fewestPixels = 5;  // with fewer pixels for each bar of a lane, bins sum them up
 const binPixels = 8, widestInBin = 24;
 
 function colours() {
@@ -47,7 +46,7 @@ class TimelineDrawing {
   get plotWidth() { return Math.max(1, this.width - labelWidth); }
   x(time, view) { return labelWidth + (time - view.from) / (view.to - view.from) * this.plotWidth; }
   time(x, view) { return view.from + (x - labelWidth) / this.plotWidth * (view.to - view.from); }
-  // Top and height of a lane: 0 passes, 1 communication.
+  // Returns top and height of a lane: 0 passes, 1 communication.
   laneBox(row, lane) {
     const strip = Math.max(2, Math.round((this.rowHeight - 1) * stripShare)), work = this.rowHeight - 1 - strip;
     return lane === 0 ? [row * this.rowHeight, work] : [row * this.rowHeight + work, strip];
@@ -99,7 +98,7 @@ class TimelineDrawing {
     }
   }
 
-  // Bins stand at whole multiples of their width in time, so that they keep still while the view moves.
+  // Bins start at whole multiples of their width in time, so that they do not flicker while the view moves.
   addToBins(dense, bars, i, binTime) {
     const last = Math.floor(bars.end[i] / binTime);
     for (let bin = Math.floor(bars.begin[i] / binTime); bin <= last; ++bin) {
@@ -134,7 +133,7 @@ class TimelineDrawing {
     if (right - left > 6.2 * number.length) pen.fillText(number, (left + right) / 2, top + height / 2 + 3.7);
   }
 
-  // A line along the foot of the passes without slack, from stage to stage. Steps that a pixel cannot show are left out.
+  // Draws the critical path as a line below its passes, from stage to stage. Parts smaller than a pixel are left out.
   drawPath(view) {
     const pen = this.context, shift = this.laneBox(0, 0)[1] - 2;
     const least = 0.75 * (view.to - view.from) / this.plotWidth;
@@ -185,7 +184,7 @@ class TimelineDrawing {
     }
   }
 
-  // The bar under a point: {row, lane, index}, or the idle row, or nothing.
+  // Returns the bar under a point as {row, lane, index}, or the idle row, or nothing.
   barAt(x, y, view) {
     const row = Math.floor(y / this.rowHeight);
     if (x < labelWidth || row < 0 || row >= this.data.rows) return null;

@@ -1,4 +1,4 @@
-// Other configurations of the same job.
+// Shows other configurations of the same job.
 #include <fmt/format.h>
 
 #include "sim/html/markup.h"
@@ -35,8 +35,8 @@ std::string table_of(const std::vector<study::Variant>& variants, Seconds base) 
 
 std::string why_nothing_found(const job::Job& job) {
   if (job.imperfections.any() || job.stragglers.on || !job.groups.empty())
-    return "The fastest configurations of all are not listed: a search takes even hardware, this scenario has GPUs, "
-           "NICs or links that differ.";
+    return "The fastest configurations of all are not listed: a search needs equal hardware, but this scenario has "
+           "slow or failed GPUs, NICs or links.";
   return "No configuration of these GPUs, this batch and this software fits in memory.";
 }
 
@@ -47,8 +47,7 @@ std::string alternatives(const ReportData& data) {
   std::string html;
   if (!data.found.empty())
     html += paragraph("The fastest configurations that fit, of all that the same GPUs, batch and software allow.") +
-            "<p class=\"remark needs-script\">A click on a column's head sorts by it.</p>\n" +
-            table_of(data.found, base);
+            "<p class=\"remark needs-script\">Click a column's head to sort by it.</p>\n" + table_of(data.found, base);
   else
     html += paragraph(why_nothing_found(data.base.job));
   if (!data.alternatives.empty())

@@ -1,4 +1,4 @@
-// The assumptions of the prediction, each constant with its source.
+// Shows the assumptions of the prediction, and each constant with its source.
 #include <fmt/format.h>
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace foretoken::html {
 namespace {
 
-// "profile a100: gemm bf16: fitted: ..." has its place before the first colon.
+// Splits an assumption at its first colon: "profile a100: gemm bf16: fitted: ..." belongs to profile a100.
 std::pair<std::string, std::string> place_and_rest(const std::string& line) {
   const bool named = line.starts_with("profile ") || line.starts_with("runtime ");
   const std::size_t colon = named ? line.find(": ") : line.npos;
@@ -18,7 +18,7 @@ std::pair<std::string, std::string> place_and_rest(const std::string& line) {
   return {line.substr(0, colon), line.substr(colon + 2)};
 }
 
-// The evidence of a statement (fitted, scaled, assumed), where the statement names it.
+// Returns a badge with the evidence of a statement (fitted, scaled, assumed), where the statement names it.
 std::string badge(const std::string& text) {
   constexpr std::array kWords{"not fitted", "fitted", "assumed", "scaled", "datasheet", "measured", "counted"};
   for (const char* word : kWords)

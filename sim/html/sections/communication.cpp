@@ -1,4 +1,4 @@
-// What every group of ranks exchanges.
+// Shows the communication of every group of ranks.
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +10,7 @@
 namespace foretoken::html {
 namespace {
 
+// Names the links of a group: the network, NVLink or PCIe.
 std::string way(const GroupShape& shape, const NodeLinks& links) {
   if (shape.nodes > 1)
     return fmt::format("network, {}; {} on the {} of a node", report::counted(shape.nodes, "node"),
@@ -21,7 +22,7 @@ std::string way(const GroupShape& shape, const NodeLinks& links) {
 }  // namespace
 
 std::string communication(const ReportData& data) {
-  if (data.communication.empty()) return paragraph("One GPU holds all of the model: nothing is exchanged.");
+  if (data.communication.empty()) return paragraph("One GPU holds the whole model: nothing is exchanged.");
   Table table({{"group", false},
                {"what", false},
                {"ranks"},

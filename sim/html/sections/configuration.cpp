@@ -1,4 +1,4 @@
-// The configuration of the job, with its defaults filled in.
+// Shows the configuration of the job with its defaults filled in.
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
 #include "sim/report/text/text.h"

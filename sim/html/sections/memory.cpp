@@ -1,4 +1,4 @@
-// Memory of every stage against the capacity, and of the fullest one over time.
+// Shows the memory of every stage against its capacity, and of the fullest stage over time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr Part kParts[] = {{"weights", "m-weights", &report::StageMemory::weight
                            {"activations", "m-activations", &report::StageMemory::activations},
                            {"workspaces, short-lived", "m-other", &report::StageMemory::other}};
 
-// The capacities of the stages, the largest last; several where GPUs are of several kinds.
+// Returns the capacities of the stages, the largest last. GPUs of several kinds have several capacities.
 std::set<Bytes> capacities(const report::Memory& memory) {
   std::set<Bytes> all;
   for (const report::StageMemory& stage : memory.per_stage) all.insert(stage.capacity);
@@ -115,8 +115,7 @@ std::string memory(const ReportData& data) {
                   {"m-outside", "outside the allocator"}});
   html += stage_bars(memory);
   html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) +
-          paragraph("Dashed: the capacity less what lies outside the allocator.", "remark") +
-          memory_over_time(data, fullest);
+          paragraph("Dashed: the capacity inside the allocator.", "remark") + memory_over_time(data, fullest);
   const bool is_long = memory.per_stage.size() > 16;
   if (is_long)
     html += "<details><summary>All stages in numbers, GiB</summary>\n";

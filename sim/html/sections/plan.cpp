@@ -1,4 +1,4 @@
-// A capacity plan: clusters and sizes against deadline and budget.
+// Shows a capacity plan: clusters and sizes against deadline and budget.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string words_of(const study::PlanOption& option) {
   return fmt::format("{} of {}", report::counted(option.gpus, "GPU"), option.cluster);
 }
 
-// "24.6 (23.1-26.4)", on one line.
+// Writes a value with its range on one line: "24.6 (23.1-26.4)".
 std::string with_range(std::string text, const std::optional<report::Range>& range,
                        std::string (*words)(report::Range)) {
   return range ? fmt::format("{} ({})", text, unbroken(words(*range))) : text;
@@ -43,17 +43,17 @@ std::string conclusion(const study::PlanSummary& plan) {
     if (option.is_smallest) smallest = &option;
     if (option.is_cheapest) cheapest = &option;
   }
-  if (smallest == nullptr && cheapest == nullptr) return text + "No cluster and size considered meets this.";
+  if (smallest == nullptr && cheapest == nullptr) return text + "No cluster and size of the plan meets this.";
   if (smallest != nullptr)
-    text += fmt::format("The smallest that does: {}, half of such runs done in {} days, nine in ten in {}. ",
-                        words_of(*smallest), days_of(smallest->p50_days, smallest->p50_range),
-                        days_of(smallest->p90_days, smallest->p90_range));
+    text +=
+        fmt::format("The smallest: {}. Half of such runs are done in {} days, nine in ten in {}. ", words_of(*smallest),
+                    days_of(smallest->p50_days, smallest->p50_range), days_of(smallest->p90_days, smallest->p90_range));
   if (cheapest != nullptr && cheapest->cost)
     text +=
         fmt::format("The cheapest: {} for {} {}. ", words_of(*cheapest),
                     with_range(in_words3(*cheapest->cost), cheapest->cost_range, report::words_range), plan.currency);
   if (smallest != nullptr && smallest->p50_range)
-    text += "In brackets: with the step time at the ends of its interval.";
+    text += "In brackets: values for both ends of the step time's interval.";
   return text;
 }
 
@@ -63,7 +63,7 @@ std::optional<std::pair<double, double>> band_of(const std::optional<report::Ran
 
 std::string axis_label(double value) { return report::in_words(value); }
 
-// Curves of one value by size, one for each cluster; at most two clusters are drawn.
+// Draws one value by size, with a curve for each cluster, at most two.
 template <class Value>
 std::string chart(const study::PlanSummary& plan, const std::string& title, Value point_of) {
   std::map<std::string, Curve> curves;
@@ -157,11 +157,10 @@ std::string plan(const ReportData& data) {
   for (const study::PlanOption& option : plan.options) add_row(table, option);
   return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
          paragraph(
-             "P50 and P90: half and nine in ten of runs with failures and checkpoints are done by then, if the "
-             "predicted step time is right; in small, and as bands, with the step at the ends of its interval. "
-             "Likely: only if the step is no slower than predicted. Energy: GPUs at their TDP, times PUE. The sections "
-             "below are about "
-             "the cheapest option that meets the plan, else the smallest, else the first possible one.",
+             "P50 and P90: half and nine in ten of runs are done by then, failures and checkpoints included. Small "
+             "numbers and bands: values for both ends of the step time's interval. Likely: only if the step is no "
+             "slower than predicted. Energy: GPUs at their TDP, times PUE. The sections below show the cheapest option "
+             "that meets the plan, else the smallest, else the first possible one.",
              "remark");
 }
 

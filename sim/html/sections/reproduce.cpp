@@ -1,4 +1,4 @@
-// The command and the question, so that anyone gets the same report.
+// Shows the command and the scenario, so that anyone can get the same report.
 #include <fmt/format.h>
 
 #include "sim/html/markup.h"

@@ -1,4 +1,4 @@
-// The same job on fewer and on more GPUs: throughput, days, cost.
+// Shows the same job on fewer and on more GPUs: throughput, days, cost.
 #include <fmt/format.h>
 
 #include <optional>
@@ -133,9 +133,9 @@ std::string scaling(const ReportData& data) {
   }
   if (known < 2) return "";
   std::string html = paragraph(
-      "The same batch on fewer and on more GPUs: more replicas, each with fewer micro-batches. Efficiency is tokens a "
-      "second and GPU relative to the smallest cluster shown. The ringed point is this scenario; bands hold nine in "
-      "ten runs.");
+      "The same batch on fewer and on more GPUs: more replicas have fewer micro-batches each. Efficiency is tokens/s "
+      "per GPU, relative to the smallest cluster shown. The ringed point is this scenario; bands hold nine in ten "
+      "runs.");
   html += "<div class=\"pair\">\n" + throughput_chart(data);
   const auto& run = data.base.metrics.run;
   if (run) html += days_chart(data);

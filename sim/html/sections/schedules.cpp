@@ -1,4 +1,4 @@
-// Pipeline schedules side by side.
+// Shows pipeline schedules side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,10 +48,10 @@ std::string schedules(const ReportData& data) {
     charts.push_back(each.chart);
   }
   return paragraph(
-             "The same job under other schedules, everything else kept. Bubble: idle time of the pipeline over the "
+             "The same job with other schedules and no other change. Bubble: idle time of the pipeline over the "
              "work of its busiest stage; ideal: (p - 1) / (v m).") +
-         table.html() + pipeline_legend() +
-         paragraph("Where passes are too many to draw, heights are shares of time.", "remark") +
+         table.html() + pipeline_legend(charts) +
+         paragraph("Where there are too many passes to draw, heights are shares of time.", "remark") +
          "<figure class=\"wide\">" + draw::gantt_svg_for_page(charts) + "</figure>\n";
 }
 

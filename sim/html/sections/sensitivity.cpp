@@ -1,4 +1,4 @@
-// The tornado: the worth of each property of the hardware.
+// Shows the tornado: the effect of each hardware property on the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,8 @@ std::string sensitivity(const ReportData& data) {
   svg.text("dim", kMiddle + 8, y + 16, "start", "slower step");
   const std::string part = fmt::format("{:g} %", 100 * data.sensitivity_part);
   return paragraph(fmt::format(
-             "Step time when one property of the hardware is {} smaller or larger and all else stays.", part)) +
+             "Step time when one property of the hardware is {} smaller or larger and all others stay the same.",
+             part)) +
          legend({{"c-less", part + " smaller"}, {"c-more", part + " larger"}}) + svg.take();
 }
 

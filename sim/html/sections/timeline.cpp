@@ -1,4 +1,4 @@
-// The pipeline over time: a drawing for everybody, and its data for the scripts that zoom into it.
+// Shows the pipeline over time: a drawing, and its data for the scripts that zoom into it.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using step::TaskMeaning;
 
-// [row, lane, begin, end] of every step of the critical path that takes time; lane 0 is work, 1 communication.
+// Writes [row, lane, begin, end] of every task on the critical path that takes time. Lane 0 is work, 1 communication.
 Json path_json(const ReportData& data, des::Duration unit) {
   Json path = Json::array();
   for (const des::TaskId task : data.critical_path) {
@@ -32,7 +32,7 @@ Json path_json(const ReportData& data, des::Duration unit) {
   return path;
 }
 
-// Bytes that a pass stores until its backward pass, [stage][chunk].
+// Writes the bytes that a pass stores until its backward pass, as [stage][chunk].
 Json stored_json(const ReportData& data) {
   Json stages = Json::array();
   for (const observe::StageTimeline& stage : data.base.memory) {
@@ -97,14 +97,14 @@ std::string timeline(const ReportData& data) {
   const report::Gantt gantt = report::gantt_of(data.base.step.workload, data.base.run, "");
   const std::vector<int>& gpus = data.base.metrics.shown_gpus;
   const std::string shown =
-      gpus.empty() ? "" : fmt::format(" Of every stage one GPU is shown, from the top: {}.", fmt::join(gpus, ", "));
+      gpus.empty() ? "" : fmt::format(" One GPU of every stage is shown, from the top: {}.", fmt::join(gpus, ", "));
   return paragraph(
-             fmt::format("What each pipeline stage does during one step: passes above, communication as a strip "
+             fmt::format("Each pipeline stage during one step: passes above, communication as a strip "
                          "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
                          "of {}.",
                          shown, path_words(data))) +
-         pipeline_legend() + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) + "</div>\n" +
-         kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
+         pipeline_legend({&gantt, 1}) + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) +
+         "</div>\n" + kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
          data_of(data, gantt);
 }
 

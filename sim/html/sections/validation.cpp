@@ -1,4 +1,4 @@
-// The nearest measured runs beside their predictions.
+// Shows the nearest measured runs beside their predictions.
 #include <fmt/format.h>
 
 #include "sim/html/markup.h"
@@ -23,7 +23,7 @@ std::string validation(const ReportData& data) {
                Table::number(run.error(), fmt::format("{:+.1f} %", 100 * run.error())), Table::text(run.source)});
   return paragraph(
              "Published training steps nearest to this scenario in model size, GPUs, kind of GPU, software and cut, "
-             "each predicted by this program. † took part in fitting a number of its software.") +
+             "each predicted by this program. † marks runs that were used to fit a number of their software.") +
          table.html(true);
 }
 

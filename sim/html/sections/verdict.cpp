@@ -1,4 +1,4 @@
-// The answer at the top: one sentence for everybody, and the numbers that decide.
+// Shows the answer at the top: one sentence, and the most important numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string tile(std::string_view label, std::string_view value, std::string_vie
                      escaped(label), escaped(value), escaped(note));
 }
 
-// "90 % of runs: 23.1-26.4 days"; nothing where there is no interval.
+// Writes the interval: "90 % of runs: 23.1-26.4 days", or nothing where there is none.
 std::string within(const Metrics& m, double value, std::string (*words)(report::Range)) {
   const auto range = report::range_of(m, value);
   return range ? fmt::format("{:g} % of runs: {}", 100 * m.interval->level, unbroken(words(*range))) : std::string();
@@ -65,7 +65,7 @@ std::string run_tiles(const Metrics& m) {
   return html;
 }
 
-// The errors on the nearest measured runs: the reader's error bar.
+// Shows the mean error on the nearest measured runs.
 std::string trust_tile(const ReportData& data) {
   if (data.near_runs.empty()) return tile("Nearest measured runs", "none", "no published run resembles this one");
   double sum = 0;

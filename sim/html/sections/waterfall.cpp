@@ -1,4 +1,4 @@
-// From the ideal step to the predicted one: the time that each shortcoming of a real run adds.
+// Shows the way from the ideal step to the predicted one: the time that each shortcoming of a real run adds.
 #include "sim/report/waterfall.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ struct Bar {
 std::string style_of(std::string_view key) {
   for (const report::TimePart& part : report::time_parts())
     if (part.key == key) return part.kind == report::TimeKind::kOptimizer ? "c-step" : fmt::format("c-{}", part.name);
-  return "c-compute pale";  // what computing takes beyond the ideal
+  return "c-compute pale";  // computing beyond the ideal
 }
 
 std::vector<Bar> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
@@ -41,7 +41,7 @@ std::vector<Bar> parts_of(const report::Waterfall& fall, const report::Metrics& 
   return parts;
 }
 
-// The right end of the widest part. Before a part that saves time the sum is longer than the step.
+// Returns the right end of the widest part. Before a part that saves time, the sum is longer than the step.
 double reach(const std::vector<Bar>& parts) {
   double sum = 0, most = 0;
   for (const Bar& part : parts) most = std::max(most, sum += part.time.value());
@@ -55,7 +55,8 @@ std::string signed_time(Seconds time, bool is_first) {
 
 std::string delays_of(const report::Metrics& m) {
   if (!m.delays || m.delays->empty()) return "";
-  std::string html = paragraph("What the step waits for: each mended in turn, and the step simulated anew.");
+  std::string html =
+      paragraph("Slow hardware that the step waits for: each part repaired in turn, and the step simulated again.");
   for (const report::Delay& delay : *m.delays) html += paragraph(report::delay_words(delay, m.step_time));
   return html;
 }

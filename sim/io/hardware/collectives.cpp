@@ -1,4 +1,4 @@
-// The fields of collective laws: one entry for each curve, with all kinds of collectives that it serves.
+// Lists the fields of collective laws: one entry for each curve, with all kinds of collectives that share it.
 #include "sim/io/hardware/collectives.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ const std::initializer_list<Node::Choice<CollectiveKind>> kKinds{
     {"reduce_scatter", CollectiveKind::kReduceScatter}, {"all_to_all", CollectiveKind::kAllToAll},
     {"broadcast", CollectiveKind::kBroadcast},          {"reduce", CollectiveKind::kReduce}};
 
-/// A curve and the kinds that it serves: most curves serve several, and standing once halves the text to load.
+/// A curve and the kinds of collectives that share it. Writing a shared curve once halves the text to load.
 template <class Curve>
 struct Entry {
   std::vector<CollectiveKind> kinds{};
@@ -94,7 +94,7 @@ Json written_curve(const Curve& curve) {
   return Fields::written_fields<Curve>(curve, [](Fields& f, Curve& c) { curve_fields(f, c); });
 }
 
-/// Gathers curves with equal values.
+/// Joins curves with equal values.
 template <class Curve>
 std::vector<Entry<Curve>> entries_of(const std::vector<Curve>& curves) {
   std::vector<Entry<Curve>> entries;
@@ -114,7 +114,7 @@ std::vector<Entry<Curve>> entries_of(const std::vector<Curve>& curves) {
 int ranks_of(const CollectiveCurve& curve) { return curve.ranks; }
 int ranks_of(const AcrossNodesCurve&) { return 0; }  // one curve serves groups of any size
 
-/// One curve for each kind of each entry, sorted by kind, then ranks.
+/// Returns one curve for each kind of each entry, sorted by kind, then by ranks.
 template <class Curve>
 std::vector<Curve> curves_of(const std::vector<Entry<Curve>>& entries) {
   std::vector<Curve> curves;
@@ -172,7 +172,7 @@ void measured_fields(Fields& f, cost::MeasuredCollectives& measured) {
   f.optional_object("network_message", measured.network_message, path_fields);
 }
 
-/// A law with one line for each curve.
+/// Writes a law with one line for each curve.
 std::string lines_of(Json law) {
   const Json curves = law.at("curves");
   law.erase("curves");

@@ -1,4 +1,4 @@
-// The collective laws of a profile, and files of what was measured on one system: calibration/collectives/NAME.json.
+// Reads and writes collective laws: of a profile, and of one measured system (calibration/collectives/NAME.json).
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@ namespace foretoken::io {
 
 class Fields;
 
-/// The table of curves inside a node; complains about kinds that have none.
+/// Lists the fields of curves inside a node. Complains about kinds of collectives without a curve.
 void inside_node_fields(Fields& f, cost::InsideNodeLaw& law);
-/// The table of curves across nodes; complains about kinds that have none.
+/// Lists the fields of curves across nodes. Complains about kinds of collectives without a curve.
 void across_nodes_fields(Fields& f, cost::AcrossNodesLaw& law);
-/// The table of messages from one GPU to another.
+/// Lists the fields of messages from one GPU to another.
 void message_fields(Fields& f, cost::PointToPointLaw& law);
 
-/// The measurements of one system; any part may be absent.
+/// Reads the measurements of one system. Any part may be absent.
 [[nodiscard]] cost::MeasuredCollectives read_measured_collectives(const Node& node);
 
-/// The text of the file: one line for each curve, so that a changed curve is one line of a comparison.
+/// Writes the text of the file, one line for each curve, so that a diff shows a changed curve as one line.
 [[nodiscard]] std::string to_json_text(const cost::MeasuredCollectives& measured);
 
 }  // namespace foretoken::io

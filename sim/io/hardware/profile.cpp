@@ -1,4 +1,4 @@
-// The fields of a profile: one law for each part, with its evidence.
+// Lists the fields of a profile: one law for each part, with its evidence.
 #include "sim/io/hardware/profile.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,8 @@ bool read_places(const Node& node, cost::GemmCorrection::Axis& axis) {
   return true;
 }
 
-/// {"first_log2": 0, "last_log2": 15, "knots": 7}, or uneven {"knots_log2": [0, 3, 5, 7, 8.5, 10]}
+/// Lists the fields of an axis: {"first_log2": 0, "last_log2": 15, "knots": 7}, or uneven {"knots_log2": [0, 3, 5,
+/// 7, 8.5, 10]}
 void axis_fields(Fields& f, cost::GemmCorrection::Axis& axis) {
   bool even = axis.places.empty();
   f.custom(
@@ -70,7 +71,7 @@ void correction_fields(Fields& f, cost::GemmCorrection& grid) {
   });
 }
 
-/// By layout, in the order of GemmPass; a layout that was not measured is absent.
+/// Lists the corrections by layout, in the order of GemmPass. A layout without measurements is absent.
 void corrections_fields(Fields& f, Corrections& grids) {
   constexpr std::string_view kPasses[] = {"forward", "input_gradient", "weight_gradient"};
   for (std::size_t pass = 0; pass < grids.size(); ++pass)
@@ -83,7 +84,8 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
   f.whole("multiprocessors", law.multiprocessors, kProcessors);
   f.number("efficiency", law.efficiency, kEfficiency);
   f.number("prologue_k", law.prologue_k, kTokens);
-  f.number("small_tile_loss", law.small_tile_loss, {.low = 0, .high = 0.3});  // three halvings stay positive
+  constexpr Range kLoss{.low = 0, .high = 0.3};  // keeps the rate positive after three halvings
+  f.number("small_tile_loss", law.small_tile_loss, kLoss);
   f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
   f.microseconds("launch_us", law.launch, kMicroseconds);
   f.number("sustained_factor", law.sustained_factor, kFactor);
@@ -106,7 +108,7 @@ void roofline_fields(Fields& f, cost::RooflineLaw& law) {
   f.number("sustained_factor", law.sustained_factor, kFactor);
 }
 
-/// Precondition: `gemm` holds the law that the word under "law" names.
+/// Lists the fields of a GEMM law. Precondition: `gemm` holds the law that the word under "law" names.
 void gemm_law_fields(Fields& f, cost::GemmLaw& gemm) {
   const bool corrected = std::any_of(gemm.corrections.begin(), gemm.corrections.end(),
                                      [](const cost::GemmCorrection& grid) { return !grid.log_ratio.empty(); });
@@ -139,14 +141,6 @@ Json written_gemm(const std::map<Precision, cost::GemmLaw>& laws) {
   return all;
 }
 
-void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
-  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
-  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
-  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
-  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
-  f.object("evidence", rows.evidence, evidence_fields);
-}
-
 void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
   f.teraflops("peak_tflops", rate.peak, kRate);
   f.rounded("half_length", rate.half_length, kTokens);
@@ -163,7 +157,7 @@ void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
   f.object("evidence", law.evidence, evidence_fields);
 }
 
-/// `flash_2` is a list like `laws`, or the word "laws" where both are FlashAttention-2's.
+/// Reads `flash_2`: a list like `laws`, or the word "laws" where `laws` holds FlashAttention-2 already.
 void read_flash2(const Node& node, cost::AttentionLaws& attention) {
   if (node.child("flash_2").is_text()) {
     (void)node.one_of<int>("flash_2", {{"laws", 0}});
@@ -234,6 +228,14 @@ void profile_fields(Fields& f, cost::Profile& profile) {
 }
 
 }  // namespace
+
+void misaligned_fields(Fields& f, cost::MisalignedRows& rows) {
+  f.number("rows_16_bytes", rows.rows_16_bytes, kRowSlowdown);
+  f.number("rows_4_bytes", rows.rows_4_bytes, kRowSlowdown);
+  f.number("rows_2_bytes", rows.rows_2_bytes, kRowSlowdown);
+  f.teraflops_where("batched_before_cuda_11_7_tflops", rows.batched_before_cuda_11_7, kRate);
+  f.object("evidence", rows.evidence, evidence_fields);
+}
 
 cost::Profile read_profile(const Node& node) { return Fields::read_fields(node, profile_fields); }
 

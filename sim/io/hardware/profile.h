@@ -1,4 +1,4 @@
-// Profiles, read and written: calibration/profiles/NAME.json.
+// Reads and writes profiles: calibration/profiles/NAME.json.
 #pragma once
 
 #include <string>
@@ -8,11 +8,15 @@
 
 namespace foretoken::io {
 
-/// The fitted costs of one GPU.
+class Fields;
+
+/// The table of products whose rows are misaligned.
+void misaligned_fields(Fields& f, cost::MisalignedRows& rows);
+
+/// Reads the fitted costs of one GPU.
 [[nodiscard]] cost::Profile read_profile(const Node& node);
 
-/// The text of the file. The same profile gives the same bytes, and a profile that was read gives the bytes it was
-/// read from.
+/// Writes the text of the file. Writing a profile that was read gives the same bytes.
 [[nodiscard]] std::string to_json_text(const cost::Profile& profile);
 
 }  // namespace foretoken::io

@@ -1,4 +1,5 @@
-// Evidence: how a part of a profile came about, and how well it meets what was held out. Corrections by size.
+// Lists the fields of evidence (the origin of a part of a profile, and its errors on held-out samples) and of
+// corrections by size.
 #include "sim/io/hardware/profile_fields.h"
 
 #include "sim/io/json/fields.h"

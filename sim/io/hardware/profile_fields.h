@@ -1,4 +1,4 @@
-// Fields that profiles and runtimes have in several places, with the ranges that make sense.
+// Fields that profiles and runtimes share, with sensible ranges.
 #pragma once
 
 #include "sim/cost/profile.h"
@@ -15,7 +15,7 @@ inline constexpr Range kEfficiency{.low = 0, .high = 1, .above_low = true};
 inline constexpr Range kLogRatio{.low = -30000, .high = 30000};  // ten-thousandths: factors up to e^3
 inline constexpr Range kOctaves{.low = 0, .high = 40};           // log2 of a dimension or of bytes
 
-/// The table of an "evidence" object.
+/// Lists the fields of an "evidence" object.
 void evidence_fields(Fields& f, cost::Evidence& evidence);
 
 /// The table of a "correction" over bytes.

@@ -1,4 +1,4 @@
-// Reading profiles: every wrong law is one clear line.
+// Tests reading profiles: every wrong law gives one clear line.
 #include "sim/io/hardware/profile.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ std::vector<std::string> complaints_about(const nlohmann::json& value) {
 
 TEST(ReadProfile, ShippedProfileIsRight) { EXPECT_THAT(complaints_about(shipped()), IsEmpty()); }
 
-/// Reads every file of a folder, and expects each to be written as it stands.
+/// Reads every file of a folder, and expects that writing it gives the same bytes.
 template <class Read>
 void expect_same_bytes(const std::string& folder, const Read& read) {
   int files = 0;

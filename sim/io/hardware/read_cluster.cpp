@@ -1,4 +1,4 @@
-// From datasheet numbers to links: a node with its own NVLink, or a rack of nodes that share one.
+// Turns datasheet numbers into links: of a node with its own NVLink, or of a rack whose nodes share one.
 #include "sim/io/hardware/read_cluster.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr WholeRange kGpusPerDomain{.low = 1, .high = 65536};
 constexpr WholeRange kNicsPerNode{.low = 0, .high = 1024};
 
-// Rates of today's hardware with room above and below; anything else is a wrong unit.
+// Rates of today's hardware with room above and below. Any other number has a wrong unit.
 constexpr Range kGigabytesPerSecond{.low = 1e-3, .high = 1e6};
 constexpr Range kTeraflops{.low = 0, .high = 1e6, .above_low = true};
 
@@ -33,10 +33,10 @@ void read_peaks(const Node& node, net::Gpu& gpu) {
     peaks.complain("expected at least one of fp16, bf16, fp8, fp32: dense TFLOP/s, without sparsity");
 }
 
-/// GPUs 3 and 5 joined by two cables are [3, 5, 2].
+/// Reads cables: [3, 5, 2] joins GPUs 3 and 5 by two cables.
 std::vector<net::NvlinkCables> read_cables(const Node& nvlink, int gpus) {
   std::vector<net::NvlinkCables> all;
-  std::set<std::pair<int, int>> seen;
+  std::set<std::pair<int, int>> pairs;
   for (const Node& entry : nvlink.find_array("cables").value_or(std::vector<Node>())) {
     const std::vector<Node> numbers = entry.as_array();
     if (numbers.size() != 3) {
@@ -45,14 +45,14 @@ std::vector<net::NvlinkCables> read_cables(const Node& nvlink, int gpus) {
     }
     const WholeRange gpu{.low = 0, .high = gpus - 1};
     const int a = static_cast<int>(numbers[0].as_whole(gpu)), b = static_cast<int>(numbers[1].as_whole(gpu));
-    if (a == b || !seen.insert(std::minmax(a, b)).second)
+    if (a == b || !pairs.insert(std::minmax(a, b)).second)
       entry.complain(fmt::format("expected every pair of two GPUs once, found GPUs {} and {}", a, b));
     all.push_back({a, b, static_cast<int>(numbers[2].as_whole({.low = 1, .high = 1024}))});
   }
   return all;
 }
 
-/// NVLink of a node or of a rack; sets the size of the domain.
+/// Reads the NVLink of a node or of a rack, and sets the size of its domain.
 void read_nvlink(const Node& node, net::Cluster& cluster) {
   cluster.nvlink_fabric = "none";
   cluster.links.gpus = cluster.gpus_per_node;
@@ -85,7 +85,7 @@ void read_nvlink(const Node& node, net::Cluster& cluster) {
 
 constexpr int kDeepestPcie = 8;  // switches below switches
 
-/// GPUs and NICs that the tree holds already, by number.
+/// The GPUs and NICs that the tree already holds, by number.
 struct Plugged {
   std::vector<bool> gpus, nics;
 };
@@ -117,7 +117,7 @@ net::PcieTree read_pcie_tree(const Node& node, Plugged& plugged, int depth) {
   return tree;
 }
 
-/// Sockets of a host, each with what is plugged into it and the PCIe switches below it.
+/// Reads the sockets of a host, each with its devices and the PCIe switches below it.
 void read_sockets(const Node& node, int nics, net::Cluster& cluster) {
   const auto sockets = node.find_array("sockets");
   if (!sockets) return;
@@ -154,7 +154,7 @@ void read_fabric(const Node& fabric, net::Cluster& cluster) {
   cluster.fabric_kind = fabric.one_of<std::string>(
       "kind", {{"fat-tree", "fat-tree"}, {"single-switch", "single-switch"}, {"dragonfly", "dragonfly"}});
   cluster.rail_optimized = fabric.boolean_or("rail_optimized", false);
-  // Ports of today's switches: 40 of HDR (NVIDIA Quantum QM8700), 64 of NDR (Quantum-2 QM9700).
+  // Today's switches have 40 ports of HDR (NVIDIA Quantum QM8700) or 64 ports of NDR (Quantum-2 QM9700).
   const int radix = cluster.links.nic <= gigabytes_per_second(25) ? 40 : 64;
   cluster.switch_radix = static_cast<int>(fabric.find_whole("switch_radix", {.low = 4, .high = 4096}).value_or(radix));
   if (fabric.has("routing"))

@@ -1,4 +1,4 @@
-// Clusters and GPUs: topologies/NAME.json and topologies/gpus/NAME.json.
+// Reads clusters and GPUs: topologies/NAME.json and topologies/gpus/NAME.json.
 #pragma once
 
 #include "sim/io/json/node.h"
@@ -6,13 +6,13 @@
 
 namespace foretoken::io {
 
-/// A GPU by its datasheet.
+/// Reads the datasheet of a GPU.
 [[nodiscard]] net::Gpu read_gpu(const Node& node);
 
-/// Checks a network above the nodes, as a cluster's "fabric" has it.
+/// Checks the network above the nodes: the "fabric" of a cluster.
 void check_fabric(const Node& fabric);
 
-/// A cluster with its GPU, which may be a name, a path or an object.
+/// Reads a cluster with its GPU, which may be a name, a path or an object.
 [[nodiscard]] net::Cluster read_cluster(const Node& node);
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// Clusters and GPUs: nodes, racks that share NVLink, nodes without it, and what is wrong.
+// Tests reading clusters and GPUs: nodes, racks that share NVLink, nodes without it, and wrong files.
 #include "sim/io/hardware/read_cluster.h"
 
 #include <gtest/gtest.h>
@@ -83,49 +83,50 @@ struct WrongCluster {
   const char* complaint;
 };
 
+const WrongCluster kWrongClusters[] = {
+    {"no GPU", R"({"gpu": null})", "/gpu: missing; expected the name of a GPU, a path or an object"},
+    {"GPU is a number", R"({"gpu": 100})", "/gpu: expected the name of a GPU, a path or an object, found 100"},
+    {"no peak", R"({"gpu": {"peak_tflops": {"fp16": null, "bf16": null}}})",
+     "/gpu/peak_tflops: expected at least one of fp16, bf16, fp8, fp32: dense TFLOP/s, without sparsity"},
+    {"sparse label", R"({"gpu": {"peak_tflops": {"bf16_sparse": 624}}})",
+     "/gpu/peak_tflops/bf16_sparse: unknown key; known here: fp32, fp16, bf16, fp8"},
+    {"memory in gigabytes", R"({"gpu": {"memory_bytes": 80}})",
+     "/gpu/memory_bytes: expected a whole number of at least 1048576, found 80"},
+    {"bandwidth in bytes", R"({"node": {"pcie_gb_per_s": 32e9}})",
+     "/node/pcie_gb_per_s: expected a number from 0.001 to 1000000, found 32000000000"},
+    {"zero GPUs", R"({"node": {"gpus": 0}})", "/node/gpus: expected a whole number from 1 to 65536, found 0"},
+    {"domain is no multiple", R"({"node": {"nvlink": {"domain_gpus": 12}}})",
+     "/node/nvlink/domain_gpus: expected a multiple of the node's 8 GPUs, found 12"},
+    {"bridges between nodes", R"({"node": {"nvlink": {"fabric": "bridge", "domain_gpus": 16}}})",
+     "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
+    {"a cube mesh of two nodes", R"({"node": {"nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 16}}})",
+     "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
+    {"fabric of NVLink", R"({"node": {"nvlink": {"fabric": "nvswich"}}})",
+     "/node/nvlink/fabric: expected \"nvswitch\", \"hybrid-cube-mesh\", \"bridge\" or \"mesh\", found "
+     "\"nvswich\"; did you mean \"nvswitch\"?"},
+    {"a mesh without cables", R"({"node": {"nvlink": {"fabric": "mesh"}}})",
+     "/node/nvlink/cables: missing; expected [GPU, GPU, number of cables] of every pair in the mesh"},
+    {"a cable too many", R"({"node": {"nvlink": {"fabric": "mesh", "cables": [[0, 1, 2], [1, 0, 2]]}}})",
+     "/node/nvlink/cables/1: expected every pair of two GPUs once, found GPUs 1 and 0"},
+    {"a switch needs no cables", R"({"node": {"nvlink": {"cables": [[0, 1, 2]]}}})",
+     "/node/nvlink/cables: expected none: an NVLink switch joins all GPUs"},
+    {"a cube mesh of four", R"({"node": {"gpus": 4, "nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 4}}})",
+     "/node/nvlink/fabric: a hybrid cube mesh joins 8 GPUs, this one 4; state its cables"},
+    {"a GPU in no slot",
+     R"({"node": {"sockets": [{"gpus": [0, 1, 2, 3, 4, 5, 7], "nics": [0, 1, 2, 3, 4, 5, 6, 7]}]}})",
+     "/node/sockets: expected every GPU of the node once, GPU 6 is missing"},
+    {"a NIC in two slots",
+     R"({"node": {"nics": {"count": 1}, "sockets": [{"gpus": [0, 1, 2, 3, 4, 5, 6, 7], "nics": [0], "switches": [{"nics": [0]}]}]}})",
+     "/node/sockets/0/switches/0/nics/0: expected every number once, found 0 again"},
+    {"oversubscription below 1", R"({"fabric": {"oversubscription": 0.5}})",
+     "/fabric/oversubscription: expected a number from 1 to 1000, found 0.5"},
+    {"negative latency", R"({"fabric": {"hop_latency_us": -1}})",
+     "/fabric/hop_latency_us: expected a number from 0 to 1000000, found -1"},
+    {"misspelt", R"({"fabrik": {}})", "/fabrik: unknown key; did you mean \"fabric\"?"},
+    {"no node", R"({"node": null})", "/node: missing; expected an object"}};
+
 TEST(ReadCluster, WrongClusters) {
-  const WrongCluster cases[] = {
-      {"no GPU", R"({"gpu": null})", "/gpu: missing; expected the name of a GPU, a path or an object"},
-      {"GPU is a number", R"({"gpu": 100})", "/gpu: expected the name of a GPU, a path or an object, found 100"},
-      {"no peak", R"({"gpu": {"peak_tflops": {"fp16": null, "bf16": null}}})",
-       "/gpu/peak_tflops: expected at least one of fp16, bf16, fp8, fp32: dense TFLOP/s, without sparsity"},
-      {"sparse label", R"({"gpu": {"peak_tflops": {"bf16_sparse": 624}}})",
-       "/gpu/peak_tflops/bf16_sparse: unknown key; known here: fp32, fp16, bf16, fp8"},
-      {"memory in gigabytes", R"({"gpu": {"memory_bytes": 80}})",
-       "/gpu/memory_bytes: expected a whole number of at least 1048576, found 80"},
-      {"bandwidth in bytes", R"({"node": {"pcie_gb_per_s": 32e9}})",
-       "/node/pcie_gb_per_s: expected a number from 0.001 to 1000000, found 32000000000"},
-      {"zero GPUs", R"({"node": {"gpus": 0}})", "/node/gpus: expected a whole number from 1 to 65536, found 0"},
-      {"domain is no multiple", R"({"node": {"nvlink": {"domain_gpus": 12}}})",
-       "/node/nvlink/domain_gpus: expected a multiple of the node's 8 GPUs, found 12"},
-      {"bridges between nodes", R"({"node": {"nvlink": {"fabric": "bridge", "domain_gpus": 16}}})",
-       "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
-      {"a cube mesh of two nodes", R"({"node": {"nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 16}}})",
-       "/node/nvlink/domain_gpus: expected the node's 8 GPUs: only an NVLink switch joins several nodes, found 16"},
-      {"fabric of NVLink", R"({"node": {"nvlink": {"fabric": "nvswich"}}})",
-       "/node/nvlink/fabric: expected \"nvswitch\", \"hybrid-cube-mesh\", \"bridge\" or \"mesh\", found "
-       "\"nvswich\"; did you mean \"nvswitch\"?"},
-      {"a mesh without cables", R"({"node": {"nvlink": {"fabric": "mesh"}}})",
-       "/node/nvlink/cables: missing; expected [GPU, GPU, number of cables] of every pair in the mesh"},
-      {"a cable too many", R"({"node": {"nvlink": {"fabric": "mesh", "cables": [[0, 1, 2], [1, 0, 2]]}}})",
-       "/node/nvlink/cables/1: expected every pair of two GPUs once, found GPUs 1 and 0"},
-      {"a switch needs no cables", R"({"node": {"nvlink": {"cables": [[0, 1, 2]]}}})",
-       "/node/nvlink/cables: expected none: an NVLink switch joins all GPUs"},
-      {"a cube mesh of four", R"({"node": {"gpus": 4, "nvlink": {"fabric": "hybrid-cube-mesh", "domain_gpus": 4}}})",
-       "/node/nvlink/fabric: a hybrid cube mesh joins 8 GPUs, this one 4; state its cables"},
-      {"a GPU in no slot",
-       R"({"node": {"sockets": [{"gpus": [0, 1, 2, 3, 4, 5, 7], "nics": [0, 1, 2, 3, 4, 5, 6, 7]}]}})",
-       "/node/sockets: expected every GPU of the node once, GPU 6 is missing"},
-      {"a NIC in two slots",
-       R"({"node": {"nics": {"count": 1}, "sockets": [{"gpus": [0, 1, 2, 3, 4, 5, 6, 7], "nics": [0], "switches": [{"nics": [0]}]}]}})",
-       "/node/sockets/0/switches/0/nics/0: expected every number once, found 0 again"},
-      {"oversubscription below 1", R"({"fabric": {"oversubscription": 0.5}})",
-       "/fabric/oversubscription: expected a number from 1 to 1000, found 0.5"},
-      {"negative latency", R"({"fabric": {"hop_latency_us": -1}})",
-       "/fabric/hop_latency_us: expected a number from 0 to 1000000, found -1"},
-      {"misspelt", R"({"fabrik": {}})", "/fabrik: unknown key; did you mean \"fabric\"?"},
-      {"no node", R"({"node": null})", "/node: missing; expected an object"}};
-  for (const WrongCluster& c : cases) {
+  for (const WrongCluster& c : kWrongClusters) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(complaints_of(cluster_text(c.patch), [](const Node& root) { (void)read_cluster(root); }),
               std::string("t.json: ") + c.complaint + "\n");

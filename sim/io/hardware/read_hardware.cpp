@@ -1,4 +1,4 @@
-// Cluster and profile of a scenario.
+// Reads the cluster and the profile of a scenario.
 #include "sim/io/hardware/read_hardware.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace {
 using job::AskedPool;
 using job::Question;
 
-// The mean price over all GPUs, if every kind of node has one.
+// Returns the mean price over all GPUs, if every kind of node has a price.
 std::optional<double> mean_price(const std::vector<AskedPool>& pools) {
   double sum = 0, gpus = 0;
   for (const AskedPool& pool : pools) {
@@ -36,7 +36,7 @@ std::optional<double> mean_price(const std::vector<AskedPool>& pools) {
   return sum / gpus;
 }
 
-// Stages on nodes of their own kind need GPUs that fill nodes, and NICs to the other groups.
+// Checks one kind of node: its GPUs fill nodes, and its nodes have NICs to the other groups.
 void check_pool(const Node& object, const AskedPool& pool) {
   if (const auto wrong = job::why_not_whole_nodes(pool.cluster, pool.gpus)) object.complain("gpus", *wrong);
   if (pool.cluster.links.nics == 0)
@@ -67,21 +67,21 @@ void read_groups(const Node& node, Question& question) {
   if (!question.cluster.price_per_gpu_hour) question.cluster.price_per_gpu_hour = mean_price(question.pools);
 }
 
-// True for a curve that comes from another GPU of the same architecture.
-bool lent_by_kin(const Node& node, const cost::Evidence& evidence, const std::string& architecture) {
+// Returns true for a curve that comes from another GPU of the same architecture.
+bool scaled_within_architecture(const Node& node, const cost::Evidence& evidence, const std::string& architecture) {
   if (evidence.provenance != cost::Provenance::kScaled || !find_data_file(kGpus, evidence.scaled_from)) return false;
   const auto lender = open_named(node.child("gpu"), kGpus, evidence.scaled_from);
   return lender && read_gpu(lender->root(node.findings())).architecture == architecture;
 }
 
-// NCCL on this cluster; none where its rates are unknown: on nodes without a switch, and on Volta's switch.
+// Returns NCCL on this cluster, or nothing where its rates are unknown: without an NVLink switch, and on Volta's.
 std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster) {
   const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
   if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return {};
   return cost::NcclSystem{*architecture, read_nccl_tuning(""), /*stands_in=*/false};
 }
 
-// On a system that nobody measured, NCCL's choice stands in for curves of other architectures and other collectives.
+// Replaces curves of other architectures or other collectives by NCCL's choice, on a system without measurements.
 void stand_in_for_unseen(const Node& node, const std::string& architecture, cost::Profile& profile,
                          std::vector<std::string>& assumptions) {
   std::vector<std::string> unseen;
@@ -89,7 +89,7 @@ void stand_in_for_unseen(const Node& node, const std::string& architecture, cost
     bool some = false, all_reduce = false;
     for (const auto& curve : curves) {
       if (!cost::unseen(curve.kind, curve.evidence.provenance)) continue;
-      if (lent_by_kin(node, curve.evidence, architecture)) return false;
+      if (scaled_within_architecture(node, curve.evidence, architecture)) return false;
       some = true;
       all_reduce = all_reduce || curve.kind == CollectiveKind::kAllReduce;
     }
@@ -105,8 +105,8 @@ void stand_in_for_unseen(const Node& node, const std::string& architecture, cost
   if (std::ranges::find(assumptions, words) == assumptions.end()) assumptions.push_back(std::move(words));
 }
 
-// Curves measured on the cluster's own system replace the profile's, if the cluster names that system. Returns true if
-// they did.
+// Replaces the profile's curves by those measured on the cluster's own system, if the cluster names that system.
+// Returns true if it did.
 bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
                    std::vector<std::string>& assumptions) {
   if (!node.has("measured_collectives")) return false;
@@ -114,7 +114,7 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
   if (!document) return false;
   const cost::MeasuredCollectives measured = read_measured_collectives(document->root(node.findings()));
   const std::string& architecture = cluster.gpu.architecture;
-  if (measured.architecture != architecture) {  // a cluster with another GPU than the file that it is based on
+  if (measured.architecture != architecture) {  // the cluster's base has another GPU
     assumptions.push_back(fmt::format("collectives measured on {} are not used: its GPUs are {}, these {}",
                                       measured.name, measured.architecture, architecture));
     return false;
@@ -131,7 +131,7 @@ void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }
 
-// The profile of a GPU, if it has one.
+// Opens the profile of a GPU, if it has one.
 std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
   if (!find_data_file(kProfiles, gpu)) return std::nullopt;
   return open_named(root.child("profile"), kProfiles, gpu);

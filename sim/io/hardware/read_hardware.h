@@ -1,4 +1,4 @@
-// Cluster and profile of a scenario: one kind of node, or groups of several (docs/decisions/0007).
+// Reads the cluster and the profile of a scenario: one kind of node, or groups of several (docs/decisions/0007).
 #pragma once
 
 #include <optional>
@@ -11,8 +11,9 @@ namespace foretoken::io {
 /// Reads the cluster, or its groups. Returns the cluster's document.
 std::optional<Document> read_cluster_part(const Node& root, job::Question& question);
 
-/// The profile stated, or that of the cluster's GPU (of every group's GPU), with what was measured on the cluster's own
-/// system; never silently another GPU's. `cluster`: its document, nothing when it was not sound.
+/// Reads the stated profile, or else the profile of the cluster's GPU (of every group's GPU). Adds the curves measured
+/// on the cluster's own system. Never takes another GPU's profile silently. `cluster` is the document of the cluster,
+/// or nothing when that was wrong.
 void read_profile_part(const Node& root, const std::optional<Document>& cluster, job::Question& question);
 
 }  // namespace foretoken::io

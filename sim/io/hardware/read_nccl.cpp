@@ -1,4 +1,4 @@
-// NCCL's tuning constants by version.
+// Reads NCCL's tuning constants by version.
 #include "sim/io/hardware/read_nccl.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ constexpr Range kTuningLatency{.low = 0, .high = 1e6};
 constexpr Range kTuningRate{.low = 0, .high = 1e6};
 constexpr Range kTuningFactor{.low = 0, .high = 10};
 
-/// "2.28.9" as numbers; nothing when it is none.
+/// Reads "2.28.9" as three numbers. Returns nothing for another text.
 std::optional<std::array<int, 3>> parts_of(std::string_view version) {
   std::array<int, 3> parts{};
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -1,4 +1,4 @@
-// NCCL's tuning constants by version (calibration/nccl/tuning.json).
+// Reads NCCL's tuning constants by version (calibration/nccl/tuning.json).
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace foretoken::io {
 
-/// The constants of the newest known release (2.28) that is no newer than `version` ("2.28.9"; empty: the newest).
-/// Patches of a release share their constants. Throws ConfigError when the file is missing or wrong, or when `version`
-/// is no version or older than every known release.
+/// Returns the constants of the newest known release that is no newer than `version`: 2.28 for "2.28.9". An empty
+/// `version` means the newest release. Patches of a release share their constants. Throws ConfigError when the file is
+/// missing or wrong, when `version` is no version, and when it is older than every known release.
 [[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version);
 
 }  // namespace foretoken::io

@@ -1,5 +1,4 @@
-// NCCL's choice against vectors from another implementation of its rules, and the search against platforms seen in
-// logs.
+// Tests NCCL's choice against vectors from another implementation, and its search against platforms from logs.
 #include "sim/io/hardware/read_nccl.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Wrong scenarios: hardware that does not fit, links that are not there, stragglers that cannot be.
+// Tests complaints about wrong hardware: GPUs that do not fit, missing links, impossible stragglers.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -73,48 +73,51 @@ std::string complaint_with(const std::string& cluster, int gpus, const std::stri
   });
 }
 
-TEST(WrongScenario, NodesOfSeveralKinds) {
-  struct Case {
-    const char* name;
-    std::string cluster, more, complaint;
-    int gpus = 24;
-  };
+struct WrongGroups {
+  const char* name;
+  std::string cluster, more, complaint;
+  int gpus = 24;
+};
+
+std::vector<WrongGroups> wrong_groups() {
   const auto groups = [](const char* first, int gpus, const char* second, int others) {
     return fmt::format(R"({{"groups": [{{"cluster": {}, "gpus": {}}}, {{"cluster": {}, "gpus": {}}}]}})", first, gpus,
                        second, others);
   };
   const char *const a100 = R"("dgx-a100-80gb-hdr")", *const h100 = R"("dgx-h100-ndr")";
   const std::string stages = R"("parallelism": {"pipeline": 3})";
-  for (const Case& c : std::vector<Case>{
-           {"no such node", kGroups, stages + R"(, "imperfections": {"failed_nics": [{"node": 3, "nic": 0}]})",
-            "/imperfections/failed_nics/0/node: expected a node from 0 to 2 (nodes 0 to 1: dgx-a100-80gb-hdr, node 2: "
-            "dgx-h100-ndr), found 3"},
-           {"parts of nodes", groups(a100, 8, h100, 12), R"("parallelism": {"pipeline": 2})",
-            "/cluster/groups/1/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-h100-ndr\"), found 12; "
-            "try 8 or 16",
-            20},
-           {"no NICs", groups(a100, 8, R"({"base": "dgx-h100-ndr", "node": {"nics": null}, "fabric": null})", 8),
-            R"("parallelism": {"pipeline": 2})",
-            "/cluster/groups/1/cluster: expected nodes with NICs beside other groups: those of \"dgx-h100-ndr "
-            "(modified)\" have none",
-            16},
-           {"no profile",
-            groups(a100, 8, R"({"base": "dgx-h100-ndr", "gpu": {"base": "h100-sxm5-80gb", "name": "x"}})", 8),
-            R"("parallelism": {"pipeline": 2})",
-            "/cluster/groups/1/cluster: there is no profile of its GPU \"x\"; expected a cluster with one of "
-            "a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb, b200-sxm-180gb, b300-sxm-288gb, gb200-186gb, "
-            "gb300-288gb, h100-sxm5-80gb, h200-sxm5-141gb, v100-sxm2-32gb, v100-sxm3-32gb",
-            16},
-           {"no list", R"({"groups": {"a": 1}})", stages, "/cluster/groups: expected an array, found an object"},
-           {"degrees", kGroups, R"("parallelism": {"tensor": 16})",
-            "/gpus: expected a multiple of tensor 16 x context 1 x pipeline 1 = 16, found 24; try other degrees, or "
-            "other "
-            "groups of nodes"},
-           {"replicas", kGroups, R"("parallelism": {"pipeline": 3, "data": 4})",
-            "/parallelism/data: expected 8 (24 GPUs / (tensor 1 x context 1 x pipeline 3 = 3)), found 4"},
-           {"other GPUs", kGroups, stages, "/gpus: expected 24, the GPUs of all groups of cluster \"mixed\", found 20",
-            20},
-       }) {
+  return {
+      {"no such node", kGroups, stages + R"(, "imperfections": {"failed_nics": [{"node": 3, "nic": 0}]})",
+       "/imperfections/failed_nics/0/node: expected a node from 0 to 2 (nodes 0 to 1: dgx-a100-80gb-hdr, node 2: "
+       "dgx-h100-ndr), found 3"},
+      {"parts of nodes", groups(a100, 8, h100, 12), R"("parallelism": {"pipeline": 2})",
+       "/cluster/groups/1/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-h100-ndr\"), found 12; "
+       "try 8 or 16",
+       20},
+      {"no NICs", groups(a100, 8, R"({"base": "dgx-h100-ndr", "node": {"nics": null}, "fabric": null})", 8),
+       R"("parallelism": {"pipeline": 2})",
+       "/cluster/groups/1/cluster: expected nodes with NICs beside other groups: those of \"dgx-h100-ndr "
+       "(modified)\" have none",
+       16},
+      {"no profile", groups(a100, 8, R"({"base": "dgx-h100-ndr", "gpu": {"base": "h100-sxm5-80gb", "name": "x"}})", 8),
+       R"("parallelism": {"pipeline": 2})",
+       "/cluster/groups/1/cluster: there is no profile of its GPU \"x\"; expected a cluster with one of "
+       "a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb, b200-sxm-180gb, gb200-186gb, h100-sxm5-80gb, "
+       "h200-sxm5-141gb, v100-sxm2-32gb, v100-sxm3-32gb",
+       16},
+      {"no list", R"({"groups": {"a": 1}})", stages, "/cluster/groups: expected an array, found an object"},
+      {"degrees", kGroups, R"("parallelism": {"tensor": 16})",
+       "/gpus: expected a multiple of tensor 16 x context 1 x pipeline 1 = 16, found 24; try other degrees, or "
+       "other "
+       "groups of nodes"},
+      {"replicas", kGroups, R"("parallelism": {"pipeline": 3, "data": 4})",
+       "/parallelism/data: expected 8 (24 GPUs / (tensor 1 x context 1 x pipeline 3 = 3)), found 4"},
+      {"other GPUs", kGroups, stages, "/gpus: expected 24, the GPUs of all groups of cluster \"mixed\", found 20", 20},
+  };
+}
+
+TEST(WrongScenario, NodesOfSeveralKinds) {
+  for (const WrongGroups& c : wrong_groups()) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(complaint_with(c.cluster, c.gpus, c.more), "t.json: " + c.complaint + "\n");
   }

@@ -1,4 +1,4 @@
-// From a machine to a cluster file.
+// Makes a cluster file from the links of a machine.
 #include "sim/io/import/machine_cluster.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Architectures by compute capability (CUDA C++ Programming Guide, compute capabilities).
+/// Returns the architecture of a compute capability (CUDA C++ Programming Guide, compute capabilities).
 std::string_view architecture_of(int sm) {
   constexpr std::pair<int, std::string_view> kFirst[] = {{70, "volta"}, {75, "turing"}, {80, "ampere"},
                                                          {89, "ada"},   {90, "hopper"}, {100, "blackwell"}};
@@ -61,7 +61,7 @@ class ClusterWriter {
                            gpu_.name, gpu_.architecture));
   }
 
-  /// Links that the busiest GPU uses.
+  /// Returns the number of NVLinks that the busiest GPU uses.
   [[nodiscard]] int links_used() const { return std::max(machine_.links_to_switch, net::most_cables(machine_.cables)); }
 
   [[nodiscard]] std::string_view kind_of_mesh() const {
@@ -85,7 +85,7 @@ class ClusterWriter {
           fmt::format("shows no NVLink, but --domain-gpus asks for an NVLink domain of {}", *choices_.domain_gpus));
     if (used == 0) return;
     if (!gpu_.nvlink) {
-      complain(fmt::format("shows NVLink, but the file of {} tells no \"nvlink\": {{\"links\", \"gb_per_s_per_link\"}}",
+      complain(fmt::format("shows NVLink, but the file of {} has no \"nvlink\": {{\"links\", \"gb_per_s_per_link\"}}",
                            gpu_.name));
       return;
     }
@@ -103,10 +103,10 @@ class ClusterWriter {
     if (choices_.pcie) return gb(*choices_.pcie);
     if (machine_.pcie) return gb(*machine_.pcie);
     if (!gpu_.pcie) {
-      complain(fmt::format("neither it nor the file of {} tells the PCIe rate; give --pcie-gb-per-s", gpu_.name));
+      complain(fmt::format("neither it nor the file of {} has the PCIe rate; give --pcie-gb-per-s", gpu_.name));
       return 1;
     }
-    notes_.push_back(fmt::format("PCIe at the GPU's own rate: {} does not tell the slots", machine_.source));
+    notes_.push_back(fmt::format("PCIe at the GPU's own rate: {} does not show the slots", machine_.source));
     return gb(*gpu_.pcie);
   }
 
@@ -129,7 +129,7 @@ class ClusterWriter {
     notes_.push_back(fmt::format("NICs in order: {}", names(is_chosen)));
     if (nics_.size() < machine_.nics.size())
       notes_.push_back(fmt::format("Left out, {}: {}",
-                                   choices_.nics.empty() ? "every GPU having a nearer one" : "not asked for",
+                                   choices_.nics.empty() ? "every GPU has a nearer one" : "not chosen",
                                    names([&](int nic) { return !is_chosen(nic); })));
   }
 
@@ -150,9 +150,9 @@ class ClusterWriter {
       unknown = unknown || !nic.rate;
     }
     if (unknown)
-      complain("does not tell the rate of a NIC; give --nic-gb-per-s (25 for 200 Gb/s, 50 for 400 Gb/s)");
+      complain("does not give the rate of a NIC; give --nic-gb-per-s (25 for 200 Gb/s, 50 for 400 Gb/s)");
     else if (rates.size() > 1)
-      complain(fmt::format("its NICs have {} GB/s; choose those of one rate with --nics, or give --nic-gb-per-s",
+      complain(fmt::format("its NICs have {} GB/s; choose NICs of one rate with --nics, or give --nic-gb-per-s",
                            fmt::join(rates, ", ")));
     return rates.empty() ? 1 : *rates.begin();
   }
@@ -161,15 +161,16 @@ class ClusterWriter {
     if (choices_.fabric != nullptr)
       json["fabric"] = *choices_.fabric;
     else if (!nics_.empty())
-      complain("does not tell the network above the nodes; name a cluster with one like it: --fabric CLUSTER");
+      complain("does not show the network above the nodes; name a cluster with the same one: --fabric CLUSTER");
   }
 
-  /// Empty when no NIC of it remains.
+  /// Writes a tree as JSON; empty when no device of it remains.
   [[nodiscard]] Json json_of(const net::PcieTree& tree) const {
     Json json = Json::object();
     if (!tree.gpus.empty()) json["gpus"] = tree.gpus;
     for (const int nic : tree.nics)
-      if (const auto kept = new_number_.find(nic); kept != new_number_.end()) json["nics"].push_back(kept->second);
+      if (const auto number = new_number_.find(nic); number != new_number_.end())
+        json["nics"].push_back(number->second);
     for (const net::PcieTree& below : tree.switches)
       if (const Json inner = json_of(below); !inner.empty()) json["switches"].push_back(inner);
     return json;
@@ -181,11 +182,11 @@ class ClusterWriter {
   const std::string& file_;
   Findings& findings_;
   std::vector<std::string> notes_;
-  std::map<int, int> new_number_;  // of the NICs that are kept
+  std::map<int, int> new_number_;  // of each chosen NIC
   std::vector<MachineNic> nics_;
 };
 
-/// Values that fit stand on one line.
+/// Writes a value, on one line where it fits.
 void write(const Json& value, int indent, std::string& out) {
   constexpr std::size_t kLine = 100;
   const std::string flat = value.dump();

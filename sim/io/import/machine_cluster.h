@@ -1,4 +1,4 @@
-// Makes a cluster file from a machine as found; the user states what the source does not hold.
+// Makes a cluster file from the links of a machine; the user adds facts that the source does not hold.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,21 +14,21 @@ namespace foretoken::io {
 /// Facts that only the user knows.
 struct MachineChoices {
   std::string name;                              ///< of the cluster
-  std::string gpu;                               ///< name or path of the GPU's file, as the cluster's will name it
-  const nlohmann::json* fabric = nullptr;        ///< network above the nodes, as a cluster file has it
-  std::vector<std::string> nics;                 ///< which NICs carry training; empty: those nearest to a GPU
-  std::optional<BytesPerSecond> nic_rate, pcie;  ///< replace those of the source
-  std::optional<int> domain_gpus;                ///< of an NVLink domain of several hosts
+  std::string gpu;                               ///< name or path of the GPU's file, as the cluster file names it
+  const nlohmann::json* fabric = nullptr;        ///< network above the nodes: the "fabric" of a cluster file
+  std::vector<std::string> nics;                 ///< NICs that carry training; empty: the NICs nearest to a GPU
+  std::optional<BytesPerSecond> nic_rate, pcie;  ///< replace the rates of the source
+  std::optional<int> domain_gpus;                ///< GPUs of an NVLink domain across hosts
 };
 
-/// The cluster file, as `foretoken simulate` takes it. NICs that no GPU has for its nearest (management, storage) are
-/// left out, and a note says so. Complaints call the source `file`: an unknown NIC rate, a GPU that differs from the
-/// source's, nodes with NICs but no network.
+/// Returns the cluster file, as `foretoken simulate` takes it. NICs that are nearest to no GPU (for management,
+/// storage) are left out with a note. Complains about an unknown NIC rate, about a GPU that differs from the source's,
+/// and about NICs without a network above the nodes. Complaints call the source `file`.
 [[nodiscard]] nlohmann::ordered_json cluster_of(const Machine& machine, const net::Gpu& gpu,
                                                 const MachineChoices& choices, const std::string& file,
                                                 Findings& findings);
 
-/// `value` as indented text; values that fit stand on one line.
+/// Writes `value` as indented text. Values that fit stand on one line.
 [[nodiscard]] std::string compact_text(const nlohmann::ordered_json& value);
 
 }  // namespace foretoken::io

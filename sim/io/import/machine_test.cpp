@@ -1,4 +1,4 @@
-// Real machines (testdata/machines) and the graphs they are, and what is said of text that is no machine.
+// Tests that real machines (testdata/machines) become the right graphs, and complaints about other texts.
 #include "sim/io/import/machine.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ std::optional<Machine> machine_of(const std::string& text, const net::Gpu& gpu, 
   return read_topology_matrix(text, "t", links, findings);
 }
 
-/// The cluster that a file becomes, through its JSON.
+/// Returns the cluster of a file, through its JSON.
 net::Cluster cluster_from(const std::string& file, const net::Gpu& gpu, MachineChoices choices) {
   Findings findings;
   const auto machine = machine_of(contents(file), gpu, findings);
@@ -92,7 +92,7 @@ struct RealMachine {
   const char* what;
   const char* file;
   const char* gpu;
-  double nic_gb_per_s;  // 0: the file tells
+  double nic_gb_per_s;  // 0: the file gives it
   const char* nvlink;
   int switches, sockets, pcie_switches, nics;
   double nic, pcie;
@@ -182,7 +182,7 @@ const RealMachine kMachines[] = {
      31,
      {},
      {{}, {}, {}, {}}},
-    {"H100 in a virtual machine: slots of width 0, adapters counted backwards",
+    {"H100 in a virtual machine: slots of width 0, adapters numbered backwards",
      "ibm-h100.xml",
      "h100-sxm5-80gb",
      0,
@@ -311,16 +311,21 @@ std::string dump(const std::string& inside) {
   return "<system version=\"1\"><cpu numaid=\"0\">" + inside + "</cpu></system>";
 }
 
-TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
+std::string times(int count, std::string_view text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+std::vector<Hostile> hostile_dumps() {
   const std::string gpu =
       R"(<pci busid="0000:01:00.0"><gpu dev="0" sm="80"><nvlink target="0000:02:00.0" count="12" tclass="0x030200"/></gpu></pci>)";
   const std::string whole = contents("ibm-h100.xml");
-  std::string deep;
-  for (int i = 0; i < 100000; ++i) deep += "<pci>";
+  const std::string deep = times(100000, "<pci>");
   const std::string bomb =
       R"(<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;">]>)" +
       dump("&c;&c;&c;");
-  const Hostile cases[] = {
+  return {
       {"another document", "<html/>", "t: expected NCCL's <system>, found \"html\"; NCCL_TOPO_DUMP_FILE writes one\n"},
       {"entities inside entities, which nobody expands", bomb, "t: no <gpu>: a template for NCCL_TOPO_FILE?"},
       {"nothing in it", dump(""), "t: no <gpu>: a template for NCCL_TOPO_FILE?"},
@@ -344,25 +349,26 @@ TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
       {"another GPU", dump(R"(<pci busid="1"><gpu dev="0" sm="90"/></pci>)"),
        "t: its GPUs are sm 90 (hopper), but a100-sxm4-80gb is ampere; name the right one with --gpu\n"},
       {"cut off", whole.substr(0, whole.size() / 2), "is the file cut off?\n"}};
-  for (const Hostile& c : cases) {
+}
+
+TEST(Machine, WhatIsNoDumpIsSaidInOneLine) {
+  for (const Hostile& c : hostile_dumps()) {
     SCOPED_TRACE(c.what);
     const std::string found = complaint_about(c.text, "a100-sxm4-80gb");
     EXPECT_THAT(found, HasSubstr(c.complaint));
     EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1);
   }
-  std::string closed = deep;
-  for (int i = 0; i < 100000; ++i) closed += "</pci>";
-  EXPECT_EQ(complaint_about(dump(closed), "a100-sxm4-80gb"),
+  EXPECT_EQ(complaint_about(dump(times(100000, "<pci>") + times(100000, "</pci>")), "a100-sxm4-80gb"),
             "t: more than 32 elements inside each other; expected a dump of NCCL\n");
 }
 
-TEST(Machine, WhatNobodyToldIsAskedFor) {
+TEST(Machine, MissingFactsAreAskedFor) {
   const std::string matrix = contents("hgx-h100.txt");
   EXPECT_EQ(complaint_about(matrix, "h100-sxm5-80gb"),
-            "t: does not tell the rate of a NIC; give --nic-gb-per-s (25 for 200 Gb/s, 50 for 400 Gb/s)\n"
-            "t: does not tell the network above the nodes; name a cluster with one like it: --fabric CLUSTER\n");
+            "t: does not give the rate of a NIC; give --nic-gb-per-s (25 for 200 Gb/s, 50 for 400 Gb/s)\n"
+            "t: does not show the network above the nodes; name a cluster with the same one: --fabric CLUSTER\n");
   EXPECT_THAT(complaint_about(contents("dgx-a100-part.xml"), "a100-sxm4-80gb", with_nics({"mlx5_4", "mlx5_5"})),
-              HasSubstr("its NICs have 12.5, 25 GB/s; choose those of one rate with --nics, or give --nic-gb-per-s"));
+              HasSubstr("its NICs have 12.5, 25 GB/s; choose NICs of one rate with --nics, or give --nic-gb-per-s"));
   EXPECT_THAT(complaint_about(matrix, "h100-sxm5-80gb", with_nics({"mlx5_9"})),
               HasSubstr("has no NIC \"mlx5_9\"; it has NIC0, NIC1"));
 }

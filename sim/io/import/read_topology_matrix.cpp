@@ -1,7 +1,7 @@
-// `nvidia-smi topo -m`: a matrix of how every two of a node's GPUs and NICs are connected.
+// Reads `nvidia-smi topo -m`: a matrix of the distance between every two GPUs and NICs of a node.
 //
-// The matrix holds distances. The tree of switches behind them comes from joining near devices: all devices within one
-// switch of each other form a switch, and so on up to the socket. Between two GPUs with NVLink the matrix hides PCIe.
+// Joining near devices gives the tree of switches behind the distances. Devices within one switch of each other form a
+// switch, and so on up to the socket. Between two GPUs with NVLink the matrix hides PCIe.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// The header is underlined on a terminal: ESC [ 4 m ... ESC [ 0 m.
+// Removes escape sequences: on a terminal the header is underlined, ESC [ 4 m ... ESC [ 0 m.
 std::string without_escapes(std::string_view line) {
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -96,7 +96,7 @@ std::optional<Cell> cell_of(const std::string& word) {
   return Cell{word, Distance::kHidden, links};
 }
 
-/// Fields between tabs, without blanks around them; empty ones stay.
+/// Returns the fields between tabs, without blanks around them. Empty fields stay.
 std::vector<std::string> fields_of(const std::string& text) {
   std::vector<std::string> fields;
   for (std::size_t at = 0; at <= text.size();) {
@@ -113,7 +113,7 @@ class MatrixReader {
   MatrixReader(std::string_view text, const std::string& file, Findings& findings)
       : lines_(lines_of(text)), file_(file), findings_(findings) {}
 
-  /// The rows in the order of the columns; nothing, and a complaint, when there is no whole matrix.
+  /// Returns the rows in the order of the columns. Returns nothing, and complains, when the matrix is incomplete.
   std::optional<std::vector<Row>> rows() {
     if (!find_header()) return std::nullopt;
     std::vector<std::optional<Row>> found(columns_.size());
@@ -133,7 +133,7 @@ class MatrixReader {
     return is_symmetric(rows) ? std::optional(rows) : std::nullopt;
   }
 
-  /// "NIC0: mlx5_0" of the legend.
+  /// Returns the name that the legend gives: mlx5_0 for "NIC0: mlx5_0".
   [[nodiscard]] std::string legend_of(const std::string& name) const {
     for (const Line& line : lines_)
       if (line.words.size() == 2 && line.words[0] == name + ":") return printable(line.words[1], 64);
@@ -190,12 +190,12 @@ class MatrixReader {
     return row;
   }
 
-  /// The row's entry below "NUMA Affinity": by its tab, or by its place on the line.
+  /// Returns the row's entry below "NUMA Affinity", found by its tab or by its place on the line.
   [[nodiscard]] std::string numa_of(const Line& line) const {
     if (line.text.find('\t') != std::string::npos) {
       const std::vector<std::string> heads = fields_of(header_->text), fields = fields_of(line.text);
       const auto head = std::find(heads.begin(), heads.end(), "NUMA Affinity");
-      // A header that lost its leading tab is one field short.
+      // A header without its leading tab is one field short.
       const auto at = static_cast<std::size_t>(head - heads.begin()) + (heads.front().empty() ? 0 : 1);
       return head != heads.end() && at < fields.size() ? fields[at] : "";
     }
@@ -222,7 +222,7 @@ class MatrixReader {
   Findings& findings_;
 };
 
-/// Devices that a chain of pairs within `reach` joins; by device, the first of its group.
+/// Groups devices that a chain of pairs within `reach` joins. Returns the first device of each device's group.
 std::vector<std::size_t> groups_within(const std::vector<Row>& rows, Distance reach) {
   std::vector<std::size_t> first(rows.size());
   std::iota(first.begin(), first.end(), 0);
@@ -238,7 +238,7 @@ std::vector<std::size_t> groups_within(const std::vector<Row>& rows, Distance re
   return first;
 }
 
-/// The rows as a tree: `levels[k]` groups the devices of level k; the socket is the last level.
+/// Makes a tree of the rows. `levels[k]` groups the devices of level k; the socket is the last level.
 class TreeOfMatrix {
  public:
   explicit TreeOfMatrix(const std::vector<Row>& rows) : rows_(rows) {
@@ -289,7 +289,7 @@ class TreeOfMatrix {
   std::vector<int> number_;
 };
 
-/// NVLink of the matrix. A switch shows all links of a GPU at each of its peers, so more in all than it has.
+/// Reads the NVLinks of the matrix. A switch shows all links of a GPU at each peer, so the sum is more than it has.
 bool read_nvlink(const std::vector<Row>& gpus, std::optional<int> links_of_gpu, Machine& machine,
                  const std::function<void(const std::string&)>& complain) {
   int most_in_a_row = 0, most_to_a_peer = 0;
@@ -339,7 +339,7 @@ std::optional<Machine> read_topology_matrix(std::string_view text, const std::st
       machine.nics.push_back({reader.legend_of(row.name), std::nullopt});
   }
   machine.gpus = static_cast<int>(gpus.size());
-  for (Row& gpu : gpus) {  // of the cells, those to GPUs
+  for (Row& gpu : gpus) {  // drops the cells of NICs
     std::vector<Cell> cells;
     for (std::size_t i = 0; i < rows->size(); ++i)
       if (is_gpu((*rows)[i].name)) cells.push_back(gpu.cells[i]);

@@ -1,8 +1,8 @@
-// NCCL's topology dump: <system><cpu><pci>...<gpu><nvlink/></gpu>, <nic><net/></nic>.
+// Reads NCCL's topology dump: <system><cpu><pci>...<gpu><nvlink/></gpu>, <nic><net/></nic>.
 //
-// Attributes as NCCL writes them (src/graph/xml.cc): link_speed "16.0 GT/s PCIe" and link_width of the slot, 0 where a
-// virtual machine hides it; nvlink target, count and tclass (PCI class: 0x0680 a switch, 0x03 a GPU); net speed in
-// Mbit/s.
+// NCCL writes these attributes (src/graph/xml.cc). A slot has link_speed "16.0 GT/s PCIe" and link_width, which is 0
+// where a virtual machine hides it. An nvlink has target, count and tclass (PCI class: 0x0680 a switch, 0x03 a GPU). A
+// net has its speed in Mbit/s.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// A slot's rate: GT/s times lanes, less the line code (8b/10b to PCIe 2, 128b/130b from PCIe 3 on).
+/// Returns a slot's rate: GT/s times lanes, less the line code (8b/10b up to PCIe 2, 128b/130b from PCIe 3 on).
 std::optional<BytesPerSecond> slot_rate(const pugi::xml_node& pci) {
   std::string_view speed = pci.attribute("link_speed").as_string();
   const double giga_transfers = take_number<double>(speed).value_or(0);
@@ -114,7 +114,7 @@ class DumpReader {
     return name == "gpu" || name == "net";
   }
 
-  /// A socket joins the devices below it and no others.
+  /// Complains about devices outside of all sockets: a socket joins only the devices below it.
   void refuse_what_hangs_nowhere(const pugi::xml_node& system) {
     const pugi::xml_node lost = system.find_node([&](const pugi::xml_node& element) {
       return is_device(element) && !placed_.contains(element.internal_object());
@@ -127,7 +127,7 @@ class DumpReader {
                     gpu ? "GPU" : "NIC", in_quotes(lost.attribute(gpu ? "dev" : "name").as_string())));
   }
 
-  /// The devices below an element. They carry their place in gpus_ and nics_ until they are numbered.
+  /// Returns the devices below an element. Until they are numbered, they hold their place in gpus_ and nics_.
   net::PcieTree tree_of(const pugi::xml_node& element, int depth) {
     net::PcieTree tree;
     if (depth == kDeepest) {
@@ -156,7 +156,7 @@ class DumpReader {
     std::move(from.switches.begin(), from.switches.end(), std::back_inserter(to.switches));
   }
 
-  /// A bridge with one thing below it, or one inside a chip, is no switch of its own.
+  /// Adds a bridge. A bridge with one device below it, or inside a chip, is no switch of its own.
   static void add_below(net::PcieTree&& below, bool same_chip, net::PcieTree& tree) {
     if (is_empty(below)) return;
     const std::size_t things = below.gpus.size() + below.nics.size() + below.switches.size();
@@ -202,7 +202,7 @@ class DumpReader {
     nics_.push_back(std::move(found));
   }
 
-  /// GPUs and NICs are numbered by dev, as the runtime counts them.
+  /// Numbers GPUs and NICs by dev, as the CUDA runtime does.
   template <class Found>
   static std::vector<int> numbers(std::vector<Found>& found) {
     std::vector<std::size_t> order(found.size());
@@ -282,7 +282,7 @@ class DumpReader {
   Machine machine_;
   std::vector<FoundGpu> gpus_;
   std::vector<FoundNic> nics_;
-  std::set<const void*> placed_;  // elements of GPUs and NICs that hang on a socket
+  std::set<const void*> placed_;  // elements of GPUs and NICs below a socket
 };
 
 }  // namespace

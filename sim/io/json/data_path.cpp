@@ -1,4 +1,4 @@
-// Finds the file of a name, and words the complaint where there is none.
+// Finds the file of a name, and words the complaint about an unknown name.
 #include "sim/io/json/data_path.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The data folder installed with this program, found from where the program stands: the installation may be moved.
+/// Returns the data folder installed with this program. It starts at the program's own path, so an installation can
+/// move.
 std::optional<fs::path> installed_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -44,7 +45,7 @@ std::optional<std::string> wrong_data_folder() {
 std::vector<std::string> list_names(const DataKind& kind) {
   std::set<std::string> names;
   for (const fs::path& root : data_roots()) {
-    std::error_code error;  // a root without this folder has no files of the kind
+    std::error_code error;  // ignored: a root without this folder has no files of the kind
     fs::directory_iterator entry(root / kind.folder, error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error))
       if (entry->path().extension() == ".json") names.insert(entry->path().stem().string());

@@ -1,4 +1,4 @@
-// Data files by name: the user's folders come first, then the shipped ones.
+// Finds data files by name: in the user's folders first, then among the shipped ones.
 #pragma once
 
 #include <filesystem>
@@ -22,23 +22,23 @@ inline constexpr DataKind kRuntimes{"runtime", "calibration/runtimes"};
 inline constexpr DataKind kMeasuredCollectives{"set of measured collectives", "calibration/collectives"};
 inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 
-/// $FORETOKEN_DATA (if set), the current folder and the shipped data, in this order. The shipped data of an installed
-/// program is PREFIX/share/foretoken. A program that is not installed uses the source tree it was built from.
+/// Returns $FORETOKEN_DATA (if set), the current folder and the shipped data, in this order. An installed program has
+/// its data in PREFIX/share/foretoken. A program that is not installed uses the source tree it was built from.
 [[nodiscard]] std::vector<std::filesystem::path> data_roots();
 
-/// The complaint about $FORETOKEN_DATA, if it names a folder that does not exist.
+/// Returns the complaint about $FORETOKEN_DATA, if it names a folder that does not exist.
 [[nodiscard]] std::optional<std::string> wrong_data_folder();
 
-/// Names of all files of a kind over all roots, sorted, each once.
+/// Lists the names of all files of a kind over all roots, sorted, each once.
 [[nodiscard]] std::vector<std::string> list_names(const DataKind& kind);
 
-/// NAME.json of a kind in the first root that has it.
+/// Finds NAME.json of a kind in the first root that has it.
 [[nodiscard]] std::optional<std::filesystem::path> find_data_file(const DataKind& kind, std::string_view name);
 
-/// True for a path ("a/b", "x.json"), false for a name ("gpt3-175b").
+/// Returns true for a path ("a/b", "x.json"), false for a name ("gpt3-175b").
 [[nodiscard]] bool is_path(std::string_view reference);
 
-/// 'unknown model "gpt"; did you mean "gpt2"?', or else the list of all names.
+/// Words the complaint: 'unknown model "gpt"; did you mean "gpt2"?', or else a list of all names.
 [[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);
 
 }  // namespace foretoken::io

@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files from which the one being read was reached through "base".
+/// The files that led to the current one through "base".
 using Chain = std::vector<fs::path>;
 
 std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain);
 
-/// The complaint about the file behind a reference, at the place of the reference.
+/// Returns the complaint about the file behind a reference, if it cannot be read.
 std::optional<std::string> why_unreadable(const fs::path& path) {
   const std::string shown = in_quotes(path.string());
   if (path.string().find('\0') != std::string::npos) return fmt::format("{} is no file name", shown);

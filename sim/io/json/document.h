@@ -16,10 +16,10 @@ namespace foretoken::io {
 struct Document {
   nlohmann::json value;
   Source source;
-  std::string pointer;  ///< where it stands in `source.file`: empty for a whole file
+  std::string pointer;  ///< its place in `source.file`; empty for a whole file
   std::string name;     ///< NAME of NAME.json; empty for an object without a file
 
-  /// The document as an object. Complains about any other value.
+  /// Returns the document as an object. Complains about any other value.
   [[nodiscard]] Node root(Findings& findings) const { return Node(value, source, findings, pointer).as_object(); }
 };
 
@@ -30,22 +30,22 @@ struct Document {
 /// Reads and parses a file. Relative paths inside it start at its folder.
 [[nodiscard]] std::optional<Document> document_from_file(const std::filesystem::path& path, Findings& findings);
 
-/// The document that `reference` stands for: NAME of a data file, a path relative to the file it stands in, or an
-/// object. An object or file with "base": REFERENCE is that document with the object merged over it (RFC 7396: null
-/// removes a key). Nothing, and a complaint at the reference, when there is none.
+/// Opens the document of `reference`: the NAME of a data file, a path relative to the file with the reference, or an
+/// object. An object or file with "base": REFERENCE is merged over that document (RFC 7396: null removes a key).
+/// Returns nothing, and complains at the reference, when there is no such document.
 [[nodiscard]] std::optional<Document> open_reference(const Node& reference, const DataKind& kind);
 
-/// The document of a default name. Complaints point at `asker`.
+/// Opens the document of a default name. Complaints point at `asker`.
 [[nodiscard]] std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name);
 
-/// `document` with its bases merged in; nothing, and complaints, when one cannot be read.
+/// Returns `document` with its bases merged in. Returns nothing, and complains, when one cannot be read.
 [[nodiscard]] std::optional<Document> with_bases(Document document, const DataKind& kind, Findings& findings);
 
-/// Makes relative paths absolute wherever a reference may stand (model, cluster, gpu, profile, runtime, base), so that
-/// the value may be merged into one from another folder.
+/// Makes the relative paths of all references absolute (model, cluster, gpu, profile, runtime, base). The value can
+/// then be merged into one from another folder.
 void anchor_references(nlohmann::json& value, const std::filesystem::path& folder);
 
-/// True for members that refer to a data file: model, cluster, gpu, ...
+/// Returns true for keys that refer to a data file: model, cluster, gpu, ...
 [[nodiscard]] bool is_reference_key(std::string_view key);
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// Each kind of field in both directions.
+// Reads and writes each kind of field.
 #include "sim/io/json/fields.h"
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr int kDigits = 4;  // keep profiles short to read; no measurement is finer
+constexpr int kDigits = 4;  // four digits are short to read, and no measurement is finer
 
 Json short_number(double value) { return round_to_digits(value, kDigits); }
 

@@ -1,4 +1,4 @@
-// The fields of a JSON object, listed once for both directions: reading with checks, and writing.
+// Lists the fields of a JSON object once for both directions: reading with checks, and writing.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ using Json = nlohmann::ordered_json;
 ///   }
 ///   read_fields<cost::HostLaw>(node, host_fields);  written_fields(law, host_fields);
 ///
-/// The value of a field is set while reading and taken while writing. A `..._where` field may be absent: it is written
-/// where `written` holds, and leaves its value as it was where the text has none.
+/// Reading sets the value of a field, and writing takes it. A `..._where` field may be absent. It is written where
+/// `written` is true, and reading leaves its value unchanged where the text has none.
 class Fields {
  public:
   template <class T>
@@ -47,17 +47,18 @@ class Fields {
   void whole_where(bool written, std::string_view key, int& value, WholeRange range);
   void number(std::string_view key, double& value, Range range);
   void number_where(bool written, std::string_view key, double& value, Range range);
-  void number_or(std::string_view key, double& value, double fallback, Range range);  ///< not written at `fallback`
+  /// Leaves the key out when the value is `fallback`.
+  void number_or(std::string_view key, double& value, double fallback, Range range);
   void texts_where(bool written, std::string_view key, std::vector<std::string>& values);
 
-  // Written with four significant digits.
+  // These are written with four significant digits.
   void rounded(std::string_view key, double& value, Range range);
   void microseconds(std::string_view key, Seconds& value, Range range);
   void gigabytes(std::string_view key, BytesPerSecond& value, Range range);
   void teraflops(std::string_view key, FlopPerSecond& value, Range range);
   void teraflops_where(std::string_view key, std::optional<FlopPerSecond>& value, Range range);
 
-  /// Logarithms as whole ten-thousandths: short to read, and far finer than any measurement.
+  /// Writes logarithms as whole ten-thousandths, which are short and far finer than any measurement.
   void ten_thousandths(std::string_view key, std::vector<double>& values, Range range);
 
   template <class T>
@@ -115,16 +116,16 @@ class Fields {
         [&] { return written ? written_list(values, table) : Json(); });
   }
 
-  /// A word that the reader has acted on before the table runs.
+  /// Adds a word that the reader used before the table runs, such as the name of a law.
   void known_word(std::string_view key, std::string_view word);
 
-  /// Any other form. `read` gets the node that holds the key; a null of `write` leaves the key out.
+  /// Adds a field of any other form. `read` gets the node that holds the key. A null of `write` leaves the key out.
   void custom(std::string_view key, const std::function<void(const Node&)>& read, const std::function<Json()>& write);
 
-  /// A rule between fields, checked while reading.
+  /// Checks a rule between fields while reading.
   void check(const std::function<void(const Node&)>& rule) const;
 
-  /// Reads one object: complains about unknown keys first, then about values.
+  /// Reads one object. Complains about unknown keys first, then about values.
   template <class T>
   [[nodiscard]] static T read_fields(const Node& node, Table<T> table, T value = {}) {
     Fields names = of_keys();

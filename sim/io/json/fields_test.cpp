@@ -1,4 +1,4 @@
-// Tables of fields: what is written can be read again, and what is wrong is complained about.
+// Tests tables of fields: written values can be read again, and wrong values give complaints.
 #include "sim/io/json/fields.h"
 
 #include <gmock/gmock.h>

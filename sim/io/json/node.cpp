@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// One more reference token of RFC 6901: ~ and / are escaped. Long and unprintable keys are made fit to print.
+/// Appends a key to a JSON pointer: ~ and / are escaped (RFC 6901), long and unprintable keys are made printable.
 std::string pointer_to(const std::string& parent, std::string_view key) {
   std::string token;
   for (const char c : key) {
@@ -30,7 +30,7 @@ std::string pointer_to(const std::string& parent, std::string_view key) {
   return parent + '/' + printable(token, 60);
 }
 
-/// Numbers as people write them: 8, 0.5, 1e+300.
+/// Writes a number as people do: 8, 0.5, 1e+300.
 std::string in_words(double value) { return fmt::format("{}", value); }
 
 std::string in_words(const Range& range) {
@@ -47,7 +47,7 @@ std::string in_words(const WholeRange& range) {
   return range.low == 1 ? "a positive whole number" : fmt::format("a whole number of at least {}", range.low);
 }
 
-/// The whole number that `value` states, as 8 or as 8e0; nothing when a double would not hold it exactly.
+/// Returns the whole number of 8 or 8e0, or nothing when a double would not hold it exactly.
 std::optional<std::int64_t> whole_number(const json& value) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kExact)) return {};

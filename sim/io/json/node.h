@@ -1,4 +1,4 @@
-// Checked access to JSON: a wrong value becomes a complaint with its file and JSON pointer, and reading goes on.
+// Reads JSON with checks: a wrong value becomes a complaint with its file and JSON pointer, and reading goes on.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@
 
 namespace foretoken::io {
 
-/// Complaints and notes of one reading, shared by all its nodes. The top-level reader throws once, with all of them.
+/// The complaints and notes of one reading, shared by all its nodes. The top-level reader throws all complaints at
+/// once.
 struct Findings {
   std::vector<Complaint> complaints;
   job::Notes notes;
 
-  void throw_if_wrong() const;  ///< ConfigError with every complaint, if there is one
+  void throw_if_wrong() const;  ///< throws ConfigError with every complaint, if there is one
 };
 
 /// The origin of a JSON value.
@@ -32,7 +33,7 @@ struct Source {
   bool notes_defaults = false;        ///< absent optional keys are listed in Findings::notes
 };
 
-/// Numbers that a key may take.
+/// The numbers that a key may take.
 struct Range {
   double low = std::numeric_limits<double>::lowest();
   double high = std::numeric_limits<double>::max();
@@ -42,13 +43,13 @@ inline constexpr Range kAnyNumber{};
 inline constexpr Range kPositive{.low = 0, .above_low = true};
 inline constexpr Range kNonNegative{.low = 0};
 inline constexpr Range kFraction{.low = 0, .high = 1};
-/// Whole numbers that a key may take; beyond 2^53 a double would not hold them exactly.
+/// The whole numbers that a key may take. Beyond 2^53 a double would not hold them exactly.
 struct WholeRange {
   std::int64_t low = 1;
   std::int64_t high = std::int64_t{1} << 53;
 };
 
-/// A JSON value with its pointer. Three forms of access to a member, for every kind of value:
+/// A JSON value with its pointer. Every kind of value has three forms of access to a member:
 ///   node.number("x")              required: complains when absent or wrong, then returns a harmless value of the range
 ///   node.number_or("x", 3)        optional: absent or null takes 3, and the pointer is noted as defaulted
 ///   node.find_number("x")         optional without a default
@@ -105,10 +106,10 @@ class Node {
     return takes_default(key) ? fallback : child(key).as_one_of(choices);
   }
 
-  /// The member itself, of any kind. Reading an absent one complains that it is missing.
+  /// Returns the member itself, of any kind. Reading an absent member complains that it is missing.
   [[nodiscard]] Node child(std::string_view key) const;
 
-  // The value itself.
+  // These functions read the value itself.
   [[nodiscard]] Node as_object() const;
   [[nodiscard]] std::vector<Node> as_array() const;
   [[nodiscard]] double as_number(Range range = kAnyNumber) const;
@@ -123,12 +124,12 @@ class Node {
   }
   [[nodiscard]] bool is_text() const;
 
-  /// Adds a complaint about this value, or about its member `key`: say expected, found, what to try.
+  /// Adds a complaint about this value, or about its member `key`. The message names expected, found and a remedy.
   void complain(std::string_view message) const;
   void complain(std::string_view key, std::string_view message) const;
-  /// "expected WHAT, found ...", or "missing; expected WHAT".
+  /// Complains "expected WHAT, found ..." or "missing; expected WHAT".
   void expected(std::string_view what) const;
-  /// "a string "8"", "an array", "nothing": the value in words, short and printable.
+  /// Describes the value in short, printable words: "a string "8"", "an array", "nothing".
   [[nodiscard]] std::string found() const;
 
   [[nodiscard]] const std::string& pointer() const { return pointer_; }
@@ -145,7 +146,7 @@ class Node {
   const Source* source_;
   Findings* findings_;
   std::string pointer_;
-  bool muted_ = false;  ///< part of something already complained about
+  bool muted_ = false;  ///< a complaint about an outer value already exists
 };
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// Access to the members of an object: required, with a default, or optional.
+// Reads members of an object: required, with a default, or optional.
 #include <nlohmann/json.hpp>
 
 #include "sim/io/json/node.h"
@@ -10,7 +10,7 @@ constexpr WholeRange kPositiveInt{.low = 1, .high = std::numeric_limits<int>::ma
 
 }  // namespace
 
-/// Absent and null both mean "not stated". The default is noted where the user should see it.
+/// Returns true for an absent or null member, and notes the default where the user should see it.
 bool Node::takes_default(std::string_view key) const {
   if (has(key)) return false;
   if (!muted_ && source_->notes_defaults) findings_->notes.defaulted.push_back(child(key).pointer());

@@ -1,4 +1,4 @@
-// Checked access to JSON: what is accepted, what each complaint says, and that one mistake makes one complaint.
+// Tests reading JSON with checks: accepted values, the text of each complaint, and one complaint for one mistake.
 #include "sim/io/json/node.h"
 
 #include <gtest/gtest.h>

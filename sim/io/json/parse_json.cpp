@@ -1,4 +1,4 @@
-// A SAX handler that builds the value itself, because the stock parser allows duplicate keys and any depth.
+// Parses JSON with a SAX handler of its own, because the stock parser allows duplicate keys and any depth.
 #include "sim/io/json/parse_json.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// "line 3, column 14" of the byte at `offset`; columns count bytes from 1.
+/// Returns the place of the byte at `offset`: "line 3, column 14". Columns count bytes from 1.
 std::string place(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -28,7 +28,7 @@ std::string place(std::string_view text, std::size_t offset) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.'; }
 
-/// The text at `offset`: a whole word, the string that ends there, or one character.
+/// Returns the text at `offset`: a whole word, the string that ends there, or one character.
 std::string_view token_at(std::string_view text, std::size_t offset) {
   std::size_t first = offset, last = offset + 1;
   if (is_word(text[offset])) {
@@ -44,7 +44,7 @@ std::string_view token_at(std::string_view text, std::size_t offset) {
   return text.substr(first, last - first);
 }
 
-/// The mistake at which the parser stopped, after reading `position` bytes.
+/// Describes the mistake at which the parser stopped, after reading `position` bytes.
 std::string syntax_complaint(std::string_view text, std::size_t position, const json::exception& error) {
   constexpr int kNumberOverflow = 406;  // id of nlohmann's out_of_range for 1e400
   const std::size_t at = std::min(position == 0 ? 0 : position - 1, text.size());
@@ -73,7 +73,7 @@ std::string syntax_complaint(std::string_view text, std::size_t position, const 
   return fmt::format("not JSON: unexpected {} at {}{}", in_quotes(word), place(text, start), hint);
 }
 
-/// Builds a json value from parser events and stops at the first thing that is not allowed.
+/// Builds a json value from parser events, and stops at the first forbidden one.
 class Builder final : public json::json_sax_t {
  public:
   Builder(std::string_view text, const std::string& file, Findings& findings)
@@ -105,7 +105,7 @@ class Builder final : public json::json_sax_t {
   }
 
  private:
-  /// Puts `value` where the parser stands and returns its place; arrays hold stable places while their child is open.
+  /// Adds `value` at the parser's position and returns its address, which stays valid while the value is open.
   json* place_value(json value) {
     if (open_.empty()) {
       root_ = std::move(value);
@@ -153,7 +153,7 @@ class Builder final : public json::json_sax_t {
   Findings& findings_;
   json root_;
   std::vector<json*> open_;
-  std::vector<std::string> keys_;  ///< the key under which each open value stands
+  std::vector<std::string> keys_;  ///< the key of each open value
   std::string key_;
 };
 

@@ -1,4 +1,4 @@
-// Text to JSON, strictly: UTF-8 only, no duplicate keys, bounded depth, finite numbers, one clear complaint.
+// Parses JSON strictly: UTF-8 only, no duplicate keys, bounded depth, finite numbers, one clear complaint.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,18 @@
 
 namespace foretoken::io {
 
-/// Arrays and objects inside each other; deeper text is refused, so that no recursion over a value can run away.
+/// The deepest nesting of arrays and objects. Deeper text is refused, so that no recursion over a value overflows.
 inline constexpr int kDeepestNesting = 64;
 
-/// Larger files are refused unread.
+/// The size in bytes above which a file is refused unread.
 inline constexpr std::size_t kLargestFile = std::size_t{32} << 20;
 
-/// The value that `text` states; nothing, and a complaint naming `file`, when it is not JSON. Complaints say line and
-/// column, or the pointer where the structure is known.
+/// Parses `text`. Returns nothing, and complains with the name `file`, when it is not JSON. Complaints give line and
+/// column, or the pointer where it is known.
 [[nodiscard]] std::optional<nlohmann::json> parse_json(std::string_view text, const std::string& file,
                                                        Findings& findings);
 
-/// The bytes of a file; nothing, and a complaint naming `file`, when it cannot be read.
+/// Reads the bytes of a file. Returns nothing, and complains with the name `file`, when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::filesystem::path& path, const std::string& file,
                                                         Findings& findings);
 

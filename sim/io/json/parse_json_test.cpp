@@ -1,4 +1,4 @@
-// Text that is not JSON, or more than we accept: one clear complaint each.
+// Tests texts that are not JSON, or that we refuse: each gives one clear complaint.
 #include "sim/io/json/parse_json.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Finds, or makes, the member that an override sets.
+// Finds or makes the member that an override sets.
 #include "sim/io/json/set_value.h"
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-/// VALUE as JSON, or else as a string; nothing, and what is wrong with it, when it starts like JSON but is none.
+/// Reads VALUE as JSON, or else as a string. Returns nothing, and complains, when it starts like JSON but is none.
 std::optional<json> value_of(std::string_view text, Findings& findings) {
   if (auto value = parse_json(text, "", findings)) return value;
   const bool looks_like_json = !text.empty() && std::string_view("{[\"").find(text[0]) != std::string_view::npos;
   return looks_like_json ? std::nullopt : std::optional<json>(std::string(text));
 }
 
-/// The member `key` of `parent`, which becomes an object if it is absent or a name.
+/// Returns the member `key` of `parent`. An absent `parent` or a name becomes an object.
 json* member_of(json& parent, const std::string& key, std::string_view parent_key) {
   if (parent.is_null()) parent = json::object();
   if (parent.is_string() && is_reference_key(parent_key)) parent = json{{"base", parent}};
@@ -41,7 +41,7 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
   const std::size_t equals = assignment.find('=');
   if (equals == assignment.npos || equals == 0) return refuse("expected KEY=VALUE, for instance parallelism.tensor=4");
   if (invalid_utf8(assignment)) return refuse("not UTF-8");
-  Findings in_value;  // a word is not JSON, and that is fine
+  Findings in_value;  // dropped for a plain word, which is no JSON
   std::optional<json> value = value_of(assignment.substr(equals + 1), in_value);
   if (!value) {
     const Complaint& wrong = in_value.complaints.front();

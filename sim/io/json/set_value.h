@@ -1,4 +1,4 @@
-// Overrides from the command line: --set parallelism.tensor=4.
+// Applies overrides of the command line: --set parallelism.tensor=4.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,9 +8,10 @@
 
 namespace foretoken::io {
 
-/// Sets one member of `target`. `assignment` is KEY.KEY...=VALUE; VALUE is JSON, or else a string. Objects on the way
-/// are made; a name on the way (model, cluster, ...) becomes {"base": NAME}, so that model.num_hidden_layers=48 changes
-/// one number of a named model. Relative paths in VALUE start at the current folder. Complains where it cannot be set.
+/// Sets one member of `target`. `assignment` is KEY.KEY...=VALUE, where VALUE is JSON, or else a string.
+/// Missing objects on the path are made. A name on the path (model, cluster, ...) becomes {"base": NAME}. So
+/// model.num_hidden_layers=48 changes one number of a named model. Relative paths in VALUE start at the current folder.
+/// Complains about a member that cannot be set.
 void apply_set(nlohmann::json& target, std::string_view assignment, Findings& findings);
 
 }  // namespace foretoken::io

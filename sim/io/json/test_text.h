@@ -1,4 +1,4 @@
-// For tests: the complaints of a reading as lines of text.
+// Helps tests: turns the complaints of a reading into lines of text.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace foretoken::io {
 
-/// One line for each complaint.
+/// Returns one line for each complaint.
 inline std::string lines_of(const std::vector<Complaint>& complaints) {
   std::string lines;
   for (const Complaint& complaint : complaints) lines += complaint.line() + "\n";
@@ -28,7 +28,7 @@ std::string complaints_of(std::string_view text, Read read) {
   return lines_of(findings.complaints);
 }
 
-/// The complaints that `act` throws as ConfigError, one a line; empty when it throws nothing.
+/// Returns the complaints that `act` throws as ConfigError, one a line, or nothing when it throws none.
 template <class Act>
 std::string thrown_by(Act act) {
   try {

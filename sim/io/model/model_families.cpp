@@ -1,7 +1,7 @@
-// One small reader for each family of models: Hugging Face names its fields differently from model to model.
+// Reads the configs of each family of models, because Hugging Face names fields differently from model to model.
 //
-// Sources of names and defaults: transformers, src/transformers/models/*/configuration_*.py. A default is taken only
-// for what such a config leaves out in practice (null n_inner, absent dropouts); sizes are always required.
+// Names and defaults come from transformers, src/transformers/models/*/configuration_*.py. Only fields that configs
+// leave out in practice have defaults (null n_inner, absent dropouts). Sizes are always required.
 #include "sim/io/model/model_families.h"
 
 #include <fmt/format.h>
@@ -19,12 +19,12 @@ using model::Norm;
 using model::Positions;
 using model::Transformer;
 
-// Far beyond any model, and small enough that every product of sizes stays exact.
+// The limits are far beyond any model, and small enough that every product of sizes stays exact.
 constexpr WholeRange kLayers{.low = 1, .high = 100'000};
 constexpr WholeRange kWidth{.low = 1, .high = std::int64_t{1} << 24};
 constexpr WholeRange kPositionsRange{.low = 1, .high = std::int64_t{1} << 30};
 
-/// The activation of an MLP without a gate.
+/// Reads the activation of an MLP without a gate.
 Activation plain_activation(const Node& node, std::string_view key, Activation fallback) {
   return node.one_of_or(key, fallback,
                         {{"gelu", Activation::kGelu},
@@ -37,7 +37,7 @@ Activation plain_activation(const Node& node, std::string_view key, Activation f
                          {"relu2", Activation::kSquaredRelu}});
 }
 
-/// The activation of an MLP with a gate.
+/// Reads the activation of an MLP with a gate.
 Activation gated_activation(const Node& node, std::string_view key) {
   return node.one_of_or(key, Activation::kSwiGlu,
                         {{"silu", Activation::kSwiGlu},
@@ -47,7 +47,7 @@ Activation gated_activation(const Node& node, std::string_view key) {
                          {"gelu_pytorch_tanh", Activation::kGeGlu}});
 }
 
-/// Names under which a family keeps the sizes that every family has.
+/// The names that a family gives to the sizes of every transformer.
 struct SizeNames {
   const char *layers, *hidden, *heads, *vocabulary;
 };
@@ -60,7 +60,7 @@ void read_sizes(const Node& node, const SizeNames& names, Transformer& model) {
   model.kv_heads = model.heads;
 }
 
-/// A switch that we model in one position only.
+/// Refuses a switch in the position that we do not model.
 void require_switch(const Node& node, std::string_view key, bool needed, std::string_view why) {
   if (node.boolean_or(key, needed) != needed)
     node.complain(key, fmt::format("expected {}, found {}: {}", needed, !needed, why));
@@ -181,7 +181,7 @@ void read_mpt(const Node& node, Transformer& model) {
   if (model.positions == Positions::kLearned) model.max_positions = positions;
 }
 
-/// llama, mistral, qwen2 and nemotron share this: rotary positions, grouped queries, no biases unless switched on.
+/// Reads the sizes of llama, mistral, qwen2 and nemotron: rotary positions, grouped queries, optional biases.
 void read_llama_sizes(const Node& node, Transformer& model) {
   read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
   model.ffn_hidden = node.whole("intermediate_size", kWidth);
@@ -221,7 +221,7 @@ void read_nemotron(const Node& node, Transformer& model) {
   read_optional_biases(node, model);
 }
 
-/// Keys that read_llama_sizes asks for, and those of the families that share it.
+/// The keys of read_llama_sizes, and the keys of the families that use it.
 constexpr std::string_view kLlamaKeys[] = {
     "num_hidden_layers",   "hidden_size", "num_attention_heads",     "vocab_size",     "intermediate_size",
     "num_key_value_heads", "head_dim",    "max_position_embeddings", "hidden_dropout", "attention_dropout",

@@ -1,4 +1,4 @@
-// The families of models whose configs we read.
+// Lists the families of models whose configs we can read.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace foretoken::io {
 /// The reader of configs of one `model_type`.
 struct ModelFamily {
   std::string_view type;
-  std::span<const std::string_view> keys;          ///< keys that bear on the answer
-  void (*read)(const Node&, model::Transformer&);  ///< fills sizes and kinds; complains about what is wrong
+  std::span<const std::string_view> keys;          ///< keys that affect the answer
+  void (*read)(const Node&, model::Transformer&);  ///< fills sizes and kinds; complains about wrong values
 };
 
-/// gpt (GPT-2's names for any GPT), gpt2, gpt_neox, opt, bloom, mpt, llama, mistral, qwen2, nemotron.
+/// Lists gpt (GPT-2's names for any GPT), gpt2, gpt_neox, opt, bloom, mpt, llama, mistral, qwen2 and nemotron.
 [[nodiscard]] std::span<const ModelFamily> model_families();
 
 }  // namespace foretoken::io

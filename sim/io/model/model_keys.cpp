@@ -1,4 +1,4 @@
-// Keys of a config.json that may be ignored, and keys that must never be.
+// Lists the keys of a config.json that may be ignored, and keys that must be refused.
 //
 // Sources: transformers, src/transformers/configuration_utils.py (PretrainedConfig and its generation settings) and
 // models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,nemotron}/configuration_*.py.
@@ -15,8 +15,7 @@
 namespace foretoken::io {
 namespace {
 
-/// Names, files, token ids, numerics and settings of generation or of the library: no effect on a training step's
-/// shapes.
+/// Keys without effect on the shapes of a training step: names, files, token ids, numerics, settings of generation.
 constexpr std::string_view kIgnored[] = {"name",
                                          "source",
                                          "notes",
@@ -111,7 +110,7 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "quantization_config",
                                          "use_mrope"};
 
-/// A key whose presence, unless null, false, 0 or empty, means an architecture that we do not count.
+/// A key of an architecture that we do not model. The values null, false, 0 and empty are harmless.
 struct Refused {
   std::string_view key, what;
 };

@@ -1,4 +1,4 @@
-// Keys of Hugging Face configs: those without effect on shapes, and those that would change the answer.
+// Checks the keys of Hugging Face configs: ignores keys without effect on shapes, refuses keys that change the answer.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace foretoken::io {
 
-/// Complains about every key that is neither in `read_keys`, nor known to be without effect, nor refused below.
+/// Complains about every unknown key: not in `read_keys`, not known to be harmless, and not refused below.
 void allow_model_keys(const Node& node, std::span<const std::string_view> read_keys);
 
-/// Complains about keys that ask for what we do not model: experts, latent attention, sliding windows, ...
+/// Complains about keys of architectures that we do not model: experts, latent attention, sliding windows, ...
 void refuse_what_is_not_modelled(const Node& node);
 
 }  // namespace foretoken::io

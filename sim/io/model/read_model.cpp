@@ -1,4 +1,4 @@
-// Reads a model: finds its family, checks its keys and the rules that every transformer obeys.
+// Reads a model: finds its family, and checks its keys and the rules of every transformer.
 #include "sim/io/model/read_model.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ std::string name_of(const Node& node, std::string_view fallback) {
   return name.empty() ? "unnamed model" : name;
 }
 
-/// Rules between the sizes; only asked once all of them are sound.
+/// Checks rules between the sizes, once each size is right.
 void check_heads(const Node& node, Transformer& model) {
   const bool head_dim_stated = model.head_dim != 0;
   if (!head_dim_stated && model.hidden % model.heads != 0)

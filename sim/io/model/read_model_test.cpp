@@ -1,4 +1,4 @@
-// Hugging Face configs of every family: parameter counts as published, and what is refused rather than ignored.
+// Tests Hugging Face configs of every family: published parameter counts, and refused keys.
 #include "sim/io/model/read_model.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(ReadModel, ParameterCountsOfPublishedCheckpoints) {
       {"llama-3-8b", "llama-3-8b", 8'030'261'248},
       {"mistral-7b-v0.2", "mistral-7b-v0.2", 7'241'732'096},
       {"qwen2-7b", "qwen2-7b", 7'615'616'512},
-      // No checkpoint is public; from the sizes: 2 V h + L (h (a + 2g) d + h^2 + 2 h f + 4 h) + 2 h.
+      // No checkpoint is public. The sizes give 2 V h + L (h (a + 2g) d + h^2 + 2 h f + 4 h) + 2 h.
       {"nemotron-4-15b", "nemotron-4-15b",
        std::int64_t{2} * 256000 * 6144 +
            std::int64_t{32} * (6144 * (48 + 2 * 8) * 128 + 6144 * 6144 + 2 * 6144 * 24576 + 4 * 6144) + 2 * 6144}};
@@ -83,49 +83,49 @@ struct WrongModel {
   const char* complaint;
 };
 
+const WrongModel kWrongModels[] = {
+    {"sliding window on", R"({"model_type": "mistral", "sliding_window": 4096})",
+     "/sliding_window: expected null, found 4096: sliding-window attention is not supported; null (full attention) "
+     "gives the same time when the training sequence is not longer than the window"},
+    {"qwen2 with its window switched on",
+     R"({"model_type": "qwen2", "use_sliding_window": true, "sliding_window": 4096})",
+     "/sliding_window: expected null, found 4096: sliding-window attention is not supported; null (full attention) "
+     "gives the same time when the training sequence is not longer than the window"},
+    {"experts", R"({"num_local_experts": 8})",
+     "/num_local_experts: mixture of experts is not supported yet; give the config of a dense model"},
+    {"latent attention", R"({"kv_lora_rank": 512})", "/kv_lora_rank: multi-head latent attention is not supported yet"},
+    {"hybrid layers", R"({"layer_types": ["full_attention", "sliding_attention"]})",
+     "/layer_types/1: expected \"full_attention\": layers of different kinds are not supported"},
+    {"multi-token prediction", R"({"num_nextn_predict_layers": 1})",
+     "/num_nextn_predict_layers: multi-token prediction is not supported yet; set it to 0 to leave it out"},
+    {"multimodal", R"({"text_config": {"hidden_size": 1}})",
+     "/text_config: the config of a multimodal model; give the object under text_config instead"},
+    {"unknown family", R"({"model_type": "lama"})",
+     "/model_type: \"lama\" is not supported; did you mean \"llama\"?; supported are gpt, gpt2, gpt_neox, opt, "
+     "bloom, "
+     "mpt, llama, mistral, qwen2, nemotron"},
+    {"misspelt size", R"({"num_hiden_layers": 32})",
+     "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
+    {"unknown key", R"({"wormholes": 3})",
+     "/wormholes: unknown key; remove it if it does not change the model's shape"},
+    {"missing size", R"({"num_hidden_layers": null})",
+     "/num_hidden_layers: missing; expected a whole number from 1 to "
+     "100000"},
+    {"key-value heads", R"({"num_key_value_heads": 5})",
+     "the 32 attention heads are not divisible by the 5 key-value heads"},
+    {"hidden size", R"({"hidden_size": 4097})", "the hidden size 4097 is not divisible by the 32 attention heads"},
+    {"biases in one place", R"({"attention_bias": true})",
+     "/mlp_bias: expected the same as attention_bias: biases in one of them only are not supported"},
+    {"activation", R"({"hidden_act": "relu3"})",
+     "/hidden_act: expected \"silu\", \"swish\", \"gelu\", \"gelu_new\" or \"gelu_pytorch_tanh\", found \"relu3\""},
+    {"absurd width", R"({"intermediate_size": 1e15})",
+     "/intermediate_size: expected a whole number from 1 to 16777216, found 1000000000000000"}};
+
 TEST(ReadModel, RefusesWhatWouldChangeTheAnswer) {
-  const WrongModel cases[] = {
-      {"sliding window on", R"({"model_type": "mistral", "sliding_window": 4096})",
-       "/sliding_window: expected null, found 4096: sliding-window attention is not supported; null (full attention) "
-       "gives the same time when the training sequence is not longer than the window"},
-      {"qwen2 with its window switched on",
-       R"({"model_type": "qwen2", "use_sliding_window": true, "sliding_window": 4096})",
-       "/sliding_window: expected null, found 4096: sliding-window attention is not supported; null (full attention) "
-       "gives the same time when the training sequence is not longer than the window"},
-      {"experts", R"({"num_local_experts": 8})",
-       "/num_local_experts: mixture of experts is not supported yet; give the config of a dense model"},
-      {"latent attention", R"({"kv_lora_rank": 512})",
-       "/kv_lora_rank: multi-head latent attention is not supported yet"},
-      {"hybrid layers", R"({"layer_types": ["full_attention", "sliding_attention"]})",
-       "/layer_types/1: expected \"full_attention\": layers of different kinds are not supported"},
-      {"multi-token prediction", R"({"num_nextn_predict_layers": 1})",
-       "/num_nextn_predict_layers: multi-token prediction is not supported yet; set it to 0 to leave it out"},
-      {"multimodal", R"({"text_config": {"hidden_size": 1}})",
-       "/text_config: the config of a multimodal model; give the object under text_config instead"},
-      {"unknown family", R"({"model_type": "lama"})",
-       "/model_type: \"lama\" is not supported; did you mean \"llama\"?; supported are gpt, gpt2, gpt_neox, opt, "
-       "bloom, "
-       "mpt, llama, mistral, qwen2, nemotron"},
-      {"misspelt size", R"({"num_hiden_layers": 32})",
-       "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
-      {"unknown key", R"({"wormholes": 3})",
-       "/wormholes: unknown key; remove it if it does not change the model's shape"},
-      {"missing size", R"({"num_hidden_layers": null})",
-       "/num_hidden_layers: missing; expected a whole number from 1 to "
-       "100000"},
-      {"key-value heads", R"({"num_key_value_heads": 5})",
-       "the 32 attention heads are not divisible by the 5 key-value heads"},
-      {"hidden size", R"({"hidden_size": 4097})", "the hidden size 4097 is not divisible by the 32 attention heads"},
-      {"biases in one place", R"({"attention_bias": true})",
-       "/mlp_bias: expected the same as attention_bias: biases in one of them only are not supported"},
-      {"activation", R"({"hidden_act": "relu3"})",
-       "/hidden_act: expected \"silu\", \"swish\", \"gelu\", \"gelu_new\" or \"gelu_pytorch_tanh\", found \"relu3\""},
-      {"absurd width", R"({"intermediate_size": 1e15})",
-       "/intermediate_size: expected a whole number from 1 to 16777216, found 1000000000000000"}};
   Findings findings;
   const auto fixture = document_from_file(kFixtures + "llama-3-8b.json", findings);
   ASSERT_TRUE(fixture);
-  for (const WrongModel& c : cases) {
+  for (const WrongModel& c : kWrongModels) {
     SCOPED_TRACE(c.name);
     nlohmann::json value = fixture->value;
     value.merge_patch(nlohmann::json::parse(c.patch));

@@ -1,4 +1,4 @@
-// The kinds of attention that scenarios and runtimes may name.
+// Reads the kind of attention that a scenario or a runtime names.
 #pragma once
 
 #include "sim/io/json/node.h"

@@ -1,9 +1,23 @@
-// Writing a choice of the open keys back into the scenario's JSON.
+// Writes a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
+
+#include "sim/job/rules/precision_recipe.h"
 
 namespace foretoken::io {
 
 using nlohmann::json;
+
+namespace {
+
+// Returns true when the job has other gradients than the question asks for.
+bool short_gradients(const job::Question& asked, const job::Job& job) {
+  const std::optional<job::AskedRecipe>& stated = asked.choices.recipe;
+  if (stated && stated->gradient_bytes) return false;
+  const job::PrecisionRecipe usual = job::default_recipe(job.precision, asked.runtime);
+  return job.recipe.gradient_bytes != usual.gradient_bytes;
+}
+
+}  // namespace
 
 OpenScenario::OpenScenario(job::Question asked, Document document)
     : asked_(std::move(asked)), document_(std::move(document)) {
@@ -23,10 +37,10 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   for (const auto& [axis, degree] : job::kDegrees) parallelism[std::string(name_of(axis))] = chosen.*degree;
   parallelism["virtual_pipeline"] = chosen.virtual_pipeline;
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
-  // A stated overlap of parameter gathers speaks of the choices that gather. Where a search shards nothing, it is void.
-  if (!asked_.choices.zero_stage && job.optimizer.zero_stage == 0)
-    if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
-      overlap->erase("param_gather");
+  if (job.batch.microbatch_group) value["batch"]["microbatch_group"] = *job.batch.microbatch_group;
+  for (const auto& [name, member] : job::kOverlaps) value["overlap"][std::string(name)] = job.overlap.*member;
+  value["precision"] = name_of(job.precision);
+  if (short_gradients(asked_, job)) value["precision_recipe"]["gradients"] = job.recipe.gradient_bytes;
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 

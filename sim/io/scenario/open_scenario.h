@@ -1,4 +1,4 @@
-// A scenario with keys left open: its statements stand, the rest is for a search to choose.
+// A scenario with open keys: stated keys are fixed, and a search chooses the others.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ class OpenScenario {
  public:
   OpenScenario(job::Question asked, Document document);
 
-  /// The statements; open keys have none.
+  /// Returns the stated keys. Open keys have no value.
   [[nodiscard]] const job::Question& asked() const { return asked_; }
 
-  /// The scenario's JSON with the chosen keys of `job` written in; reading it gives `job`.
+  /// Returns the scenario's JSON with the chosen keys of `job`. Reading it gives `job`.
   [[nodiscard]] std::string text_of(const job::Job& job, int indent = -1) const;
 
-  /// The JSON as it was asked: bases merged in, overrides applied, references absolute.
+  /// Returns the JSON of the question: bases merged in, overrides applied, references absolute.
   [[nodiscard]] std::string question() const;
 
  private:

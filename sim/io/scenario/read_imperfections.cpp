@@ -1,4 +1,4 @@
-// Slow GPUs, slow and failed NICs and links, and placement, counted against the job.
+// Reads slow GPUs, slow and failed NICs and links, and placement, and checks them against the job.
 #include "sim/io/scenario/read_imperfections.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace foretoken::io {
 namespace {
 
-// Far beyond what any part that still works shows; anything else is a wrong unit.
+// No working part is slower or faster than this. Any other number has a wrong unit.
 constexpr Range kSlowdown{.low = 0.01, .high = 1000};
 constexpr Range kRateFactor{.low = 0.001, .high = 1};
 
@@ -47,7 +47,7 @@ void read_slow_gpus(const std::vector<Node>& entries, int gpus, std::vector<job:
   }
 }
 
-// A node of the job: its kind, and how many of its GPUs the job has.
+// A node of the job: its kind, and the number of its GPUs in the job.
 struct JobNode {
   const net::Cluster& kind;
   int gpus = 0;
@@ -69,7 +69,7 @@ JobNode job_node(int node, const job::Job& job) {
   return of(job.cluster, node, job.gpus);
 }
 
-// "node 0: gb200-nvl72, nodes 1 to 8: dgx-h100-ndr": nodes are numbered on through the groups.
+// Lists the nodes by kind: "node 0: gb200-nvl72, nodes 1 to 8: dgx-h100-ndr". Numbers go on through the groups.
 std::string kinds_of_nodes(const job::Job& job) {
   std::string text;
   int first = 0;
@@ -83,8 +83,8 @@ std::string kinds_of_nodes(const job::Job& job) {
   return text;
 }
 
-// Nodes are NVLink domains here, as in drawings; where the cluster's own are smaller, or there are several kinds, the
-// complaint says so.
+// Reads the number of a node. Nodes are NVLink domains here, as in drawings. Where the cluster's own nodes are smaller,
+// or there are several kinds, the complaint says so.
 int read_node(const Node& nic, int nodes, const job::Job& job) {
   const net::Cluster& cluster = job.cluster;
   if (job.groups.empty() && cluster.links.gpus == cluster.gpus_per_node)
@@ -98,7 +98,7 @@ int read_node(const Node& nic, int nodes, const job::Job& job) {
   return 0;
 }
 
-// A NIC that is nearest to no GPU of the job, which has only some of its node.
+// Returns true for a NIC that is nearest to no GPU of the job, when the job has only a part of the node.
 bool is_idle(const job::SlowNic& nic, const JobNode& node) {
   if (node.gpus == node.kind.links.gpus) return false;
   const net::Fabric fabric(node.kind, 1, /*joined=*/true);
@@ -110,7 +110,7 @@ bool is_idle(const job::SlowNic& nic, const JobNode& node) {
   return true;
 }
 
-// A NIC by its place; with `rate`, how much of it is left.
+// Reads NICs by node and number, and with `rate` the part of the rate that is left.
 void read_nics(const Node& node, std::string_view key, bool rate, int nodes, const job::Job& job,
                std::vector<job::SlowNic>& known) {
   const auto entries = node.find_array(key);
@@ -146,7 +146,7 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, con
   }
 }
 
-// A link by the devices that it joins.
+// Reads links by the devices that they join.
 void read_links(const Node& node, std::string_view key, bool rate, const net::Fabric& fabric,
                 std::vector<job::SlowLink>& known) {
   const auto entries = node.find_array(key);
@@ -181,7 +181,7 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
   }
 }
 
-// What was stated with a factor of 1 is as sound as what was not stated.
+// Drops parts with a factor of 1, which are not slow.
 void drop_sound(job::Imperfections& what) {
   std::erase_if(what.slow_gpus, [](const job::SlowGpu& each) { return each.slowdown == 1; });
   std::erase_if(what.slow_nics, [](const job::SlowNic& each) { return each.rate_factor == 1; });

@@ -1,4 +1,4 @@
-// Deviations of a job's cluster from its datasheet, from the scenario.
+// Reads deviations of a job's cluster from its datasheet.
 #pragma once
 
 #include "sim/io/json/node.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken::io {
 
-/// Reads the object `imperfections`: slow GPUs, slow NICs and links, and the placement of ranks. GPUs and nodes are
-/// counted against those of `job`, which obeys all other rules.
+/// Reads the object `imperfections`: slow GPUs, slow NICs and links, and the placement of ranks. Numbers of GPUs and
+/// nodes are checked against `job`, which obeys all other rules.
 [[nodiscard]] job::Imperfections read_imperfections(const Node& node, const job::Job& job);
 
 }  // namespace foretoken::io

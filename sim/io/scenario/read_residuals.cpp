@@ -1,4 +1,4 @@
-// Residuals by group: [GPUs, parameters, log(measured / predicted)] of each case.
+// Reads the residuals of a group: [GPUs, parameters, log(measured / predicted)] of each case.
 #include "sim/io/scenario/read_residuals.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ trust::Evidence read_residuals(const Node& node) {
                        [&](const trust::Width& width) { return std::abs(width.level - level) < 1e-9; });
   };
   if (!std::all_of(trust::kLevels.begin(), trust::kLevels.end(), has))
-    node.complain("widths", "expected the levels 0.5, 0.8, 0.9 and 0.95; write the file anew with foretoken validate");
+    node.complain("widths", "expected the levels 0.5, 0.8, 0.9 and 0.95; write the file again with foretoken validate");
   for (const Node& group : node.array("groups")) read_group(group.as_object(), evidence.cases);
   return evidence;
 }

@@ -9,10 +9,10 @@ namespace foretoken::io {
 
 inline constexpr DataKind kResiduals{"residuals", "validate"};
 
-/// The evidence behind intervals, as `foretoken validate --write-docs` wrote it.
+/// Reads the evidence behind intervals, written by `foretoken validate --write-docs`.
 [[nodiscard]] trust::Evidence read_residuals(const Node& node);
 
-/// The file in the first data folder that has it. Throws ConfigError.
+/// Reads the file in the first data folder that has it. Throws ConfigError.
 [[nodiscard]] trust::Evidence read_shipped_residuals();
 
 }  // namespace foretoken::io

@@ -1,4 +1,4 @@
-// Software stacks: calibration/runtimes/NAME.json.
+// Reads runtimes, the software stacks: calibration/runtimes/NAME.json.
 #pragma once
 
 #include "sim/io/json/node.h"
@@ -6,7 +6,7 @@
 
 namespace foretoken::io {
 
-/// A runtime with its fitted numbers; the note of each number becomes one of Runtime::notes.
+/// Reads a runtime with its fitted numbers. The note of each number becomes one of Runtime::notes.
 [[nodiscard]] job::Runtime read_runtime(const Node& node);
 
 }  // namespace foretoken::io

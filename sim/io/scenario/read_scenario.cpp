@@ -1,4 +1,4 @@
-// Reading a scenario: the files it names, then its own parts, then the rules between them.
+// Reads a scenario: the files that it names, then its own parts, then the rules between them.
 #include "sim/io/scenario/read_scenario.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ using job::Sound;
 
 constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20};
 
-/// Runs `read` and says whether it made no complaint.
+/// Runs `read`, and returns true when it made no complaint.
 template <class Read>
 bool is_sound(const Findings& findings, Read read) {
   const std::size_t before = findings.complaints.size();
@@ -50,7 +50,7 @@ void read_runtime_part(const Node& root, Question& question) {
   if (document) question.runtime = read_runtime(document->root(root.findings()));
 }
 
-/// The parts that a search cannot choose, and those that it can, as far as they are stated.
+/// Reads the parts that a search cannot choose, and the stated ones of those that it can.
 Question read_parts(const Node& root, const std::string& document_name, Sound& sound) {
   Findings& findings = root.findings();
   root.allow_only(
@@ -88,7 +88,7 @@ Made read_scenario(const Document& document, Findings& findings) {
   question.notes = findings.notes;
   job::Attempt attempt = job::attempt(question, sound);
   findings.complaints.insert(findings.complaints.end(), attempt.complaints.begin(), attempt.complaints.end());
-  // Imperfections are counted against the GPUs, nodes and links of a job that is otherwise right.
+  // Imperfections are checked against the GPUs, nodes and links of a job that is otherwise right.
   findings.throw_if_wrong();
   if (const auto imperfections = root.find_object("imperfections")) {
     question.imperfections = read_imperfections(*imperfections, attempt.made->job);
@@ -106,18 +106,18 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   Question question = read_parts(root, document.name, sound);
   read_schedule(root, question);
   if (root.has("imperfections"))
-    root.complain("imperfections", "expected none: a search takes even hardware; try --set imperfections=null");
+    root.complain("imperfections", "expected none: a search needs equal hardware; try --set imperfections=null");
   if (root.has("stragglers") && root.child("stragglers").value() != false)
-    root.complain("stragglers", "expected none: a search takes even hardware; try --set stragglers=null");
+    root.complain("stragglers", "expected none: a search needs equal hardware; try --set stragglers=null");
   if (!question.pools.empty())
-    root.complain("cluster", "expected nodes of one kind: a search deals no stages out over groups of nodes");
+    root.complain("cluster", "expected nodes of one kind: a search does not split stages over groups of nodes");
   for (Complaint& complaint : job::wrong_for_any_choice(question)) findings.complaints.push_back(std::move(complaint));
   findings.throw_if_wrong();
   question.notes = std::move(findings.notes);
   return OpenScenario(std::move(question), document);
 }
 
-/// The document with its bases and overrides; throws when anything was found wrong on the way.
+/// Returns the document with its bases and overrides. Throws when a file or an override is wrong.
 Document complete(std::optional<Document> document, std::span<const std::string> sets, Findings& findings) {
   if (const auto wrong = wrong_data_folder()) findings.complaints.push_back({"FORETOKEN_DATA", "", *wrong});
   if (document) document = with_bases(std::move(*document), kScenarios, findings);

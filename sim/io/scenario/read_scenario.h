@@ -1,4 +1,4 @@
-// Scenarios: the question, with every name resolved, every default filled in and every rule checked.
+// Reads scenarios: resolves every name, fills in every default and checks every rule.
 #pragma once
 
 #include <filesystem>
@@ -11,23 +11,23 @@
 
 namespace foretoken::io {
 
-/// Reads a scenario file, or a scenario of ours by name. `sets` are overrides KEY.KEY=VALUE, applied in order.
-/// Throws ConfigError with every complaint about this file, the files it names and the overrides.
+/// Reads a scenario file, or a shipped scenario by name. `sets` are overrides KEY.KEY=VALUE, applied in order. Throws
+/// ConfigError with every complaint about this file, the files that it names and the overrides.
 [[nodiscard]] job::Made read_scenario_file(const std::filesystem::path& path, std::span<const std::string> sets = {});
 
-/// The same for text, for instance a line of standard input. `origin` is what complaints call it; relative paths start
-/// at the current folder.
+/// Reads a scenario from a text, for instance a line of standard input. Complaints name it `origin`. Relative paths
+/// start at the current folder.
 [[nodiscard]] job::Made read_scenario_text(std::string_view text, const std::string& origin,
                                            std::span<const std::string> sets = {});
 
-/// The same with keys left open, to be searched: nothing is asked of degrees, schedule and batch yet.
+/// Reads a scenario with open keys, for a search. Degrees, schedule and batch are not checked yet.
 [[nodiscard]] OpenScenario read_open_scenario_file(const std::filesystem::path& path,
                                                    std::span<const std::string> sets = {});
 [[nodiscard]] OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
                                                    std::span<const std::string> sets = {});
 
-/// The question itself as JSON, bases and overrides merged in, paths absolute: what read_scenario_file reads. Throws
-/// ConfigError for what cannot be read or merged; whether it is a sound scenario is not asked.
+/// Returns the question as JSON with bases and overrides merged in and absolute paths. Throws ConfigError for a file
+/// that cannot be read or merged. The rules of scenarios are not checked.
 [[nodiscard]] std::string merged_scenario_file(const std::filesystem::path& path,
                                                std::span<const std::string> sets = {});
 [[nodiscard]] std::string merged_scenario_text(std::string_view text, const std::string& origin,

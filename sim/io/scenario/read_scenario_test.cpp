@@ -1,4 +1,4 @@
-// Sound scenarios: what is filled in, what overrides do, how names, paths and bases are resolved.
+// Tests valid scenarios: defaults, overrides, and the resolution of names, paths and bases.
 #include "sim/io/scenario/read_scenario.h"
 
 #include <gmock/gmock.h>

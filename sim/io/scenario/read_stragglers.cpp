@@ -1,4 +1,4 @@
-// How GPUs of a job differ: a switch, or the numbers.
+// Reads the differences between the GPUs of a job: a switch, or the numbers.
 #include <nlohmann/json.hpp>
 
 #include "sim/io/scenario/scenario_parts.h"

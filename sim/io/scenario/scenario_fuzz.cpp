@@ -1,4 +1,4 @@
-// Fuzz target: any bytes given as a scenario are read, or refused with ConfigError; nothing else may happen.
+// Fuzz target: reads any bytes as a scenario. They must be accepted, or refused with ConfigError.
 //
 //   cmake --preset fuzz && ninja -C build/fuzz scenario_fuzz
 //   build/fuzz/sim/io/scenario_fuzz -dict=sim/io/testdata/fuzz/scenario.dict NEW_FOLDER sim/io/testdata/fuzz/seeds
@@ -13,7 +13,7 @@
 #include "sim/base/error.h"
 #include "sim/io/scenario/read_scenario.h"
 
-/// The text up to the first zero byte is the scenario; what follows, cut at zero bytes, are overrides.
+/// Takes the text up to the first zero byte as the scenario, and the rest, cut at zero bytes, as overrides.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t end = std::min(input.find('\0'), input.size());

@@ -1,4 +1,4 @@
-// Each part of a scenario, as stated: the rules of sim/job fill in the rest.
+// Reads each part of a scenario as stated. The rules of sim/job fill in the rest.
 #include "sim/io/scenario/scenario_parts.h"
 
 #include <fmt/format.h>
@@ -17,14 +17,14 @@ namespace {
 using job::Question;
 using model::RecomputeGranularity;
 
-// Far beyond any job, and small enough that products of three degrees stay exact.
+// The limits are far beyond any job, and small enough that products of three degrees stay exact.
 constexpr WholeRange kDegree{.low = 1, .high = 1 << 20};
 constexpr WholeRange kStages{.low = 1, .high = 10'000};  // of one pipeline, and chunks of one stage
 constexpr WholeRange kSequence{.low = 1, .high = 1 << 28};
 constexpr WholeRange kMicroBatch{.low = 1, .high = 1 << 20};
 constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30};
 
-/// A whole number, if it is stated. What the rules take instead is noted as defaulted.
+/// Reads a whole number, if it is stated. A missing one is noted as a default, which the rules choose.
 std::optional<int> find_degree(const Node& node, std::string_view key, WholeRange range = kDegree) {
   const auto value = static_cast<int>(node.whole_or(key, 1, range));
   return node.has(key) ? std::optional(value) : std::nullopt;
@@ -35,7 +35,7 @@ std::optional<bool> find_switch(const Node& node, std::string_view key) {
   return node.has(key) ? std::optional(value) : std::nullopt;
 }
 
-/// Bytes of one element: a number, or the name of a format. Nothing when it is not stated.
+/// Reads the bytes of one element: a number, or the name of a format. Returns nothing when it is not stated.
 std::optional<double> find_element_bytes(const Node& node, std::string_view key, Range range) {
   if (node.child(key).is_text())
     return node.one_of<double>(key, {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}, {"none", 0}});
@@ -156,13 +156,14 @@ void read_run(const Node& root, Question& question) {
 }
 
 void read_precision(const Node& root, Question& question) {
-  question.precision =
+  const Precision precision =
       root.one_of_or("precision", Precision::kBf16,
                      {{"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"fp8", Precision::kFp8}});
+  if (root.has("precision")) question.choices.precision = precision;
   const std::optional<Node> stated = root.find_object("precision_recipe");
   if (!stated) return;
   stated->allow_only({"weights", "gradients", "master", "fp8_recipe"});
-  job::AskedRecipe& recipe = question.recipe.emplace();
+  job::AskedRecipe& recipe = question.choices.recipe.emplace();
   recipe.weight_bytes = find_element_bytes(*stated, "weights", {.low = 1, .high = 8});
   if (stated->has("gradients")) recipe.gradient_bytes = find_element_bytes(*stated, "gradients", {.low = 1, .high = 8});
   recipe.master_bytes = find_element_bytes(*stated, "master", {.low = 0, .high = 8});
@@ -188,7 +189,7 @@ void read_overlap(const Node& root, Question& question) {
   overlap.grad_reduce = find_switch(node, "grad_reduce");
   overlap.param_gather = find_switch(node, "param_gather");
   overlap.p2p = find_switch(node, "p2p");
-  overlap.tensor_parallel = node.boolean_or("tensor_parallel", false);
+  overlap.tensor_parallel = find_switch(node, "tensor_parallel");
 }
 
 void read_schedule(const Node& root, Question& question) {

@@ -1,4 +1,4 @@
-// The parts of a scenario that stand in the scenario file itself: how to train, as opposed to what and where.
+// Reads the parts of a scenario about the way of training. Model and cluster have files of their own.
 #pragma once
 
 #include "sim/io/json/node.h"

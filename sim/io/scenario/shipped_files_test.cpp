@@ -1,4 +1,4 @@
-// Every data file that we ship can be read, and is called what its file is called.
+// Tests that every shipped data file can be read, and has the name of its file.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 namespace foretoken::io {
 namespace {
 
-/// Reads every shipped file of a kind with `read`, which returns the name it found.
+/// Reads every shipped file of a kind with `read`, which returns the name in the file.
 template <class Read>
 void read_all(const DataKind& kind, std::size_t at_least, Read read) {
   std::size_t count = 0;

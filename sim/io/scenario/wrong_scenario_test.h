@@ -1,4 +1,4 @@
-// A sound scenario, and tables of what makes it wrong.
+// A valid scenario, and the form of the tables of wrong changes to it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A job on its way from the question: the rules read it, complete it and complain.
+// A job in the making: the rules read it, complete it and complain.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace foretoken::job {
 
-/// The parts of a question that can be relied on. A rule is asked only when the parts it speaks of are sound, so that
-/// one mistake does not make three complaints.
+/// The sound parts of a question. A rule is asked only when the parts that it uses are sound, so one mistake does not
+/// make three complaints.
 struct Sound {
   bool model = true, cluster = true, profile = true, gpus = true, parallelism = true, batch = true, schedule = true;
   [[nodiscard]] bool all() const { return model && cluster && profile && gpus && parallelism && batch && schedule; }
@@ -21,7 +21,7 @@ struct Sound {
 struct Draft {
   const Question& question;
   const Sound& sound;
-  Job& job;  ///< complete as far as the rules that were asked so far
+  Job& job;  ///< complete as far as the rules asked so far
   Notes notes = {};
   std::vector<Complaint> complaints = {};
 

@@ -1,4 +1,4 @@
-// Degrees make up the GPUs, GPUs fill nodes, and stages stand on nodes of one kind.
+// Checks that degrees make up the GPUs, GPUs fill nodes, and stages stand on nodes of one kind.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// Precisions, profiles and placements against the machines: complaints, and warnings of what is allowed but slow.
+// Checks precisions, profiles and placements against the machines. Allowed but slow choices give warnings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<Hardware> hardware_of(const Job& job) {
   return all;
 }
 
-/// Names of the precisions that a map of rates or laws has.
+/// Returns the names of the precisions that a map of rates or laws has.
 template <class Map>
 std::string precisions_of(const Map& map) {
   std::vector<std::string> names;
@@ -50,7 +50,7 @@ void check_precision(Draft& draft, const Hardware& hardware) {
   }
 }
 
-// A GPU whose stated rate is not the one that its profile was fitted at: costs stay the profile's.
+// Warns of a GPU whose profile was fitted at another rate. Costs stay the profile's.
 void warn_of_another_rate(const Job& job, const Hardware& hardware, std::vector<std::string>& warnings) {
   const auto stated = hardware.cluster.gpu.peak_of(job.precision);
   const auto found = hardware.profile.gemm.find(job.precision);
@@ -76,7 +76,7 @@ void warn_of_slow_placements(const Job& job, const Hardware& hardware, std::vect
   }
 }
 
-// Bridged pairs and meshes join some GPUs of a node and not others.
+// Warns of groups without NVLink. Bridged pairs and meshes join some GPUs of a node and not others.
 void warn_of_missing_cables(const Job& job, const net::Cluster& cluster, std::vector<std::string>& warnings) {
   const net::RankGrid grid = job.grid();
   for (const auto& [axis, name] : kAxisNames) {

@@ -1,4 +1,4 @@
-// Layers split over stages and chunks.
+// Checks that layers split over stages and chunks.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace foretoken::job {
 namespace {
 
-/// The fault in the user's own list of layers, if there is one.
+/// Returns the fault in the user's own list of layers, if there is one.
 std::optional<std::string> why_not_as_stated(const Job& job) {
   const Parallelism& parallelism = job.parallelism;
   const std::vector<int>& stated = parallelism.layers_per_stage;
@@ -29,7 +29,7 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
   return std::nullopt;
 }
 
-/// "pipeline 7, 10, 14": values of one degree, up to twice its own, that would let the layers be dealt out.
+/// Returns "pipeline 7, 10, 14": values of one degree, up to twice its own, with which the layers can be dealt out.
 std::optional<std::string> degrees_that_work(const Job& job, int Parallelism::*degree, std::string_view key) {
   Parallelism changed = job.parallelism;
   std::vector<int> found;
@@ -41,7 +41,7 @@ std::optional<std::string> degrees_that_work(const Job& job, int Parallelism::*d
   return fmt::format("{} {}", key, fmt::join(found, ", "));
 }
 
-/// Changes of one number that would let the layers be dealt out.
+/// Returns changes of one number with which the layers can be dealt out.
 std::string layers_that_work(const Job& job) {
   std::vector<std::string> ways;
   Parallelism changed = job.parallelism;

@@ -1,4 +1,4 @@
-// The choice of a mixed-precision recipe.
+// Chooses a mixed-precision recipe.
 #include "sim/job/rules/precision_recipe.h"
 
 namespace foretoken::job {

@@ -1,4 +1,4 @@
-// How many bytes each parameter takes under mixed precision.
+// The bytes that each parameter takes under mixed precision.
 #pragma once
 
 #include "sim/job/job.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken::job {
 
-/// The recipe that a runtime uses when training in `precision`. Weights 2 bytes (fp8 training keeps 16-bit weights),
-/// fp32 master weights 4 and Adam's moments 8; gradients:
+/// Returns the recipe that a runtime uses when training in `precision`. Weights take 2 bytes (fp8 training keeps 16-bit
+/// weights), fp32 master weights 4, Adam's moments 8. Gradients take:
 ///
 ///   reduced in fp32 (runtime's gradient_bytes 4)               4        18 bytes in all
 ///   ... and the runtime keeps 16-bit gradients beside them     2 + 4    20
@@ -18,7 +18,7 @@ namespace foretoken::job {
 /// bytes with fp32 accumulation of 16-bit gradients).
 [[nodiscard]] PrecisionRecipe default_recipe(Precision precision, const Runtime& runtime);
 
-/// Bytes per parameter of a recipe, without sharding.
+/// Returns the bytes per parameter of a recipe, without sharding.
 [[nodiscard]] double bytes_per_parameter(const PrecisionRecipe& recipe);
 
 }  // namespace foretoken::job

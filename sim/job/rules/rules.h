@@ -1,4 +1,5 @@
-// The rules between the fields of a question, by family. Each says what was expected, what was found and what works.
+// The rules between the fields of a question, by family. A complaint states what was expected, what was found and what
+// works.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +11,48 @@
 
 namespace foretoken::job {
 
-// Software (software.cpp): what the runtime does where nothing is stated.
+// Software (software.cpp): the runtime's defaults.
 
-/// Precision recipe, attention, shards, price and stragglers, with their assumptions.
+/// Returns the bytes of parameters: the stated ones, else the runtime's.
+[[nodiscard]] PrecisionRecipe recipe_of(const Question& question);
+/// Settles attention, price and stragglers. Notes their assumptions and the one of the precision recipe.
 void settle_software(Draft& draft);
-/// The overlaps; those that the other choices do not allow are complaints or warnings.
+/// Settles the overlaps. An overlap that the other choices do not allow is a complaint or a warning.
 void settle_overlap(Draft& draft);
 
 // GPUs (gpus.cpp).
 
-/// The job has the GPUs of all its pools.
+/// Checks that the job has the GPUs of all its pools.
 [[nodiscard]] bool pools_make_up_gpus(Draft& draft);
-/// Takes the data-parallel degree from the GPUs; false, and a complaint, unless the degrees make them up.
+/// Takes the data-parallel degree from the GPUs. Returns false, with a complaint, unless the degrees make up the GPUs.
 [[nodiscard]] bool degrees_fit(Draft& draft);
-/// Jobs fill whole nodes, and several nodes need NICs. Pools are checked one by one where they are read.
+/// Checks that jobs fill whole nodes, and that several nodes have NICs. Pools are checked one by one where they are
+/// read.
 void check_nodes(Draft& draft);
-/// Deals the stages out to the pools: every stage stands on nodes of one kind.
+/// Deals the stages out to the pools. Every stage stands on nodes of one kind.
 [[nodiscard]] bool stages_stand_on_one_kind(Draft& draft);
 
 // Shards of a layer (shards.cpp).
 
 [[nodiscard]] bool tensor_divides(const model::Transformer& model, std::int64_t tensor);
-/// True when `degree` ranks of the axis can share the sequences of the question; of any other axis, always.
+/// Returns true when `degree` ranks of the axis can share the sequences of the question. It is true for every other
+/// axis.
 [[nodiscard]] bool sequence_fits(const Question& question, Axis axis, std::int64_t degree);
 [[nodiscard]] bool sequence_divides(std::int64_t sequence, std::int64_t context, std::int64_t tensor);
 [[nodiscard]] bool pipeline_allows(int zero_stage, std::int64_t pipeline);
 void check_shards(Draft& draft);
 void check_sequence(Draft& draft);
-/// Ranks that share a sequence exchange keys and values with fused attention only.
+/// Refuses unfused attention for ranks that share a sequence. They exchange keys and values with fused attention only.
 void check_attention(Draft& draft);
 void check_positions(Draft& draft);
-/// ZeRO-2 and 3 reduce every micro-batch's gradients at once, which a pipeline in flight cannot wait for: DeepSpeed
-/// refuses the combination (deepspeed/runtime/pipe/engine.py), and FSDP has no pipeline of its own.
+/// Refuses ZeRO-2 and 3 with a pipeline. They reduce every micro-batch's gradients at once, and a pipeline in flight
+/// cannot wait for that. DeepSpeed refuses the combination (deepspeed/runtime/pipe/engine.py), and FSDP has no
+/// pipeline.
 void check_sharding(Draft& draft);
 
 // Layers (layers.cpp).
 
-/// The kinds of layers of a model that names them are as many as its layers.
+/// Checks that a model with named kinds of layers has as many of them as layers.
 void check_stack(Draft& draft);
 [[nodiscard]] bool layers_split(Draft& draft);
 /// Precondition: the layers split.
@@ -54,22 +60,23 @@ void check_recomputed_layers(Draft& draft);
 
 // Schedule and batch (schedule.cpp).
 
-/// Takes the schedule that is stated, or the default; false, and a complaint, unless it interleaves exactly when stages
-/// hold several chunks.
+/// Takes the stated schedule, or the default. Returns false, with a complaint, unless it interleaves exactly when
+/// stages hold several chunks.
 [[nodiscard]] bool settle_schedule(Draft& draft);
 [[nodiscard]] bool batch_divides(Draft& draft);
-/// The schedule's own conditions, and a bound on what can be simulated. Precondition: the batch divides.
+/// Checks the schedule's own conditions, and a bound on the size of a simulation. Precondition: the batch divides.
 void check_schedule(Draft& draft);
 
 // Hardware (hardware.cpp).
 
-/// Precision, profile and placement against the machines: complaints, and warnings of what is allowed but slow.
+/// Checks precision, profile and placement against the machines. Allowed but slow choices give warnings.
 void check_hardware(Draft& draft);
 
-/// "1024" or "1016 or 1024": the multiples of `unit` around `value`, for what to try.
+/// Returns "1024" or "1016 or 1024": the multiples of `unit` around `value`, as advice.
 [[nodiscard]] std::string multiples_near(std::int64_t value, std::int64_t unit);
 
-/// Why `gpus` on this cluster are neither a part of one node nor whole nodes; nothing when they are.
+/// Returns the reason why `gpus` on this cluster are neither a part of one node nor whole nodes, or nothing when they
+/// are.
 [[nodiscard]] std::optional<std::string> why_not_whole_nodes(const net::Cluster& cluster, int gpus);
 
 }  // namespace foretoken::job

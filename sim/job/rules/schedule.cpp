@@ -1,4 +1,4 @@
-// The batch divides over the replicas, and the schedule takes the pipeline that results.
+// Checks that the batch divides over the replicas, and that the schedule takes the resulting pipeline.
 #include <fmt/format.h>
 
 #include "sim/base/check.h"

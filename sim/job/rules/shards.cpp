@@ -1,4 +1,4 @@
-// Heads, MLP width and sequence divide over the ranks that share a layer.
+// Checks that heads, MLP width and sequence divide over the ranks that share a layer.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@
 namespace foretoken::job {
 namespace {
 
-/// Degrees up to twice the stated one that divide `size`, for what to try.
+/// Returns degrees up to twice the stated one that divide `size`, as advice.
 std::string divisors_near(std::int64_t size, int degree) {
   std::vector<std::int64_t> found;
   for (std::int64_t d = 1; d <= std::min<std::int64_t>(size, 2 * std::int64_t{degree}); ++d)

@@ -1,5 +1,6 @@
-// Attention of a dense layer, token by token (arXiv:2205.05198 section 4): a heads, g heads of keys and values, size d.
+// Attention of a dense layer: a query heads and g heads of keys and values, of size d.
 //
+// Bytes saved per token (arXiv:2205.05198 section 4):
 //   saved      q 2ad, k and v 4gd, output 2ad     cut over the tensor ranks
 //   unfused    softmax 2as; with dropout its mask as and its output 2as; k and v repeated for all a heads
 //   flash      log-sum-exp of the softmax, 4a
@@ -32,7 +33,7 @@ double key_value_bytes(const AttentionCore& core, const Cut& cut) {
   return cut.tokens * real(core.head_dim) * (4 * heads) / tensor;
 }
 
-// One a x s x s matrix of 16-bit scores. Ranks that share a sequence cut the queries, not the keys.
+// Bytes of one a x s x s matrix of 16-bit scores. Ranks that share a sequence cut the queries, not the keys.
 double score_bytes(const AttentionCore& core, const Cut& cut) {
   return 2 * cut.tokens * real(core.heads) * real(cut.context.sequence) / cut.context.tensor;
 }
@@ -66,7 +67,7 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
   if (model.qkv_bias) product.weights.add(block.add(bias_weight("qkv bias", width, Split::kRows)));
   block.add(product);
 
-  // From here on every op works on the operands in place. The bias is added by the product itself.
+  // From here on every op works on the operands in place. The product itself adds the bias.
   const double bytes = sizes.operand_bytes();
   const auto in_place = [&](std::string_view name, OpRole role, Work work) {
     block.add(Op{.name = name,

@@ -1,4 +1,4 @@
-// The kinds of layers that models are stacked of.
+// The kinds of layers that a model is a stack of.
 #pragma once
 
 #include "sim/model/block.h"
@@ -6,13 +6,14 @@
 
 namespace foretoken::model {
 
-/// A decoder layer: norm, attention, residual, norm, MLP, residual; or attention and MLP side by side.
+/// A decoder layer: norm, attention, residual, norm, MLP, residual. A parallel residual puts attention and MLP side by
+/// side.
 [[nodiscard]] BlockOps dense_layer(const Transformer& model, const LayerContext& context);
 
 /// Token table, positions and dropout, before the first layer.
 [[nodiscard]] BlockOps embedding_block(const Transformer& model, const LayerContext& context);
 
-/// Final norm, output projection and loss, behind the last layer.
+/// Final norm, output projection and loss, after the last layer.
 [[nodiscard]] BlockOps head_block(const Transformer& model, const LayerContext& context);
 
 }  // namespace foretoken::model

@@ -1,9 +1,9 @@
 // A dense decoder layer, in the order in which Megatron issues its ops (transformer_layer.py).
 //
-// One layer keeps, per token (arXiv:2205.05198 section 4; h hidden):
+// Bytes that one layer keeps per token (arXiv:2205.05198 section 4; h hidden):
 //   norms      input and output, 2h + 2h each     copied on every tensor rank, or cut by sequence parallelism
 //   masks      h for each of two dropouts         likewise
-// and what attention and MLP keep. For GPT shapes this sums to (10 + 24/t) h + 5as/t, Table 2 of that paper.
+// The tensors of attention and MLP come on top. For GPT shapes the sum is (10 + 24/t) h + 5as/t, Table 2 of that paper.
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
 
@@ -29,7 +29,7 @@ BlockOps dense_layer(const Transformer& model, const LayerContext& context) {
       block, model, cut,
       {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1", "residual between attention and MLP"},
       attended, block.input, kNoModule, parallel);
-  // With a parallel residual the MLP reads the layer's input. Both outputs are summed before one reduction.
+  // With a parallel residual the MLP reads the layer's input. One reduction follows the sum of both outputs.
   const TensorId second =
       add_norm(block, model, cut, {"norm 2", "norm 2 gradient", "norm 2", "norm 2 statistics", "norm 2 output"},
                parallel ? block.input : between, mlp);

@@ -1,7 +1,7 @@
-// The embedding on the first chunk.
+// The embedding, on the first chunk.
 //
 // The vocabulary is padded to a multiple of 128 x t and split over tensor ranks. A rank looks up all T tokens in its
-// part, and the partial results are summed.
+// part. The partial results are summed.
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, TensorId output) {
   const double elements = cut.tokens * real(model.hidden);
-  // Backward: reads the gradient once and adds it to fp32 rows (read and write).
+  // The backward kernel reads the gradient once and adds it to fp32 rows (a read and a write).
   block.add(Op{.name = "embedding lookup",
                .role = OpRole::kEmbedding,
                .work = MemoryBound{4 * elements, (2 + 8) * elements, "embedding gradient"},

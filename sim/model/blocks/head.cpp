@@ -1,7 +1,7 @@
-// Final norm, output projection and loss on the last chunk.
+// Final norm, output projection and loss, on the last chunk.
 //
-// Loss: vocab-parallel cross entropy of Megatron, 24 bytes a logit forward and 10 backward unfused, 10 and 6 fused
-// (reads and writes of logits of 2 and 4 bytes; docs/modeller/layer.md).
+// The loss is Megatron's vocabulary-parallel cross entropy. Unfused it moves 24 bytes a logit forward and 10 backward;
+// fused, 10 and 6. These are reads and writes of logits of 2 and 4 bytes (docs/modeller/layer.md).
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
 #include "sim/model/products.h"
@@ -20,16 +20,16 @@ struct HeadSizes {
 
 bool keeps_logits_in_16_bit(const Fusions& fusions) { return fusions.cross_entropy && !fusions.compiled_cross_entropy; }
 
-// While the head is differentiated the softmax is already cast to the 16-bit gradient of the logits, and Megatron-LM
-// makes a 16-bit gradient of the weights before it is added to the main gradient (a placeholder when fused).
+// In the head's backward pass the softmax is already cast to the 16-bit gradient of the logits. Megatron-LM makes a
+// 16-bit gradient of the weights before it is added to the main gradient (a placeholder when fused).
 double projection_working_bytes(const Cut& cut, const HeadSizes& sizes, double hidden) {
   const double gathered = cut.context.sequence_parallel ? cut.whole_bytes(hidden) + cut.residual_bytes(hidden) : 0;
   const double backward = 2 * sizes.weights + cut.whole_bytes(hidden) + gathered;
   return backward - (keeps_logits_in_16_bit(cut.context.fusions) ? 0 : 2 * sizes.logits);
 }
 
-// The compiled softmax is divided out of place: 16-bit logits and their fp32 copy are alive beside the result. The
-// unfused one has the 16-bit logits beside their fp32 copy.
+// The compiled softmax divides out of place: 16-bit logits and their fp32 copy are alive beside the result. The unfused
+// one has the 16-bit logits beside their fp32 copy.
 double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes) {
   if (fusions.compiled_cross_entropy) return 3 * (2 * sizes.logits);
   return fusions.cross_entropy ? 0 : 2 * sizes.logits;
@@ -37,8 +37,8 @@ double loss_working_bytes(const Fusions& fusions, const HeadSizes& sizes) {
 
 void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId logits) {
   const Fusions& fusions = cut.context.fusions;
-  const double kept = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
-  const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = kept});
+  const double stored = 2 * sizes.logits * (keeps_logits_in_16_bit(fusions) ? 1 : 2);
+  const TensorId softmax = block.add(Tensor{.name = "fp32 softmax, or gradient of the logits", .bytes = stored});
   block.add(Op{.name = "cross entropy",
                .role = OpRole::kLoss,
                .work = MemoryBound{(fusions.cross_entropy ? 10 : 24) * sizes.logits,

@@ -1,7 +1,7 @@
-// The MLP of a dense layer: two products with an activation between them, three matrices when it is gated.
+// The MLP of a dense layer: two products with an activation between them. A gated MLP has three matrices.
 //
-// Per token the output of the first product, 2f (gated 4f), and the input of the second, 2f, are saved, cut over the
-// tensor ranks (arXiv:2205.05198 section 4).
+// Two tensors are saved per token: the first product's output, 2f (gated 4f), and the second product's input, 2f. Both
+// are cut over the tensor ranks (arXiv:2205.05198 section 4).
 #include "sim/model/blocks/parts.h"
 
 namespace foretoken::model {
@@ -29,7 +29,7 @@ MemoryBound activation_kernels(const Transformer& model, const Cut& cut) {
           .backward_name = "activation gradient"};
 }
 
-// Adds a product with its bias. Sets what all products of an MLP share.
+// Adds a product with its bias, and sets the members that all products of an MLP share.
 void add_product(BlockOps& block, const Transformer& model, Op op, Weight weight, Weight bias) {
   weight.kind = WeightKind::kMatrix;
   op.role = OpRole::kLinear;
@@ -55,7 +55,7 @@ void add_first(BlockOps& block, const Transformer& model, TensorId input, Tensor
               bias_weight("fc1 bias", width, Split::kRows));
 }
 
-// Before its backward pass the gradient of the output is gathered under sequence parallelism.
+// Under sequence parallelism the gradient of the output is gathered before the backward pass.
 void add_second(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input, TensorId output) {
   const double gathered = cut.context.sequence_parallel ? cut.whole_bytes(real(model.hidden)) : 0;
   add_product(block, model,
@@ -71,7 +71,7 @@ void add_second(BlockOps& block, const Transformer& model, const Cut& cut, Tenso
 }  // namespace
 
 TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
-  // The backward pass of ReLU needs no input: its own output, which fc2 reads, serves.
+  // The backward pass of ReLU needs no input: it uses its own output, which fc2 reads.
   const bool relu = model.activation == Activation::kRelu;
   const double first = first_output_bytes(model, cut), second = second_input_bytes(model, cut);
   const TensorId before =
@@ -81,7 +81,7 @@ TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, Tens
   const TensorId output = block.add(Tensor{.name = "fc2 output", .bytes = cut.residual_bytes(real(model.hidden))});
 
   add_first(block, model, input, before);
-  // The gradients of both its sides are alive.
+  // The gradients of its input and of its output are alive.
   block.add(Op{.name = "activation",
                .role = OpRole::kActivation,
                .work = activation_kernels(model, cut),

@@ -1,30 +1,30 @@
-// Norms and residual connections between the tensor-parallel regions, where each rank holds R tokens.
+// Norms and residual connections. They stand between the tensor-parallel regions, where each rank holds R tokens.
 #include "sim/model/blocks/parts.h"
 #include "sim/model/products.h"
 
 namespace foretoken::model {
 namespace {
 
-// Reads and writes 16 bit.
+// The kernel reads and writes 16 bit.
 double norm_forward_bytes(const Cut& cut, double hidden) { return 4 * cut.region * hidden; }
 
 // The kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x 2
-// bytes. 6Rh more add the residual's gradient: two reads, one write.
+// bytes. A further 6Rh add the residual's gradient: two reads, one write.
 double norm_backward_bytes(const Cut& cut, double hidden) { return (8 + 6) * cut.region * hidden; }
 
-// Transformer Engine keeps fp32 statistics; Table 2 of arXiv:2205.05198 neglects them.
+// Transformer Engine keeps fp32 statistics. Table 2 of arXiv:2205.05198 neglects them.
 double statistics_bytes(const Transformer& model, const Cut& cut) {
   const double numbers = model.norm == Norm::kLayerNorm ? 2 : 1;
   return cut.context.attention == AttentionKind::kFlash ? 4 * numbers * cut.tokens * cut.residual_share() : 0;
 }
 
-// A norm writes 8 bit itself where the scale is known. Otherwise a kernel of its own reads the output.
+// A norm writes 8 bit itself where the scale is known. Otherwise a separate kernel reads the output.
 double quantise_bytes(const Cut& cut, double hidden) {
   const double search = scale_search_bytes(cut.context);
   return cut.fp8() && search > 0 ? (3 + search) * cut.region * hidden : 0;
 }
 
-// Reads the branch and the stream, writes the sum and a mask of one byte.
+// The kernel reads the branch and the stream. It writes the sum and a mask of one byte.
 double residual_forward_bytes(const Transformer& model, const Cut& cut) {
   return (model.hidden_dropout > 0 ? 7 : 6) * cut.region * real(model.hidden);
 }

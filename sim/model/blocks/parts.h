@@ -1,4 +1,4 @@
-// The parts that layers are built of; each adds its ops and tensors to a block.
+// The parts that layers are built of. Each adds its ops and tensors to a block.
 #pragma once
 
 #include "sim/model/block.h"
@@ -12,8 +12,8 @@ struct NormNames {
   std::string_view forward, backward, weight, statistics, output;
 };
 
-/// A norm whose output linear layers read; the norm writes 8 bit itself for fp8 products. `reads_output` are the
-/// modules whose recomputation starts at the output. Returns the output.
+/// Adds a norm and returns its output, which linear layers read. For fp8 products the norm writes 8 bit itself.
+/// `reads_output` names the modules whose recomputation starts at the output.
 TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names, TensorId input,
                   SelectiveModules reads_output);
 
@@ -22,25 +22,26 @@ struct ResidualNames {
   std::string_view forward, backward, mask, output;
 };
 
-/// Bias, dropout and residual: adds `branch` to `stream`. `deferred`: a later one adds both branches at once. Returns
-/// the sum.
+/// Adds bias, dropout and residual connection: `branch` is added to `stream`. With `deferred` a later call adds both
+/// branches at once. Returns the sum.
 TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut, const ResidualNames& names,
                       TensorId branch, TensorId stream, SelectiveModules repeated_by, bool deferred);
 
-/// Attention with queries, keys and values from one product, as most decoders have it: product, positions, core and
-/// projection. Reads a norm's output, returns the projection's output.
+/// Adds attention with queries, keys and values from one product, as most decoders have it: product, positions, core,
+/// projection. Reads a norm's output and returns the projection's output.
 TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
 
-/// Two products with an activation between them, gated or not. Reads a norm's output, returns the second's output.
+/// Adds two products with an activation between them, gated or not. Reads a norm's output and returns the second
+/// product's output.
 TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
 
-/// The weight of one norm: its scale, and its bias where the norm has one.
+/// Returns the weight of one norm: its scale, and its bias where the norm has one.
 [[nodiscard]] Weight norm_weight(const Transformer& model, std::string_view name);
 
-/// A vector of `elements`, whole on every rank or split as the rows of its product are.
+/// Returns a vector of `elements`, whole on every rank or split like the rows of its product.
 [[nodiscard]] Weight bias_weight(std::string_view name, std::int64_t elements, Split split);
 
-/// The token table: rows are the vocabulary, split over tensor ranks and padded as the cut asks.
+/// Returns the token table. Its rows are the vocabulary, split over tensor ranks and padded as the cut asks.
 [[nodiscard]] Weight token_table(const Transformer& model, const LayerContext& context, std::string_view name);
 
 }  // namespace foretoken::model

@@ -1,7 +1,7 @@
 // Operations of a step, counted from products and attention cores.
 //
-// Every count is a whole number held in a double. Operations may exceed 2^53, but then every addend is a multiple of
-// the sequence length times the hidden size. The value is still exact for the powers of two that these have as factors.
+// Every count is a whole number in a double. Counts above 2^53 stay exact: each is a multiple of the sequence length
+// times the hidden size, and these contain large powers of two.
 #include "sim/model/counts/flop.h"
 
 #include "sim/base/check.h"
@@ -25,6 +25,13 @@ double product_flop_of(const BlockOps& block, double sequence, const Wanted& wan
 
 double forward_flop(const BlockOps& block, double sequence) {
   return product_flop(block, sequence) + core_flop(block, sequence);
+}
+
+// Operations for gradients of weights that do not train: nobody runs them.
+double frozen_flop(const BlockOps& block, double sequence) {
+  return product_flop_of(block, sequence, [&](const Op& op) {
+    return std::holds_alternative<Product>(op.work) && !block[*op.weights.begin()].trainable;
+  });
 }
 
 double repeated_flop(const BlockOps& block, double sequence, RecomputedWork work) {
@@ -55,9 +62,12 @@ double core_flop(const BlockOps& block, double sequence) {
 Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
   expects(sequence > 0, "a sequence has at least one token");
   const double s = real(sequence);
-  double layers = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * forward_flop(run.ops, s);
-  return Flop(3.0 * (layers + product_flop(head_block(model, {}), s)));
+  double layers = 0, frozen = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {})) {
+    layers += real(run.count) * forward_flop(run.ops, s);
+    frozen += real(run.count) * frozen_flop(run.ops, s);
+  }
+  return Flop(3.0 * (layers + product_flop(head_block(model, {}), s)) - frozen);
 }
 
 Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {

@@ -8,14 +8,14 @@
 
 namespace foretoken::model {
 
-/// Distinct shapes of the matrices on one tensor rank: rows, columns.
+/// Returns the distinct shapes of the matrices on one tensor rank: rows, columns.
 [[nodiscard]] std::set<std::pair<std::int64_t, std::int64_t>> matrix_shapes(const BlockOps& block,
                                                                             const LayerContext& context);
 
-/// Elements of the largest matrix on one tensor rank.
+/// Counts the elements of the largest matrix on one tensor rank.
 [[nodiscard]] double largest_matrix(const BlockOps& block, const LayerContext& context);
 
-/// Tensors that a framework gathers or reduces one by one. Norms and biases are too small to be sharded.
+/// Counts the tensors that a framework gathers or reduces one by one. Norms and biases are too small to be sharded.
 [[nodiscard]] int stored_matrices(const BlockOps& block);
 
 }  // namespace foretoken::model

@@ -1,4 +1,4 @@
-// Sums over weights. Every count is a whole number held in a double, far below 2^53.
+// Sums over weights. Every count is a whole number in a double, far below 2^53.
 #include "sim/model/counts/parameters.h"
 
 #include "sim/model/blocks/blocks.h"
@@ -20,7 +20,7 @@ double sum(const BlockOps& block, const Wanted& wanted) {
 
 double padded_elements(const Weight& weight) { return real(weight.rows + weight.padding_rows) * real(weight.columns); }
 
-// Parts of split weights are counted together: a rank may hold a fraction of one.
+// Parts of split weights are counted together, because a rank may hold a fraction of one.
 template <class Wanted>
 double local_sum(const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
   double whole = 0, split = 0;
@@ -30,6 +30,13 @@ double local_sum(const BlockOps& block, const LayerContext& context, const Wante
 }
 
 }  // namespace
+
+BlockOps trained_weights(const BlockOps& block) {
+  BlockOps trained;
+  for (const Weight& weight : block.weights)
+    if (weight.trainable) trained.weights.push_back(weight);
+  return trained;
+}
 
 double parameters(const BlockOps& block) {
   return sum(block, [](const Weight& weight) { return !weight.tied; });
@@ -45,10 +52,6 @@ double replicated_parameters(const BlockOps& block) {
 
 double local_parameters(const BlockOps& block, const LayerContext& context) {
   return local_sum(block, context, [](const Weight& weight) { return !weight.tied; });
-}
-
-double local_gradients(const BlockOps& block, const LayerContext& context) {
-  return local_sum(block, context, [](const Weight& weight) { return !weight.tied && weight.trainable; });
 }
 
 double local_table(const BlockOps& block, const LayerContext& context) {
@@ -71,6 +74,13 @@ double total_parameters(const Transformer& model) {
   double layers = 0;
   for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * parameters(run.ops);
   return layers + embedding_parameters(model) + head_parameters(model);
+}
+
+double trained_parameters(const Transformer& model) {
+  const auto trained = [](const BlockOps& block) { return parameters(trained_weights(block)); };
+  double layers = 0;
+  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * trained(run.ops);
+  return layers + trained(embedding_block(model, {})) + trained(head_block(model, {}));
 }
 
 }  // namespace foretoken::model

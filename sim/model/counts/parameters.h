@@ -5,30 +5,35 @@
 
 namespace foretoken::model {
 
+/// The weights that training changes, without the ops: what has gradients and optimizer states.
+[[nodiscard]] BlockOps trained_weights(const BlockOps& block);
+
 /// All parameters of a block, however it is cut. A tied table counts where the embedding holds it.
 [[nodiscard]] double parameters(const BlockOps& block);
-/// Parameters of its matrices: the products of a layer.
+/// Parameters of a block's matrices: the products of a layer.
 [[nodiscard]] double matrix_parameters(const BlockOps& block);
 /// Parameters that every tensor rank holds whole: norms, biases of row-parallel products.
 [[nodiscard]] double replicated_parameters(const BlockOps& block);
-/// Parameters of a block on one tensor rank: what is split by its share, the vocabulary padded. Without a tied table.
+/// Parameters of a block on one tensor rank: split weights by their share, the vocabulary padded. A tied table is left
+/// out.
 [[nodiscard]] double local_parameters(const BlockOps& block, const LayerContext& context);
-/// The same of the weights that training changes: elements of the block's gradients.
-[[nodiscard]] double local_gradients(const BlockOps& block, const LayerContext& context);
-/// The vocabulary's table on one tensor rank, tied or not; 0 where the block has none.
+/// Elements of the vocabulary's table on one tensor rank, tied or not. 0 where the block has no table.
 [[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
 
-/// Of one dense layer of the model.
+/// Parameters of one dense layer of the model: of its matrices, of all weights, and of weights that every tensor rank
+/// holds whole.
 [[nodiscard]] double layer_matmul_parameters(const Transformer& model);
 [[nodiscard]] double layer_parameters(const Transformer& model);
 [[nodiscard]] double replicated_layer_parameters(const Transformer& model);
 /// Parameters of one norm: weight, and bias where the norm has one.
 [[nodiscard]] double norm_parameters(const Transformer& model);
-/// Input embedding: token table, learned positions, BLOOM's norm.
+/// Parameters of the input embedding: token table, learned positions, BLOOM's norm.
 [[nodiscard]] double embedding_parameters(const Transformer& model);
-/// Final norm and, untied, the output head.
+/// Parameters of the final norm and, if untied, of the output head.
 [[nodiscard]] double head_parameters(const Transformer& model);
-/// All parameters, of every kind of layer and of both ends.
+/// Parameters of the whole model: every kind of layer and both ends.
 [[nodiscard]] double total_parameters(const Transformer& model);
+/// The same of the weights that training changes.
+[[nodiscard]] double trained_parameters(const Transformer& model);
 
 }  // namespace foretoken::model

@@ -1,10 +1,12 @@
 // Saved and short-lived bytes of a block, summed over the tensors that its ops save.
 //
-// In the backward pass two moments can be the worst. While the MLP's activation is differentiated, the gradients of
-// both its sides are alive but fc2's input is already released; before it, fc2 needs its output's gradient gathered
-// under sequence parallelism. While unfused attention is differentiated, one score-sized gradient is alive beyond what
-// is stored but the MLP's tensors are released. An op states its gradients as `working_bytes`; a tensor that is
-// `freed_early` is released before the ops ahead of those that save it are differentiated.
+// Two moments of the backward pass can need the most memory.
+//   MLP        While the activation is differentiated, the gradients of both its sides are alive, and fc2's input is
+//              already released. Before that, fc2 needs its output's gradient gathered under sequence parallelism.
+//   attention  While unfused attention is differentiated, one score-sized gradient is alive. The MLP's tensors are
+//              released by then.
+// An op states its gradients as `working_bytes`. A tensor that is `freed_early` is released before the backward pass
+// reaches the ops ahead of those that save it.
 #include "sim/model/counts/saved_bytes.h"
 
 #include <algorithm>
@@ -23,7 +25,7 @@ std::vector<bool> saved_tensors(const BlockOps& block) {
   return saved;
 }
 
-// Bytes of the saved tensors that `wanted` takes.
+// Sums the bytes of the saved tensors that `wanted` selects.
 template <class Wanted>
 double sum_saved(const BlockOps& block, const Wanted& wanted) {
   const std::vector<bool> saved = saved_tensors(block);
@@ -33,7 +35,7 @@ double sum_saved(const BlockOps& block, const Wanted& wanted) {
   return bytes;
 }
 
-// The tensors that `modules` make again while `op`, which belongs to some of them, is differentiated.
+// Bytes of the tensors that `modules` make again while `op`, which belongs to one of them, is differentiated.
 double recomputed_bytes(const BlockOps& block, const Op& op, const SelectiveModules& modules) {
   return sum_saved(block, [&](const Tensor& tensor) {
     return meet(tensor.dropped_by, modules) && meet(tensor.dropped_by, op.repeated_by);

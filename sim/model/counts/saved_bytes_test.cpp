@@ -1,4 +1,4 @@
-// Stored activations against Table 2 and Fig. 1 of arXiv:2205.05198 and against the vectors of six models.
+// Checks stored activations against Table 2 and Fig. 1 of arXiv:2205.05198 and against the vectors of six models.
 #include "sim/model/counts/saved_bytes.h"
 
 #include <gtest/gtest.h>
@@ -53,12 +53,17 @@ TEST(Activations, EveryModeOfTable2IsExactForTheGptVectors) {
   EXPECT_EQ(checked, 30);
 }
 
-TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
+Transformer layer_of_1024() {
   Transformer model;
   model.hidden = 1024;
   model.heads = model.kv_heads = 16;
   model.head_dim = 64;
   model.ffn_hidden = 4096;
+  return model;
+}
+
+TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
+  const Transformer model = layer_of_1024();
   LayerContext context = flash_context(2048, 1);
   const auto stored = [&] { return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value(); };
   const double in_16_bit = stored();
@@ -68,11 +73,7 @@ TEST(Activations, Fp8KeepsInputsOfLinearLayersInOneByte) {
 }
 
 TEST(Activations, TradingTokensForHeadsKeepsTheOutputTwice) {
-  Transformer model;
-  model.hidden = 1024;
-  model.heads = model.kv_heads = 16;
-  model.head_dim = 64;
-  model.ffn_hidden = 4096;
+  const Transformer model = layer_of_1024();
   LayerContext context = flash_context(8192, 2);
   context.context = 4;
   const double ring = layer_activation_bytes(model, context, RecomputeGranularity::kNone).value();
@@ -96,7 +97,7 @@ TEST(Activations, FlashAttentionWithoutDropoutIsExactForAllSixVectors) {
   }
 }
 
-// Table 2, from its symbols: selective recomputation without sequence parallelism keeps s b h (10 + 24/t).
+// Table 2 in symbols: selective recomputation without sequence parallelism keeps s b h (10 + 24/t).
 TEST(Activations, SelectiveRecomputationDropsExactlyTheAttentionTerm) {
   const Transformer model = testdata::gpt(48, 6144, 64, 51200, 2048);
   LayerContext context = gpt_context(model, 8, false);
@@ -108,8 +109,9 @@ TEST(Activations, SelectiveRecomputationDropsExactlyTheAttentionTerm) {
   EXPECT_EQ(none - selective, s * b * 5 * a * s / t);
 }
 
-// Fig. 1: all layers of the blocks on the first stage, one micro-batch for each of the p stages in flight, so L layers
-// in all, times 1 + (p-1)/(pv) when interleaved. GiB as the figure's numbers are kept in Calculon's validation.
+// Fig. 1 shows all layers on the first stage, with one micro-batch for each of the p stages in flight. That makes L
+// layers in all, times 1 + (p-1)/(pv) when interleaved. The GiB are the numbers of the figure as Calculon's validation
+// keeps them.
 TEST(Activations, Figure1IsReproduced) {
   struct Bar {
     const char* name;
@@ -160,7 +162,7 @@ TEST(Activations, FewerKeyValueHeadsThanRanksAreReplicated) {
   EXPECT_EQ(stored(8) - stored(1) / 8, tokens * 4 * (1 - 2.0 / 8) * head_dim) << "one head of keys and values, not 2/8";
 }
 
-TEST(Activations, ContextParallelismDividesWhatALayerKeeps) {
+TEST(Activations, ContextParallelismDividesTheBytesThatALayerKeeps) {
   const Transformer model = testdata::gpt(1, 1024, 16, 51200, 2048);
   for (const auto attention : {AttentionKind::kFlash, AttentionKind::kUnfused}) {
     LayerContext context = flash_context(8192, 1);
@@ -179,7 +181,7 @@ TEST(Activations, SelectiveModulesDropTheirOwnTensors) {
     return layer_activation_bytes(model, context, RecomputeGranularity::kNone).value() -
            layer_activation_bytes(model, context, RecomputeGranularity::kSelective, modules).value();
   };
-  EXPECT_EQ(saved({.core_attention = true}), tokens * 4 * 16) << "flash attention: its log-sum-exp";
+  EXPECT_EQ(saved({.core_attention = true}), tokens * 4 * 16) << "flash attention keeps its log-sum-exp";
   EXPECT_EQ(saved({.core_attention = false, .mlp = true}), tokens * 4 * f);
   EXPECT_EQ(saved({.core_attention = false, .activation = true}), tokens * 2 * f);
   EXPECT_EQ(saved({.core_attention = false, .mlp = true, .activation = true}), tokens * 4 * f) << "counted once";

@@ -1,4 +1,4 @@
-// The layers of a decoder: all dense, or the kinds that the model states.
+// Lists the layers of a decoder: all dense, or the kinds that the model states.
 #include "sim/model/stacks/decoder.h"
 
 #include <algorithm>
@@ -19,6 +19,12 @@ std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerCon
     expects(!find_mistake(runs.back().ops), "the ops of a block read only what an op before them has written");
   }
   return runs;
+}
+
+DecoderOps decoder_ops(const Transformer& model, const LayerContext& context) {
+  return {.layers = decoder_layers(model, context),
+          .embedding = embedding_block(model, context),
+          .head = head_block(model, context)};
 }
 
 std::vector<LayerCount> layers_between(const Transformer& model, std::int64_t first, std::int64_t count) {

@@ -1,4 +1,4 @@
-// A decoder as a stack: embedding, runs of layers of one kind each, head.
+// A decoder as a stack: an embedding, runs of equal layers, a head.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,15 @@ struct LayerRunOps {
   std::int64_t count = 1;
 };
 
-/// Kinds of layers of a model, in forward order. A model that states no kinds has `layers` dense ones.
+/// Returns the kinds of layers of a model, in forward order. A model that states no kinds has `layers` dense ones.
 [[nodiscard]] std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerContext& context);
+
+/// All blocks of a model.
+struct DecoderOps {
+  std::vector<LayerRunOps> layers;
+  BlockOps embedding, head;
+};
+[[nodiscard]] DecoderOps decoder_ops(const Transformer& model, const LayerContext& context);
 
 /// Layers of one kind in a part of a stack.
 struct LayerCount {
@@ -24,7 +31,7 @@ struct LayerCount {
   friend auto operator<=>(const LayerCount&, const LayerCount&) = default;
 };
 
-/// The kinds of `count` layers of a stack from layer `first` on, in forward order.
+/// Returns the kinds of `count` layers of a stack from layer `first` on, in forward order.
 [[nodiscard]] std::vector<LayerCount> layers_between(const Transformer& model, std::int64_t first, std::int64_t count);
 
 }  // namespace foretoken::model

@@ -9,13 +9,13 @@
 
 namespace foretoken::model::testdata {
 
-/// The models of model_vectors.json by name.
+/// Returns the models of model_vectors.json by name.
 inline nlohmann::ordered_json model_vectors() {
   std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/model/testdata/model_vectors.json");
   return nlohmann::ordered_json::parse(file).at("models");
 }
 
-/// A GPT of the papers: MLP four times as wide, LayerNorm, learned positions, tied, dropout 0.1.
+/// Returns a GPT as in the papers: MLP four times as wide, LayerNorm, learned positions, tied, dropout 0.1.
 inline Transformer gpt(std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t vocabulary,
                        std::int64_t positions) {
   return {.layers = layers,
@@ -30,7 +30,7 @@ inline Transformer gpt(std::int64_t layers, std::int64_t hidden, std::int64_t he
           .attention_dropout = 0.1};
 }
 
-/// The model that a `config` of the vectors describes. GPT shapes have dropout, Llama shapes none.
+/// Returns the model that a `config` of the vectors describes. GPT shapes have dropout, Llama shapes none.
 inline Transformer vector_model(const nlohmann::ordered_json& config) {
   const bool gated = config.at("gated") == 1;
   const bool bias = config.at("bias") == 1;

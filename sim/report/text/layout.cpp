@@ -1,4 +1,4 @@
-// Columns are counted in characters of UTF-8; all glyphs used here are one column wide.
+// Lays out text on a terminal. Columns count characters of UTF-8: every glyph used here is one column wide.
 #include "sim/report/text/layout.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ std::vector<std::size_t> stacked_columns(const std::vector<double>& parts, doubl
 
 namespace {
 
-// True where a line may not break between the two: a number and its unit.
+// Returns true for a number and its unit, between which a line may not break.
 bool belong_together(std::string_view number, std::string_view unit) {
   static constexpr std::string_view kUnits[] = {"%",    "s",    "ms",    "us",      "ns",      "bytes",   "kB",
                                                 "MB",   "GB",   "TB",    "KiB",     "MiB",     "GiB",     "TiB",
@@ -151,7 +151,7 @@ std::string Table::text(const Paint& paint, std::size_t indent) const {
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (c > 0) out += "  ";
       const bool last = c + 1 == row.size();
-      if (last && (note || columns_[c].align == Align::kLeft)) {  // may be long: wrapped, not padded
+      if (last && (note || columns_[c].align == Align::kLeft)) {  // a long last cell is wrapped, not padded
         out = columns_of(out) + columns_of(row[c]) > kPageColumns ? paragraph(out, row[c]) : out + row[c];
       } else {
         out += cell(c, row[c]);

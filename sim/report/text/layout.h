@@ -1,4 +1,4 @@
-// Text on a terminal: columns, colours, bars, tables and wrapped paragraphs.
+// Lays out text on a terminal: columns, colours, bars, tables and wrapped paragraphs.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace foretoken::report {
 
 inline constexpr std::size_t kPageColumns = 100;
 
-/// Colours that a terminal shows; the palette keeps forward and backward apart for the colour-blind.
+/// Colours of a terminal. Colour-blind readers can tell forward from backward.
 enum class Ink : std::uint8_t { kBold, kDim, kBlue, kOrange, kGreen, kRed, kCyan, kMagenta };
 
-/// Paints text, or returns it as it is.
+/// Paints text, or returns it unchanged when colours are off.
 class Paint {
  public:
   explicit Paint(bool colour) : colour_(colour) {}
@@ -24,25 +24,25 @@ class Paint {
   bool colour_;
 };
 
-/// Columns that `text` takes: characters, without escape sequences.
+/// Returns the columns of `text`: its characters without escape sequences.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t columns);
-/// The glyph `count` times.
+/// Returns the glyph `count` times.
 [[nodiscard]] std::string repeat(std::string_view glyph, std::size_t count);
 
-/// A bar of `fraction` x `columns`, fine to an eighth of a column.
+/// Draws a bar of `fraction` x `columns`, exact to an eighth of a column.
 [[nodiscard]] std::string bar(double fraction, std::size_t columns);
 
-/// Cells of the parts of a stacked bar: whole columns that add up to the rounded sum, so that no part drifts.
+/// Returns the whole columns of each part of a stacked bar. They add up to the rounded sum of the parts.
 [[nodiscard]] std::vector<std::size_t> stacked_columns(const std::vector<double>& parts, double whole,
                                                        std::size_t columns);
 
-/// Breaks `text` at spaces into lines of at most `columns`; the first starts with `first`, the others are indented to
-/// its width. Ends with a newline.
+/// Breaks `text` at spaces into lines of at most `columns`. The first line starts with `first`; the others are indented
+/// to its width. The text ends with a newline.
 [[nodiscard]] std::string paragraph(std::string_view first, std::string_view text, std::size_t columns = kPageColumns);
 
-/// Rows of cells under a header; columns as wide as their widest cell.
+/// A table: rows of cells under a header. A column is as wide as its widest cell.
 class Table {
  public:
   enum class Align : std::uint8_t { kLeft, kRight };
@@ -52,7 +52,7 @@ class Table {
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// A row of one text that spans the table after the first `cells.size()` columns.
+  /// Adds a row whose `note` spans the table after the first `cells.size()` columns.
   void add_note(std::vector<std::string> cells, std::string note);
   [[nodiscard]] std::string text(const Paint& paint, std::size_t indent = 2) const;
 

@@ -1,4 +1,4 @@
-// Columns, bars, tables and paragraphs.
+// Tests columns, bars, tables and paragraphs.
 #include "sim/report/text/layout.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The digits of a number and the unit that suits it.
+// Chooses the digits and the unit of a number.
 #include "sim/report/text/number.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
-// The largest unit that leaves at least one whole; `units` falls in size.
+// Returns the largest unit that is no larger than the value. `units` falls in size.
 template <std::size_t N>
 std::string with_unit(double value, const Unit (&units)[N], int digits) {
   const Unit* unit = std::find_if(std::begin(units), std::end(units) - 1,
@@ -37,7 +37,7 @@ std::string with_unit(double value, const Unit (&units)[N], int digits) {
 
 std::string significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
-  const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);  // rounds first: 9.9996 has two digits before
+  const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);  // rounding comes first: 9.9996 becomes 10.00
   std::string_view power = std::string_view(rounded).substr(rounded.find('e') + 1);
   if (power.starts_with('+')) power.remove_prefix(1);
   const int exponent = parse_number<int>(power).value_or(0);

@@ -1,4 +1,4 @@
-// Numbers as people read them, at the limits between digits and units.
+// Tests numbers as people read them, at the limits between digits and units.
 #include "sim/report/text/number.h"
 
 #include <gtest/gtest.h>

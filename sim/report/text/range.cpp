@@ -1,4 +1,4 @@
-// Both ends of a range share the unit and the number of decimals of its upper end.
+// Writes both ends of a range with the unit and the decimals of its upper end.
 #include "sim/report/text/range.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct Scale {
 constexpr Scale kWords[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}, {1, ""}};
 constexpr Scale kLetters[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
 
-// `units` falls in size; the last one takes every smaller amount.
+// Returns the unit of an amount. `units` falls in size; the last one takes every smaller amount.
 template <std::size_t N>
 const Scale& unit_of(double value, const Scale (&units)[N]) {
   return *std::find_if(std::begin(units), std::end(units) - 1, [&](const Scale& each) { return value >= each.size; });

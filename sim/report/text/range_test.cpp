@@ -1,4 +1,4 @@
-// Ranges keep one unit and one number of decimals, and follow the step time.
+// Tests that ranges have one unit and one number of decimals, and follow the step time.
 #include "sim/report/text/range.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The report from headline to warnings; configuration and memory have files of their own.
+// Writes the report from headline to warnings. Configuration and memory have files of their own.
 #include "sim/report/text/text.h"
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ std::string headline_text(const job::Job& job, const Metrics& m, const Paint& pa
       "HFU", percent(m.hfu),
       fmt::format("{} TFLOP/s per GPU, with recomputed operations", significant(m.hardware_tflops_per_gpu)), paint);
   text += head_line("Megatron log", significant(m.megatron_log_tflops_per_gpu) + " TFLOP/s/GPU",
-                    "what current versions print: causal attention counted half", paint);
+                    "as current versions print it: causal attention counted half", paint);
   text += memory_line(m.memory, paint);
   if (m.run) text += run_lines(m, paint);
   return text;
@@ -128,7 +128,7 @@ std::string delay_words(const Delay& delay, Seconds step) {
 
 std::string delays_text(const Metrics& m, const Paint& paint) {
   if (!m.delays || m.delays->empty()) return "";
-  std::string text = title_text("What the step waits for", "each mended in turn, and the step simulated anew", paint);
+  std::string text = title_text("Slow hardware", "each repaired in turn, and the step simulated again", paint);
   for (const Delay& delay : *m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
   return text;
 }
@@ -137,12 +137,12 @@ std::string warnings_text(const std::vector<std::string>& warnings, const Paint&
   return list_text("Warnings", warnings, paint);
 }
 
-std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& seen,
+std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& observed,
                     const Metrics& metrics, const Paint& paint) {
   std::string text = headline_text(job, metrics, paint);
   text += configuration_text(job, notes, paint);
-  text += time_split_text(seen.busiest_stage, metrics, paint);
-  text += fmt::format("  one layer, alone: forward {}, backward {}\n", time_text(metrics.layer_forward),
+  text += time_split_text(observed.busiest_stage, metrics, paint);
+  text += fmt::format("  one layer by itself: forward {}, backward {}\n", time_text(metrics.layer_forward),
                       time_text(metrics.layer_backward));
   text += delays_text(metrics, paint);
   if (job.parallelism.pipeline > 1) text += bubble_text(metrics, paint);

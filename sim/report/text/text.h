@@ -1,4 +1,4 @@
-// A prediction for people: at most 100 columns, and it explains itself.
+// Writes a prediction as text of at most 100 columns that explains itself.
 #pragma once
 
 #include <string>
@@ -13,26 +13,27 @@
 
 namespace foretoken::report {
 
-/// The whole report: headline, configuration, where the time goes, bubble, memory, assumptions, warnings.
-[[nodiscard]] std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& seen,
+/// Writes the whole report: headline, configuration, time split, bubble, memory, assumptions, warnings.
+[[nodiscard]] std::string to_text(const job::Job& job, const job::Notes& notes, const observe::Observations& observed,
                                   const Metrics& metrics, const Paint& paint);
 
-// Its sections, each ending with a newline.
+// These functions write its sections, each ending with a newline.
 [[nodiscard]] std::string headline_text(const job::Job& job, const Metrics& metrics, const Paint& paint);
 [[nodiscard]] std::string configuration_text(const job::Job& job, const job::Notes& notes, const Paint& paint);
-/// The configuration as labels and words; * marks a default.
+/// Returns the configuration as labels and words; * marks a default.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> configuration_rows(const job::Job& job,
                                                                                   const job::Notes& notes);
 [[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
-/// "GPU 37 (node 4) is 10 % slower: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %), 13.5 s without it"
+/// Describes a delay: "GPU 37 (node 4) is 10 % slower: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %),
+/// 13.5 s without it".
 [[nodiscard]] std::string delay_words(const Delay& delay, Seconds step);
-/// Everything slow that the step waits for; empty when there is nothing slow.
+/// Lists the slow hardware that the step waits for; empty when there is none.
 [[nodiscard]] std::string delays_text(const Metrics& metrics, const Paint& paint);
-/// Warnings about the job; empty when there are none.
+/// Lists the warnings about the job; empty when there are none.
 [[nodiscard]] std::string warnings_text(const std::vector<std::string>& warnings, const Paint& paint);
 [[nodiscard]] std::string memory_text(const Memory& memory, const Paint& paint);
 
-/// A section's title.
+/// Writes the title of a section.
 [[nodiscard]] std::string title_text(std::string_view title, std::string_view remark, const Paint& paint);
 
 }  // namespace foretoken::report

@@ -1,4 +1,4 @@
-// The configuration as resolved, defaults marked.
+// Writes the resolved configuration with its defaults marked.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ class Resolved {
   }
 
  private:
-  // A key took its default when it, or the object that would hold it, was absent.
+  // Returns true when the key, or the object around it, was absent.
   [[nodiscard]] bool is_default(std::string_view pointer) const {
     return std::any_of(notes_.defaulted.begin(), notes_.defaulted.end(), [&](const std::string& absent) {
       return pointer.starts_with(absent) && (pointer.size() == absent.size() || pointer[absent.size()] == '/');
@@ -61,7 +61,7 @@ std::string nodes_row(const job::Job& job) {
                      links.gpus == cluster.gpus_per_node ? "node" : "domain");
 }
 
-// The nodes of every kind, with the stages that stand on them.
+// Describes the nodes of every kind, with the stages placed on them.
 std::string cluster_row(const job::Job& job) {
   if (job.groups.empty()) return nodes_row(job);
   std::string row = job.cluster.name;
@@ -140,7 +140,7 @@ std::string overlap_row(const job::Job& job, const Resolved& resolved) {
                      resolved.yes_no("pipeline messages", "/overlap/p2p", job.overlap.p2p));
 }
 
-// "2 slow GPUs, 1 failed NIC"; empty: none is stated.
+// Describes imperfections: "2 slow GPUs, 1 failed NIC"; empty when there are none.
 std::string imperfections_row(const job::Imperfections& what) {
   std::vector<std::string> parts;
   const auto add = [&](std::ptrdiff_t count, std::string_view name) {

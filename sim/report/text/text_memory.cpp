@@ -1,4 +1,4 @@
-// Memory of every stage as numbers and as a bar against the capacity.
+// Writes the memory of every stage as numbers and as a bar against the capacity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ std::string legend(const Paint& paint) {
   return text + fmt::format(" {} outside  · free  | capacity\n", paint(Ink::kDim, kOutsideGlyph));
 }
 
-// The bar's full width is the capacity, or the fullest stage when that is beyond it; | marks the capacity.
+// Draws the bar of a stage. Its full width is the capacity, or the fullest stage when that needs more; | marks the
+// capacity.
 std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scale, const Paint& paint) {
   std::vector<double> parts;
   for (const Part& part : kParts) parts.push_back((stage.*part.bytes).value());
@@ -49,7 +50,7 @@ std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scal
   return mark >= kBarColumns ? text + "|" : text;
 }
 
-// Stages that are shown one by one; the rest is summarised.
+// Returns the stages that are shown one by one. The others are summarised.
 std::vector<std::size_t> shown_stages(const std::vector<StageMemory>& stages, std::size_t fullest) {
   std::vector<std::size_t> shown;
   if (stages.size() <= kMostStages) {

@@ -1,4 +1,4 @@
-// The text report, word for word on a small prediction.
+// Tests the text report, word for word on a small prediction.
 #include "sim/report/text/text.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ constexpr const char* kHeadline =
     "  throughput    6,554 tokens/s          409.6 tokens/s per GPU\n"
     "  MFU           41.2 %                  of 312 dense bf16 TFLOP/s: 128.5 model TFLOP/s per GPU\n"
     "  HFU           45.0 %                  140.2 TFLOP/s per GPU, with recomputed operations\n"
-    "  Megatron log  120.1 TFLOP/s/GPU       what current versions print: causal attention counted half\n"
+    "  Megatron log  120.1 TFLOP/s/GPU       as current versions print it: causal attention counted half\n"
     "  memory        49.0 of 79.0 GiB        fits on the fullest GPU, stage 0; allocator's peak 47.0\n"
     "  whole run     1.45 years              for 300 billion tokens, 203,450 GPU hours\n"
     "  cost          508,626 USD\n";
@@ -173,7 +173,7 @@ TEST(Text, FitsTheColumnsAndColoursOnlyWhenAsked) {
   EXPECT_EQ(text, to_text(job, example_notes(), {}, m, Paint(false)));
 }
 
-TEST(Text, WhatTheStepWaitsForInOneLineEach) {
+TEST(Text, SlowHardwareInOneLineEach) {
   const Seconds step(10);
   EXPECT_EQ(
       delay_words({.what = "GPU 37 (node 4) is 10 % slower", .on_critical_path = Seconds(9), .without = Seconds(8)},

@@ -1,4 +1,4 @@
-// The parts of a step's time: their keys in JSON, their words, and where a time split holds them.
+// Lists the parts of a step's time: their JSON keys, their words, and their fields in a time split.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct TimePart {
   }
 };
 
-/// The parts of a split, in the order of every answer. They add up to the step.
+/// Returns the parts of a split in the order of every answer. They add up to the step.
 [[nodiscard]] std::span<const TimePart> time_parts();
 
 }  // namespace foretoken::report

@@ -1,15 +1,14 @@
-// Bytes per stage from the parameter recipe, the recompute mode and the ends of the pipeline.
+// Bytes per stage, from the parameter recipe, the recompute mode and the ends of the pipeline.
 //
-// The chunk with the embedding and the one with final norm, head and loss hold more (sim/job/layout.h). A tied
-// embedding lives on both when they are different GPUs (Megatron-LM, megatron/core/models/common/ language_module).
-// Gradients and optimizer states are shared over data x context ranks.
+// The chunks with the embedding, and with final norm, head and loss, hold more (sim/job/layout.h). A tied embedding
+// stands on both when they are different GPUs (Megatron-LM, megatron/core/models/common/language_module). Gradients and
+// optimizer states are sharded over data x context ranks.
 #include "sim/step/memory/memory.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "sim/base/check.h"
-#include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/matrices.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/model/counts/saved_bytes.h"
@@ -23,12 +22,12 @@ namespace {
 constexpr double kWorkspaceHopper = 32 * kMiB + 1024;
 constexpr double kWorkspaceBefore = 4 * kMiB;
 
-/// Buffers that no formula here names, as left between steps: memory allocated after a step less states and workspace
-/// is 67 MB and 70 MB in Megatron-LM's golden values gpt3_7b_tp1_pp4_memory_speed (less one head gradient) and
-/// gpt3_7b_tp4_pp1_memory_speed (tests/functional_tests at d98e8a6).
+/// Buffers that no formula here names, as left between steps. Source: memory allocated after a step less states and
+/// workspace is 67 MB and 70 MB in Megatron-LM's golden values gpt3_7b_tp1_pp4_memory_speed (less one head gradient)
+/// and gpt3_7b_tp4_pp1_memory_speed (tests/functional_tests at d98e8a6).
 constexpr double kSmallBuffers = 68e6;
 
-/// CUDA context and kernels: 0.47 to 0.92 GiB with torch 2.1; torch.distributed and NCCL: one to two GiB more.
+/// CUDA context and kernels take 0.47 to 0.92 GiB with torch 2.1. torch.distributed and NCCL take one to two GiB more.
 /// Source: stas00/ml-engineering@744d01e, training/performance/README.
 constexpr double kCudaContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
@@ -38,7 +37,7 @@ double workspace(const job::Job& job, Stage stage) {
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
 }
 
-/// Layers of all kinds together.
+/// Counts layers of all kinds.
 double count_of(const std::vector<model::LayerCount>& layers) {
   double count = 0;
   for (const model::LayerCount& run : layers) count += run.count;
@@ -47,24 +46,29 @@ double count_of(const std::vector<model::LayerCount>& layers) {
 
 }  // namespace
 
-JobMemory::JobMemory(const job::Job& job) : job_(job), parameters_(job) {
+JobMemory::JobMemory(const job::Job& job) : JobMemory(job, model::decoder_ops(job.model, job.layer_context())) {}
+
+JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
+    : job_(job), parameters_(job, blocks, Counted::kAll), trained_(job, blocks, Counted::kTrained) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
   const auto granularity = job.recompute.granularity;
   const auto& modules = job.recompute.modules;
-  for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
-    kinds_.push_back({.matrix_shapes = model::matrix_shapes(run.ops, context),
+  for (const model::LayerRunOps& run : blocks.layers) {
+    const model::BlockOps trained = model::trained_weights(run.ops);
+    kinds_.push_back({.trained_shapes = model::matrix_shapes(trained, context),
                       .matrices = model::matrix_parameters(run.ops),
                       .largest_matrix = model::largest_matrix(run.ops, context),
+                      .largest_trained_matrix = model::largest_matrix(trained, context),
                       .saved = model::saved_bytes(run.ops, RecomputeGranularity::kNone).value(),
                       .input = model::saved_bytes(run.ops, RecomputeGranularity::kFull).value(),
                       .saved_as_asked = model::saved_bytes(run.ops, granularity, modules).value(),
                       .working_as_asked = model::working_bytes(run.ops, granularity, modules).value(),
                       .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value()});
-  const model::BlockOps head = model::head_block(job.model, context);
-  embedding_saved_ = model::saved_bytes(model::embedding_block(job.model, context), RecomputeGranularity::kNone);
-  head_saved_ = model::saved_bytes(head, RecomputeGranularity::kNone);
-  head_working_ = model::working_bytes(head, RecomputeGranularity::kNone);
+  }
+  embedding_saved_ = model::saved_bytes(blocks.embedding, RecomputeGranularity::kNone);
+  head_saved_ = model::saved_bytes(blocks.head, RecomputeGranularity::kNone);
+  head_working_ = model::working_bytes(blocks.head, RecomputeGranularity::kNone);
 }
 
 template <class Value>
@@ -81,15 +85,15 @@ double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& la
   if (!runtime.transformer_engine || !runtime.fused_accumulation || job_.optimizer.zero_stage >= 2) return 0;
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
   for (const model::LayerCount& run : layers)
-    shapes.insert(kind(run).matrix_shapes.begin(), kind(run).matrix_shapes.end());
+    shapes.insert(kind(run).trained_shapes.begin(), kind(run).trained_shapes.end());
   double elements = 0;
   for (const auto& [rows, columns] : shapes) elements += real(rows) * real(columns);
   return 2 * elements;
 }
 
 /// Transformer Engine keeps an 8-bit copy and its transpose of every weight that fp8 products read, from the first
-/// micro-batch on (module/base.py, get_weight_workspace); of weights held in 8 bit the transpose only. MXFP8 copies
-/// hold both directions as well.
+/// micro-batch on (module/base.py, get_weight_workspace). Weights held in 8 bit need the transpose only. MXFP8 copies
+/// hold both directions, too.
 double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers) const {
   if (job_.precision != Precision::kFp8 || job_.optimizer.zero_stage >= 3) return 0;
   const double copies = job_.recipe.weight_bytes > 1 ? 2 : 1;
@@ -100,25 +104,28 @@ double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers
 
 JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::LayerCount>& layers) const {
   const auto& recipe = job_.recipe;
-  const double parameters = parameters_.of_stage(stage);
+  const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
   const double layer = largest(layers, [&](const auto& run) { return parameters_.of_layer(run.kind); });
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
   const int zero = job_.optimizer.zero_stage;
   if (zero < 2) return {};
   if (job_.runtime.fully_sharded) {
-    // Two layers are gathered beside the root, which stays (all of them with ZeRO-2). Gradients are 16 bit until their
-    // unit is complete, and cast when they are reduced in 32 bit.
+    // Two layers are gathered beside the root, which stays. With ZeRO-2 all layers stay gathered. Gradients are 16 bit
+    // until their unit is complete. They are cast when they are reduced in 32 bit.
     const double root = parameters - parameters_.of_layers(layers);
     const double gathered = zero == 3 ? std::min(root + 2 * layer, parameters) : parameters;
+    const double trained_root = trained - trained_.of_layers(layers);
+    const double trained_layer = largest(layers, [&](const auto& run) { return trained_.of_layer(run.kind); });
     const double element = gradient_element_bytes(job_);
-    return {recipe.weight_bytes * gathered, 2 * root + (2 + (element > 2 ? element : 0)) * layer};
+    return {recipe.weight_bytes * gathered, 2 * trained_root + (2 + (element > 2 ? element : 0)) * trained_layer};
   }
-  // DeepSpeed: gathered weights up to stage3_max_live_parameters, a billion, or a matrix if that is larger, but no more
-  // than two layers; 16-bit gradients of one matrix. ZeRO-2: one bucket of gradients.
+  // DeepSpeed gathers weights up to stage3_max_live_parameters (a billion), or one matrix if that is larger, but at
+  // most two layers. It holds 16-bit gradients of one matrix. ZeRO-2 holds one bucket of gradients.
   constexpr double kMaxLive = 1e9;
   const double matrix = largest(layers, [&](const auto& run) { return kind(run).largest_matrix; });
-  if (zero == 2) return {0, gradient * std::min(gradient_bucket_parameters(replica_group(job_).ranks), parameters)};
-  return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * matrix};
+  const double trained_matrix = largest(layers, [&](const auto& run) { return kind(run).largest_trained_matrix; });
+  if (zero == 2) return {0, gradient * std::min(gradient_bucket_parameters(replica_group(job_).ranks), trained)};
+  return {recipe.weight_bytes * std::min({std::max(kMaxLive, matrix), 2 * layer, parameters}), 2 * trained_matrix};
 }
 
 StaticMemory JobMemory::held(Stage stage) const {
@@ -126,20 +133,21 @@ StaticMemory JobMemory::held(Stage stage) const {
   const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
   const int zero = job_.optimizer.zero_stage;
   const double ranks = job_.grid().degree(net::kReplicaAxes);
-  const double parameters = parameters_.of_stage(stage);
-  const auto share = [&](int from_stage) { return zero >= from_stage ? parameters / ranks : parameters; };
+  const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
+  const auto share = [&](int from_stage, double all) { return zero >= from_stage ? all / ranks : all; };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
 
   const Working working = working_set(stage, layers);
-  const double resident = job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3);  // FSDP: the masters are the shards
+  const double resident =
+      job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3, parameters);  // FSDP: the masters are the shards
   return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
-          .gradients = Bytes(gradient * share(2) + working.gradients),
-          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1)),
+          .gradients = Bytes(gradient * share(2, trained) + working.gradients),
+          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1, trained)),
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 
-// Full recomputation: of each group of layers the input is stored, and its other layers are built again at once. The
-// method block groups one layer each and leaves the layers behind the first few whole.
+// Full recomputation stores the input of each group of layers, and builds the group's other layers again at once. The
+// method block makes groups of one layer, and stores all layers after the first few whole.
 PassMemory JobMemory::of_recomputed_layers(const std::vector<model::LayerCount>& layers) const {
   expects(job_.recompute.layers >= 1, "recomputation groups at least one layer");
   const double count = count_of(layers), group = std::min<double>(job_.recompute.layers, count);
@@ -171,7 +179,7 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
   PassMemory pass = of_layers(contents.layers);
   if (contents.embedding) pass.stash += embedding_saved_;
   if (contents.head) {
-    // Head and loss are gone before the layers' backward pass begins.
+    // Head and loss are freed before the layers' backward pass begins.
     pass.stash += head_saved_;
     pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
@@ -188,10 +196,11 @@ Bytes outside_allocator(const job::Job& job) { return Bytes(kCudaContext + (job.
 
 WholeModelMemory whole_model_memory(const job::Job& job) {
   const auto& recipe = job.recipe;
-  const double per_parameter = recipe.weight_bytes + recipe.gradient_bytes + recipe.extra_gradient_bytes +
-                               recipe.master_bytes + recipe.moment_bytes;
+  const double trained_bytes =
+      recipe.gradient_bytes + recipe.extra_gradient_bytes + recipe.master_bytes + recipe.moment_bytes;
   const double per_sequence = 2.0 * real(job.batch.sequence_length) * real(job.model.hidden) * real(job.model.layers);
-  return {.state = Bytes(per_parameter * model::total_parameters(job.model)),
+  return {.state = Bytes(recipe.weight_bytes * model::total_parameters(job.model) +
+                         trained_bytes * model::trained_parameters(job.model)),
           .batch_boundaries = Bytes(per_sequence * real(job.batch.global)),
           .microbatch_boundaries = Bytes(per_sequence * real(job.batch.micro))};
 }

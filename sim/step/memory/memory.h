@@ -1,8 +1,10 @@
-// Memory of one GPU of each pipeline stage: what stays, and what every pass of a chunk adds while it runs.
+// Memory of one GPU of each pipeline stage: the static bytes, and the bytes that every pass of a chunk adds while it
+// runs.
 //
-// A timeline starts at static_memory().total(), adds pass_memory().stash when a chunk's forward pass of a micro-batch
-// starts, takes it away when the backward pass ends, and is higher by `transient` in between, at the latest during the
-// backward pass. Its highest point is what torch.cuda.max_memory_allocated reports; the device holds more.
+// A timeline starts at static_memory().total(). It adds pass_memory().stash when a chunk's forward pass of a
+// micro-batch starts, and subtracts it when the backward pass ends. In between it is higher by `transient`, at the
+// latest during the backward pass. Its highest point is the value that torch.cuda.max_memory_allocated reports; the
+// device holds more.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +30,17 @@ struct StaticMemory {
 /// Bytes that the passes of one micro-batch through one chunk add.
 struct PassMemory {
   Bytes stash;      ///< kept from the forward pass until the backward pass ends
-  Bytes transient;  ///< the most that is alive on top for a moment: gradients, recomputed tensors, logits
+  Bytes transient;  ///< most bytes on top at any moment: gradients, recomputed tensors, logits
 };
 
 /// The model as a whole, however it is cut.
 struct WholeModelMemory {
-  Bytes state;                  ///< parameters times the bytes per parameter of the recipe, nothing shared out
+  Bytes state;                  ///< parameters times the bytes per parameter of the recipe, without sharding
   Bytes batch_boundaries;       ///< input of every layer, 2 s b h, for the global batch at once
   Bytes microbatch_boundaries;  ///< the same for one micro-batch
 };
 
-/// Memory of a job's GPUs, its layers counted once. The job must outlive this.
+/// Memory of a job's GPUs. It counts the job's layers once. The job must outlive this object.
 class JobMemory {
  public:
   explicit JobMemory(const job::Job& job);
@@ -47,13 +49,16 @@ class JobMemory {
   [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
 
  private:
+  JobMemory(const job::Job& job, const model::DecoderOps& blocks);
+
   /// Counts of one kind of layer on one tensor rank.
   struct Kind {
-    std::set<std::pair<std::int64_t, std::int64_t>> matrix_shapes;
-    double matrices = 0;                              ///< elements of all matrices, before they are cut
-    double largest_matrix = 0;                        ///< elements
-    double saved = 0, input = 0, saved_as_asked = 0;  ///< bytes: without, with full, with the job's recomputation
-    double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes: with the job's, with full recomputation
+    std::set<std::pair<std::int64_t, std::int64_t>> trained_shapes;  ///< of matrices with gradients
+    double matrices = 0;                                             ///< elements of all, before they are cut
+    double largest_matrix = 0, largest_trained_matrix = 0;           ///< elements
+    double saved = 0, input = 0,
+           saved_as_asked = 0;  ///< bytes without recomputation, with full, and with the job's recomputation
+    double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes with the job's and with full recomputation
   };
   /// Bytes that sharding needs beyond the shards: gathered weights, and gradients that wait for their reduction.
   struct Working {
@@ -72,17 +77,17 @@ class JobMemory {
   [[nodiscard]] PassMemory of_recomputed_layers(const std::vector<model::LayerCount>& layers) const;
 
   const job::Job& job_;
-  LocalParameters parameters_;
+  LocalParameters parameters_, trained_;
   std::vector<Kind> kinds_;
   Bytes embedding_saved_, head_saved_, head_working_;
 };
 
-/// The same for a single question.
+/// The same values for a single question.
 [[nodiscard]] StaticMemory static_memory(const job::Job& job, int stage);
 [[nodiscard]] PassMemory pass_memory(const job::Job& job, int stage, int chunk);
 
-/// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when this and the
-/// allocator's peak fit: an allocator that runs short returns its cache before it fails.
+/// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when they and the
+/// allocator's peak fit. An allocator that runs short returns its cache before it fails.
 [[nodiscard]] Bytes outside_allocator(const job::Job& job);
 
 [[nodiscard]] WholeModelMemory whole_model_memory(const job::Job& job);

@@ -1,11 +1,13 @@
-// Peak memory against measured torch.cuda.max_memory_allocated: 17 stage peaks of dense models on A100, H100, B200,
-// GB200.
+// Compares peak memory with measured torch.cuda.max_memory_allocated: 17 stage peaks of dense models on A100, H100,
+// B200 and GB200.
 //
 // Sources: SimuMax docs/b200/b200_release_v1.2_summary.json @ 4dcaae5 (Llama-3 shapes cut to 4 or 12 layers, 8 x B200,
 // context parallelism by all-to-all); NVIDIA/Megatron-LM tests/functional_tests/test_cases/gpt/*/golden_values_*.json @
-// d98e8a6 (the last rank, so the last stage). The data-parallel degrees of the 15B rows are not printed: 16 and 8
-// follow from the bytes left between steps, 13.219e9 and 14.701e9 = (6 + 12/D) x 1.957e9 parameters. gpt3_mcore_reruns
-// trains a global batch equal to its micro-batch, hence one replica.
+// d98e8a6 (the last rank, so the last stage).
+//
+// The data-parallel degrees of the 15B rows are not printed. 16 and 8 follow from the bytes left between steps:
+// 13.219e9 and 14.701e9 = (6 + 12/D) x 1.957e9 parameters. gpt3_mcore_reruns trains a global batch equal to its
+// micro-batch, so it has one replica.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +42,7 @@ struct Row {
   bool fused_loss, fused_gradients;
   int stage;
   double peak_bytes;
-  const char* beyond = nullptr;  ///< why no scenario expresses it, if none does
+  const char* beyond = nullptr;  ///< the reason why no scenario can express the row, if none can
   bool compiled_loss = false;
 };
 
@@ -122,8 +124,9 @@ job::Job scenario_of(const Row& row) {
   return s;
 }
 
-/// Peak of a replay of 1F1B or its interleaved form: chunks alive at once on the stage (Megatron-LM's warm-up counts,
-/// arXiv:2104.04473 section 2.2), the last chunk or the first the only one with head or embedding among equals.
+/// Returns the peak of a replay of 1F1B or its interleaved form, from the chunks alive at once on the stage
+/// (Megatron-LM's warm-up counts, arXiv:2104.04473 section 2.2). Only the last or the first chunk differs from the
+/// others, by head or embedding.
 double peak_bytes(const job::Job& s, int stage) {
   const int p = s.parallelism.pipeline, v = s.parallelism.virtual_pipeline, m = s.microbatches();
   const int alive = v == 1 ? std::min(p - stage, m) : std::min(2 * (p - 1 - stage) + (v - 1) * p + 1, m * v);

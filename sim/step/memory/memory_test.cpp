@@ -1,4 +1,4 @@
-// Memory per stage: closed forms from symbols. The published peaks are in memory_published_test.cpp.
+// Tests memory per stage against closed forms in symbols. The published peaks are in memory_published_test.cpp.
 #include "sim/step/memory/memory.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Memory, MtNlgModelStateAndLayerBoundariesOfTheWholeModel) {
   EXPECT_EQ(std::round(whole.microbatch_boundaries.value() / 1e8) / 10, 8.8) << "gigabytes";
 }
 
-TEST(Memory, StagesTogetherHoldTheModelAndWhatTheyReplicate) {
+TEST(Memory, StagesTogetherHoldTheModelAndItsReplicatedParts) {
   for (const int tensor : {1, 2, 8})
     for (const int pipeline : {1, 2, 4})
       for (const bool tied : {true, false}) {
@@ -134,7 +134,7 @@ TEST(Memory, OnlyTheEndsOfThePipelineHoldEmbeddingAndLoss) {
       << "positions on the first, the final norm on the last, the tied table on both";
 }
 
-// Fig. 1 of arXiv:2205.05198 again, this time through the stash of the first stage and 1F1B's p micro-batches.
+// Fig. 1 of arXiv:2205.05198 again, this time through the stash of the first stage and the p micro-batches of 1F1B.
 TEST(Memory, FirstStageOf1F1bHoldsAllLayersOnce) {
   job::Job s = gpt(128, 25600, 160);
   s.parallelism.tensor = 8;
@@ -170,11 +170,11 @@ TEST(Memory, Fp8HoldsACopyOfEveryWeightAndItsTranspose) {
   EXPECT_EQ(static_memory(s, 0).weights.value(), without / 2 + matrices) << "held in 8 bit: the transpose only";
 }
 
-TEST(Memory, AloneAGpuHasNoNcclBuffers) {
+TEST(Memory, ASingleGpuHasNoNcclBuffers) {
   job::Job s = gpt(4, 1024, 16);
-  const Bytes alone = outside_allocator(s);
+  const Bytes single = outside_allocator(s);
   s.gpus = 8;
-  EXPECT_GT(outside_allocator(s), alone);
+  EXPECT_GT(outside_allocator(s), single);
 }
 
 }  // namespace

@@ -1,23 +1,25 @@
-// Parameters that one GPU holds, summed over the blocks of its chunks.
+// Counts the parameters that one GPU holds, over the blocks of its chunks.
 #include "sim/step/memory/parameters.h"
 
 #include <algorithm>
 
-#include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/parameters.h"
 
 namespace foretoken::step {
 
-LocalParameters::LocalParameters(const job::Job& job) : job_(job) {
+LocalParameters::LocalParameters(const job::Job& job, Counted counted)
+    : LocalParameters(job, model::decoder_ops(job.model, job.layer_context()), counted) {}
+
+LocalParameters::LocalParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted) : job_(job) {
   const model::LayerContext context = job.layer_context();
-  for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
-    layers_.push_back(model::local_parameters(run.ops, context));
-  const model::BlockOps embedding = model::embedding_block(job.model, context);
-  const model::BlockOps head = model::head_block(job.model, context);
-  table_ = model::local_table(embedding, context);
-  embedding_ = model::local_parameters(embedding, context);
-  head_ = model::local_parameters(head, context);
-  if (job.model.tied_embeddings && job::head_has_own_table(job)) head_ += model::local_table(head, context);
+  const auto count = [&](const auto& of_block, const model::BlockOps& block) {
+    return counted == Counted::kAll ? of_block(block, context) : of_block(model::trained_weights(block), context);
+  };
+  for (const model::LayerRunOps& run : blocks.layers) layers_.push_back(count(model::local_parameters, run.ops));
+  table_ = count(model::local_table, blocks.embedding);
+  embedding_ = count(model::local_parameters, blocks.embedding);
+  head_ = count(model::local_parameters, blocks.head);
+  if (job.model.tied_embeddings && job::head_has_own_table(job)) head_ += count(model::local_table, blocks.head);
 }
 
 double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) const {
@@ -40,7 +42,7 @@ double LocalParameters::of_stage(Stage stage) const {
   return parameters;
 }
 
-// On a chunk that holds the whole model, positions and the embedding's norm count with the head.
+// Counts blocks of a chunk. On a chunk with the whole model, positions and the embedding's norm count with the head.
 std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
   const double ends = of_chunk(stage, chunk) - of_layers(contents.layers);

@@ -1,30 +1,39 @@
-// Parameters that one GPU holds: its stage's share, split over tensor ranks where the weights are split.
+// Parameters that one GPU holds: the share of its stage, split over tensor ranks where the weights are split.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/job/layout.h"
 
 namespace foretoken::step {
 
-/// Parameters on one tensor rank, counted once for a job, which must outlive this. Matrices and the biases of
-/// column-parallel linears are split, norms and the biases of row-parallel linears are whole on every rank. Tied
-/// embeddings with more than one stage stand on the first and the last. The vocabulary is padded.
+/// The weights that a count is of.
+enum class Counted : std::uint8_t {
+  kAll,
+  kTrained,  ///< those with gradients and optimizer states
+};
+
+/// Parameters on one tensor rank, counted once for a job, which must outlive this object. Matrices and the biases of
+/// column-parallel linears are split. Norms and the biases of row-parallel linears are whole on every rank. Tied
+/// embeddings of several stages stand on the first and the last. The vocabulary is padded.
 class LocalParameters {
  public:
-  explicit LocalParameters(const job::Job& job);
+  explicit LocalParameters(const job::Job& job, Counted counted = Counted::kAll);
+  /// The same of blocks that are built already.
+  LocalParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted);
 
-  /// One layer of a kind.
+  /// Parameters of one layer of a kind.
   [[nodiscard]] double of_layer(int kind) const { return layers_[static_cast<std::size_t>(kind)]; }
-  /// All of these layers.
+  /// Parameters of all these layers.
   [[nodiscard]] double of_layers(const std::vector<model::LayerCount>& layers) const;
-  /// A chunk, with embedding and head where they stand.
+  /// Parameters of a chunk, with embedding and head where they stand.
   [[nodiscard]] double of_chunk(Stage stage, Chunk chunk) const;
-  /// All chunks of a stage.
+  /// Parameters of all chunks of a stage.
   [[nodiscard]] double of_stage(Stage stage) const;
-  /// Each block of a chunk in forward order: embedding, layers, head.
+  /// Parameters of each block of a chunk in forward order: embedding, layers, head.
   [[nodiscard]] std::vector<double> of_blocks(Stage stage, Chunk chunk) const;
-  /// Rows of the token table on one tensor rank, times hidden: the tied weights that two stages share.
+  /// Parameters of the token table on one tensor rank: its rows times hidden. Two stages share the tied table.
   [[nodiscard]] double token_table() const { return table_; }
 
  private:
@@ -33,7 +42,7 @@ class LocalParameters {
   double table_ = 0, embedding_ = 0, head_ = 0;
 };
 
-/// The same for a single question.
+/// The same values for a single question.
 [[nodiscard]] double local_layer_parameters(const job::Job& job);
 [[nodiscard]] double local_chunk_parameters(const job::Job& job, int stage, int chunk);
 [[nodiscard]] double local_stage_parameters(const job::Job& job, int stage);

@@ -22,7 +22,7 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// A product in one go, or piece by piece beside its collective.
+/// Returns the time of a product in one go, or piece by piece beside its collective.
 Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers& userbuffers) {
   const int pieces = userbuffers.pieces;
   shape.m = (shape.m + pieces - 1) / pieces;
@@ -33,7 +33,7 @@ Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers
   return job.runtime.gemm_factor * pieces * cost::gemm_time(shape, job.profile, library);
 }
 
-// Of what moves, its row has the time.
+// Returns the time of a kernel. For a communication its row has the time.
 Seconds kernel_time(const job::Job& job, const model::LayerOp& op) {
   return std::visit(Overloaded{[&](const GemmShape& shape) { return gemm_time(job, shape, op.userbuffers); },
                                [&](const AttentionShape& shape) { return cost::attention_time(shape, job.profile); },
@@ -50,7 +50,7 @@ std::optional<Axis> axis_of(const model::LayerOp& op) {
   return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
 
-// No op takes the host less than a measured launch.
+// Times a list of ops. No op takes the host less than a measured launch.
 TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Communications& rows) {
   TimedOps result;
   result.reserve(ops.size());
@@ -70,18 +70,19 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Comm
   return result;
 }
 
-/// Host time to issue one op, forward and backward: the same for all of a pass, since the same code launches them.
+/// Host time to issue one op, forward and backward. It is equal for all ops of a pass, because the same code launches
+/// them.
 struct HostTimes {
   Seconds forward, backward;
 };
 
-// A runtime states the host time of a layer whose softmax is one kernel.
+// Returns host times. A runtime states the host time of a layer whose softmax is one kernel.
 HostTimes host_times(const job::Job& job, model::LayerContext context) {
   const job::Runtime& runtime = job.runtime;
   // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
   if (job.optimizer.shards_gradients()) return {};
   const double ranks = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
-  context.micro_batch = 4;  // fuses the softmax whatever the heads are
+  context.micro_batch = 4;  // makes the softmax fused for any number of heads
   const auto ops = [](const model::OpList& list) { return static_cast<double>(list.size()); };
   return {ranks * runtime.host_per_layer_forward / ops(model::layer_forward(job.model, context)),
           ranks * runtime.host_per_layer_backward / ops(model::layer_backward(job.model, context))};
@@ -95,7 +96,7 @@ TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const 
   return timed_ops;
 }
 
-// A layer recomputes before its backward pass.
+// Times a layer. It recomputes before its backward pass.
 TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const HostTimes& host, Communications& rows) {
   TimedBlock block = timed_block(job, layer, host, rows);
   const job::Recompute& recompute = job.recompute;

@@ -1,4 +1,4 @@
-// Times the ops of layers, embedding and head: what the model asks for, at the profile's cost, as the runtime does it.
+// Times the ops of layers, embedding and head: the model states the ops, the profile their cost, the runtime the rest.
 #pragma once
 
 #include <optional>
@@ -17,19 +17,19 @@ namespace foretoken::step {
 struct TimedOp {
   std::string_view name;
   model::OpRole role = model::OpRole::kElementwise;
-  std::optional<Axis> axis{};  ///< of the ranks that it exchanges something with; none: a kernel
+  std::optional<Axis> axis{};  ///< axis of the ranks that it exchanges with; none: a kernel
   des::Duration duration{};
   des::Duration host{};
   bool beside_next = false;                        ///< runs beside the next kernel; the kernel after that waits for it
   std::optional<CommunicationId> communication{};  ///< its row in LayerBlocks; absent when it computes
   bool matrix = false;                             ///< a matrix product
   bool recomputed = false;                         ///< repeats work of the forward pass
-  model::BackwardPart part = model::BackwardPart::kInput;  ///< of a backward pass
+  model::BackwardPart part = model::BackwardPart::kInput;  ///< backward passes only
 };
 using TimedOps = std::vector<TimedOp>;
 
-/// The ops of one part of a backward pass. A collective whose kernel beside it belongs to the other part holds up the
-/// next kernel.
+/// Returns the ops of one part of a backward pass. A collective may run beside a kernel of the other part; then it
+/// delays the next kernel.
 [[nodiscard]] TimedOps part_of(const TimedOps& backward, model::BackwardPart part);
 
 /// A backward pass, whole and in its two parts.
@@ -50,14 +50,14 @@ struct TimedBlock {
   TimedBackward recomputing;  ///< with the recomputation that the job asks for
 };
 
-/// The timed op lists of a job; every pass of every chunk is made of these blocks.
+/// The timed op lists of a job. Every pass of every chunk is made of these blocks.
 struct LayerBlocks {
   std::vector<TimedBlock> layers;  ///< by kind, as in model::decoder_layers()
   TimedBlock embedding, head;
-  Communications communications;  ///< of all blocks; stages count from the first that has these blocks
+  Communications communications;  ///< of all blocks; stages count from the first stage with these blocks
 };
 
-/// Times all blocks of `job`. Recomputed ops include their collectives, which nothing hides.
+/// Times all blocks of `job`. Recomputed ops include their collectives, which run beside nothing.
 [[nodiscard]] LayerBlocks time_blocks(const job::Job& job);
 
 }  // namespace foretoken::step

@@ -1,4 +1,4 @@
-// Collectives and messages inside passes.
+// Builds the collectives and messages inside passes.
 #include "sim/step/passes/pass_communication.h"
 
 #include <utility>
@@ -9,7 +9,7 @@
 namespace foretoken::step {
 namespace {
 
-// The common part of all rows of a pass over the ranks of `axis`.
+// Returns the common part of all rows of a pass over the ranks of `axis`.
 Communication inside_pass(const job::Job& part, Axis axis, Bytes payload) {
   return {.purpose = Purpose::kPass,
           .axes = axis,
@@ -19,7 +19,7 @@ Communication inside_pass(const job::Job& part, Axis axis, Bytes payload) {
           .site = site_of(part, Stage{}, axis)};
 }
 
-// One rank of a ring in a node sends to the next node.
+// Returns a message along a ring. One rank of a ring in a node sends to the next node.
 Communication ring_message(const job::Job& part, const model::RingMessage& op) {
   Communication row = inside_pass(part, op.axis, op.payload);
   row.site.links = net::message_links(part.cluster, part.grid().groups(op.axis));
@@ -39,7 +39,7 @@ bool moves_the_same(const Communication& a, const Communication& b) {
 
 }  // namespace
 
-// A runtime states what its tensor-parallel collectives take beyond those of nccl-tests, and of no others.
+// Adds the runtime's cost beyond nccl-tests, which it states for its tensor-parallel collectives only.
 Communication pass_collective(const job::Job& part, Axis axis, CollectiveKind kind, Bytes payload) {
   Communication row = inside_pass(part, axis, payload);
   row.collective = kind;

@@ -1,8 +1,8 @@
-// Forward and backward passes of model chunks.
+// Makes the forward and backward passes of model chunks.
 //
 // Kernels of a pass run in order on the compute stream. A blocking collective runs on its communication stream after
 // the kernel before it, and the next kernel waits for it. A collective beside the next kernel lets that kernel run and
-// holds up the one after it. Issuing an op takes host time; an op cannot start before the host has issued it.
+// delays the one after it. An op cannot start before the host has issued it, which takes host time.
 #include "sim/step/passes/passes.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using des::Duration;
 using des::TaskId;
 
-// Walks the ops of a pass and keeps what the next kernel must wait for.
+// Walks the ops of a pass, and records the tasks that the next kernel must wait for.
 class OpEmitter {
  public:
   OpEmitter(des::TaskGraph& graph, const PassStreams& streams, const std::vector<TaskId>& after)
@@ -52,7 +52,7 @@ class OpEmitter {
     }
   }
 
-  // The next kernel of the compute stream also waits for `gate`.
+  // Makes the next kernel of the compute stream wait for `gate`, too.
   void gate(const std::vector<TaskId>& gate) { wait_.insert(wait_.end(), gate.begin(), gate.end()); }
 
   void end_block(std::vector<TaskId>* block_ends) {
@@ -60,7 +60,7 @@ class OpEmitter {
     if (block_ends != nullptr) block_ends->push_back(last());
   }
 
-  // The last kernel, or the blocking collective after it. A part of a pass may begin with a block of no ops.
+  // Returns the last kernel, or the blocking collective after it. A part of a pass may begin with a block without ops.
   [[nodiscard]] TaskId last() {
     static const TimedOp kNoKernel{.name = "nothing"};
     if (tasks_.empty()) emit(kNoKernel);
@@ -99,7 +99,7 @@ PassBlocks forward_blocks(const LayerBlocks& blocks, const PassMake& make) {
   return pass;
 }
 
-// From the last layer to the first; the first ones recompute.
+// Goes from the last layer to the first. The first layers recompute.
 PassBlocks backward_blocks(const LayerBlocks& blocks, const PassMake& make) {
   PassBlocks pass;
   int recomputing = make.recomputed;

@@ -1,4 +1,4 @@
-// Forward and backward passes of model chunks: made of timed blocks, emitted as one task or as all their kernels.
+// Forward and backward passes of model chunks, made of timed blocks. A pass becomes one task or all its kernels.
 #pragma once
 
 #include <compare>
@@ -14,64 +14,66 @@
 
 namespace foretoken::step {
 
-/// The blocks of one pass in order: embedding, layers, head; backward reversed.
+/// The blocks of one pass in order: embedding, layers, head. A backward pass reverses them.
 using PassBlocks = std::vector<const TimedOps*>;
 
-/// The time of a pass, and its parts: every instant counts once: compute, then communication in the
-/// order of axes, then the host.
+/// The time of a pass and its parts. Every instant counts once: as compute, else as communication in the order of axes,
+/// else as host.
 struct PassTiming {
   des::Duration total, compute;
   PerAxis<des::Duration> comm;
   des::Duration host;
-  std::vector<des::Duration> block_ends;  ///< since the start of the pass, one per block
+  std::vector<des::Duration> block_ends;  ///< from the start of the pass, one per block
 };
 
-/// Streams of one simulated GPU that passes run on: one for kernels, one for what it exchanges over each axis, one for
-/// its host.
+/// Streams that the passes of one simulated GPU run on: one for kernels, one for each axis over which it exchanges, one
+/// for its host.
 struct PassStreams {
   des::StreamId compute, host;
   PerAxis<std::optional<des::StreamId>> comm;
 };
 
-/// Streams for kernels, the host, and what is exchanged over `axes`.
+/// Adds streams for kernels, the host, and the exchanges over `axes`.
 [[nodiscard]] PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes);
 
-/// A task that a pass consists of, and the op it stands for.
+/// A task of a pass, and the op that it stands for.
 struct EmittedOp {
   des::TaskId task;
   const TimedOp* op;  ///< nullptr: host time of the op of the next task
 };
 
-/// A pass as its kernels: every task, and the one that ends the pass.
+/// A pass as its kernels: every task, and the task that ends the pass.
 struct EmittedPass {
   std::vector<EmittedOp> tasks;
   des::TaskId last;
 };
 
-/// What hangs on the blocks of a pass: tasks that must end before a block starts, and the tasks that end each block.
+/// Links between the blocks of a pass and other tasks: tasks that must end before a block starts, and tasks that end a
+/// block.
 struct BlockHooks {
-  const std::vector<std::vector<des::TaskId>>* gates = nullptr;  ///< per block; may be shorter than the pass
+  const std::vector<std::vector<des::TaskId>>* gates = nullptr;  ///< by block; may be shorter than the pass
   std::vector<des::TaskId>* ends = nullptr;                      ///< filled with the task that ends each block
   [[nodiscard]] bool any() const { return gates != nullptr || ends != nullptr; }
 };
 
-/// Appends all kernels of `blocks` to `graph` after `after` (a pass starts with an idle GPU and an idle host queue:
-/// pipeline messages synchronise both). The last kernel, or the blocking collective after it, ends the pass.
+/// Appends all kernels of `blocks` to `graph` after `after`. A pass starts with an idle GPU and an idle host queue,
+/// because pipeline messages synchronise both. The last kernel, or the blocking collective after it, ends the pass.
 EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, const PassBlocks& blocks,
                          const std::vector<des::TaskId>& after, const BlockHooks& hooks = {});
 
-/// What tells the passes of one scenario apart.
+/// The properties in which the passes of one job differ.
 struct PassMake {
   schedule::OpKind kind = schedule::OpKind::kForward;
   std::vector<model::LayerCount> layers{};  ///< kinds of layers in forward order
-  int recomputed = 0;                       ///< the first so many layers recompute, in the backward pass
+  int recomputed = 0;                       ///< number of first layers that recompute, in the backward pass
   bool embedding = false, head = false;     ///< the first and the last chunk of the model
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
 [[nodiscard]] PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind);
 
-/// Timed blocks of one way to execute a layer, and the passes made of them; each is timed once. Threads may share it.
+/// Timed blocks of one way to execute a layer, and the passes made of them. Each pass is timed once. Threads may share
+/// it.
 class PassLibrary {
  public:
   struct Entry {
@@ -89,11 +91,11 @@ class PassLibrary {
   Memo<PassMake, Entry> entries_;
 };
 
-/// All passes of a scenario: which blocks, how long.
+/// All passes of a job, with their blocks and times.
 class Passes {
  public:
-  /// With a library of its own for each kind of GPU, or with one that was made for the same layers. They are the kinds
-  /// of passes that the job's schedule has.
+  /// Makes the kinds of passes that the job's schedule has. It uses a new library for each kind of GPU, or the given
+  /// one, which was made for the same layers.
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
@@ -104,12 +106,12 @@ class Passes {
     return entry(stage, chunk, kind).timing;
   }
   [[nodiscard]] const std::vector<schedule::OpKind>& kinds() const { return kinds_; }
-  /// All that the passes of `stage` exchange; ops name rows of it.
+  /// Returns everything that the passes of `stage` exchange. Ops name rows of it.
   [[nodiscard]] const Communications& communications(int stage) const {
     return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
   }
-  /// Time of one layer's forward and backward pass (with recomputation), alone, on a GPU of stage `stage`: a layer of
-  /// the model's first kind.
+  /// Returns the time of one layer of the model's first kind, by itself, on a GPU of stage `stage`. The backward time
+  /// includes recomputation.
   [[nodiscard]] Seconds layer_forward(int stage) const;
   [[nodiscard]] Seconds layer_backward(int stage) const;
 
@@ -124,7 +126,7 @@ class Passes {
   std::vector<schedule::OpKind> kinds_;
 };
 
-/// Times a pass by running its kernels on streams of their own.
+/// Times a pass by running its kernels on their own streams.
 [[nodiscard]] PassTiming time_pass(const PassBlocks& blocks);
 
 }  // namespace foretoken::step

@@ -1,4 +1,4 @@
-// A pass on streams of its own: collectives beside kernels, host-bound launches, and the split of its time.
+// Tests a pass on its own streams: collectives beside kernels, a slow host, and the split of its time.
 #include "sim/step/passes/passes.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST(Passes, TheTwoPartsOfABackwardPassHoldEveryOpOnce) {
   const TimedOps input = part_of(backward, model::BackwardPart::kInput);
   const TimedOps weight = part_of(backward, model::BackwardPart::kWeight);
   EXPECT_EQ(time_pass({&backward}).total.ps, 37);
-  // Without the kernels beside them both collectives are waited for.
+  // Without the kernels beside them, both collectives are waited for.
   EXPECT_EQ(time_pass({&input}).total.ps, 10 + 5 + 7);
   EXPECT_EQ(time_pass({&weight}).total.ps, 3 + 20);
 }

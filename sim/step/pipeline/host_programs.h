@@ -1,13 +1,14 @@
-// Carries out the host programs of all stages: which tasks a pipeline has, and what each of them waits for.
+// Carries out the host programs of all stages: makes the tasks of a pipeline and their dependencies.
 //
 // A message is a task on the link from its sender to its receiver. It starts when both sides have posted it and the
-// messages before it on that link have ended: NCCL's send and receive kernels meet (a rendezvous), in the order in
-// which they were issued. Where receives are posted ahead (MessagePolicy::kAsProduced), the sender alone decides.
-// Each side first ends its frontier: its last pass and the messages that it waited for since. Waiting makes
-// the next pass depend on the message.
+// messages before it on that link have ended. NCCL's send and receive kernels meet (a rendezvous), in the order in
+// which they were issued. Where receives are posted ahead (MessagePolicy::kAsProduced), the sender decides.
 //
-// The caller decides about the tasks: lower_pipeline appends them to a graph, PipelinePlan keeps what a replay
-// needs. A `Tasks` has
+// Each side first ends its frontier: its last pass, and the messages that it waited for since. After a wait, the next
+// pass depends on the message.
+//
+// The caller decides about the tasks. lower_pipeline appends them to a graph. PipelinePlan records them for replays. A
+// `Tasks` has
 //
 //   TaskId message(const MessageKey&, Neighbour link);  // after the messages before it on the sender's link
 //   TaskId pass(Stage, const StageOp&, std::vector<TaskId>& after, std::optional<TaskId> last, const BlockHooks&);
@@ -55,7 +56,8 @@ class Messages {
   std::vector<std::optional<des::TaskId>> tasks_;
 };
 
-/// The ops of a stage that read the parameters of a chunk first, and that complete its gradients last.
+/// The positions of two ops of each chunk: the first one, which reads the parameters, and the one that completes the
+/// gradients.
 class ChunkEnds {
  public:
   ChunkEnds(const schedule::StageProgram& ops, int chunks) : first_(chunks), last_(chunks) {
@@ -102,7 +104,7 @@ class HostProgram {
     if (last_) frontier_.push_back(*last_);
   }
 
-  /// The tasks that the stage ends with, and the results that it leaves.
+  /// Returns the tasks that the stage ends with.
   [[nodiscard]] std::vector<des::TaskId> take_frontier() { return std::move(frontier_); }
   [[nodiscard]] std::vector<std::vector<des::TaskId>> take_gradient_blocks() { return std::move(gradient_blocks_); }
   [[nodiscard]] std::int64_t sends() const { return sends_; }
@@ -117,7 +119,7 @@ class HostProgram {
       return;
     }
     for (const des::TaskId before : frontier_) tasks_.add_dependency(before, message);
-    // The messages that a blocking frontier waits for were themselves posted after the last pass.
+    // The messages that a blocking frontier waits for were posted after the last pass.
     const bool implied = options_.policy == MessagePolicy::kBlocking && !frontier_.empty();
     if (last_ && !implied) tasks_.add_dependency(*last_, message);
   }
@@ -139,7 +141,7 @@ class HostProgram {
   const PipelineOptions& options_;
   Stage stage_;
   ChunkEnds chunk_ends_;
-  std::vector<des::TaskId> frontier_;  // besides the last pass
+  std::vector<des::TaskId> frontier_;  // without the last pass
   std::optional<des::TaskId> last_;
   std::size_t computed_ = 0;                               // ops so far
   std::vector<std::vector<des::TaskId>> gradient_blocks_;  // by chunk

@@ -1,4 +1,4 @@
-// Replays a pipeline schedule into a task graph.
+// Writes a pipeline schedule into a task graph.
 #include "sim/step/pipeline/lower_pipeline.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ Meaning meaning_of(Stage stage, const StageOp& op, TaskMeaning kind) {
 
 Meaning pass_meaning(Stage stage, const StageOp& op) { return meaning_of(stage, op, TaskMeaning::kPass); }
 
-// One task a pass, or one a block when something hangs on its blocks. `times` gives the duration of a pass and the ends
-// of its blocks.
+// Emits one task a pass, or one a block when other tasks depend on its blocks. `times` gives the duration of a pass and
+// the ends of its blocks.
 template <class Times>
 class OneTaskEmitter final : public PassEmitter {
  public:
@@ -65,7 +65,7 @@ class OneTaskEmitter final : public PassEmitter {
                        const std::vector<TaskId>& after) {
     const std::vector<PassTasks>& passes = workload.passes[stage.index()];
     const TaskId task = workload.graph.add_occupy(workload.stages[stage.index()].pass.compute, duration);
-    for (const TaskId before : after)  // the stream's order implies the pass before
+    for (const TaskId before : after)  // the stream's order already implies the pass before
       if (passes.empty() || before != passes.back().last) workload.graph.add_dependency(before, task);
     workload.note(task, pass_meaning(stage, op));
     return task;
@@ -117,7 +117,7 @@ class KernelEmitter final : public PassEmitter {
   const Passes& passes_;
 };
 
-// Tasks of a pipeline as they stand in a graph (host_programs.h).
+// Makes the tasks of a pipeline in a graph (host_programs.h).
 class GraphTasks {
  public:
   GraphTasks(Workload& workload, const PipelineOptions& options, PassEmitter& emitter)
@@ -147,7 +147,7 @@ class GraphTasks {
   void add_dependency(TaskId before, TaskId after) { workload_.graph.add_dependency(before, after); }
 
  private:
-  // All messages of a stage that carry the same on the same link have one row.
+  // Returns the row of a message. All messages of a stage that carry the same on the same link share one.
   CommunicationId row_of(Stage from, Neighbour carries_to, Neighbour link) {
     std::optional<CommunicationId>& id = rows_[from][carries_to == link ? 0 : 1][link == Neighbour::kNext ? 0 : 1];
     if (id) return *id;
@@ -160,7 +160,8 @@ class GraphTasks {
     return *id;
   }
 
-  // Between the pass before, which may end with a collective, and the next one, none of whose streams starts sooner.
+  // Adds the wait between two passes. The pass before may end with a collective. No stream of the next pass starts
+  // sooner.
   TaskId stand_still(Stage stage, const StageOp& op, std::optional<TaskId> last) {
     const des::StreamId compute = workload_.stages[stage.index()].pass.compute;
     const TaskId still = workload_.graph.add_occupy(compute, options_.pass_overhead);
@@ -172,7 +173,7 @@ class GraphTasks {
   Workload& workload_;
   const PipelineOptions& options_;
   PassEmitter& emitter_;
-  Table<Stage, std::array<std::array<std::optional<CommunicationId>, 2>, 2>> rows_;  // by sender: of its messages
+  Table<Stage, std::array<std::array<std::optional<CommunicationId>, 2>, 2>> rows_;  // by sender
 };
 
 }  // namespace

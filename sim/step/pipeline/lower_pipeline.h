@@ -1,4 +1,4 @@
-// Replays a pipeline schedule into a task graph: passes on compute streams, messages between stages.
+// Writes a pipeline schedule into a task graph: passes on compute streams, messages between stages.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace foretoken::step {
 class PassEmitter {
  public:
   virtual ~PassEmitter() = default;
-  /// Appends the pass `op` of `stage` after the tasks `after` (they include the stage's previous pass) and returns its
+  /// Appends the pass `op` of `stage` after the tasks `after`, which include the stage's previous pass. Returns its
   /// last task on the compute stream. With `hooks` the pass is cut into its blocks.
   virtual des::TaskId emit(Workload& workload, Stage stage, const schedule::StageOp& op,
                            const std::vector<des::TaskId>& after, const BlockHooks& hooks) = 0;
@@ -25,7 +25,7 @@ class PassEmitter {
 /// Durations of passes that are single tasks, by kind of op.
 using PassDurations = std::map<schedule::OpKind, Table<Stage, Table<Chunk, des::Duration>>>;
 
-/// Message times by sender, on the link to the next stage and on the link to the previous one.
+/// Message times by sender, on its link to the next stage and on its link to the previous one.
 struct MessageDurations {
   Table<Stage, des::Duration> to_next, to_previous;
   [[nodiscard]] des::Duration of(Stage sender, schedule::Neighbour link) const {
@@ -33,34 +33,35 @@ struct MessageDurations {
   }
 };
 
-/// One task a pass.
+/// Makes one task a pass.
 [[nodiscard]] std::unique_ptr<PassEmitter> fixed_passes(PassDurations durations);
-/// One task a pass, as long as its kernels take. `passes` must outlive the emitter.
+/// Makes one task a pass, as long as its kernels take. `passes` must outlive the emitter.
 [[nodiscard]] std::unique_ptr<PassEmitter> stage_passes(const Passes& passes);
-/// Every kernel and collective. `passes` must outlive the emitter and the workload's use.
+/// Makes every kernel and collective. `passes` must outlive the emitter and the use of the workload.
 [[nodiscard]] std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes);
 
-/// Tasks that hold up the blocks of a chunk's first pass, [stage][chunk][block].
+/// Tasks that must end before the blocks of a chunk's first pass, [stage][chunk][block].
 using ForwardGates = std::vector<std::vector<std::vector<std::vector<des::TaskId>>>>;
 
-/// What the pipeline leaves behind for the end of the step.
+/// The tasks on which the end of the step depends.
 struct PipelineEnds {
-  std::vector<std::vector<des::TaskId>> finished;  ///< per stage: its last pass and the messages it still waits for
+  std::vector<std::vector<des::TaskId>> finished;  ///< by stage: its last pass and the messages that it still waits for
   /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients, in the order in which they
   /// run.
   std::vector<std::vector<std::vector<des::TaskId>>> gradient_blocks;
   std::int64_t most_sends = 0;  ///< messages that the busiest stage sends
+  bool reduced = false;         ///< the replicas have no gradients left to reduce
 };
 
-/// How a program is replayed.
+/// The way in which a program is carried out.
 struct PipelineOptions {
   MessagePolicy policy = MessagePolicy::kAsProduced;
   MessageDurations messages = {};
-  /// The row of a message; none: bare_message().
+  /// Returns the row of a message. Without it: bare_message().
   std::function<Communication(Stage from, Stage to, Purpose purpose)> message_row = {};
   ForwardGates gates = {};           ///< empty: none
   bool gradient_blocks = false;      ///< cut the op that completes a chunk's gradients into its blocks
-  des::Duration pass_overhead = {};  ///< the GPU stands still so long before every pass, beside messages on their way
+  des::Duration pass_overhead = {};  ///< idle time of the GPU before every pass, while messages move on
 };
 
 /// Adds streams for every stage to an empty workload.

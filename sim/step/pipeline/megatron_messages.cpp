@@ -1,11 +1,13 @@
-// Megatron-Core's ways to post pipeline messages. The call sequences recorded from it are the test.
+// Posts pipeline messages as Megatron-Core does. Its recorded call sequences are the test.
 //
-// Blocking, one chunk: between two passes the first one's output is sent and the second one's input received; with the
-// same neighbour both go in one batch (send_forward_recv_backward), with different ones the send comes first.
-// Blocking, interleaved: warm-up and cool-down passes stand alone, the steady state goes in forward-backward pairs; one
-// batch between two groups holds all outputs of the first and all inputs of the second.
-// Overlapped, interleaved: in the steady state an output is sent, and the input of the next pass of the same direction
-// awaited, beside the pass in between; warm-up and cool-down block as before.
+// Blocking, one chunk: between two passes the output of the first is sent and the input of the second received. With
+// the same neighbour both go in one batch (send_forward_recv_backward). With different neighbours the send comes first.
+//
+// Blocking, interleaved: warm-up and cool-down passes stand as single passes, the steady state goes in forward-backward
+// pairs. One batch between two groups holds all outputs of the first group and all inputs of the second.
+//
+// Overlapped, interleaved: the steady state sends an output, and awaits the input of the next pass of the same
+// direction, beside the pass in between. Warm-up and cool-down block as above.
 #include "sim/step/pipeline/megatron_messages.h"
 
 #include <optional>
@@ -28,8 +30,8 @@ struct Group {
 };
 constexpr Group kNothing{0, 0};
 
-// Warm-up forwards, forward-backward pairs, cool-down backwards. A single pair is none: the first backward needs the
-// output that the last forward sends. With one chunk every op stands alone.
+// Returns warm-up forwards, forward-backward pairs and cool-down backwards. A pair cannot be the only one: its backward
+// needs the output that its forward sends. With one chunk every op is a group.
 std::vector<Group> groups_of(const schedule::Program& program, Stage stage) {
   const std::size_t ops = program.stages[stage].size();
   const auto warm_up = static_cast<std::size_t>(program.warm_up[stage]);
@@ -42,16 +44,16 @@ std::vector<Group> groups_of(const schedule::Program& program, Stage stage) {
   return groups;
 }
 
-// True when the input of such ops reaches `stage` from the other end of the pipeline.
+// Returns true when the input of such ops reaches `stage` from the other end of the pipeline.
 bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   const int end = from == Neighbour::kPrevious ? 0 : placement.stages() - 1;
   return placement.stages() > 1 && stage.number() == end;
 }
 
-// The message that a stage receives before each of its ops. It is the op's own input, except where the pipeline wraps
-// around (the first stage's forwards, the last stage's backwards). There messages arrive in the order in which the
-// other end sends them, p ops behind, and may wait for their op when micro-batch groups exceed p (schedules.py,
-// recv_tensor_from_previous_stage).
+// Returns the message that a stage receives before each of its ops. Usually it is the op's own input. The pipeline
+// wraps around at the first stage's forwards and the last stage's backwards. There messages arrive in the order in
+// which the other end sends them, p ops behind. They may wait for their op when micro-batch groups exceed p
+// (schedules.py, recv_tensor_from_previous_stage).
 std::vector<std::optional<MessageKey>> received_before(const schedule::Program& program, Stage stage) {
   const Placement& placement = program.placement;
   const StageProgram& ops = program.stages[stage];
@@ -94,7 +96,7 @@ class ActionWriter {
   void post_receive(std::size_t at) { add(ActionKind::kPost, received_[at]); }
   void wait_receive(std::size_t at) { add(ActionKind::kWait, received_[at]); }
 
-  // One batch: all outputs of `done` and all inputs of `next`, posted together, then waited for.
+  // Writes one batch: all outputs of `done` and all inputs of `next` are posted together, then waited for.
   void batch(Group done, Group next) {
     for (std::size_t at = done.begin; at < done.end; ++at) post_send(at);
     for (std::size_t at = next.begin; at < next.end; ++at) post_receive(at);
@@ -113,7 +115,7 @@ class ActionWriter {
   std::vector<Action> actions_;
 };
 
-// The overlapped interleaved schedule of one stage.
+// Writes the overlapped interleaved schedule of one stage.
 class Overlapped {
  public:
   Overlapped(const schedule::Program& program, Stage stage)
@@ -142,7 +144,7 @@ class Overlapped {
       write_.batch(groups_[g], g + 1 < groups_.size() ? groups_[g + 1] : kNothing);
       return;
     }
-    // The first backward's input is posted here and waited for after the first forward of the steady state.
+    // The first backward's input is posted here. The wait follows after the first forward of the steady state.
     const std::size_t next = groups_[g + 1].begin;
     write_.batch(groups_[g], {next, next + 1});
     write_.post_receive(next + 1);
@@ -165,7 +167,7 @@ class Overlapped {
     if (g + 1 < groups_.size()) write_.wait_receive(groups_[g + 1].begin);
   }
 
-  // The next op of the same kind after `at`, or the program's end.
+  // Returns the next op of the same kind after `at`, or the program's end.
   [[nodiscard]] std::size_t next_of_kind(std::size_t at) const {
     std::size_t next = at + 1;
     while (next < ops_.size() && ops_[next].kind != ops_[at].kind) ++next;
@@ -175,7 +177,7 @@ class Overlapped {
   const StageProgram& ops_;
   ActionWriter write_;
   std::vector<Group> groups_;
-  std::optional<std::size_t> sent_forward_, sent_backward_;  // posted, not yet waited for
+  std::optional<std::size_t> sent_forward_, sent_backward_;  // posted, but not yet waited for
 };
 
 }  // namespace

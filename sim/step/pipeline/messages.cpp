@@ -1,4 +1,4 @@
-// Who sends to whom, and the policy that serves every program.
+// Finds sender and receiver of each message, and posts messages in the way that works for every program.
 #include "sim/step/pipeline/messages.h"
 
 #include "sim/base/check.h"
@@ -12,7 +12,7 @@ using schedule::Place;
 using schedule::Placement;
 using schedule::StageOp;
 
-// A receive is posted long before; a send costs its stage no time. So only the wait for the own input counts.
+// Receives are posted long before, and a send costs its stage no time. Only the wait for an op's own input counts.
 std::vector<Action> actions_as_produced(const schedule::Program& program, Stage stage) {
   std::vector<Action> actions;
   actions.reserve(program.stages[stage].size() * 3);

@@ -1,4 +1,4 @@
-// When stages post and wait for messages, against call sequences recorded from Megatron-Core.
+// Compares the messages that stages post and wait for with call sequences recorded from Megatron-Core.
 #include "sim/step/pipeline/messages.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using schedule::Neighbour;
 
-// What happens between two passes of one stage: messages posted, and messages waited for, by direction.
+// The messages posted and waited for between two passes of one stage, by direction.
 struct Between {
   std::multiset<std::string> posted, waited;
   friend bool operator==(const Between&, const Between&) = default;
@@ -29,8 +29,8 @@ std::ostream& operator<<(std::ostream& out, const Between& between) {
   return out;
 }
 
-// The recorded words before, between and after the passes. A plain call posts and waits; isend and irecv only post,
-// and the i of a batch covers all of it.
+// Returns the recorded words before, between and after the passes. A plain call posts and waits. isend and irecv only
+// post. The i of a batch covers the whole batch.
 std::vector<Between> recorded(const std::string& calls) {
   std::vector<Between> result(1);
   std::istringstream words(calls);
@@ -74,7 +74,7 @@ std::vector<Between> ours(const std::vector<Action>& actions, Stage stage) {
   return result;
 }
 
-TEST(Messages, BlockingMessagesAreThoseThatMegatronCoreIssues) {
+TEST(Messages, BlockingMessagesEqualTheRecordedOnes) {
   std::ifstream file(FORETOKEN_SOURCE_DIR "/sim/step/testdata/megatron_call_sequences.json");
   int compared = 0;
   const nlohmann::json calls = nlohmann::json::parse(file);
@@ -87,14 +87,14 @@ TEST(Messages, BlockingMessagesAreThoseThatMegatronCoreIssues) {
         run.at("overlap_p2p").get<bool>() ? MessagePolicy::kOverlapped : MessagePolicy::kBlocking;
     for (const Stage stage : program.stages.ids()) {
       SCOPED_TRACE(testing::Message() << run.at("schedule") << " p " << shape.stages << " stage " << stage.number());
-      const auto seen = ours(stage_actions(program, stage, policy), stage);
+      const auto issued = ours(stage_actions(program, stage, policy), stage);
       const auto expected = recorded(run.at("calls").at(stage.index()));
-      ASSERT_EQ(seen.size(), expected.size());
-      for (std::size_t i = 0; i < seen.size(); ++i) {
-        EXPECT_EQ(seen[i].posted, expected[i].posted)
-            << "posted before pass " << i << ": ours " << seen[i] << ", Megatron's " << expected[i];
+      ASSERT_EQ(issued.size(), expected.size());
+      for (std::size_t i = 0; i < issued.size(); ++i) {
+        EXPECT_EQ(issued[i].posted, expected[i].posted)
+            << "posted before pass " << i << ": ours " << issued[i] << ", Megatron's " << expected[i];
         if (policy == MessagePolicy::kBlocking) {
-          EXPECT_EQ(seen[i], expected[i]) << "before pass " << i;
+          EXPECT_EQ(issued[i], expected[i]) << "before pass " << i;
         }
       }
       ++compared;

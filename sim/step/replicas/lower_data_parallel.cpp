@@ -1,11 +1,14 @@
-// Data parallelism in a step.
+// Lowers data parallelism: the end of a step.
 //
-// Order after the last backward pass (megatron/core/distributed/finalize_model_grads.py, optimizer/optimizer.py):
-// gradient reduction over data x context ranks, all-reduce of norm gradients over tensor ranks (sequence parallelism),
-// all-reduce of the tied embedding between first and last stage, gradient norm over all ranks (a barrier), optimizer,
-// parameter all-gather. With overlap only the first chunk of the first stage reduces bucket by bucket during its last
-// backward pass; every other chunk has one bucket, launched when its last backward pass ends (Megatron-Core's
-// param_and_grad_buffer.py and align_grad_reduce).
+// After the last backward pass the order is (megatron/core/distributed/finalize_model_grads.py,
+// optimizer/optimizer.py):
+//   1. gradient reduction over data x context ranks,
+//   2. all-reduce of norm gradients over tensor ranks (sequence parallelism),
+//   3. all-reduce of the tied embedding between first and last stage,
+//   4. gradient norm over all ranks (a barrier), optimizer, parameter all-gather.
+// With overlap only the first chunk of the first stage reduces bucket by bucket during its last backward pass. Every
+// other chunk has one bucket, launched when its last backward pass ends (Megatron-Core's param_and_grad_buffer.py and
+// align_grad_reduce).
 #include "sim/step/replicas/lower_data_parallel.h"
 
 #include <algorithm>
@@ -32,17 +35,18 @@ class StepEnd {
         parts_(job),
         stages_(job.parallelism.pipeline),
         group_(replica_group(job)),
-        parameters_(job) {}
+        parameters_(job, Counted::kTrained) {}
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
-  // Sharded parameters are gathered where they are used, others after the optimizer, or beside the next forward pass.
+  // Sharded parameters are gathered where they are used. Others are gathered after the optimizer, or beside the next
+  // forward pass.
   [[nodiscard]] bool gathers_at_the_end() const {
     if (job_.optimizer.shards_gradients()) return !sharding_plan(job_).gathers_forward;
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  // A task on the data-parallel stream of the row's stage.
+  // Adds a task on the data-parallel stream of the row's stage.
   TaskId on_data_stream(Communication row, int chunk, const std::vector<TaskId>& after) {
     const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).comm(Axis::kData), time_of(row, job_));
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
@@ -67,7 +71,7 @@ class StepEnd {
   [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
     return parameters_.of_blocks(stage, chunk);
   }
-  /// Parameters of one bucket.
+  /// Returns the parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
   void reduce_gradients(const PipelineEnds& ends);
@@ -92,11 +96,11 @@ class StepEnd {
   job::Parts parts_;
   int stages_;
   GroupShape group_;
-  LocalParameters parameters_;
+  LocalParameters parameters_;                    // trained: what is reduced, updated and gathered after the update
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
-// Buckets fill in the order in which gradients become ready; a full one is reduced beside the rest of the pass.
+// Buckets fill in the order in which gradients become ready. A full bucket is reduced beside the rest of the pass.
 void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
                                 const std::vector<TaskId>& finished) {
   std::vector<TaskId>& reduced = before_norm_.emplace_back(finished);
@@ -120,7 +124,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
 }
 
 void StepEnd::reduce_gradients(const PipelineEnds& ends) {
-  if (job_.optimizer.shards_gradients()) {  // they were reduced in every micro-batch
+  if (ends.reduced) {
     before_norm_ = ends.finished;
     return;
   }
@@ -137,7 +141,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
   }
 }
 
-// Norm weights saw only their rank's tokens.
+// Reduces norm gradients, because norm weights met only the tokens of their rank.
 void StepEnd::reduce_norm_gradients() {
   if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return;
   for (int stage = 0; stage < stages_; ++stage) {
@@ -183,10 +187,11 @@ void StepEnd::norm_and_optimizer() {
 
 }  // namespace
 
-// Zero, scale and measure the main gradients (3 passes over fp32 gradients, 12 B) on all local parameters; clip (8 B
-// read and write), Adam (reads 16, writes 14 B) and the copies of gradients and weights (10 B) on the optimizer's
-// share: 48 B, 60 in all without sharding (term list: SimuMax, simumax/core, as summarised in docs/modeller/step.md).
-// Sharded gradients are zeroed, scaled and measured on the share alone.
+// Bytes that the optimizer moves. On all local parameters it zeroes, scales and measures the main gradients: 3 passes
+// over fp32 gradients, 12 B. On the optimizer's share it clips (8 B read and write), runs Adam (reads 16, writes 14 B)
+// and copies gradients and weights (10 B): 48 B. Without sharding the sum is 60 B. The terms are from SimuMax,
+// simumax/core, as summarised in docs/modeller/step.md. Sharded gradients are zeroed, scaled and measured on the share
+// only.
 Bytes optimizer_traffic(const job::Job& job, double parameters) {
   const int zero = job.optimizer.zero_stage;
   const double ranks = replica_group(job).ranks;

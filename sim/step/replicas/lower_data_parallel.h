@@ -7,15 +7,15 @@
 
 namespace foretoken::step {
 
-/// Parameter all-gathers of a distributed optimizer that overlap the first forward passes; empty when the scenario has
-/// none. Must be called before the pipeline is lowered.
+/// Adds the parameter all-gathers of a distributed optimizer that overlap the first forward passes. The result is empty
+/// when the job has none. Must be called before the pipeline is lowered.
 [[nodiscard]] ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job);
 
-/// Gradient reduction, tied-embedding all-reduce, gradient norm, optimizer step and, unless overlapped, the parameter
-/// all-gather, in the order of Megatron's finalize_model_grads and optimizer step.
+/// Adds gradient reduction, tied-embedding all-reduce, gradient norm, optimizer step and, unless overlapped, the
+/// parameter all-gather. The order follows Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const job::Job& job, const PipelineEnds& ends);
 
-/// Memory traffic of the optimizer step of a GPU with that many parameters.
+/// Returns the memory traffic of the optimizer step of a GPU with that many parameters.
 [[nodiscard]] Bytes optimizer_traffic(const job::Job& job, double parameters);
 
 }  // namespace foretoken::step

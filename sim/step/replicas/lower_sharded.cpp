@@ -1,19 +1,19 @@
-// The passes of a step with sharded gradients or parameters, one GPU.
+// Lowers the passes of a step with sharded gradients or parameters, on one GPU.
 //
-// A unit is what is gathered, freed and reduced at once: every layer is one, embedding, final norm and head are the
-// root (PyTorch torch/distributed/fsdp/_runtime_utils.py; llm-foundry wraps each block). All collectives share one
-// stream, in the order in which the host issues them, because they share one communicator:
+// A unit is gathered, freed and reduced at once. Every layer is a unit; embedding, final norm and head are the root
+// (PyTorch torch/distributed/fsdp/_runtime_utils.py; llm-foundry wraps each block). All collectives share one stream,
+// in the order in which the host issues them, because they share one communicator:
 //
 //   forward    gather(root) gather(1) [1] gather(2) [2] ...      the root is not dropped after its forward pass
 //   backward   gather(L) gather(L-1) [L] reduce(L) gather(L-2) [L-1] reduce(L-1) ... reduce(root)
 //
 // A gather starts when the compute of the unit two gathers before it has ended: the rate limiter (limit_all_gathers,
-// two in flight) makes the host wait for that. So one unit is gathered while another computes, three are never alive.
+// two in flight) makes the host wait. One unit is therefore gathered while another computes, and three are never alive.
 // Gradients are reduced in every micro-batch. ZeRO-2 without FSDP keeps whole parameters and reduces bucket by bucket.
 // DeepSpeed gathers and reduces the matrices of a layer one by one, which a runtime may charge per replica.
 //
-// Host: issuing a unit occupies the host for the runtime's time per layer. The next unit cannot start before the host
-// has issued this one. Both fidelities use these tasks alike.
+// Issuing a unit occupies the host for the runtime's time per layer. The next unit cannot start before the host
+// has issued this one. Both fidelities use these tasks.
 #include "sim/step/replicas/lower_sharded.h"
 
 #include <algorithm>
@@ -24,6 +24,7 @@
 
 #include "sim/base/check.h"
 #include "sim/model/counts/matrices.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/replicas.h"
@@ -39,12 +40,17 @@ class ShardedReplay {
  public:
   ShardedReplay(Workload& workload, const job::Job& job, PassEmitter& emitter)
       : workload_(workload), job_(job), emitter_(emitter), plan_(sharding_plan(job)) {
-    const std::vector<double> blocks = LocalParameters(job).of_blocks(Stage{}, Chunk{});
-    root_ = blocks.front() + blocks.back();
+    const std::vector<double> all = LocalParameters(job).of_blocks(Stage{}, Chunk{});
+    const std::vector<double> trained = LocalParameters(job, Counted::kTrained).of_blocks(Stage{}, Chunk{});
+    root_ = {{all.front() + all.back(), kRootTensors}, {trained.front() + trained.back(), kRootTensors}};
     const auto kinds = model::decoder_layers(job.model, job.layer_context());
     for (const model::LayerCount& run : job::contents_of(job, Stage{}, Chunk{}).layers) {
-      const int tensors = model::stored_matrices(kinds[static_cast<std::size_t>(run.kind)].ops);
-      for (int layer = 0; layer < run.count; ++layer) layers_.push_back({blocks[layers_.size() + 1], tensors});
+      const model::BlockOps& ops = kinds[static_cast<std::size_t>(run.kind)].ops;
+      const int tensors = model::stored_matrices(ops), with_gradient = stored_matrices(model::trained_weights(ops));
+      for (int layer = 0; layer < run.count; ++layer) {
+        const std::size_t block = layers_.size() + 1;
+        layers_.push_back({{all[block], tensors}, {trained[block], with_gradient}});
+      }
     }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
     const job::Runtime& runtime = job.runtime;
@@ -56,7 +62,7 @@ class ShardedReplay {
 
   void forward(schedule::StageOp op) {
     begin(op, layers_.size() + 2);
-    if (plan_.gathers_forward) gather({root_, kRootTensors}, 0);
+    if (plan_.gathers_forward) gather(root_, 0);
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
       if (plan_.gathers_forward) gather(unit(layer), layer + 1);
       issue(host_forward_, layer + 1);
@@ -64,7 +70,7 @@ class ShardedReplay {
     end();
   }
 
-  // Blocks: head, layers from the last to the first, embedding.
+  // The blocks are the head, the layers from the last to the first, and the embedding.
   void backward(schedule::StageOp op) {
     const std::size_t count = layers_.size();
     begin(op, count + 2);
@@ -75,7 +81,7 @@ class ShardedReplay {
       issue(host_backward_, block);
       gradient_ready(unit(layer), block);
     }
-    gradient_ready({root_, kRootTensors}, count + 1);
+    gradient_ready(root_, count + 1);
     flush(count + 1);
     end();
   }
@@ -88,11 +94,14 @@ class ShardedReplay {
   }
 
  private:
-  // What is gathered or reduced at once. Norms and biases are too small to be sharded one by one (DeepSpeed's
-  // stage3_param_persistence_threshold) and do not count as tensors.
+  // Parameters that are gathered or reduced at once. Norms and biases are too small to be sharded one by one
+  // (DeepSpeed's stage3_param_persistence_threshold) and do not count as tensors.
+  struct Amount {
+    double parameters = 0;
+    int tensors = 0;
+  };
   struct Unit {
-    double parameters;
-    int tensors;
+    Amount gathered, reduced;  // weights that do not train are gathered only
   };
   static constexpr int kRootTensors = 1;
   [[nodiscard]] Unit unit(std::size_t layer) const { return layers_[layer]; }
@@ -102,12 +111,12 @@ class ShardedReplay {
     return duration_of(static_cast<double>(tensors) * static_cast<double>(ranks) * job_.runtime.collective_per_rank);
   }
 
-  // A row of the workload's table and its time; every unit of that size has it.
+  // A row of the workload's table and its time. Every unit of that size has the same.
   struct Moved {
     CommunicationId row;
     Duration time;
   };
-  Moved moved(Purpose purpose, Unit one) {
+  Moved moved(Purpose purpose, Amount one) {
     const auto [at, is_new] = moved_.try_emplace({purpose, one.parameters, one.tensors});
     if (!is_new) return at->second;
     Communication row = purpose == Purpose::kGradients ? gradient_reduction(job_, Stage{}, one.parameters)
@@ -143,14 +152,14 @@ class ShardedReplay {
 
   // Gathers a unit that `block` of this pass uses.
   void gather(Unit one, std::size_t block) {
-    const TaskId task = add(moved(Purpose::kParameters, one));
+    const TaskId task = add(moved(Purpose::kParameters, one.gathered));
     gates_[block].push_back(task);
     if (last_issue_) workload_.graph.add_dependency(*last_issue_, task);
     hold_back(task);
     uses_.push_back({block, false, {}});
   }
 
-  // The rate limiter: `task` waits until the unit gathered `gathers_in_flight` gathers ago has been used.
+  // Applies the rate limiter: `task` waits until the unit gathered `gathers_in_flight` gathers before has been used.
   void hold_back(TaskId task) {
     const auto ahead = static_cast<std::size_t>(plan_.gathers_in_flight);
     if (uses_.size() < ahead) return;
@@ -161,7 +170,7 @@ class ShardedReplay {
       after_.push_back({task, use.block});
   }
 
-  // The host issues `block` and what was gathered for it.
+  // Makes the host issue `block` and the gathers for it.
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
     const TaskId task =
@@ -170,10 +179,11 @@ class ShardedReplay {
     last_issue_ = task;
   }
 
-  // The gradients of `block` are complete; a full bucket (a unit, when parameters are sharded too) is reduced.
+  // Notes that the gradients of `block` are complete. A full bucket is reduced, or every unit when parameters are
+  // sharded, too.
   void gradient_ready(Unit one, std::size_t block) {
-    filled_.parameters += one.parameters;
-    filled_.tensors += one.tensors;
+    filled_.parameters += one.reduced.parameters;
+    filled_.tensors += one.reduced.tensors;
     if (!plan_.gathers_forward && filled_.parameters < gradient_bucket_parameters(replica_group(job_).ranks)) return;
     flush(block);
   }
@@ -209,7 +219,7 @@ class ShardedReplay {
   PassEmitter& emitter_;
   ShardingPlan plan_;
   std::vector<Unit> layers_;  // in forward order
-  double root_ = 0;           // parameters of embedding, final norm and head
+  Unit root_;                 // embedding, final norm and head
   Duration host_forward_, host_backward_;
 
   std::map<std::tuple<Purpose, double, int>, Moved> moved_;
@@ -220,7 +230,7 @@ class ShardedReplay {
   std::vector<Use> uses_;                   // the newest gathered units
   std::vector<TaskId> last_pass_;
   std::optional<TaskId> last_issue_, last_reduction_;
-  Unit filled_{};  // whose gradients wait for their bucket to fill
+  Amount filled_{};  // its gradients wait for their bucket to fill
 };
 
 }  // namespace
@@ -243,7 +253,8 @@ PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedu
     else
       replay.backward(op);
   }
-  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0};
+  // Gradients are reduced in every micro-batch.
+  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0, .reduced = true};
 }
 
 }  // namespace foretoken::step

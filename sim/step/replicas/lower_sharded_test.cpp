@@ -1,4 +1,4 @@
-// Sharded gradients and parameters: what is gathered and reduced, what hides it, and that both fidelities agree.
+// Tests sharded gradients and parameters: gathers, reductions, their overlap, and agreement of both fidelities.
 #include "sim/step/replicas/lower_sharded.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kLayers = 6, kMicrobatches = 3;
 
-// Six layers on one node of 8 A100, or on `nodes` of them, all of it sharded as FSDP does.
+// Returns six layers on `nodes` nodes of 8 A100, fully sharded as in FSDP.
 job::Job sharded_job(int nodes = 1) {
   job::Job s = test_job(kLayers, 2048);
   s.gpus = 8 * nodes;
@@ -61,14 +61,14 @@ std::map<std::string_view, ExactTally> tally(const job::Job& s) {
 
 TEST(Sharded, FullShardGathersLayersTwiceAndTheRootOnceAMicroBatchAndReducesEachOnce) {
   const job::Job s = sharded_job();
-  const auto seen = tally(s);
+  const auto totals = tally(s);
   const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
-  EXPECT_EQ(seen.at("gather parameters").count, kMicrobatches * (2 * kLayers + 1));
-  EXPECT_EQ(seen.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
+  EXPECT_EQ(totals.at("gather parameters").count, kMicrobatches * (2 * kLayers + 1));
+  EXPECT_EQ(totals.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
   const std::int64_t gathers = 2 * kLayers * gather_ps(s, layer) + gather_ps(s, root);
   const std::int64_t reductions = kLayers * reduction_ps(s, layer) + reduction_ps(s, root);
-  EXPECT_EQ(seen.at("gather parameters").ps, kMicrobatches * gathers);
-  EXPECT_EQ(seen.at("reduce gradients").ps, kMicrobatches * reductions);
+  EXPECT_EQ(totals.at("gather parameters").ps, kMicrobatches * gathers);
+  EXPECT_EQ(totals.at("reduce gradients").ps, kMicrobatches * reductions);
 }
 
 TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
@@ -76,11 +76,11 @@ TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
   s.optimizer.zero_stage = 2;
   EXPECT_EQ(tally(s).at("gather parameters").count, kMicrobatches * (kLayers + 1));
   s.runtime.fully_sharded = false;
-  const auto seen = tally(s);
-  EXPECT_EQ(seen.at("gather parameters").count, 1);
-  EXPECT_EQ(seen.at("gather parameters").ps, gather_ps(s, local_stage_parameters(s, 0)));
+  const auto totals = tally(s);
+  EXPECT_EQ(totals.at("gather parameters").count, 1);
+  EXPECT_EQ(totals.at("gather parameters").ps, gather_ps(s, local_stage_parameters(s, 0)));
   // Buckets of 40 million parameters: a layer has 50 million, the root 109 million.
-  EXPECT_EQ(seen.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
+  EXPECT_EQ(totals.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
 }
 
 TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
@@ -92,10 +92,10 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
   std::int64_t compute = 0;
   for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
     compute += kMicrobatches * step.passes->timing(0, 0, kind).total.ps;
-  const auto seen = tally(s);
-  compute += seen.at("gradient norm").ps + seen.at("optimizer").ps;
+  const auto totals = tally(s);
+  compute += totals.at("gradient norm").ps + totals.at("optimizer").ps;
   // The root is gathered before anything computes and reduced after everything. The first layer is gathered beside the
-  // embedding alone and its gradients are reduced beside that of the embedding, which are short.
+  // embedding only, and its gradients are reduced beside the embedding's. Both are short.
   const std::int64_t root_time = gather_ps(s, root) + reduction_ps(s, root);
   const std::int64_t layer_time = gather_ps(s, layer) + reduction_ps(s, layer);
   const std::int64_t most = kMicrobatches * (root_time + layer_time);
@@ -107,7 +107,7 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
 TEST(Sharded, NoMoreThanTwoGatheredUnitsAreUnused) {
   const LoweredStep step = lower(sharded_job(), Fidelity::kStage);
   const des::RunResult run = des::run(step.workload.graph);
-  // The first pass: gathers of the root and of every layer, then the blocks that use them.
+  // The first pass begins with gathers of the root and of every layer. The blocks that use them follow.
   std::vector<std::uint32_t> gathers, blocks;
   for (std::uint32_t task = 0; blocks.size() < kLayers + 2; ++task) {
     if (name_of(step.workload.meaning[task], step.workload) == "gather parameters") gathers.push_back(task);
@@ -158,7 +158,7 @@ TEST(Sharded, TheHostSetsThePaceOfSmallLayers) {
   EXPECT_LT(step, 1.15 * issue);
 }
 
-TEST(Sharded, ReplicasAreChargedForEachTensorWhereTheRuntimeSaysSo) {
+TEST(Sharded, ReplicasAreChargedForEachTensorWhereTheRuntimeStatesIt) {
   job::Job s = sharded_job(4);
   s.runtime.fully_sharded = false;
   const auto before = tally(s);
@@ -171,7 +171,7 @@ TEST(Sharded, ReplicasAreChargedForEachTensorWhereTheRuntimeSaysSo) {
   EXPECT_EQ(more("reduce gradients"), reduced * per_tensor);
 }
 
-// One setting of everything that decides what waits for what.
+// One setting of everything that decides the waits.
 struct Setting {
   int zero = 3, tensor = 1;
   bool fsdp = true, overlap = true;

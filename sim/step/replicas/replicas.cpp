@@ -1,6 +1,6 @@
-// Collectives around the passes.
+// Builds the collectives around the passes.
 //
-// Between nodes of several kinds a collective is as slow as on the slowest: it has a site on each kind.
+// Between nodes of several kinds a collective is as slow as on the slowest kind: it has a site on each.
 #include "sim/step/replicas/replicas.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace foretoken::step {
 namespace {
 
-// A collective of one stage's replicas.
+// Returns a collective of one stage's replicas.
 Communication over_replicas(const job::Job& part, Stage stage, Communication row) {
   row.axes = net::kReplicaAxes;
   row.counts_for = Axis::kData;
@@ -26,7 +26,8 @@ Communication over_replicas(const job::Job& part, Stage stage, Communication row
   return row;
 }
 
-// First and last stage's ranks that share a tied embedding, in pairs; `mixed`: on nodes of different kinds.
+// Returns the pairs of ranks on the first and the last stage that share a tied embedding. `mixed` means nodes of
+// different kinds.
 GroupShape tied_pair(const job::Job& part, bool mixed) {
   const int domain = part.cluster.links.gpus;
   const bool crosses = mixed || part.gpus > domain;
@@ -36,7 +37,7 @@ GroupShape tied_pair(const job::Job& part, bool mixed) {
           .groups_per_node = std::min(domain, part.grid().stage_ranks())};
 }
 
-// Stands on the nodes of each kind, which find `group` and `links`.
+// Adds a site on the nodes of each kind. `group` and `links` describe the ranks there.
 template <class Group, class Links>
 void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, const Group& group,
                const Links& links) {
@@ -51,7 +52,7 @@ void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage
   }
 }
 
-// The first stage on nodes of each kind.
+// Returns the first stage on nodes of each kind.
 std::vector<Stage> first_stages(const job::Parts& parts) {
   std::vector<Stage> stages;
   int stage = 0;

@@ -1,4 +1,4 @@
-// Published runs near a job. All of them are read, the nearest ones predicted.
+// Finds published runs near a job: reads all of them, and predicts the nearest.
 #include "sim/study/near/near_runs.h"
 
 #include <fmt/format.h>
@@ -22,10 +22,10 @@ namespace {
 
 using job::Job;
 
-constexpr int kMostJumps = 2;           // of GPU kind, runtime and width of elements
-constexpr std::size_t kMostOfASet = 4;  // one publication does not speak for all
+constexpr int kMostJumps = 2;           // how many of GPU kind, runtime and element width may differ
+constexpr std::size_t kMostOfASet = 4;  // one publication may not fill the list
 
-// The differences between two jobs, in words.
+// Collects the differences between two jobs in words.
 class Differences {
  public:
   void size(std::string_view name, double here, double there) {
@@ -35,7 +35,7 @@ class Differences {
     if (differs) words_.emplace_back(words);
   }
   [[nodiscard]] std::string words() const {
-    return words_.empty() ? "nothing of weight" : fmt::format("{}", fmt::join(words_, ", "));
+    return words_.empty() ? "nothing important" : fmt::format("{}", fmt::join(words_, ", "));
   }
 
  private:
@@ -65,7 +65,7 @@ struct NearCandidate {
   Job job;
 };
 
-// The runs that are not too far away, nearest first; equally near ones keep their order.
+// Returns the runs that are not too far away, nearest first. Equally near runs keep their order.
 std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRun> measured) {
   const trust::Place here = place_of(job);
   std::vector<NearCandidate> all;

@@ -1,4 +1,4 @@
-// Published runs near a job, predicted.
+// Finds published runs near a job, and predicts them.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace foretoken::study {
 
-/// A published run whose step was measured.
+/// A published run with a measured step.
 struct MeasuredRun {
-  std::string set, id, source;  ///< its set of cases, its name there, and the set's title
+  std::string set, id, source;  ///< its set of cases, its name in the set, and the set's title
   std::string scenario;         ///< JSON text
   Seconds measured;
   bool fitted = false;  ///< took part in fitting a number
@@ -25,14 +25,14 @@ struct NearRun {
   int gpus = 0;
   Seconds measured, predicted;
   bool fitted = false;     ///< took part in fitting a number
-  double distance = 0;     ///< in halvings of weight (trust::Distance)
+  double distance = 0;     ///< how often the weight of the run halves (trust::Distance)
   std::string difference;  ///< "175B parameters, H100"
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// Returns at most `count` of `measured`, the nearest to `job` first, four of a set at most. Nearness is that of the
-/// interval: how much a case would weigh there (trust::Distance::halvings). Runs that differ in GPU kind, runtime and
-/// width of elements at once are left out. Throws ConfigError when a scenario cannot be read.
+/// Returns at most `count` of `measured`, the nearest to `job` first, at most four of a set. Distance is the same as
+/// for the interval: the weight of a case there (trust::Distance::halvings). Runs that differ in GPU kind, runtime and
+/// element width at once are left out. Throws ConfigError when a scenario cannot be read.
 [[nodiscard]] std::vector<NearRun> near_runs(const job::Job& job, std::span<const MeasuredRun> measured,
                                              std::size_t count);
 

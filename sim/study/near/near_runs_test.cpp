@@ -1,4 +1,4 @@
-// Runs are near in the sense of the interval, and nearest first.
+// Tests that near runs are nearest first, by the distance of the interval.
 #include "sim/study/near/near_runs.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ TEST(NearRuns, AnotherRuntimeIsFartherThanAnySize) {
               testing::ElementsAre("the same", "twice the GPUs", "other runtime", "other GPU and runtime"));
   EXPECT_EQ(near[0].distance, 0);
   EXPECT_EQ(near[1].distance, 0.125) << "an octave is an eighth of a halving";
-  EXPECT_EQ(near[0].difference, "nothing of weight");
+  EXPECT_EQ(near[0].difference, "nothing important");
   EXPECT_EQ(near[0].predicted.value(), predict(job).metrics.step_time.value());
   EXPECT_THAT(ids_of(near_runs(job, measured, 1)), testing::ElementsAre("the same"));
 }
@@ -50,7 +50,7 @@ TEST(NearRuns, OneSetDoesNotSpeakForAll) {
   const job::Job job = io::read_scenario_text(small_scenario("dgx-a100-80gb-hdr", 8), "test").job;
   std::vector<MeasuredRun> measured(6, measured_run("same set", small_scenario("dgx-a100-80gb-hdr", 8)));
   measured.push_back(measured_run("another", small_scenario("dgx-a100-80gb-hdr", 16)));
-  EXPECT_EQ(near_runs(job, measured, 10).size(), 5U) << "four of the set, and the other one";
+  EXPECT_EQ(near_runs(job, measured, 10).size(), 5U) << "four of the set, and one of the other set";
 }
 
 }  // namespace

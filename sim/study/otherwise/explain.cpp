@@ -1,4 +1,4 @@
-// The reasons of a step time.
+// Explains a step time.
 #include "sim/study/otherwise/explain.h"
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace foretoken::study {
 
 Explanation explain(job::Made made, const trust::Evidence& evidence, double part) {
-  const job::Job sound = repaired(made.job);  // hardware is weighed where all of it is as it should be
+  const job::Job sound = repaired(made.job);  // better hardware is compared with hardware in order
   Explanation answer{.prediction = predict(std::move(made), {.delays = true, .interval = IntervalQuestion{evidence}}),
                      .fall = {},
                      .part = part,

@@ -1,4 +1,4 @@
-// The reasons of a step time: the fall from the ideal step, and the worth of better hardware.
+// Explains a step time: the way from the ideal step to the predicted one, and the gain from better hardware.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 namespace foretoken::study {
 
 struct Explanation {
-  Prediction prediction;   ///< with its delays and its interval
+  Prediction prediction;   ///< with delays and interval
   report::Waterfall fall;  ///< from the ideal step to the predicted one
-  double part = 0;         ///< how much more of a hardware property is tried: 0.1 is a tenth
-  Seconds repaired;        ///< the step without slow hardware, from which hardware is weighed
+  double part = 0;         ///< by which each hardware property grows: 0.1 is a tenth
+  Seconds repaired;        ///< the step without slow hardware, the base of `hardware`
   std::vector<Sensitivity> hardware;
 
   /// Returns the change of the step with more of a property: -0.02 saves 2 %.

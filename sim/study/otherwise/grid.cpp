@@ -1,4 +1,4 @@
-// Keys that are varied, their combinations, and the knee of a curve.
+// Parses varied keys, combines their values, and finds the knee of a curve.
 #include "sim/study/otherwise/grid.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace foretoken::study {
 namespace {
 
-// `text` at the commas that stand outside brackets and quotes.
+// Splits `text` at the commas outside brackets and quotes.
 std::vector<std::string> split_values(std::string_view text) {
   std::vector<std::string> values(1);
   int depth = 0;
@@ -35,7 +35,7 @@ std::vector<std::string> split_values(std::string_view text) {
   return values;
 }
 
-// The part of the time that a doubling of the value saves between two trials.
+// Returns the part of the time that a doubling of the value saves between two trials.
 double gain_per_doubling(const Trial& from, const Trial& to) {
   return 1 - std::pow(to.seconds / from.seconds, std::log(2.0) / std::abs(std::log(to.value / from.value)));
 }
@@ -84,7 +84,7 @@ std::optional<Knee> knee_of(std::vector<Trial> trials) {
   if (falls && rises) return std::nullopt;
   Knee knee{.value = 0, .larger_is_better = !rises};
   if (rises) std::reverse(trials.begin(), trials.end());  // from the worst value to the best
-  std::size_t last = 0;                                   // the last interval that pays ends here
+  std::size_t last = 0;                                   // end of the last interval that pays
   for (std::size_t i = 1; i < trials.size(); ++i)
     if (gain_per_doubling(trials[i - 1], trials[i]) >= kKneeGain) last = i;
   knee.matters = last > 0;

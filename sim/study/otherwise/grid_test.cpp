@@ -1,4 +1,4 @@
-// Values of varied keys, their combinations, and knees of curves whose shape is known.
+// Tests values of varied keys, their combinations, and knees of curves with a known shape.
 #include "sim/study/otherwise/grid.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(Combinations, TheLastKeyChangesFastest) {
                                               ElementsAre(1, 0), ElementsAre(1, 1), ElementsAre(1, 2)));
 }
 
-// t = fixed + work / x: from x to 2x the step saves work / (2 (fixed x + work)) of itself.
+// Makes trials of t = fixed + work / x. From x to 2x the step saves work / (2 (fixed x + work)) of itself.
 std::vector<Trial> saturating(double fixed, double work, std::initializer_list<double> values) {
   std::vector<Trial> trials;
   for (const double x : values) trials.push_back({x, fixed + work / x});
@@ -41,7 +41,7 @@ std::vector<Trial> saturating(double fixed, double work, std::initializer_list<d
 }
 
 TEST(KneeOf, ASaturatingCurveStopsPayingWhereTheFormulaSays) {
-  // Doublings from 1, 2, 4, 8, 16 save 1/4, 1/6, 1/10, 1/18, 1/34: the last one alone is below 5 %.
+  // Doublings from 1, 2, 4, 8, 16 save 1/4, 1/6, 1/10, 1/18, 1/34: only the last one is below 5 %.
   const auto knee = knee_of(saturating(1, 1, {8, 1, 4, 2, 32, 16}));
   ASSERT_TRUE(knee);
   EXPECT_TRUE(knee->matters && !knee->more_pays && knee->larger_is_better);
@@ -50,7 +50,7 @@ TEST(KneeOf, ASaturatingCurveStopsPayingWhereTheFormulaSays) {
 }
 
 TEST(KneeOf, UnevenValuesArePutInTermsOfDoublings) {
-  // t = 1/x saves one half a doubling whatever the distance of the values.
+  // t = 1/x saves one half with every doubling, at any distance of the values.
   const auto knee = knee_of(saturating(0, 1, {1, 1.5, 7}));
   ASSERT_TRUE(knee);
   EXPECT_TRUE(knee->more_pays);

@@ -1,4 +1,4 @@
-// The same job with other pipeline schedules.
+// Predicts the same job with other pipeline schedules.
 #include "sim/study/otherwise/schedules.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using job::Key;
 TriedSchedule try_schedule(const ScenarioSource& source, std::span<const std::string> sets, ScheduleChoice choice,
                            const trust::Evidence& evidence) {
   TriedSchedule tried{.choice = std::move(choice), .metrics = {}, .chart = {}, .impossible = {}};
-  job::Patch patch = {{Key::kSchedule, *schedule::find_schedule(tried.choice.schedule)},
+  job::Patch patch = {{Key::kSchedule, tried.choice.schedule},
                       {Key::kVirtualPipeline, std::int64_t{tried.choice.chunks}}};
   if (tried.choice.chunks == 1) patch.push_back({Key::kMicrobatchGroup, {}});
   try {
@@ -31,16 +31,16 @@ TriedSchedule try_schedule(const ScenarioSource& source, std::span<const std::st
 }  // namespace
 
 bool is_of(const ScheduleChoice& choice, const job::Job& job) {
-  return choice.schedule == job.schedule.name && choice.chunks == job.parallelism.virtual_pipeline;
+  return choice.schedule.name == job.schedule.name && choice.chunks == job.parallelism.virtual_pipeline;
 }
 
 std::vector<ScheduleChoice> usual_schedules(const job::Job& job) {
-  std::vector<ScheduleChoice> choices{{.label = {}, .schedule = "gpipe"},
-                                      {.label = {}, .schedule = "1f1b"},
-                                      {.label = {}, .schedule = "interleaved-1f1b", .chunks = 2},
-                                      {.label = {}, .schedule = "interleaved-1f1b", .chunks = 4}};
+  std::vector<ScheduleChoice> choices;
+  for (const auto& [name, chunks] :
+       {std::pair{"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}})
+    choices.push_back({.label = {}, .schedule = schedule::schedule_named(name), .chunks = chunks});
   if (std::none_of(choices.begin(), choices.end(), [&](const ScheduleChoice& each) { return is_of(each, job); }))
-    choices.push_back({.label = {}, .schedule = job.schedule.name, .chunks = job.parallelism.virtual_pipeline});
+    choices.push_back({.label = {}, .schedule = job.schedule, .chunks = job.parallelism.virtual_pipeline});
   std::stable_sort(choices.begin(), choices.end(),
                    [](const ScheduleChoice& a, const ScheduleChoice& b) { return a.chunks < b.chunks; });
   return choices;

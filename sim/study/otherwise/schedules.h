@@ -1,4 +1,4 @@
-// The same job with other pipeline schedules.
+// Predicts the same job with other pipeline schedules.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ namespace foretoken::study {
 
 /// A schedule and its chunks a stage.
 struct ScheduleChoice {
-  std::string label;     ///< as tables and charts show it: "interleaved:4"
-  std::string schedule;  ///< its name in the catalogue
+  std::string label;            ///< in tables and charts: "interleaved:4"
+  schedule::Schedule schedule;  ///< of the catalogue, or any other
   int chunks = 1;
 };
 
 [[nodiscard]] bool is_of(const ScheduleChoice& choice, const job::Job& job);
 
-/// Returns GPipe, 1F1B, interleaved 1F1B with two and with four chunks, and the job's own where it is none of them.
+/// Returns GPipe, 1F1B, interleaved 1F1B with two and with four chunks, and the job's own schedule if it is another.
 /// They are ordered by chunks and have no labels.
 [[nodiscard]] std::vector<ScheduleChoice> usual_schedules(const job::Job& job);
 
@@ -37,12 +37,12 @@ struct TriedSchedule {
   std::vector<Complaint> impossible;
 };
 
-/// Predicts the scenario with each schedule in place of its own. All rules of scenarios apply.
+/// Predicts the scenario with each schedule instead of its own. All rules of scenarios apply.
 [[nodiscard]] std::vector<TriedSchedule> try_schedules(const ScenarioSource& source, std::span<const std::string> sets,
                                                        const job::Job& base, const std::vector<ScheduleChoice>& choices,
                                                        const trust::Evidence& evidence);
 
-/// Returns the place of the fastest one; nothing when none is possible.
+/// Returns the place of the fastest schedule, or nothing when none is possible.
 [[nodiscard]] std::optional<std::size_t> fastest(std::span<const TriedSchedule> tried);
 
 }  // namespace foretoken::study

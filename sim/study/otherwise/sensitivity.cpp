@@ -1,4 +1,4 @@
-// Each hardware property by its key, made smaller and larger.
+// Simulates a job with each hardware property smaller and larger.
 #include "sim/study/otherwise/sensitivity.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sensitivities against what the laws demand: more of a rate never slows a step, and one GPU has no network.
+// Tests rules of sensitivities: a higher rate never slows a step, and one GPU has no network.
 #include "sim/study/otherwise/sensitivity.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(Sensitivities, BetterHardwareIsNeverSlowerAndTheBaseLiesBetween) {
 }
 
 TEST(Sensitivities, TogetherTheyMoveNoMoreThanEverythingAtOnce) {
-  // A step all of whose rates fall to nine tenths, and all of whose latencies rise, is at most 1 / 0.9 slower.
+  // When all rates fall to nine tenths and all latencies rise as much, a step is at most 1 / 0.9 slower.
   double sum = 0;
   const job::Job job = shipped("gpt3-175b-1024-a100");
   const Seconds base = predict(job).metrics.step_time;

@@ -1,4 +1,4 @@
-// The same job otherwise. A variant is the scenario with overrides; all rules of scenarios apply to it.
+// Predicts variants of a job. A variant is the scenario with overrides, so all rules of scenarios apply to it.
 #include "sim/study/otherwise/variants.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 using job::Job;
 using job::Key;
 
-// Of a schedule the message speaks by itself.
+// Returns the first reason. A message about the schedule needs no key in front of it.
 std::string first_reason(const std::vector<Complaint>& complaints) {
   const Complaint& first = complaints.front();
   return first.pointer == "/schedule" ? first.message : reason(first);
@@ -34,7 +34,7 @@ struct Decision {
   job::Patch patch;
 };
 
-// Twice and half of a number.
+// Tries twice and half of a number.
 template <class Add>
 void doubled_and_halved(std::int64_t value, Add add) {
   add(value * 2);
@@ -91,7 +91,7 @@ std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<con
   if (base.parallelism.pipeline == 1) return {};
   std::vector<ScheduleChoice> choices = usual_schedules(base);
   for (ScheduleChoice& each : choices)
-    each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule, each.chunks) : each.schedule;
+    each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule.name, each.chunks) : each.schedule.name;
   std::vector<Variant> variants;
   for (TriedSchedule& tried : try_schedules(source, sets, base, choices, evidence))
     variants.push_back({.label = std::move(tried.choice.label),
@@ -138,7 +138,7 @@ std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<con
       variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));
     } catch (const ConfigError&) {
-      continue;  // not a configuration of this job
+      continue;  // this job has no such configuration
     }
   }
   std::stable_sort(variants.begin(), variants.end(),

@@ -1,4 +1,4 @@
-// The same job otherwise: other schedules, other numbers of GPUs, one decision changed.
+// Predicts variants of a job: other schedules, other numbers of GPUs, one changed decision.
 #pragma once
 
 #include <span>
@@ -20,23 +20,23 @@ struct Variant {
   std::optional<report::Metrics> metrics;
   std::string why_not;
   int gpus = 0;
-  report::Gantt chart;  ///< of schedules
+  report::Gantt chart;  ///< only of other schedules
 };
 
-/// GPipe, 1F1B and interleaved 1F1B with two and four chunks and with the scenario's own.
+/// Predicts GPipe, 1F1B, and interleaved 1F1B with two and four chunks and with the scenario's own number of chunks.
 [[nodiscard]] std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets,
                                                    const job::Job& base, const trust::Evidence& evidence);
 
-/// An eighth to eight times the GPUs, by doublings, the batch kept: more or fewer replicas.
+/// Predicts an eighth to eight times the GPUs, by doublings: more or fewer replicas share the same batch.
 [[nodiscard]] std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets,
                                                const job::Job& base, const trust::Evidence& evidence);
 
-/// One decision changed at a time, the GPUs and the batch kept; the base among them, fastest first.
+/// Predicts changes of one decision at a time, with the same GPUs and batch. The list includes the base, fastest first.
 [[nodiscard]] std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
                                                    const Prediction& base);
 
-/// The `count` fastest configurations that fit, of all that the GPUs, the batch and the software allow; what the
-/// scenario states about parallelism, schedule, micro-batch, recomputation and shards is free.
+/// Returns the `count` fastest configurations that fit, of all that the GPUs, the batch and the software allow. The
+/// search is free to change parallelism, schedule, micro-batch, recomputation and shards.
 [[nodiscard]] std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                                    const job::Job& base, std::size_t count,
                                                    const trust::Evidence& evidence);

@@ -1,4 +1,4 @@
-// Every combination of values predicted, the best of them, and the knees of its keys.
+// Predicts every combination of values, and finds the best one and the knees of the keys.
 #include "sim/study/otherwise/whatif.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,8 @@ bool better(const WhatIfRow& a, const WhatIfRow& b) {
   return a.metrics->step_time < b.metrics->step_time;
 }
 
-// The knee along one key: rows that agree with the best one in every other key. Nothing when a value is no number.
+// Returns the knee along one key, over the rows that agree with the best one in all other keys. Returns nothing when a
+// value is no number.
 std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
   const std::vector<std::size_t>& best = whatif.rows[*whatif.best].choice;
   std::vector<Trial> trials;
@@ -37,7 +38,8 @@ std::optional<Knee> knee_along(const WhatIf& whatif, std::size_t key) {
   return knee_of(std::move(trials));
 }
 
-// Another cluster brings its own costs, unless the scenario states others than those of its cluster.
+// Returns the overrides of the rows. Another cluster brings its own profile, unless the scenario states a different
+// one.
 std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job::Job& base) {
   std::vector<std::string> sets = question.sets;
   const std::vector<Varied>& keys = question.keys;
@@ -45,7 +47,7 @@ std::vector<std::string> sets_of_rows(const WhatIfQuestion& question, const job:
   sets.emplace_back("profile=null");
   try {
     if (question.scenario.read(sets).job.profile.name != base.profile.name) sets.pop_back();
-  } catch (const ConfigError&) {  // its cluster brings none
+  } catch (const ConfigError&) {  // the cluster has no profile
     sets.pop_back();
   }
   return sets;
@@ -87,8 +89,8 @@ void conclude(WhatIf& whatif) {
   for (std::size_t key = 0; key < whatif.keys.size(); ++key) whatif.knees[key] = knee_along(whatif, key);
 }
 
-// The reasons of the rows, ten at most and the number of the others, or once those that all rows share, in the keys as
-// they were typed. `scenario` is what its file is called.
+// Returns the reasons of at most ten rows and the number of the others, or once the reasons that all rows share. Keys
+// are written as on the command line. `scenario` is the name of its file.
 std::vector<Complaint> why_all_are_impossible(const WhatIf& whatif, const std::string& scenario) {
   constexpr std::size_t kMostLines = 10;
   const auto line = [&](const Complaint& why, const std::string& prefix) {

@@ -1,4 +1,4 @@
-// Other values of a scenario's keys, and what they are worth.
+// Predicts a scenario with other values of some keys, and with better and worse hardware.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ namespace foretoken::study {
 
 /// One combination of values.
 struct WhatIfRow {
-  std::vector<std::size_t> choice;  ///< by key, which of its values
+  std::vector<std::size_t> choice;  ///< by key, the index of its value
   std::optional<report::Metrics> metrics;
-  std::vector<Complaint> impossible;  ///< why there are no metrics
+  std::vector<Complaint> impossible;  ///< the reasons when there are no metrics
 };
 
-/// The question: a scenario, the keys to vary, and how far hardware is moved.
+/// The question: a scenario, the keys to vary, and the change of hardware to try.
 struct WhatIfQuestion {
   ScenarioSource scenario;
   std::vector<std::string> sets;  ///< overrides, in order
@@ -35,17 +35,17 @@ struct WhatIf {
   report::Metrics base;
   std::vector<Varied> keys;
   std::vector<WhatIfRow> rows;
-  std::optional<std::size_t> best;  ///< the fastest row that fits; the fastest when none fits; none: all impossible
-  std::vector<std::optional<Knee>> knees;  ///< by key, the others as in the best row
+  std::optional<std::size_t> best;  ///< the fastest row that fits, else the fastest; nothing when all are impossible
+  std::vector<std::optional<Knee>> knees;  ///< by key, with the other keys as in the best row
   double part = 0;                         ///< of the tornado
-  std::vector<Sensitivity> tornado;        ///< empty: not asked for
+  std::vector<Sensitivity> tornado;        ///< empty when not asked for
 };
 
-/// "batch.micro = 2, recompute = full".
+/// Describes a combination: "batch.micro = 2, recompute = full".
 [[nodiscard]] std::string choice_text(const WhatIf& whatif, const WhatIfRow& row);
 
 /// Predicts every combination of values. Throws ConfigError when the scenario is wrong or all combinations are
-/// impossible; the complaints then are those of the rows, ten at most, or once those that all rows share.
+/// impossible. The complaints are then those of at most ten rows, or once those that all rows share.
 [[nodiscard]] WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence);
 
 }  // namespace foretoken::study

@@ -1,4 +1,4 @@
-// The plan's numbers: one search a row, then days, failures, cost and energy from its best configuration.
+// Makes a capacity plan: one search for each row, then days, failures, cost and energy of its best configuration.
 #include "sim/study/plan/plan.h"
 
 #include <fmt/format.h>
@@ -20,13 +20,13 @@
 namespace foretoken::study {
 namespace {
 
-// Weights in the training precision, master weights and Adam's moments: what a checkpoint must hold.
+// Returns the size of a checkpoint: weights in the training precision, master weights and Adam's moments.
 double checkpoint_bytes(const job::Job& scenario) {
   const job::PrecisionRecipe& recipe = scenario.recipe;
   return model::total_parameters(scenario.model) * (recipe.weight_bytes + recipe.master_bytes + recipe.moment_bytes);
 }
 
-// What stands in the way whatever the degrees are, as simulate says it.
+// Returns the reason why no degrees are possible, in the words of `simulate`.
 std::string why_none(const io::OpenScenario& question, const search::SpaceOptions& space) {
   for (const Complaint& complaint : why_none_is_valid(question, space)) {
     const auto is_about = [&](std::string_view key) { return complaint.pointer.starts_with(key); };
@@ -36,7 +36,7 @@ std::string why_none(const io::OpenScenario& question, const search::SpaceOption
   return "no valid configuration: the batch or the layers do not divide over these GPUs";
 }
 
-// Searches one size; empty: nothing valid fits, and `row` says why.
+// Searches one size. Returns nothing when no valid configuration fits; `row` then holds the reason.
 void search_row(const io::OpenScenario& question, const PlanQuestion& asked, const trust::Evidence& evidence,
                 PlanRow& row) {
   SearchRequest request{.question = question.question(), .space = asked.space};
@@ -49,7 +49,7 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
     row.best = answer.ranked.front();
   } else if (answer.too_large > 0) {
     row.impossible =
-        fmt::format("nothing fits in memory; the smallest of {} needs {} of {} GiB",
+        fmt::format("no configuration fits in memory; the smallest of {} needs {} of {} GiB",
                     report::counted(static_cast<double>(answer.too_large), "configuration"),
                     report::gib(needed(answer.smallest.front())), report::gib(question.asked().cluster.gpu.memory));
   } else {
@@ -74,19 +74,21 @@ PlannedRun planned_run(const PlanQuestion& asked, const PlanAssumptions& assumed
   return run;
 }
 
-// The price asked for; else what the scenario says of its own cluster; else the cluster's list price, which is in USD.
+// Returns the price of --price, else the scenario's price for its own cluster, else the cluster's list price in USD.
 std::optional<double> price_of(const PlanAssumptions& assumed, const job::Question& scenario, bool own_cluster) {
   if (assumed.price_per_gpu_hour) return assumed.price_per_gpu_hour;
   if (own_cluster && job::price_of(scenario)) return job::price_of(scenario);
   return assumed.currency == "USD" ? scenario.cluster.price_per_gpu_hour : std::nullopt;
 }
 
-// The scenario on one cluster (empty: its own), with the tokens and the price of the plan; notes what the plan lacks.
+// Returns the scenario on one cluster (empty: its own), with the tokens and the price of the plan. Notes tokens and
+// name that the plan lacks.
 io::OpenScenario question_on(const PlanQuestion& asked, const std::string& cluster, Plan& plan) {
   std::vector<std::string> sets = asked.sets;
   if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
   if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
   const job::Question scenario = asked.scenario.read_open(sets).asked();
+  expect_switches(scenario, asked.frees);
   if (!scenario.run)
     throw ConfigError(
         {{"foretoken plan", "", "expected --tokens N, for instance 300B; the scenario has no run.tokens"}});
@@ -128,7 +130,7 @@ void choose(Plan& plan) {
   }
 }
 
-// A run that nobody would wait for is none.
+// Returns the reason why a run is refused when it would take more than 100 years.
 std::string why_endless(const PlanRow& row) {
   constexpr double kLongestDays = 100 * 365.25;
   if (row.slow.failures.p90_days < kLongestDays) return "";
@@ -136,7 +138,7 @@ std::string why_endless(const PlanRow& row) {
                      report::days_text(row.run.training_days), report::days_text(row.run.failures.job_mtbf_hours / 24));
 }
 
-// All sizes of one cluster; empty: the scenario's own.
+// Adds all sizes of one cluster; an empty name means the scenario's own.
 void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust::Evidence& evidence, Plan& plan) {
   const io::OpenScenario question = question_on(asked, cluster, plan);
   double base_rate = 0;

@@ -1,4 +1,4 @@
-// Capacity plans as `foretoken plan --json` writes them, read back for a report.
+// Reads the capacity plans of `foretoken plan --json` for a report.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace foretoken::study {
 struct PlanOption {
   std::string cluster;
   int gpus = 0;
-  std::string impossible;     ///< why there is no configuration; the rest is then empty
+  std::string impossible;     ///< the reason when there is no configuration; the rest is then empty
   std::string configuration;  ///< "TP8 PP8 DP16, micro-batch 1"
   double expected_days = 0, p50_days = 0, p90_days = 0, goodput = 0, gpu_hours = 0, scaling_efficiency = 0;
   std::optional<double> cost, energy_mwh;
-  std::optional<report::Range> p50_range{}, p90_range{}, cost_range{};  ///< at the ends of the step's interval
+  std::optional<report::Range> p50_range{}, p90_range{}, cost_range{};  ///< for the ends of the step's interval
   bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
-  bool is_safe = true;  ///< also when the step is at the slow end of its interval
+  bool is_safe = true;  ///< meets deadline and budget also at the slow end of the step's interval
 };
 
-/// A capacity plan; the report's scenario is its cheapest, else its smallest, else its first possible option.
+/// A capacity plan. The report shows its cheapest option, else its smallest, else its first possible one.
 struct PlanSummary {
   double tokens = 0;
   std::optional<double> deadline_days, budget;
@@ -32,11 +32,11 @@ struct PlanSummary {
 
 struct PlanFile {
   PlanSummary plan;
-  std::string scenario;  ///< JSON of the option that a report is about
+  std::string scenario;  ///< JSON of the option that the report shows
 };
 
-/// Reads `path` when it is a plan: a JSON object with "options". Nothing when it is something else, or no file. Throws
-/// ConfigError when it is a plan with something wrong in it, or one without a possible option.
+/// Reads `path` when it is a plan: a JSON object with "options". Returns nothing for any other file or none. Throws
+/// ConfigError when a plan is wrong, or has no possible option.
 [[nodiscard]] std::optional<PlanFile> read_plan_file(const std::string& path);
 
 }  // namespace foretoken::study

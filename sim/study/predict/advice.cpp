@@ -1,4 +1,4 @@
-// Advice for a job that does not fit: every legal combination of a few changes is simulated.
+// Finds advice for a job that does not fit, by simulating every legal combination of a few changes.
 #include "sim/study/predict/advice.h"
 
 #include <algorithm>
@@ -19,13 +19,13 @@ using job::Key;
 using job::Patch;
 using model::RecomputeGranularity;
 
-// Ways to save memory. Two of one key exclude one another.
+// The changes that save memory. Two changes of one key exclude each other.
 const std::array kChanges = {Edit{Key::kZeroStage, std::int64_t{1}}, Edit{Key::kSequenceParallel, true},
                              Edit{Key::kRecompute, RecomputeGranularity::kSelective},
                              Edit{Key::kRecompute, RecomputeGranularity::kFull},
                              Edit{Key::kMicroBatch, std::int64_t{1}}};
 
-// True when an edit changes the job and asks for less memory.
+// Returns true when an edit changes the job and saves memory.
 bool saves(const Edit& edit, const Job& job) {
   switch (edit.key) {
     case Key::kZeroStage:
@@ -42,7 +42,7 @@ bool saves(const Edit& edit, const Job& job) {
   }
 }
 
-// The changes of `mask`; nothing when one of them saves nothing or two exclude one another.
+// Returns the changes of `mask`, or nothing when one of them saves no memory or two exclude each other.
 std::optional<Patch> patch_of(unsigned mask, const Job& job) {
   Patch patch;
   for (std::size_t i = 0; i < kChanges.size(); ++i) {
@@ -56,7 +56,7 @@ std::optional<Patch> patch_of(unsigned mask, const Job& job) {
   return patch;
 }
 
-// The job with a patch; nothing when it breaks a rule or the simulation would become much larger.
+// Returns the job with a patch, or nothing when it breaks a rule or makes the simulation much larger.
 std::optional<Job> otherwise(const job::Question& question, const Patch& patch, const Job& original) {
   constexpr int kMostMicrobatches = 4096;
   job::Attempt attempt = job::attempt(job::with(question, patch));

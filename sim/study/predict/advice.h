@@ -1,4 +1,4 @@
-// What to change when a job does not fit.
+// Advises a change when a job does not fit.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@ namespace foretoken::study {
 
 struct Prediction;
 
-/// The change that makes `simulation` fit at the least step time, among those that keep the GPUs and the batch:
-/// sharding the optimizer, sequence parallelism, recomputation, and a smaller micro-batch, alone and together. Says so
-/// when none is enough. Each candidate is simulated.
+/// Returns the change that makes the job fit with the least step time, for the same GPUs and batch. It simulates
+/// optimizer sharding, sequence parallelism, recomputation, smaller micro-batches, and their combinations. When none is
+/// enough, the text says so.
 [[nodiscard]] std::string advise(const Prediction& prediction);
 
 }  // namespace foretoken::study

@@ -1,4 +1,4 @@
-// What one run assumes and leaves out, by how its traffic moves.
+// Lists the assumptions and omissions of one run, which depend on how its traffic moves.
 #include "sim/study/predict/caveats.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ using ranks::Traffic;
 
 namespace {
 
-// The clusters of a job whose nodes a fabric joins.
+// Returns the clusters of a job whose nodes a fabric joins.
 std::vector<const net::Cluster*> joined_clusters(const Job& job) {
   std::vector<const net::Cluster*> all;
   if (job.groups.empty() && job.gpus > job.cluster.links.gpus) all.push_back(&job.cluster);
@@ -26,7 +26,7 @@ std::vector<const net::Cluster*> joined_clusters(const Job& job) {
   return all;
 }
 
-// What this run takes for granted of the fabric.
+// Returns the run's assumptions about the fabric.
 std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) {
   bool dragonfly = false;
   double over = 1;
@@ -39,21 +39,22 @@ std::vector<std::string> assumptions_of_fabric(const Job& job, Traffic traffic) 
   std::vector<std::string> lines;
   if (dragonfly)
     lines.emplace_back(traffic == Traffic::kFlows
-                           ? "dragonfly: minimal routes alone, a worst case; ways around full links are not simulated"
+                           ? "dragonfly: only minimal routes, a worst case; ways around full links are not simulated"
                            : "dragonfly: traffic never waits for the cables between two groups, a best case; with "
                              "--unfolded it takes minimal routes");
   if (over > 1 && traffic == Traffic::kAnalytic)
     lines.push_back(
-        fmt::format("fabric oversubscribed {:g}:1: a worst case, all traffic between nodes is taken to cross its thin "
-                    "part; --unfolded slows down only what does",
+        fmt::format("fabric oversubscribed {:g}:1: a worst case, all traffic between nodes crosses its thin part; "
+                    "--unfolded slows down only the traffic that does",
                     over));
   if (!job.groups.empty() && traffic == Traffic::kFlows)
     lines.emplace_back(
-        "between nodes of different kinds traffic takes up their NICs alone: what joins their networks is never full");
+        "between nodes of different kinds traffic loads only their NICs: the links that join their networks are never "
+        "full");
   return lines;
 }
 
-// Messages and collectives cost the same wherever their ranks sit.
+// Warns that a placement has no effect when each message and collective has one cost.
 void warn_of_idle_placement(const Job& job, const How& how, std::vector<std::string>& warnings) {
   if (how.traffic == Traffic::kAnalytic && !job.imperfections.placement.empty())
     warnings.emplace_back(
@@ -61,7 +62,7 @@ void warn_of_idle_placement(const Job& job, const How& how, std::vector<std::str
         "wherever its ranks sit; expected --collectives flows");
 }
 
-// The axes whose collectives inside layers may pass something slow or out of order.
+// Returns the axes whose collectives inside layers may use slow links or ranks out of order.
 AxisSet inside_layers(const Job& job) {
   const job::Imperfections& what = job.imperfections;
   const bool inside_nodes =
@@ -84,7 +85,8 @@ AxisSet inside_layers(const Job& job) {
   return inside;
 }
 
-// With whole passes only what a pass waits for becomes flows (sim/ranks/transfers.cpp).
+// Warns of communication hidden by kernels: at stage fidelity only exposed communication becomes flows
+// (sim/ranks/transfers.cpp).
 void warn_of_hidden_communication(const Job& job, const How& how, std::vector<std::string>& warnings) {
   if (how.traffic != Traffic::kFlows || how.fidelity != step::Fidelity::kStage || !job.imperfections.moves_flows())
     return;
@@ -96,7 +98,7 @@ void warn_of_hidden_communication(const Job& job, const How& how, std::vector<st
   if (hidden.empty()) return;
   warnings.push_back(fmt::format(
       "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
-      "expected --fidelity kernel for all of it to take the links as they are",
+      "expected --fidelity kernel, which uses the links as they are",
       fmt::join(hidden, "- and ")));
 }
 

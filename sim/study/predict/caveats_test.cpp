@@ -1,4 +1,4 @@
-// Which imperfections a run leaves out of account, said where it matters and once.
+// Tests warnings about imperfections that a run ignores: given where they matter, and once.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr const char* kNvlink =
 constexpr const char* kPlacement = R"("placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15])";
 constexpr const char* kHidden = "communication that kernels hide keeps the cost of sound links";
 
-// Of 16 GPUs on two nodes.
+// Makes a job of 16 GPUs on two nodes.
 job::Job job(const std::string& parallelism, const std::string& imperfections) {
   return io::read_scenario_text(
              R"({"model": "gpt2-medium", "cluster": "dgx-h100-ndr", "gpus": 16, "parallelism": {)" + parallelism +
@@ -34,7 +34,7 @@ job::Job job(const std::string& parallelism, const std::string& imperfections) {
       .job;
 }
 
-// Those on imperfections.
+// Returns the warnings about imperfections.
 std::vector<std::string> warnings(const std::string& parallelism, const std::string& imperfections,
                                   const How& how = {}) {
   std::vector<std::string> all = predict(job(parallelism, imperfections), how).metrics.warnings;
@@ -51,7 +51,7 @@ TEST(Caveats, WholePassesLeaveOutWhatKernelsHide) {
   EXPECT_THAT(warnings(R"("tensor": 8)", kPlacement), ElementsAre(HasSubstr(kHidden)));
 }
 
-TEST(Caveats, OfSeveralKindsThoseCountThatHoldWhatIsSlow) {
+TEST(Caveats, OnlyKindsOfNodesWithSlowHardwareCount) {
   const auto on = [](const char* first, const char* second, int node) {
     const job::Job scenario = io::read_scenario_text(fmt::format(R"({{"model": "gpt2-medium", "gpus": 16,
             "cluster": {{"name": "two", "groups": [{{"cluster": "{}", "gpus": 8}}, {{"cluster": "{}", "gpus": 8}}]}},

@@ -1,4 +1,4 @@
-// The cost of slow and failed hardware.
+// Measures the cost of slow and failed hardware.
 #include "sim/study/predict/delays.h"
 
 #include <fmt/format.h>
@@ -21,15 +21,15 @@ using job::Job;
 using report::Delay;
 
 constexpr std::size_t kMostParts = 8, kMostDrawn = 3;
-constexpr double kLeastShare = 0.01;  // of the step on the critical path, for a GPU or host that was drawn to be named
+constexpr double kLeastShare = 0.01;  // a drawn GPU or host with less of the step on the critical path is not named
 
-// Something slow or failed, and what to change in the scenario for it not to be.
+// A slow or failed part, and the change of the scenario that repairs it.
 struct Part {
   Delay delay;
   std::function<void(Job&)> mend;
 };
 
-// As people say it: "10 % slower", "100 times slower", "2 times faster".
+// Describes a slowdown as people do: "10 % slower", "100 times slower", "2 times faster".
 std::string slow_text(double slowdown) {
   const char* how = slowdown < 1 ? "faster" : "slower";
   const double times = std::max(slowdown, 1 / slowdown);
@@ -45,7 +45,7 @@ std::string rate_text(double rate_factor) {
   return rate_factor == 0 ? "has failed" : fmt::format("has {} % of its rate", report::plain(100 * rate_factor, 3));
 }
 
-// Time of a key on the critical path, zero if it is not there.
+// Returns the time of a key on the critical path, or zero if it is not there.
 template <class Map>
 Seconds time_of(const Map& times, int key) {
   const auto found = times.find(key);
@@ -65,7 +65,7 @@ void add_stated_gpus(const Prediction& run, std::vector<Part>& parts) {
   }
 }
 
-// Nothing passes through what has failed.
+// Returns the time of a link on the critical path, or nothing for a failed link, which carries no traffic.
 std::optional<Seconds> path_of_link(const Prediction& run, std::size_t part, double rate_factor) {
   if (rate_factor == 0) return std::nullopt;
   return time_of(run.waits.by_link, static_cast<int>(part));
@@ -96,14 +96,14 @@ void add_other_links(const Prediction& run, std::vector<Part>& parts) {
 
 double drawn_slowness(const Job& job, int gpu) { return job::slowness(job.stragglers, gpu, job.host_of(gpu)); }
 
-// Of a GPU's slowness what it has in common with all GPUs of its host.
+// Returns the slowness that a GPU shares with all GPUs of its host.
 double host_slowness(const Job& job, int gpu) {
   job::Stragglers hosts = job.stragglers;
   hosts.gpu_spread = 0;
   return job::slowness(hosts, gpu, job.host_of(gpu));
 }
 
-// Mended, it is as the typical one.
+// Describes a drawn GPU. Repaired, it is as fast as a typical one.
 Part drawn_gpu(const Job& job, int gpu) {
   const double slowdown = drawn_slowness(job, gpu);
   const int node = job.node_of(gpu);
@@ -112,7 +112,7 @@ Part drawn_gpu(const Job& job, int gpu) {
           }};
 }
 
-// Slow nodes are drawn by host. It is called by its GPUs: only nodes (NVLink domains) have numbers that users see.
+// Describes a drawn host by its GPUs, because users know no numbers of hosts, only of nodes (NVLink domains).
 Part drawn_host(const Job& job, int host) {
   std::vector<int> gpus;
   for (int gpu = 0; gpu < job.gpus; ++gpu)
@@ -127,11 +127,11 @@ Part drawn_host(const Job& job, int host) {
           }};
 }
 
-// Of hosts and GPUs that were drawn, those that most of the critical path waits for.
+// Adds the drawn hosts and GPUs that the critical path waits for longest.
 void add_drawn(const Prediction& run, std::vector<Part>& parts) {
   const Job& job = run.job;
   if (!job.stragglers.on) return;
-  std::map<std::pair<bool, int>, des::Duration> waits;  // by whether it is a host, and its number
+  std::map<std::pair<bool, int>, des::Duration> waits;  // by (is a host, number)
   const auto stated = [&job](int gpu) {
     const auto& slow = job.imperfections.slow_gpus;
     return std::any_of(slow.begin(), slow.end(), [gpu](const auto& each) { return each.gpu == gpu; });
@@ -155,9 +155,9 @@ void add_drawn(const Prediction& run, std::vector<Part>& parts) {
                    [](Job& to) { to.stragglers.on = false; }});
 }
 
-// Keeps what matters most, most time on the critical path first, and makes one part of all the rest. What has failed
-// carries nothing out, so no time tells how much it matters; it comes first, in half of the places where more is waited
-// for than fits.
+// Keeps the most important parts, most time on the critical path first, and joins the rest to one part. A failed part
+// does no work, so it has no time on the path. Failed parts come first, but take at most half of the places when the
+// others need them.
 void keep_most_important(std::vector<Part>& parts) {
   if (parts.size() <= kMostParts) return;
   const auto failed = [](const Part& part) { return !part.delay.on_critical_path; };

@@ -1,4 +1,4 @@
-// From a scenario to its place, and from there to its interval.
+// Finds the place of a job among the validated cases, and the interval around its step time.
 #include "sim/study/predict/interval.h"
 
 #include <set>
@@ -10,13 +10,13 @@ namespace foretoken::study {
 
 namespace {
 
-// Several kinds of nodes are a kind of their own, which no case stands for.
+// Names the kind of GPU. A mix of kinds is a kind of its own, which no validated case has.
 std::string gpu_of(const job::Job& job) {
   std::string kinds;
-  std::set<std::string> seen;
+  std::set<std::string> names;
   trust::Place place;
   for (const job::StageGroup& group : job.groups) {
-    if (!seen.insert(group.cluster.name).second) continue;
+    if (!names.insert(group.cluster.name).second) continue;
     place.gpu = group.cluster.gpu.name;
     if (!kinds.empty()) kinds += '+';
     kinds += place.gpu_kind();

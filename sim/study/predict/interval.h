@@ -1,4 +1,4 @@
-// The interval around a predicted step time, from the validated cases near it.
+// Finds the interval around a predicted step time, from the validated cases near it.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace foretoken::study {
 
-/// The validated cases that an interval rests on, and the part of all runs that it is to hold.
+/// The validated cases that an interval rests on, and the part of all runs that it holds.
 struct IntervalQuestion {
   std::reference_wrapper<const trust::Evidence> evidence;  ///< read once (io::read_shipped_residuals)
   double level = trust::kUsualLevel;                       ///< one of trust::kLevels
 };
 
-/// Returns where a job stands among the validated cases.
+/// Returns the place of a job among the validated cases.
 [[nodiscard]] trust::Place place_of(const job::Job& job);
 
-/// Returns where the measured step time lies when `predicted` is predicted for `job`.
+/// Returns the interval of the measured step time when `predicted` is the prediction for `job`.
 [[nodiscard]] trust::Interval interval_of(const job::Job& job, Seconds predicted, const IntervalQuestion& question);
 
 }  // namespace foretoken::study

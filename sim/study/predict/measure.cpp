@@ -1,4 +1,4 @@
-// The definitions of what a prediction says.
+// Computes the metrics of a prediction by their definitions.
 #include "sim/study/predict/measure.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using report::TimeSplit;
 
 constexpr double kTera = 1e12;
 
-// Layers whose forward pass is repeated, of each kind.
+// Returns the layers of each kind whose forward pass is repeated.
 std::vector<model::LayerCount> recomputed_layers(const Job& job) {
   if (!job.recompute.block) return model::layers_between(job.model, 0, job.model.layers);
   std::vector<model::LayerCount> layers;
@@ -32,7 +32,7 @@ std::vector<model::LayerCount> recomputed_layers(const Job& job) {
   return layers;
 }
 
-// Model operations and those recomputed, of one sequence.
+// Returns the model's operations and the recomputed ones, of one sequence.
 Flop hardware_flop(const Job& job) {
   using model::RecomputedWork;
   using model::RecomputeGranularity;

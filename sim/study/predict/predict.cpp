@@ -1,4 +1,4 @@
-// One complete prediction, as a table of contents.
+// Makes one complete prediction. predict() reads like a table of contents.
 #include "sim/study/predict/predict.h"
 
 #include <utility>
@@ -19,7 +19,8 @@ namespace {
 using job::Job;
 using ranks::Traffic;
 
-// A checked schedule never deadlocks. If one does, the message says which tasks wait, and the program ends.
+// Runs a graph to its end. A checked schedule never deadlocks; if one does, the program ends and names the waiting
+// tasks.
 des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& names) {
   des::RunResult run = des::run(graph);
   if (!run.stuck.empty())
@@ -28,7 +29,7 @@ des::RunResult run_to_the_end(const des::TaskGraph& graph, const des::Names& nam
   return run;
 }
 
-// Every GPU of a job, with the times of its tasks.
+// The step of every GPU of a job, with the times of its tasks.
 struct Unfolded {
   ranks::UnfoldedStep step;
   des::RunResult run;
@@ -40,7 +41,7 @@ Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic tr
   return every;
 }
 
-// A run in the numbering of the folded step. Of an unfolded step it is the view of one rank.
+// A run in the numbering of the folded step. An unfolded run is shown through one stage rank.
 struct ShownRun {
   des::RunResult run;
   std::vector<des::Duration> stretch = {};
@@ -48,16 +49,17 @@ struct ShownRun {
   std::vector<int> gpus = {};  // by stage; empty: folded
 };
 
-// The GPUs of one stage rank, by stage.
-std::vector<int> gpus_of(int rank, const Job& job, const ranks::StageRanks& ranks) {
+// Returns the GPUs of one stage rank, by stage.
+std::vector<int> gpus_of(StageRank stage_rank, const Job& job, const ranks::StageRanks& ranks) {
   std::vector<int> gpus;
-  for (; rank < job.gpus; rank += ranks.count()) gpus.push_back(job.imperfections.gpu_of(rank));
+  for (int rank = stage_rank.number(); rank < job.gpus; rank += ranks.count())
+    gpus.push_back(job.imperfections.gpu_of(rank));
   return gpus;
 }
 
 ShownRun shown(const Unfolded& every, const Job& job) {
   observe::Waits waits = observe::waits_of(every.step, job.imperfections, every.run);
-  const int rank = observe::rank_to_show(waits, every.step, every.run);
+  const StageRank rank = observe::rank_to_show(waits, every.step, every.run);
   return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
           gpus_of(rank, job, every.step.ranks)};
 }
@@ -76,7 +78,7 @@ step::LoweredStep lower(const Job& job, const How& how) {
                                                         : step::lower(job, how.fidelity);
 }
 
-// The way of the run alone, for runs that are set beside it.
+// Returns the way of the run without optional parts, for further runs to compare with.
 How without_parts(How how) {
   how.advice = how.delays = false;
   how.interval.reset();
@@ -92,13 +94,13 @@ How resolved(How how, const Job& job) {
                         "with one cost for each collective no link is simulated; expected --collectives flows, or no "
                         "slow or failed NICs and links"}});
   if (!how.traffic) how.traffic = how.unfolded || imperfections.moves_flows() ? Traffic::kFlows : Traffic::kAnalytic;
-  // Imperfections break the symmetry that folding rests on, and flows are those of every GPU.
+  // Folding needs equal GPUs, which imperfections end, and flows need every GPU.
   how.unfolded = how.unfolded || how.traffic == Traffic::kFlows || imperfections.any() || job.stragglers.on;
   return how;
 }
 
 Prediction predict(job::Made made, const How& how) {
-  // The job and the way it is run: from here on nothing is left open.
+  // Fixes the job and the way it is run: from here on nothing is open.
   Prediction result{.job = std::move(made.job),
                     .notes = std::move(made.notes),
                     .how = {},
@@ -110,19 +112,19 @@ Prediction predict(job::Made made, const How& how) {
                     .metrics = {}};
   result.how = resolved(without_parts(how), result.job);
 
-  // The job as tasks: from here on nothing asks a cost model.
+  // Lowers the job to tasks: from here on no cost model is called.
   result.step = lower(result.job, result.how);
 
-  // The engine: from here on the start and the end of every task are final.
+  // Runs the engine: from here on the start and the end of every task are final.
   ShownRun shown = run_step(result.step, result.job, result.how);
   result.run = std::move(shown.run);
   result.waits = std::move(shown.waits);
 
-  // The observers: from here on it is final who was busy when, and which bytes were alive.
+  // Observes the run: from here on the busy times and the live bytes are final.
   result.observations = observe::observe_stages(result.step, result.run, shown.stretch);
   result.memory = observe::memory_timelines(result.job, result.step, result.run);
 
-  // The numbers of this run, with all that it assumes and leaves out.
+  // Computes the numbers of this run, with its assumptions and omissions.
   report::Metrics& metrics = result.metrics;
   metrics = measure(result.job, result.step, result.observations, result.memory);
   metrics.shown_gpus = std::move(shown.gpus);
@@ -131,7 +133,7 @@ Prediction predict(job::Made made, const How& how) {
   for (std::string& note : step::source_notes(result.job)) metrics.assumptions.push_back(std::move(note));
   add_caveats(result.job, result.how, metrics);
 
-  // The parts that were asked for: each rests on further runs, or on cases that were measured.
+  // Adds the optional parts. Each needs further runs or validated cases.
   if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);
   if (how.delays) metrics.delays = delays_of(result);
   if (how.interval) metrics.interval = interval_of(result.job, metrics.step_time, *how.interval);
@@ -145,7 +147,7 @@ Seconds step_time(const Job& job, const How& how) {
 
 Seconds step_time(const step::LoweredStep& step, const Job& job, const How& how) {
   const How all = resolved(how, job);
-  // With one cost for each collective and equal GPUs all do as the one that stands for them (unfold.h).
+  // With one cost for each collective and equal GPUs, one GPU stands for all (unfold.h).
   const bool alike = !job.imperfections.any() && !job.stragglers.on && all.traffic == Traffic::kAnalytic;
   const des::RunResult run = all.unfolded && !alike ? run_every_gpu(step, job, *all.traffic).run : run_folded(step);
   return des::to_seconds(run.makespan - des::Instant{});

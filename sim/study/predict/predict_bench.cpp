@@ -1,4 +1,4 @@
-// How fast a whole prediction is: reading, lowering, running, measuring.
+// Measures the speed of a whole prediction: reading, lowering, running, measuring.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -15,7 +15,7 @@ void read(benchmark::State& state, const char* job) {
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(io::read_scenario_file(path_of(job)).job);
 }
 
-// Everything but reading: lowering, the engine's run, observations, metrics.
+// Runs everything but reading: lowering, the engine's run, observations, metrics.
 void simulate_once(benchmark::State& state, const char* job, step::Fidelity fidelity) {
   const job::Job question = io::read_scenario_file(path_of(job)).job;
   std::size_t tasks = 0;

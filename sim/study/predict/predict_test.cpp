@@ -1,5 +1,4 @@
-// Whole runs: both fidelities agree, the time split is what a sweep finds, and activations are kept as the schedule
-// says.
+// Tests whole runs: both fidelities agree, a sweep finds the same time split, and activations follow the schedule.
 #include "sim/study/predict/predict.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/intervals.h"
+#include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/tests/test_scenarios.h"
@@ -19,13 +19,10 @@
 namespace foretoken::study {
 namespace {
 
-#ifdef FORETOKEN_SANITIZED
-constexpr std::size_t kMostTasks = 20'000;  // sanitizers are slow; the release build runs every scenario
-#else
-constexpr std::size_t kMostTasks = SIZE_MAX;
-#endif
+// The release build runs every scenario.
+constexpr std::size_t kMostTasks = kSanitized ? 20'000 : SIZE_MAX;
 
-// A 24-layer model on 8 stages of one GPU each; `more` is merged into the scenario.
+// Makes a 24-layer model on 8 stages of one GPU each, with `more` merged into the scenario.
 job::Job small(const nlohmann::json& more = nlohmann::json::object()) {
   nlohmann::json job = {{"model", {{"base", "gpt-1.7b"}}},
                         {"cluster", "dgx-a100-80gb-hdr"},
@@ -53,12 +50,12 @@ TEST(Predict, StageAndKernelFidelityAgreeToThePicosecondOnEveryShippedScenario) 
   EXPECT_GE(compared, 15);
 }
 
-// What a stage does at an instant, most important first; an instant counts as the first of those that hold.
+// The activities of a stage, most important first. An instant with several counts for the first.
 enum Doing : std::size_t {
   kComputing,
   kTensor,
   kContext,
-  kHost,  // inside a pass, nothing of the above
+  kHost,  // inside a pass, but none of the above
   kOptimizer,
   kOther,
   kNorm,
@@ -104,7 +101,7 @@ void add_the_rest(const Prediction& run, int stage, std::vector<Piece>& pieces) 
   }
 }
 
-// Picoseconds of each doing, and at the end of nothing: a sweep over all instants at which something changes.
+// Returns the picoseconds of each activity, idle time last, by a sweep over all instants of change.
 std::vector<std::int64_t> swept(const std::vector<Piece>& pieces, std::int64_t end) {
   std::vector<std::tuple<std::int64_t, int, std::size_t>> changes{{end, 0, 0}};
   for (const Piece& piece : pieces) {
@@ -128,18 +125,18 @@ TEST(Predict, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
   for (const std::string& file : shipped_scenarios()) {
     SCOPED_TRACE(file);
     const job::Job job = io::read_scenario_file(file).job;
-    const Prediction seen = predict(job);
+    const Prediction prediction = predict(job);
     constexpr std::size_t kMostSwept = 4000;  // passes, each of some hundred kernels
     // Passes that wait for parameters are longer than their work.
     const bool waits = job.overlap.param_gather || job.optimizer.zero_stage == 3;
-    if (seen.metrics.tasks > kMostSwept || waits) continue;
+    if (prediction.metrics.tasks > kMostSwept || waits) continue;
     const Prediction kernels = predict(job, {.fidelity = step::Fidelity::kKernel});
-    const int stage = seen.observations.busiest_stage;
+    const int stage = prediction.observations.busiest_stage;
     std::vector<Piece> pieces;
     add_kernels(kernels, stage, pieces);
     add_the_rest(kernels, stage, pieces);
     const std::vector<std::int64_t> found = swept(pieces, kernels.run.makespan.ps);
-    const observe::StageSplit& split = seen.observations.busiest;
+    const observe::StageSplit& split = prediction.observations.busiest;
     EXPECT_EQ(split.compute.ps, found[kComputing]);
     EXPECT_EQ(split.comm[Axis::kTensor].ps, found[kTensor] + found[kNorm]);
     EXPECT_EQ(split.comm[Axis::kContext].ps, found[kContext]);
@@ -172,14 +169,14 @@ TEST(Predict, GpipeKeepsAllMicroBatches1F1bAtMostPAndInterleavedAChunkShareMore)
   const int v = 3;
   const auto chunked = peak({{"parallelism", {{"virtual_pipeline", v}}}, {"schedule", "interleaved-1f1b"}}, 0);
   EXPECT_EQ(chunked.most_chunks, v * p + p - 1) << "p (1 + (p-1)/(p v)) stages, in chunks of 1/v stage";
-  // In bytes, on a stage without embedding or head.
+  // The same in bytes, on a stage without embedding or head.
   const double flat = peak({{"schedule", "1f1b"}}, 1).activations_at_peak.value();
   const double gpipe = peak({{"schedule", "gpipe"}}, 1).activations_at_peak.value();
   EXPECT_DOUBLE_EQ(gpipe / flat, static_cast<double>(m) / (p - 1));
 }
 
 TEST(Predict, BubblesOfEqualStagesAreTheirClosedForm) {
-  // Stages are equal without a vocabulary to speak of; messages take next to no time over such links.
+  // A tiny vocabulary makes all stages equal, and fast links make messages almost free.
   const nlohmann::json equal = {
       {"model", {{"n_layer", 32}, {"vocab_size", 128}}},
       {"cluster", {{"base", "dgx-a100-80gb-hdr"}, {"node", {{"nvlink", {{"gb_per_s_per_gpu", 1e6}}}}}}},
@@ -212,7 +209,7 @@ TEST(Predict, WhatDoesNotFitSaysWhatWould) {
 }
 
 TEST(Predict, AdviceAsksTheScheduleBeforeItProposesASmallerMicroBatch) {
-  // Micro-batch 1 would make 20 micro-batches, which groups of 6 do not take on 4 stages.
+  // Micro-batch 1 would give 20 micro-batches, which do not fill groups of 6 on 4 stages.
   const report::Metrics metrics =
       predict(small({{"model", {{"base", "gpt3-175b"}, {"n_layer", 48}}},
                      {"gpus", 16},
@@ -258,7 +255,7 @@ TEST(Predict, OverlapHidesGradientReductionAndParameterGathering) {
   }
 }
 
-// Nobody adds to a prediction: a part is there when it was asked for, and only then.
+// A prediction is complete: an optional part is there when it was asked for, and only then.
 TEST(Predict, HasThePartsThatWereAskedForAndNoOthers) {
   const job::Job large = small({{"model", "gpt-22b"},
                                 {"parallelism", {{"tensor", 8}, {"pipeline", 1}}},

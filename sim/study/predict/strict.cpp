@@ -1,4 +1,4 @@
-// One line: which parts, whose they are, and how to get one's own.
+// Words the refusal of --strict: the scaled parts, their origin, and the command that measures them.
 #include "sim/study/predict/strict.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// --strict: no prediction from constants that belong to another GPU.
+// Checks --strict: refuses a prediction that uses constants of another GPU.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace foretoken::study {
 
-/// Why the scenario's profile may not speak for its GPU: the parts that it reads and that were scaled from another one,
-/// and what would measure them. Nothing when all of them are this GPU's own or assumed.
+/// Returns the refusal: the parts of the profile that the job uses and that were scaled from another GPU, and the
+/// command that measures them. Returns nothing when all parts are this GPU's own or assumed.
 [[nodiscard]] std::optional<Complaint> why_not_strict(const job::Job& scenario, const std::string& file);
 
 }  // namespace foretoken::study

@@ -1,4 +1,4 @@
-// From the best outcomes to full predictions of them.
+// Predicts the best outcomes of a search in full.
 #include "sim/study/search/answer.h"
 
 #include <fmt/format.h>
@@ -23,17 +23,18 @@ namespace {
 
 using search::Outcome;
 
-std::vector<std::string> open_keys(const job::Choices& asked) {
+std::vector<std::string> searched_keys(const search::Space& space) {
   std::vector<std::string> keys;
-  for (const job::Key key : job::searched_keys())
-    if (job::is_open(asked, key)) keys.emplace_back(job::name_of(key));
+  for (const job::Key key : space.searched()) keys.emplace_back(job::name_of(key));
   return keys;
 }
 
-// Precondition: the outcome is of a valid candidate.
+// Returns the configuration of an outcome, with its overlaps when they are known. Precondition: its candidate is valid.
 FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
   const search::Candidate& candidate = space.candidates()[outcome.candidate];
-  job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate)));
+  const job::Overlap overlap =
+      outcome.verdict == search::Verdict::kReplayed ? outcome.overlap : space.overlaps(candidate).front();
+  job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate, overlap)));
   return {.candidate = candidate, .outcome = outcome, .scenario = std::move(made.job), .text = {}, .metrics = {}};
 }
 
@@ -43,7 +44,7 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
   return all;
 }
 
-// What ranks is written as a scenario, read again and simulated, as a user would.
+// Writes a ranked configuration as a scenario, reads it again and simulates it, as a user would.
 void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
   if (best.candidate.gpus != question.asked().choices.gpus) rename(best, best.scenario.cluster.name);
@@ -52,7 +53,7 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
   best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
   expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
               best.metrics->memory.peak == best.outcome.peak,
-          "a replay says what simulate says");
+          "a replay gives the step time of simulate");
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
   SearchAnswer answer{.name = space.question().asked().name,
                       .objective = request.objective,
                       .axes = request.axes,
-                      .searched = open_keys(space.question().asked().choices),
+                      .searched = searched_keys(space),
                       .several_sizes = request.space.gpus.size() > 1,
                       .complete = complete,
                       .considered = space.candidates().size(),
@@ -107,7 +108,18 @@ Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step
 
 double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
 
-std::string configuration_words(const search::Candidate& c) {
+std::string overlap_words(const job::Overlap& overlap) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, member] : job::kOverlaps)
+    if (overlap.*member) names.push_back(name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string configuration_words(const FoundConfiguration& found) {
+  return configuration_words(found.candidate, found.scenario.overlap);
+}
+
+std::string configuration_words(const search::Candidate& c, const job::Overlap& overlap) {
   constexpr AxisSet kAlwaysNamed = {Axis::kTensor, Axis::kPipeline, Axis::kData};
   std::vector<std::string> parts;
   for (const auto& [axis, member] : job::kDegrees) {
@@ -119,6 +131,10 @@ std::string configuration_words(const search::Candidate& c) {
   std::string words = fmt::format("{}", fmt::join(parts, " "));
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
+  if (c.microbatch_group > 0) words += fmt::format(", groups of {} micro-batches", c.microbatch_group);
+  if (c.precision) words += fmt::format(", {}", name_of(*c.precision));
+  if (c.short_gradients) words += ", 16-bit gradients";
+  if (const std::string beside = overlap_words(overlap); !beside.empty()) words += fmt::format(", overlap {}", beside);
   return words;
 }
 
@@ -143,7 +159,7 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
   }
   const double slower = step(second) / step(first) - 1;
   const double memory = (second.memory.peak - first.memory.peak).value() / kGiB;
-  std::string text = configuration_words(answer.ranked[1].candidate);
+  std::string text = configuration_words(answer.ranked[1]);
   if (answer.several_sizes) text += " on " + report::counted(answer.ranked[1].candidate.gpus, "GPU");
   text += slower == 0 ? ": the same step time" : fmt::format(": step {:+.2f} %", 100 * slower);
   if (!changes.empty()) text += fmt::format(" ({})", changes);

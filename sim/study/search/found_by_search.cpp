@@ -1,4 +1,4 @@
-// What a search finds for the scenario of a report.
+// Searches configurations for the scenario of a report.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,8 +14,8 @@ namespace foretoken::study {
 std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
                                      const job::Job& base, std::size_t count, const trust::Evidence& evidence) {
   if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
-    return {};  // a search takes even hardware
-  // All keys anew, but for a degree that shares sequences: it is chosen for their length.
+    return {};  // a search needs equal hardware
+  // Searches all keys, except a degree that shares sequences: the user chose it for their length.
   std::vector<std::string> open = all_keys_free();
   const PerAxis<int> degrees = job::degrees_of(base.parallelism);
   for (const auto& [axis, member] : job::kDegrees)
@@ -33,7 +33,7 @@ std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<con
   SearchAnswer answer = answer_of(request, space, result.ranking, true, {evidence});
   std::vector<Variant> found;
   for (FoundConfiguration& each : answer.ranked)
-    found.push_back({.label = configuration_words(each.candidate),
+    found.push_back({.label = configuration_words(each),
                      .is_base = false,
                      .metrics = std::move(each.metrics),
                      .why_not = {},

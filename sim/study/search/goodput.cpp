@@ -1,4 +1,4 @@
-// Moments of a run that starts again from its last checkpoint.
+// Computes mean and variance of the time of a run that starts again from its last checkpoint.
 #include "sim/study/search/goodput.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct Moments {
   double mean = 0, variance = 0;
 };
 
-// Time lost before `length` seconds pass without an interruption, when every interruption starts them again and costs
-// `pause` first: K tries fail (geometric), each after an exponential time cut off at `length`.
+// Returns the time lost before `length` seconds pass without an interruption. Every interruption costs `pause` and
+// starts them again. K tries fail (geometric), each after an exponential time cut off at `length`.
 Moments lost_before(double length, double mtbf, Moments pause) {
   const double ratio = length / mtbf;
   const double succeeds = std::exp(-ratio), fails = -std::expm1(-ratio);
@@ -56,7 +56,7 @@ RunWithFailures run_with_failures(double days, int gpus, const FailureModel& fai
   run.goodput = days / run.expected_days;
   run.expected_failures = (without + added) / m;
   run.p50_days = run.p90_days = run.expected_days;
-  if (!std::isfinite(added) || !std::isfinite(variance)) {  // it gets nowhere between two interruptions
+  if (!std::isfinite(added) || !std::isfinite(variance)) {  // no progress between two interruptions
     run.expected_days = run.p50_days = run.p90_days = run.expected_failures = std::numeric_limits<double>::infinity();
     run.goodput = 0;
   } else if (added > 0 && variance > 0) {

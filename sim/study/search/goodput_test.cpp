@@ -1,4 +1,4 @@
-// Runs with failures: closed forms, a simulation of the same process, and a published run.
+// Tests runs with failures: closed forms, a simulation of the same process, and a published run.
 #include "sim/study/search/goodput.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Goodput, MeanIsDalysFormula) {
   EXPECT_NEAR(run.expected_days, expected, 1e-9 * expected);
 }
 
-// Plays the process itself.
+// Simulates the process once.
 double play(double days, double mtbf, double interval, const FailureModel& failures, std::mt19937_64& random) {
   std::exponential_distribution<double> next(1 / mtbf);
   double time = 0;

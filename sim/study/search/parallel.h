@@ -1,4 +1,4 @@
-// A loop over independent items on several threads.
+// Runs a loop over independent items on several threads.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Ties go to the shorter step, then to less memory, then to the candidate that stands first in the space.
+// Ranks outcomes. Ties go to the shorter step, then to less memory, then to the first candidate of the space.
 #include "sim/study/search/ranking.h"
 
 #include <algorithm>

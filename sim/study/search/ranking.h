@@ -1,4 +1,4 @@
-// Which outcomes are best: a total order, the few first of it, and the Pareto front.
+// Ranks outcomes: the best few by one objective, and the Pareto front of two.
 #pragma once
 
 #include <array>
@@ -15,25 +15,26 @@
 
 namespace foretoken::search {
 
-/// What can be made small. Cost is GPUs x step time: the price of a GPU hour is the same for all.
+/// The quantities to minimise. Cost is GPUs x step time, because a GPU hour has one price.
 enum class Objective : std::uint8_t { kStepTime, kCost, kGpus, kMemory };
 
-/// "step-time": its name on the command line.
+/// Returns the name on the command line: "step-time".
 [[nodiscard]] std::string_view name_of(Objective objective);
 
 enum class Verdict : std::uint8_t {
   kInvalid,   ///< breaks a rule of scenarios
   kTooLarge,  ///< does not fit in memory
-  kSlower,    ///< its lower bound shows that it can be in no answer
+  kSlower,    ///< its lower bound rules it out of the answer
   kReplayed,
 };
 
-/// What became of one candidate.
+/// The outcome of one candidate.
 struct Outcome {
   std::size_t candidate = 0;  ///< place in Space::candidates()
   Verdict verdict = Verdict::kInvalid;
   bool fits = true;
-  Bytes peak;               ///< of a valid one
+  Bytes peak;               ///< only of a valid candidate
+  job::Overlap overlap;     ///< replayed: the fastest of the candidate
   des::Duration step_time;  ///< replayed: the step time; slower: its lower bound
 };
 
@@ -41,21 +42,23 @@ struct Outcome {
   return outcome.verdict != Verdict::kInvalid && !outcome.fits;
 }
 
-/// Keeps the best of the outcomes added, in any order of adding.
+/// Collects the best outcomes. The order of adding does not matter.
 class Ranking {
  public:
   Ranking(const Space& space, Objective objective, std::size_t top, std::array<Objective, 2> axes);
 
   void add(const Outcome& outcome);
-  /// Whether an outcome that is at least this bad can neither rank nor stand on the front.
+  /// Returns true when an outcome at least as bad as this can neither rank nor be on the front.
   [[nodiscard]] bool is_hopeless(const Outcome& at_best) const;
 
   [[nodiscard]] const std::vector<Outcome>& top() const { return top_; }            ///< best first
   [[nodiscard]] const std::vector<Outcome>& front() const { return front_; }        ///< by the first axis
-  [[nodiscard]] const std::vector<Outcome>& smallest() const { return smallest_; }  ///< of those too large
+  [[nodiscard]] const std::vector<Outcome>& smallest() const { return smallest_; }  ///< the smallest that do not fit
   [[nodiscard]] std::size_t count(Verdict verdict) const { return counts_[static_cast<std::size_t>(verdict)]; }
   [[nodiscard]] std::size_t count() const { return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}); }
-  [[nodiscard]] std::size_t too_large() const { return too_large_; }  ///< valid and do not fit, left out for it or not
+  [[nodiscard]] std::size_t too_large() const {
+    return too_large_;
+  }  ///< valid but too large, also with require_fit off
   [[nodiscard]] std::array<Objective, 2> axes() const { return axes_; }
 
   [[nodiscard]] double value(Objective objective, const Outcome& outcome) const;

@@ -1,4 +1,4 @@
-// How fast a search is: candidates considered, replays, and the whole.
+// Measures the speed of a search: candidates considered, replays, and the whole.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace foretoken::search {
 namespace {
 
-// GPT-3 175B on 1024 A100 with a batch of 1536, everything open.
+// Opens every key of GPT-3 175B on 1024 A100 with a batch of 1536.
 io::OpenScenario open_175b() {
   return io::read_open_scenario_file(FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json",
                                      std::vector<std::string>{"parallelism=null", "schedule=null", "recompute=null",
@@ -44,7 +44,7 @@ BENCHMARK(whole_search)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// One step of p = 8 stages and m = 192 micro-batches: 1F1B, and interleaved by 3.
+// Makes one step of p = 8 stages and m = 192 micro-batches: 1F1B, or interleaved by 3.
 job::Job step_of_192(std::int64_t chunks) {
   return io::read_scenario_file(
              FORETOKEN_SOURCE_DIR "/scenarios/gpt3-175b-1024-a100.json",
@@ -53,7 +53,8 @@ job::Job step_of_192(std::int64_t chunks) {
       .job;
 }
 
-// A replay as most of a search are: another configuration had the shape of its pipeline and the times of its layers.
+// Measures a typical replay of a search: it shares the pipeline's shape and the layers' times with another
+// configuration.
 void replay_once(benchmark::State& state) {
   const job::Job job = step_of_192(state.range(0));
   fast::Replayer replayer;
@@ -66,7 +67,7 @@ void replay_once(benchmark::State& state) {
 }
 BENCHMARK(replay_once)->ArgName("chunks")->Arg(1)->Arg(3)->Unit(benchmark::kMicrosecond);
 
-// The same with nothing shared: times of layers, order of the pipeline and replay of a scenario that comes first.
+// Measures a first replay, which computes the times of layers and the order of the pipeline.
 void replay_first(benchmark::State& state) {
   keep_freed_memory();  // as the program does
   const job::Job job = step_of_192(state.range(0));

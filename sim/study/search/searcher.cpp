@@ -1,10 +1,11 @@
-// Two passes: estimates by group, then replays in rounds.
+// Searches in two passes: estimates by group, then replays in rounds.
 #include "sim/study/search/searcher.h"
 
 #include <algorithm>
 #include <mutex>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/error.h"
 #include "sim/fast/bounds.h"
@@ -17,15 +18,16 @@ namespace {
 
 using job::Job;
 
-constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two looks at the best so far
+constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two comparisons with the best so far
 
-// 0 to `items` - 1, the first item of each key before all others: what items of one key share is made by whoever comes
-// first, and threads that take neighbours of one key would wait for each other.
+// Returns 0 to `items` - 1, with the first item of each key before all others. The first item of a key makes the data
+// that all items of the key share. Threads with neighbouring items of one key would wait for each other.
 template <class KeyOf>
 std::vector<std::size_t> first_of_each(std::size_t items, KeyOf key_of) {
   std::vector<std::size_t> order, others;
-  std::set<decltype(key_of(0))> seen;
-  for (std::size_t item = 0; item < items; ++item) (seen.insert(key_of(item)).second ? order : others).push_back(item);
+  std::set<decltype(key_of(0))> known_keys;
+  for (std::size_t item = 0; item < items; ++item)
+    (known_keys.insert(key_of(item)).second ? order : others).push_back(item);
   order.insert(order.end(), others.begin(), others.end());
   return order;
 }
@@ -60,15 +62,31 @@ class Search {
 
   [[nodiscard]] bool stopped() const { return hooks_.stop != nullptr && *hooks_.stop; }
 
-  // The candidate's job, until the worker takes another; nullptr when it breaks a rule.
-  const Job* take(std::size_t candidate, Worker& worker) const {
-    return worker.maker.make(space_.patch_of(space_.candidates()[candidate]));
+  // Returns the candidate's job, valid until the worker takes another, or nullptr when it breaks a rule.
+  const Job* take(std::size_t candidate, const job::Overlap& overlap, Worker& worker) const {
+    return worker.maker.make(space_.patch_of(space_.candidates()[candidate], overlap));
+  }
+
+  // Bounds the step from below for all overlaps of a candidate. `overlaps` has the one with most switched on first.
+  des::Duration least_of_all(std::size_t candidate, std::span<const job::Overlap> overlaps, Worker& worker) {
+    const job::Overlap& most = overlaps.front();
+    std::vector<step::Passes> passes;
+    if (!std::ranges::all_of(overlaps, &job::Overlap::tensor_parallel) && most.tensor_parallel) {
+      job::Overlap without = most;
+      without.tensor_parallel = false;
+      passes.push_back(replayer_.passes(*take(candidate, without, worker)));
+    }
+    const Job& job = *take(candidate, most, worker);
+    passes.push_back(replayer_.passes(job));
+    const bool hides_reduction = most.grad_reduce && !std::ranges::all_of(overlaps, &job::Overlap::grad_reduce);
+    return least_step_time(job, passes, hides_reduction);
   }
 
   void estimate(std::size_t candidate, Worker& worker, std::optional<schedule::Program>& program) {
     Outcome& outcome = estimates_[candidate];
     outcome.candidate = candidate;
-    const Job* const taken = take(candidate, worker);
+    const std::vector<job::Overlap> overlaps = space_.overlaps(space_.candidates()[candidate]);
+    const Job* const taken = take(candidate, overlaps.front(), worker);
     if (taken == nullptr) return;
     const Job& job = *taken;
     if (!program) program = step::program_of(job);  // one for the whole group
@@ -77,7 +95,7 @@ class Search {
     outcome.verdict = Verdict::kTooLarge;
     if (!outcome.fits && options_.require_fit) return;
     try {
-      outcome.step_time = least_step_time(job, replayer_.passes(job));
+      outcome.step_time = least_of_all(candidate, overlaps, worker);
       outcome.verdict = Verdict::kSlower;  // until it is replayed
     } catch (const ConfigError&) {         // a step of months
       outcome.verdict = Verdict::kInvalid;
@@ -85,7 +103,7 @@ class Search {
   }
 
   void estimate_all() {
-    // Layers of a group are executed in ways that these decide.
+    // These keys decide how the layers of a group run.
     const std::vector<std::size_t> order = first_of_each(groups_.size(), [&](std::size_t g) {
       const Candidate& c = space_.candidates()[groups_[g].begin];
       PerAxis<int> cuts = c.degrees;
@@ -117,21 +135,46 @@ class Search {
 
   void replay(Outcome& outcome, Worker& worker) {
     const auto known = hooks_.known.find(outcome.candidate);
-    if (known != hooks_.known.end()) {
+    if (known != hooks_.known.end())
       outcome = known->second;
-    } else if (const Job* const job = take(outcome.candidate, worker)) {
-      try {
-        const step::Passes passes = replayer_.passes(*job);
-        outcome.step_time = replayer_.step_time(*job, passes, worker.scratch);
-        outcome.verdict = Verdict::kReplayed;
-      } catch (const ConfigError&) {
-        outcome.verdict = Verdict::kInvalid;
-      }
-    }
+    else
+      try_overlaps(outcome, worker);
     advance(1, 1);
   }
 
-  // The search ended before its first replay: the most promising of what was seen are the best so far.
+  // Counts the overlaps that differ from the runtime's own.
+  [[nodiscard]] int changes(const job::Overlap& overlap) const {
+    const job::Runtime& runtime = space_.question().asked().runtime;
+    return (overlap.grad_reduce != runtime.overlap_grad_reduce ? 1 : 0) +
+           (overlap.param_gather != runtime.overlap_param_gather ? 1 : 0) +
+           (overlap.p2p != runtime.overlap_p2p ? 1 : 0) + (overlap.tensor_parallel ? 1 : 0);
+  }
+
+  // Replays a candidate with each of its overlaps, and takes the fastest. Ties go to fewer changes of the runtime's
+  // own overlaps, then to the first.
+  void try_overlaps(Outcome& outcome, Worker& worker) {
+    outcome.verdict = Verdict::kInvalid;
+    for (const job::Overlap& overlap : space_.overlaps(space_.candidates()[outcome.candidate])) {
+      const Job* const job = take(outcome.candidate, overlap, worker);
+      if (job == nullptr) continue;
+      const bool is_first = outcome.verdict == Verdict::kInvalid;
+      try {
+        const step::Passes passes = replayer_.passes(*job);
+        if (!is_first && options_.prune && least_step_time(*job, {&passes, 1}) > outcome.step_time) continue;
+        const des::Duration time = replayer_.step_time(*job, passes, worker.scratch);
+        if (!is_first &&
+            std::pair(time, changes(job->overlap)) >= std::pair(outcome.step_time, changes(outcome.overlap)))
+          continue;
+        outcome.step_time = time;
+        outcome.overlap = job->overlap;
+        outcome.verdict = Verdict::kReplayed;
+      } catch (const ConfigError&) {  // a step of months
+        continue;
+      }
+    }
+  }
+
+  // Replays the most promising estimates when the search ended before its first replay.
   void replay_a_few() {
     open_.resize(std::min(open_.size(), kFirstRound));
     parallel_for(workers_.size(), open_.size(),
@@ -147,7 +190,7 @@ class Search {
         (options_.prune && ranking_.is_hopeless(open_[at]) ? slower : round).push_back(open_[at]);
       advance(slower.size(), 0);
       std::vector<char> done(round.size(), 0);
-      // Pipelines have shapes that these decide.
+      // These keys decide the shape of the pipeline.
       const std::vector<std::size_t> order = first_of_each(round.size(), [&](std::size_t item) {
         const Candidate& c = space_.candidates()[round[item].candidate];
         return std::tuple(c.schedule, c.virtual_pipeline, c.degrees[Axis::kPipeline], c.degrees[Axis::kData] * c.micro);
@@ -158,7 +201,7 @@ class Search {
         replay(round[item], workers_[thread]);
         done[item] = 1;
       });
-      if (stopped()) {  // only the answer so far: what is told must be complete rounds
+      if (stopped()) {  // an incomplete round counts for the answer, but is not reported
         for (std::size_t item = 0; item < round.size(); ++item)
           if (done[item] != 0) ranking_.add(round[item]);
         return;
@@ -187,7 +230,7 @@ class Search {
   Ranking ranking_;
   fast::Replayer replayer_;
   std::vector<Outcome> estimates_;  // by candidate
-  std::vector<Outcome> open_;       // fit, to be replayed or ruled out; most promising first
+  std::vector<Outcome> open_;       // candidates that fit, to be replayed or ruled out; most promising first
   std::span<const Space::Group> groups_;
   std::vector<Worker> workers_;
   std::mutex mutex_;

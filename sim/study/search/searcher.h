@@ -1,9 +1,10 @@
-// The search: every candidate is checked, measured for memory and bounded; what may be best is replayed.
+// The search: checks every candidate, its memory and a lower bound of its step time, and replays those that may be
+// best.
 //
 // Candidates are replayed in rounds, the most promising bounds first. Between rounds the best found so far rules out
-// those whose bound shows that they can neither rank nor stand on the Pareto front. A round is a fixed number of
-// candidates and everything that depends on order is done between rounds, so that the outcome of every candidate, and
-// the order in which they are told, do not depend on the threads.
+// candidates whose bound shows that they can neither rank nor be on the Pareto front. A round has a fixed number of
+// candidates, and all work that depends on order is done between rounds. So neither the outcome of a candidate nor the
+// order of reports depends on the threads.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,8 @@ struct SearchOptions {
   Objective objective = Objective::kStepTime;
   std::size_t top = 10;
   std::array<Objective, 2> axes{Objective::kStepTime, Objective::kMemory};
-  bool require_fit = true;  ///< what does not fit in memory is left out
-  bool prune = true;        ///< false: everything that fits is replayed
+  bool require_fit = true;  ///< leaves out candidates that do not fit in memory
+  bool prune = true;        ///< false: replays every candidate that fits
   std::size_t threads = 1;
 };
 
@@ -31,7 +32,7 @@ struct Progress {
   std::size_t decided = 0, total = 0, replayed = 0;
 };
 
-/// What the search tells while it runs; every member may be empty.
+/// The search reports to these while it runs. Every member may be empty.
 struct SearchHooks {
   std::function<void(std::span<const Outcome>)> decided;  ///< outcomes in their fixed order, between rounds
   std::function<void(const Progress&)> progress;          ///< often, from any thread

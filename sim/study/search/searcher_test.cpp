@@ -1,4 +1,4 @@
-// The search's answer is the exhaustive one: pruning, threads and interruptions change nothing.
+// Tests that the search gives the exhaustive answer: pruning, threads and interruptions change nothing.
 #include "sim/study/search/searcher.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/search/test_questions.h"
 
@@ -24,7 +25,7 @@ std::string answer(const Ranking& ranking) {
   return text_of(ranking.top()) + "front\n" + text_of(ranking.front()) + "smallest\n" + text_of(ranking.smallest());
 }
 
-// A random question: a small model on a few GPUs, with some keys stated.
+// Makes a random question: a small model on a few GPUs, with some keys stated.
 std::string random_question(std::mt19937& random) {
   const auto pick = [&](std::initializer_list<const char*> words) {
     return std::string(*(words.begin() + static_cast<std::ptrdiff_t>(random() % words.size())));
@@ -40,9 +41,7 @@ std::string random_question(std::mt19937& random) {
 }
 
 TEST(Searcher, PruningNeverChangesTheAnswer) {
-#ifdef FORETOKEN_SANITIZED
-  GTEST_SKIP() << "takes minutes under AddressSanitizer; other tests walk the same code";
-#endif
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   std::mt19937 random(1234);
   std::size_t slower = 0;
   for (int run = 0; run < 40; ++run) {
@@ -66,29 +65,29 @@ TEST(Searcher, PruningNeverChangesTheAnswer) {
   EXPECT_GT(slower, 100u) << "the bound should rule something out";
 }
 
-struct Told {
+struct Reported {
   std::string in_order, answer;
   std::vector<Outcome> outcomes;
 };
 
-Told search(const Space& space, SearchOptions options, std::map<std::size_t, Outcome> known = {}) {
-  Told told;
+Reported search(const Space& space, SearchOptions options, std::map<std::size_t, Outcome> known = {}) {
+  Reported reported;
   SearchHooks hooks;
   hooks.known = std::move(known);
   hooks.decided = [&](std::span<const Outcome> outcomes) {
-    told.outcomes.insert(told.outcomes.end(), outcomes.begin(), outcomes.end());
+    reported.outcomes.insert(reported.outcomes.end(), outcomes.begin(), outcomes.end());
   };
-  told.answer = answer(run_search(space, options, hooks).ranking);
-  told.in_order = text_of(told.outcomes);
-  return told;
+  reported.answer = answer(run_search(space, options, hooks).ranking);
+  reported.in_order = text_of(reported.outcomes);
+  return reported;
 }
 
 TEST(Searcher, ThreadsChangeNothing) {
   const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
   const Space space(question, {});
-  const Told one = search(space, {});
+  const Reported one = search(space, {});
   for (const std::size_t threads : {2u, 3u, 8u}) {
-    const Told many = search(space, {.threads = threads});
+    const Reported many = search(space, {.threads = threads});
     EXPECT_EQ(one.in_order, many.in_order) << threads;
     EXPECT_EQ(one.answer, many.answer) << threads;
   }
@@ -97,7 +96,7 @@ TEST(Searcher, ThreadsChangeNothing) {
 TEST(Searcher, WhatIsKnownIsNotReplayedAndChangesNothing) {
   const io::OpenScenario question = io::read_open_scenario_text(small_questions()[0], "question");
   const Space space(question, {});
-  const Told whole = search(space, {});
+  const Reported whole = search(space, {});
   std::map<std::size_t, Outcome> known;
   for (std::size_t i = 0; i < whole.outcomes.size(); i += 2)
     if (whole.outcomes[i].verdict == Verdict::kReplayed) known[whole.outcomes[i].candidate] = whole.outcomes[i];
@@ -123,13 +122,13 @@ TEST(Searcher, InterruptedBeforeTheFirstReplayItStillShowsSomething) {
   std::atomic<bool> stop = false;
   SearchHooks hooks;
   hooks.stop = &stop;
-  std::size_t told = 0;
-  hooks.decided = [&](std::span<const Outcome> outcomes) { told += outcomes.size(); };
+  std::size_t reported = 0;
+  hooks.decided = [&](std::span<const Outcome> outcomes) { reported += outcomes.size(); };
   hooks.progress = [&](const Progress& progress) { stop = stop || progress.decided > 0; };
   const SearchResult result = run_search(space, {}, hooks);
   EXPECT_FALSE(result.complete);
   EXPECT_FALSE(result.ranking.top().empty());
-  EXPECT_EQ(told, 0U) << "only whole rounds are told";
+  EXPECT_EQ(reported, 0U) << "only whole rounds are reported";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Small questions that tests search exhaustively: every overlap, runtimes old and new, one node and several.
+// Lists small questions that tests search exhaustively: every overlap, old and new runtimes, one node and several.
 #pragma once
 
 #include <string>

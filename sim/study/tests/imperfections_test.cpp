@@ -1,4 +1,4 @@
-// Slow GPUs, slow NICs, thin fabrics and tensor parallelism across nodes, on jobs small enough to work out by hand.
+// Tests slow GPUs, slow NICs, thin fabrics and tensor parallelism across nodes, with jobs for hand calculation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ double compute_share(const step::PassTiming& timing) {
   return static_cast<double>(timing.compute.ps) / static_cast<double>(timing.total.ps);
 }
 
-// What moves the bytes of a message, without latencies.
+// Returns the time of the bytes of a message, without latencies.
 double transfer_ps(const job::Job& scenario) {
   const step::Communication message =
       step::message_between(scenario, job::Parts(scenario), Stage{0}, Stage{1}, step::Purpose::kActivations);
@@ -46,45 +46,45 @@ double transfer_ps(const job::Job& scenario) {
 TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
   const std::string text = on("") + R"(, "gpus": 4, "parallelism": {"pipeline": 2},
       "batch": {"micro": 1, "global": 2, "sequence_length": 1024})";
-  const Prediction even = predict(job(text));
+  const Prediction equal = predict(job(text));
   const Prediction uneven =  // GPU 1 is stage 0 of the second replica
       predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
-  const auto& forward = even.step.passes->timing(0, 0, OpKind::kForward);
-  const auto& backward = even.step.passes->timing(0, 0, OpKind::kBackward);
+  const auto& forward = equal.step.passes->timing(0, 0, OpKind::kForward);
+  const auto& backward = equal.step.passes->timing(0, 0, OpKind::kBackward);
   std::int64_t optimizer = 0;
-  const auto& workload = even.step.workload;
+  const auto& workload = equal.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
     if (workload.meaning[task].kind == step::TaskMeaning::kOptimizer && workload.meaning[task].stage == 0)
       optimizer = stretched(workload.graph.duration({task}), 1, 1.1);
-  // One micro-batch a replica: forward and backward pass of stage 0 lie on the critical path, and its optimizer ends
-  // last if stage 1 has no more to do.
+  // A replica has one micro-batch. Forward and backward pass of stage 0 lie on the critical path, and its optimizer
+  // ends last if stage 1 has no more to do.
   const std::int64_t passes =
       stretched(forward.total, compute_share(forward), 1.1) + stretched(backward.total, compute_share(backward), 1.1);
   ASSERT_GT(passes, 0);
-  EXPECT_EQ(uneven.run.makespan.ps - even.run.makespan.ps, passes + optimizer);
+  EXPECT_EQ(uneven.run.makespan.ps - equal.run.makespan.ps, passes + optimizer);
 }
 
-TEST(Imperfections, WhatTheStepWaitsForIsToldOfEveryPart) {
+TEST(Imperfections, EveryPartThatTheStepWaitsForIsNamed) {
   const std::string text = on("") + R"(, "gpus": 4, "batch": {"micro": 1, "global": 16, "sequence_length": 1024})";
-  const Prediction even = predict(job(text));
+  const Prediction equal = predict(job(text));
   const Prediction uneven = with_delays(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5},
       {"gpu": 2, "slowdown": 1.01}]})"));
   ASSERT_EQ(uneven.metrics.delays->size(), 3U) << "two GPUs, and both";
   const report::Delay &slowest = (*uneven.metrics.delays)[0], &other = (*uneven.metrics.delays)[1],
                       &both = (*uneven.metrics.delays)[2];
   EXPECT_EQ(slowest.what, "GPU 1 (node 0) is 50 % slower");
-  EXPECT_EQ(both.without.value(), even.metrics.step_time.value());
-  // GPU 2 is waited for once GPU 1 is mended.
+  EXPECT_EQ(both.without.value(), equal.metrics.step_time.value());
+  // The step waits for GPU 2 once GPU 1 is repaired.
   EXPECT_NEAR((slowest.without - both.without).value(), (uneven.metrics.step_time - both.without).value() / 50, 1e-10);
   EXPECT_EQ(other.without.value(), uneven.metrics.step_time.value());
   EXPECT_EQ(other.on_critical_path->value(), 0);
   // The passes of its four micro-batches and its optimizer.
   std::int64_t path = 0;
   for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
-    const step::PassTiming& timing = even.step.passes->timing(0, 0, kind);
+    const step::PassTiming& timing = equal.step.passes->timing(0, 0, kind);
     path += 4 * (timing.total.ps + stretched(timing.total, compute_share(timing), 1.5));
   }
-  const auto& workload = even.step.workload;
+  const auto& workload = equal.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
     if (workload.meaning[task].kind == step::TaskMeaning::kOptimizer)
       path += workload.graph.duration({task}).ps + stretched(workload.graph.duration({task}), 1, 1.5);
@@ -122,9 +122,9 @@ TEST(Imperfections, WhatIsStatedToBeSoundCountsAsNothing) {
 TEST(Imperfections, WhatASlowGpuTakesLongerIsComputing) {
   const std::string text = on("") + R"(, "gpus": 2,
       "batch": {"micro": 1, "global": 8, "sequence_length": 1024})";
-  const Prediction even = predict(job(text));
+  const Prediction equal = predict(job(text));
   const Prediction uneven = predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.5}]})"));
-  const observe::StageSplit &before = even.observations.busiest, &after = uneven.observations.busiest;
+  const observe::StageSplit &before = equal.observations.busiest, &after = uneven.observations.busiest;
   EXPECT_NEAR(static_cast<double>(after.compute.ps), 1.5 * static_cast<double>(before.compute.ps), 16);
   EXPECT_EQ(after.host, before.host);
   EXPECT_EQ(after.bubble.ps, 0) << "the slow one waits for nobody";
@@ -134,20 +134,20 @@ TEST(Imperfections, ANicAtHalfRateDoublesTheTransfersThroughIt) {
   const std::string text = on("") + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   const job::Job scenario = job(text);
-  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction equal = predict(scenario, How{.unfolded = true});
   const Prediction uneven =
       predict(job(text + R"(, "imperfections": {"slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})"));
-  const Prediction told = with_delays(uneven.job);
-  ASSERT_EQ(told.metrics.delays->size(), 1U);
-  EXPECT_EQ((*told.metrics.delays)[0].what, "NIC 3 of node 1 has 50 % of its rate");
-  EXPECT_EQ((*told.metrics.delays)[0].without.value(), even.metrics.step_time.value());
-  EXPECT_GE((*told.metrics.delays)[0].on_critical_path->value(), (1 - 1e-9) * 4e-12 * transfer_ps(scenario))
+  const Prediction named = with_delays(uneven.job);
+  ASSERT_EQ(named.metrics.delays->size(), 1U);
+  EXPECT_EQ((*named.metrics.delays)[0].what, "NIC 3 of node 1 has 50 % of its rate");
+  EXPECT_EQ((*named.metrics.delays)[0].without.value(), equal.metrics.step_time.value());
+  EXPECT_GE((*named.metrics.delays)[0].on_critical_path->value(), (1 - 1e-9) * 4e-12 * transfer_ps(scenario))
       << "two, twice as long";
-  // One message there and one back, over the receiver's and the sender's half-speed NIC.
-  EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), 2 * transfer_ps(scenario), 4);
+  // One message goes there and one comes back, over the receiver's and the sender's half-speed NIC.
+  EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), 2 * transfer_ps(scenario), 4);
 }
 
-// Two nodes and one micro-batch: one message there and one back.
+// Makes two nodes and one micro-batch: one message goes there and one comes back.
 std::string two_nodes(const std::string& fabric = "") {
   return on(fabric) + R"(, "gpus": 16, "parallelism": {"tensor": 8, "pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
@@ -157,23 +157,23 @@ std::string imperfect(const std::string& text, const std::string& imperfections)
   return text + R"(, "imperfections": {)" + imperfections + "}";
 }
 
-double longer_ps(const Prediction& uneven, const Prediction& even) {
-  return static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps);
+double longer_ps(const Prediction& uneven, const Prediction& equal) {
+  return static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps);
 }
 
-TEST(Imperfections, AFailedNicLendsItsTrafficToTheNextOne) {
+TEST(Imperfections, AFailedNicGivesItsTrafficToTheNextOne) {
   const job::Job scenario = job(two_nodes());
-  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction equal = predict(scenario, How{.unfolded = true});
   const Prediction uneven = with_delays(job(imperfect(two_nodes(), R"("failed_nics": [{"node": 1, "nic": 3}])")));
-  // GPU 11 shares NIC 4 with GPU 12: both take twice as long, there and back.
-  EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4);
+  // GPU 11 shares NIC 4 with GPU 12, so both take twice as long, there and back.
+  EXPECT_NEAR(longer_ps(uneven, equal), 2 * transfer_ps(scenario), 4);
   ASSERT_EQ(uneven.metrics.delays->size(), 1U);
   EXPECT_EQ((*uneven.metrics.delays)[0].what, "NIC 3 of node 1 has failed");
-  EXPECT_EQ((*uneven.metrics.delays)[0].without.value(), even.metrics.step_time.value());
+  EXPECT_EQ((*uneven.metrics.delays)[0].without.value(), equal.metrics.step_time.value());
   EXPECT_FALSE((*uneven.metrics.delays)[0].on_critical_path) << "nothing passes through it";
 }
 
-// Four NICs a GPU (aws-p5): the bytes of a collective are those of a sound cluster, whichever node lost one.
+// With four NICs a GPU (aws-p5) a collective takes the same time, whichever node lost a NIC.
 TEST(Imperfections, AFailedNicCostsTheSameOnEveryNode) {
   const auto step_ps = [](int node, int nic) {
     const std::string failed = node < 0 ? ""
@@ -224,7 +224,7 @@ TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
   EXPECT_EQ(delays[8].what, "7 more that are slow or failed");
 }
 
-TEST(Imperfections, WhatSharesALinkIsToldOfEachPart) {
+TEST(Imperfections, PartsThatShareALinkAreNamedEach) {
   const Prediction uneven = with_delays(job(imperfect(two_nodes(), R"(
       "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}],
       "slow_links": [{"between": ["node 1 nic 3", "leaf 3"], "rate_factor": 0.5}])")));
@@ -239,32 +239,32 @@ TEST(Imperfections, AGpuWithoutPcieSendsThroughItsNeighboursNic) {
   const char* cut = R"("failed_links": [{"between": ["node 0 gpu 0", "node 0 pcie 0"]},
       {"between": ["node 0 pcie 0", "node 0 host 0"]}])";
   const job::Job scenario = job(two_nodes());
-  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction equal = predict(scenario, How{.unfolded = true});
   const Prediction uneven = predict(job(imperfect(two_nodes(), cut)));
-  EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4) << "two GPUs share NIC 1, there and back";
+  EXPECT_NEAR(longer_ps(uneven, equal), 2 * transfer_ps(scenario), 4) << "two GPUs share NIC 1, there and back";
 }
 
 TEST(Imperfections, ASlowCableOfALeafHalvesWhatCrossesIt) {
   const std::string fabric = R"(, "fabric": {"rail_optimized": false, "switch_radix": 16})";  // one node a leaf
   const job::Job scenario = job(two_nodes(fabric));
-  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction equal = predict(scenario, How{.unfolded = true});
   const Prediction uneven = predict(
       job(imperfect(two_nodes(fabric), R"("slow_links": [{"between": ["spine 0", "leaf 1"], "rate_factor": 0.5}])")));
-  EXPECT_NEAR(longer_ps(uneven, even), 2 * transfer_ps(scenario), 4);
+  EXPECT_NEAR(longer_ps(uneven, equal), 2 * transfer_ps(scenario), 4);
 }
 
 TEST(Imperfections, InsideANodeASlowNvlinkHalvesAndAFailedOneLeavesPcie) {
   const std::string text = on("") + R"(, "gpus": 2, "parallelism": {"pipeline": 2},
       "batch": {"micro": 1, "global": 1, "sequence_length": 1024})";
   const job::Job scenario = job(text);
-  const Prediction even = predict(scenario, How{.unfolded = true});
+  const Prediction equal = predict(scenario, How{.unfolded = true});
   const char* link = R"({"between": ["node 0 gpu 1", "node 0 nvswitch 0"])";
   const Prediction slow =
       predict(job(imperfect(text, std::string(R"("slow_links": [)") + link + R"(, "rate_factor": 0.5}])")));
-  EXPECT_NEAR(longer_ps(slow, even), 2 * transfer_ps(scenario), 4);
+  EXPECT_NEAR(longer_ps(slow, equal), 2 * transfer_ps(scenario), 4);
   const Prediction failed = predict(job(imperfect(text, std::string(R"("failed_links": [)") + link + "}]")));
   const NodeLinks& links = scenario.cluster.links;
-  EXPECT_NEAR(longer_ps(failed, even), 2 * (links.nvlink_per_gpu / links.pcie_per_gpu - 1) * transfer_ps(scenario), 4);
+  EXPECT_NEAR(longer_ps(failed, equal), 2 * (links.nvlink_per_gpu / links.pcie_per_gpu - 1) * transfer_ps(scenario), 4);
 }
 
 std::string complaint_of(const std::string& text, const How& how = {}) {
@@ -315,13 +315,13 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
   const double activations = 2.0 * 1024 * static_cast<double>(scenario.model.hidden);
   const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},
                                              scenario.cluster.links, scenario.profile);
-  // 8 layers in the middle stage, two all-reduces each in the forward pass, none hidden.
+  // The middle stage has 8 layers with two all-reduces each in the forward pass, none of them hidden.
   const auto& timing = prediction.step.passes->timing(1, 0, OpKind::kForward);
   EXPECT_NEAR(static_cast<double>(timing.comm[Axis::kTensor].ps),
               16e12 * once.value() * scenario.runtime.tensor_comm_factor, 16);
 }
 
-// All that layers communicate in one micro-batch of stage 0.
+// Returns the time of all communication of layers in one micro-batch of stage 0.
 double tensor_comm_ps(const Prediction& prediction) {
   const auto& passes = *prediction.step.passes;
   return static_cast<double>(passes.timing(0, 0, OpKind::kForward).comm[Axis::kTensor].ps +
@@ -334,13 +334,13 @@ TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {
   const std::string slow = R"(, "imperfections": {"slow_nics": [{"node": 0, "nic": 5, "rate_factor": 0.5}]})";
   for (const auto fidelity : {step::Fidelity::kStage, step::Fidelity::kKernel}) {
     const Prediction folded = predict(job(text), {.fidelity = fidelity});
-    const Prediction even = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
+    const Prediction equal = predict(job(text), How{.fidelity = fidelity, .unfolded = true});
     const Prediction uneven = predict(job(text + slow), How{.fidelity = fidelity, .unfolded = true});
-    const double took = tensor_comm_ps(even);
+    const double took = tensor_comm_ps(equal);
     ASSERT_GT(took, 0);
-    EXPECT_NEAR(static_cast<double>(even.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * took);
-    // Every all-reduce is as long as its slowest channel takes.
-    EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - even.run.makespan.ps), took, 1e-6 * took);
+    EXPECT_NEAR(static_cast<double>(equal.run.makespan.ps - folded.run.makespan.ps), 0, 1e-6 * took);
+    // Every all-reduce lasts as long as its slowest channel.
+    EXPECT_NEAR(static_cast<double>(uneven.run.makespan.ps - equal.run.makespan.ps), took, 1e-6 * took);
   }
 }
 
@@ -350,11 +350,11 @@ TEST(Imperfections, APlacementThatTearsTensorGroupsPutsThemOnTheNetwork) {
   const std::string torn =
       R"(, "imperfections": {"placement": [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]})";
   const Prediction usual = predict(job(text), How{.unfolded = true});
-  const Prediction apart = predict(job(text + torn));
+  const Prediction torn_groups = predict(job(text + torn));
   const NodeLinks& links = usual.job.cluster.links;
   const double took = tensor_comm_ps(usual);
   // The same bytes through one NIC instead of NVLink.
-  EXPECT_NEAR(static_cast<double>(apart.run.makespan.ps - usual.run.makespan.ps),
+  EXPECT_NEAR(static_cast<double>(torn_groups.run.makespan.ps - usual.run.makespan.ps),
               (links.nvlink_per_gpu / links.nic - 1) * took, 1e-6 * took);
 }
 

@@ -1,4 +1,4 @@
-// A100 and H100 in one pipeline, against steps worked out by hand from what each GPU takes alone.
+// Tests A100 and H100 in one pipeline against hand calculations from the times of each GPU by itself.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string mixed(const char* first, const char* second, int gpus_of_each = 1) {
       second, gpus_of_each);
 }
 
-// Two stages, the layers dealt out as stated; this runtime lets nothing stand still between passes.
+// Makes two stages with the given layers. This runtime has no pause between passes.
 job::Job job(const std::string& cluster, int first_layers, int microbatches, const std::string& more = "",
              int gpus = 2) {
   return io::read_scenario_text(
@@ -47,7 +47,7 @@ std::int64_t pass(const Prediction& run, int stage, OpKind kind) {
   return run.step.passes->timing(stage, 0, kind).total.ps;
 }
 
-// A message of one GPU to another node, at what this kind of node gives it.
+// Returns the time of a message of one GPU to another node of this kind.
 std::int64_t message_ps(const job::Job& alike, Bytes payload) {
   const PointToPointShape shape{.payload = payload, .crosses_nodes = true};
   return step::duration_of(alike.runtime.p2p_overhead +
@@ -57,7 +57,7 @@ std::int64_t message_ps(const job::Job& alike, Bytes payload) {
 
 std::int64_t message_ps(const job::Job& alike) { return message_ps(alike, step::message_bytes(alike)); }
 
-// The passes of each stage on one kind of GPU, and the message between the kinds.
+// The times of the passes of each stage on its kind of GPU, and of the message between the kinds.
 struct ByHand {
   std::int64_t f0, b0, f1, b1, c;
 };
@@ -77,7 +77,7 @@ TEST(MixedCluster, ABusySecondStageSetsThePaceByHand) {
       const ByHand t = by_hand(first, second, 2);
       ASSERT_LT(t.f0 + t.b0, t.f1 + t.b1);
       const Prediction run = predict(job(mixed(first, second), 2, m));
-      // One forward pass, every micro-batch on the second stage with an exchange before it, and one backward pass.
+      // One forward pass, then every micro-batch on the second stage after an exchange, then one backward pass.
       EXPECT_EQ(last_backward(run), t.f0 + t.c + m * (t.f1 + t.b1) + (m - 1) * t.c + t.c + t.b0);
     }
 }
@@ -88,8 +88,8 @@ TEST(MixedCluster, ABusyFirstStageSetsThePaceByHand) {
   for (const int m : {2, 5, 8}) {
     SCOPED_TRACE(m);
     const Prediction run = predict(job(mixed(kA100, kH100), 23, m));
-    // The first forward pass and its message; m - 1 times forward, exchange, backward; the last backward pass waits
-    // for its message, posted once the backward pass before it is done.
+    // The first forward pass and its message, then m - 1 times forward, exchange, backward. The last backward pass
+    // waits for its message, which is posted after the backward pass before it.
     EXPECT_EQ(last_backward(run), t.f0 + t.c + (m - 1) * (t.f0 + t.c + t.b0) + t.c + t.b0);
   }
 }
@@ -126,17 +126,17 @@ TEST(MixedCluster, TwiceTheSameKindIsOneKindAcrossNodes) {
   EXPECT_TRUE(every.run.end == predict(job(mixed(kA100, kH100, 8), 12, 8, more, 16)).run.end) << "unfolded or not";
 }
 
-// Rounding of a flow's end to whole picoseconds, for as many flows as follow one another.
+// Allows for rounding each flow's end to whole picoseconds, over a chain of flows.
 constexpr std::int64_t kRounding = 1000;
 constexpr How kAsFlows{.unfolded = true, .traffic = ranks::Traffic::kFlows};
 
-TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
-  using step::Fidelity;
-  struct Row {
-    std::vector<std::pair<const char*, int>> groups;  // clusters and GPUs
-    const char *parallelism, *more = "";
-    Fidelity fidelity = Fidelity::kStage;
-  };
+struct SoundRow {
+  std::vector<std::pair<const char*, int>> groups;  // clusters and GPUs
+  const char *parallelism, *more = "";
+  step::Fidelity fidelity = step::Fidelity::kStage;
+};
+
+std::vector<SoundRow> sound_rows() {
   const std::vector<std::pair<const char*, int>> two = {{"dgx-a100-80gb-hdr", 16}, {"dgx-h100-ndr", 16}},
                                                  turned = {two[1], two[0]},
                                                  three = {{"dgx-a100-80gb-hdr", 8},
@@ -144,32 +144,39 @@ TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
                                                           {"dgx-b200-ndr", 32}},
                                                  rack = {{"gb200-nvl72", 72}, {"dgx-h100-ndr", 72}},
                                                  many_nics = {{"aws-p5", 16}, {"dgx-a100-80gb-hdr", 16}};
-  for (const Row& row : {
-           Row{two, R"("pipeline": 4, "tensor": 2, "sequence_parallel": true)"},
-           Row{two, R"("pipeline": 4, "context": 2)"},
-           Row{two, R"("pipeline": 4, "tensor": 8)", R"("optimizer": {"zero_stage": 1},)"},
-           Row{turned, R"("pipeline": 4, "virtual_pipeline": 3, "tensor": 4)", R"("schedule": "interleaved-1f1b",)"},
-           Row{turned, R"("pipeline": 2, "tensor": 16)"},
-           Row{three, R"("pipeline": 6, "tensor": 2)"},
-           Row{three, R"("pipeline": 6, "tensor": 8)", "", Fidelity::kKernel},
-           Row{rack, R"("pipeline": 2, "tensor": 8)"},
-           Row{many_nics, R"("pipeline": 4, "tensor": 2)"},
-       })
-    for (const bool tied : {true, false}) {
-      std::string groups;
-      int gpus = 0;
-      for (const auto& [cluster, count] : row.groups) {
-        groups += fmt::format(R"({}{{"cluster": "{}", "gpus": {}}})", groups.empty() ? "" : ", ", cluster, count);
-        gpus += count;
-      }
-      SCOPED_TRACE(fmt::format("{} {} {}", groups, row.parallelism, tied));
-      const job::Job scenario =
-          io::read_scenario_text(fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": {}}},
+  return {
+      {two, R"("pipeline": 4, "tensor": 2, "sequence_parallel": true)"},
+      {two, R"("pipeline": 4, "context": 2)"},
+      {two, R"("pipeline": 4, "tensor": 8)", R"("optimizer": {"zero_stage": 1},)"},
+      {turned, R"("pipeline": 4, "virtual_pipeline": 3, "tensor": 4)", R"("schedule": "interleaved-1f1b",)"},
+      {turned, R"("pipeline": 2, "tensor": 16)"},
+      {three, R"("pipeline": 6, "tensor": 2)"},
+      {three, R"("pipeline": 6, "tensor": 8)", "", step::Fidelity::kKernel},
+      {rack, R"("pipeline": 2, "tensor": 8)"},
+      {many_nics, R"("pipeline": 4, "tensor": 2)"},
+  };
+}
+
+job::Job job_of(const SoundRow& row, bool tied) {
+  std::string groups;
+  int gpus = 0;
+  for (const auto& [cluster, count] : row.groups) {
+    groups += fmt::format(R"({}{{"cluster": "{}", "gpus": {}}})", groups.empty() ? "" : ", ", cluster, count);
+    gpus += count;
+  }
+  return io::read_scenario_text(fmt::format(R"({{"model": {{"base": "gpt2-medium", "tie_word_embeddings": {}}},
               "cluster": {{"name": "several", "groups": [{}]}}, "gpus": {}, "parallelism": {{{}}}, {}
               "batch": {{"micro": 1, "global": 72, "sequence_length": 1024}}}})",
-                                             tied, groups, gpus, row.parallelism, row.more),
-                                 "test")
-              .job;
+                                            tied, groups, gpus, row.parallelism, row.more),
+                                "test")
+      .job;
+}
+
+TEST(MixedCluster, FlowsTakeTheTimeOfTheCostOnSoundLinks) {
+  for (const SoundRow& row : sound_rows())
+    for (const bool tied : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} GPUs first, {} {}", row.groups.front().second, row.parallelism, tied));
+      const job::Job scenario = job_of(row, tied);
       How how = kAsFlows;
       how.fidelity = row.fidelity;
       const std::int64_t folded = predict(scenario, {.fidelity = row.fidelity}).run.makespan.ps;
@@ -224,10 +231,10 @@ TEST(MixedCluster, EveryStageHasItsOwnCapacity) {
                                           layers, 32 - layers);
     return predict(io::read_scenario_text(model, "test"));
   };
-  const Prediction even = run(mixed(kSmall, kH100, 8), 16), shifted = run(mixed(kSmall, kH100, 8), 8);
-  const report::Memory &tight = even.metrics.memory, &loose = shifted.metrics.memory;
-  EXPECT_EQ(tight.per_stage[0].capacity.value(), even.job.groups[0].cluster.gpu.memory.value());
-  EXPECT_EQ(tight.per_stage[1].capacity.value(), even.job.groups[1].cluster.gpu.memory.value());
+  const Prediction halves = run(mixed(kSmall, kH100, 8), 16), shifted = run(mixed(kSmall, kH100, 8), 8);
+  const report::Memory &tight = halves.metrics.memory, &loose = shifted.metrics.memory;
+  EXPECT_EQ(tight.per_stage[0].capacity.value(), halves.job.groups[0].cluster.gpu.memory.value());
+  EXPECT_EQ(tight.per_stage[1].capacity.value(), halves.job.groups[1].cluster.gpu.memory.value());
   EXPECT_FALSE(tight.fits);
   EXPECT_EQ(tight.fullest, 0U);
   EXPECT_EQ(tight.capacity.value(), tight.per_stage[0].capacity.value());
@@ -290,7 +297,7 @@ TEST(MixedCluster, WhatCannotBeIsRefusedInOneLine) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "test: /cluster: expected nodes of one kind: a search deals no stages out over groups of nodes");
+                 "test: /cluster: expected nodes of one kind: a search does not split stages over groups of nodes");
   }
 }
 

@@ -1,4 +1,4 @@
-// Gradients as flows of the algorithm that NCCL chooses: what the cost says on sound links, what slow ones change.
+// Tests gradients as flows of the algorithm that NCCL chooses, on sound and on slow links.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 using cost::NcclAlgorithm;
 
-// A GPT-2 of so many layers, its gradients reduced when all else is done.
+// Makes a GPT-2 whose gradients are reduced after all passes.
 job::Job job(const std::string& cluster, int gpus, int tensor, int layers, const std::string& more = "") {
   return io::read_scenario_text(R"({"model": {"base": "gpt2-medium", "n_layer": )" + std::to_string(layers) +
                                     R"(}, "runtime": "megatron-core", "cluster": ")" + cluster + R"(", "gpus": )" +
@@ -43,7 +43,7 @@ NcclAlgorithm choice_of(const Prediction& prediction, CollectiveKind kind) {
       .option.algorithm;
 }
 
-// How long the reduction moves bytes.
+// Returns the time for which the reduction moves bytes.
 double moving_ps(const Prediction& prediction) {
   const job::Job& scenario = prediction.job;
   const auto& workload = prediction.step.workload;
@@ -80,9 +80,9 @@ TEST(NcclAlgorithms, TakeTheTimeOfTheCostOnSoundLinks) {
   }
 }
 
-// Over four nodes a node is inner in one tree, which crosses its NICs three times with half of the bytes, and a leaf
-// of the other; the roots are leaves beside, and send a half twice: they have half of their NICs to spare. A ring has
-// nothing to spare anywhere.
+// Over four nodes each node is an inner node of one tree and a leaf of the other. An inner node moves half of the bytes
+// three times over its NICs. A root moves them only twice, so half of its NICs' rate is spare. A ring has no spare
+// rate.
 TEST(NcclAlgorithms, TreesSpareTheNicsOfTheirRoots) {
   const auto slow = [](const char* node, const char* more) {
     return job("dgx-h100-ndr", 32, 1, 24,
@@ -107,7 +107,7 @@ TEST(NcclAlgorithms, TreesSpareTheNicsOfTheirRoots) {
               (1 - 1e-6) * moving_ps(rings));
 }
 
-// The same of trees without NVLS, over 64 nodes.
+// The same holds for trees without NVLS, over 64 nodes.
 TEST(NcclAlgorithms, TreesOfAnAmpereClusterSpareTheirRootsToo) {
   const auto with = [](const std::string& more) { return job("dgx-a100-80gb-hdr", 512, 1, 2, more); };
   const Prediction trees = predict(with(""), kFlows);
@@ -122,7 +122,7 @@ TEST(NcclAlgorithms, TreesOfAnAmpereClusterSpareTheirRootsToo) {
   EXPECT_NEAR(longer("2"), moving, 1e-6 * moving);
 }
 
-// Half of the ranks of a group that sat on one node send over the network.
+// The placement makes half of the ranks of a group send over the network instead of inside one node.
 TEST(NcclAlgorithms, APlacementMovesTheirFlows) {
   std::string placement = "[";
   for (int rank = 0; rank < 16; ++rank)  // groups of eight ranks, every second on the other node

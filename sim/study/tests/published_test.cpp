@@ -1,4 +1,4 @@
-// Predicted steps and layers against published measurements: one A100 profile, one runtime per publication.
+// Tests predicted steps and layers against published measurements, with one A100 profile and a runtime per publication.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -62,8 +62,8 @@ TEST(Published, StepTimesAreMetWithin5PercentAtTheMeanAnd10AtTheWorst) {
   }
 }
 
-// arXiv:2104.04473, Table 2: GPT-3 175B with PTD-P and with ZeRO-3, the batch of 1536 kept. Per GPU PTD-P is 6 % ahead
-// on 384 GPUs and 69 % on twice as many: "PTD-P outperforms ZeRO-3 by 70 %".
+// Predicts rows of arXiv:2104.04473, Table 2: GPT-3 175B with PTD-P and with ZeRO-3, always with a batch of 1536. Per
+// GPU PTD-P is 6 % ahead on 384 GPUs and 69 % on twice as many: "PTD-P outperforms ZeRO-3 by 70 %".
 report::Metrics sc21_table2(bool sharded, int gpus) {
   const std::string job = R"({"model": "gpt3-175b", "cluster": "selene", "precision": "fp16", "recompute": "full",
     "attention": "unfused", "batch": {"global": 1536, "sequence_length": 2048}})";
@@ -87,7 +87,7 @@ TEST(Published, ZeroThreeKeepsUpOnFewGpusAndFallsBehindBy70PercentOnTwiceAsMany)
   EXPECT_NEAR(ahead[2], 2.20, 0.30) << "published 220 %";
 }
 
-// arXiv:2205.05198 Table 4: one layer of the 22B model, tensor degree 8, micro-batch 4, milliseconds.
+// A row of arXiv:2205.05198 Table 4: one layer of the 22B model, tensor degree 8, micro-batch 4, in milliseconds.
 struct LayerRow {
   const char* scenario;
   double forward_ms, backward_ms;

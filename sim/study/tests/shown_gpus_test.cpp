@@ -1,4 +1,4 @@
-// Of every stage the GPU that is shown: the one that the step waits for, with what it computes and who waits for it.
+// Tests the GPU that is shown for every stage: the one that the step waits for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,29 +28,29 @@ Prediction run(const Job& job, const std::string& imperfections, How how = {.unf
                  how);
 }
 
-// The length of the first pass of a stage as it is shown.
+// Returns the shown length of the first pass of a stage.
 std::int64_t first_pass_ps(const Prediction& prediction, std::size_t stage) {
   const step::PassTasks& pass = prediction.step.workload.passes[stage].front();
   return (prediction.run.end[pass.last.value] - prediction.run.start[pass.first.value]).ps;
 }
 
 std::int64_t bubble_ps(const Prediction& prediction, std::size_t stage) {
-  const observe::StageActivity& seen = prediction.observations.stages[stage];
-  return (seen.last_backward_end - seen.first_forward_start - seen.busy).ps;
+  const observe::StageActivity& activity = prediction.observations.stages[stage];
+  return (activity.last_backward_end - activity.first_forward_start - activity.busy).ps;
 }
 
 constexpr const char* kSlowGpu5 = R"("slow_gpus": [{"gpu": 5, "slowdown": 3}])";
 
 TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
-  const Prediction even = run({}, ""), uneven = run({}, kSlowGpu5);
+  const Prediction equal = run({}, ""), uneven = run({}, kSlowGpu5);
   EXPECT_EQ(uneven.metrics.shown_gpus, (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
   EXPECT_EQ(uneven.observations.busiest_stage, 1);
-  const step::PassTiming& timing = even.step.passes->timing(1, 0, OpKind::kForward);
+  const step::PassTiming& timing = equal.step.passes->timing(1, 0, OpKind::kForward);
   EXPECT_NEAR(static_cast<double>(first_pass_ps(uneven, 1)),
               static_cast<double>(timing.total.ps) + 2 * static_cast<double>(timing.compute.ps), 1);
   for (const std::size_t stage : {0U, 2U, 3U}) {
-    EXPECT_EQ(first_pass_ps(uneven, stage), first_pass_ps(even, stage)) << stage;
-    EXPECT_GT(bubble_ps(uneven, stage), bubble_ps(even, stage)) << stage << " waits for it";
+    EXPECT_EQ(first_pass_ps(uneven, stage), first_pass_ps(equal, stage)) << stage;
+    EXPECT_GT(bubble_ps(uneven, stage), bubble_ps(equal, stage)) << stage << " waits for it";
   }
   // The critical path of what is shown runs through the slow stage more than through any other.
   std::vector<std::int64_t> time(4);
@@ -81,7 +81,7 @@ TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
   const How how{.fidelity = step::Fidelity::kKernel, .unfolded = true};
   const Prediction slow = run(job, R"("slow_gpus": [{"gpu": 6, "slowdown": 2}])", how);
   EXPECT_EQ(slow.metrics.shown_gpus, std::vector{6});
-  const Prediction even = run(job, "", how);
+  const Prediction equal = run(job, "", how);
   // Its kernels last twice as long, and it waits for nobody.
   const auto kernels = [](const Prediction& prediction) {
     std::int64_t time = 0;
@@ -93,8 +93,8 @@ TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
     }
     return time;
   };
-  ASSERT_GT(kernels(even), 0);
-  EXPECT_EQ(kernels(slow), 2 * kernels(even));
+  ASSERT_GT(kernels(equal), 0);
+  EXPECT_EQ(kernels(slow), 2 * kernels(equal));
 }
 
 TEST(ShownGpus, ASlowNicShowsTheRankWhoseMessagesItCarries) {

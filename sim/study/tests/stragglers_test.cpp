@@ -1,4 +1,4 @@
-// Stragglers: drawn as their law says, the same for a seed, and the step is that of the slowest.
+// Tests stragglers: they follow their law, a seed gives the same GPUs, and the slowest one sets the step.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ job::Job straggling_job(const json& parallelism, int gpus, const json& straggler
 
 double step(const job::Job& job) { return step_time(job, {}).value(); }
 
-// The expected maximum of n standard normals, from the integral of its distribution.
+// Returns the expected maximum of n standard normals, from the integral of its distribution.
 double expected_maximum(int n) {
   double sum = 0;
   constexpr double kStep = 1e-3;
@@ -72,12 +72,12 @@ TEST(Stragglers, TheSlowestOfManyIsTheExpectedMaximum) {
     job::Stragglers how{.on = true, .gpu_spread = 0.01};
     double sum = 0;
     for (how.seed = 0; how.seed < kSeeds; ++how.seed) sum += slowest(how, 0, gpus) - 1;
-    // The maximum's own deviation is at most one GPU's; four standard errors.
+    // The maximum deviates at most as much as one GPU; the test allows four standard errors.
     EXPECT_NEAR(sum / kSeeds, how.gpu_spread * expected_maximum(gpus), 4 * how.gpu_spread / std::sqrt(kSeeds));
   }
 }
 
-// What the assumed spread stands on: clocks of 1950 to 1980 MHz, if the job had 32 ranks (stragglers.h).
+// The default spread comes from clocks of 1950 to 1980 MHz of a job that probably had 32 ranks (stragglers.h).
 TEST(Stragglers, TheDefaultSpreadGivesTheRangeOfClocksThatItWasMadeFrom) {
   constexpr int kRanks = 32;
   EXPECT_NEAR(2 * expected_maximum(kRanks) * job::Stragglers{}.gpu_spread, (1980.0 - 1950) / 1965, 0.0005);
@@ -100,7 +100,7 @@ TEST(Stragglers, TheStepIsThatOfTheSlowestReplicaByHand) {
   const Prediction alike = predict(straggling_job(parallelism, 8, false));
   const Prediction noisy = predict(straggling_job(parallelism, 8, {{"gpu_spread", 0.03}}));
   const double worst = slowest(noisy.job.stragglers, 0, 8);
-  // Four micro-batches of a replica, then what all reduce together, then everyone's optimizer.
+  // Four micro-batches of a replica, then the reduction of all replicas, then the optimizer of each GPU.
   double seconds = 0;
   for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
     seconds += 4 * des::to_seconds(alike.step.passes->timing(0, 0, kind).compute).value();
@@ -134,11 +134,11 @@ TEST(Stragglers, JitterAveragesOutOnOneGpuAndAddsUpWhereRanksWait) {
     return sum / kSeeds / step(straggling_job(parallelism, gpus, false)) - 1;
   };
   // Nine draws of 3 % (eight passes and the optimizer), 50 times.
-  const double alone = cost({{"tensor", 1}}, 1);
-  EXPECT_NEAR(alone, 0, 4 * 0.03 / std::sqrt(50 * 4));
+  const double one_gpu = cost({{"tensor", 1}}, 1);
+  EXPECT_NEAR(one_gpu, 0, 4 * 0.03 / std::sqrt(50 * 4));
   // In a tensor group every pass lasts as long as on the slowest of eight.
   const double together = cost({{"tensor", 8}}, 8);
-  EXPECT_GT(together, alone + 0.01);
+  EXPECT_GT(together, one_gpu + 0.01);
   EXPECT_LT(together, 0.03 * expected_maximum(8)) << "communication does not stretch";
 }
 
@@ -150,7 +150,7 @@ TEST(Stragglers, AreTheSameKernelByKernel) {
   EXPECT_NEAR(kernels / passes, 1, 1e-3);
 }
 
-TEST(Stragglers, WhatTheStepWaitsForIsTold) {
+TEST(Stragglers, ThePartsThatTheStepWaitsForAreNamed) {
   const Prediction noisy = with_delays(straggling_job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
   ASSERT_EQ(noisy.metrics.delays->size(), 2U) << "the slowest GPU, and all that was drawn";
   const job::Stragglers& how = noisy.job.stragglers;
@@ -164,7 +164,7 @@ TEST(Stragglers, WhatTheStepWaitsForIsTold) {
   EXPECT_EQ(noisy.metrics.delays->back().without.value(), step(repaired(noisy.job)));
 }
 
-TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
+TEST(Stragglers, ASlowHostIsNamedAndRepairedAsAWhole) {
   const json parallelism = {{"tensor", 4}, {"data", 8}};
   const json spread = {{"gpu_spread", 0.001}, {"slow_nodes", 0.3}, {"slow_node_factor", 1.5}};
   job::Job job = straggling_job(parallelism, 32, spread);
@@ -185,7 +185,7 @@ TEST(Stragglers, ASlowHostIsNamedAndMendedAsAWhole) {
   job.stragglers.slow_nodes = 0;
   EXPECT_NEAR(slow.without.value(), step(job), 1e-9);
   for (std::size_t i = 1; i < noisy.metrics.delays->size(); ++i)
-    EXPECT_FALSE((*noisy.metrics.delays)[i].gpu) << "mending one GPU of a slow host gains nothing";
+    EXPECT_FALSE((*noisy.metrics.delays)[i].gpu) << "repairing one GPU of a slow host gains nothing";
 }
 
 }  // namespace

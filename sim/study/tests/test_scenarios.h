@@ -1,4 +1,4 @@
-// The scenarios that the repository ships, for tests that go through all of them.
+// Lists the shipped scenarios, for tests of all of them.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How long it takes to simulate every GPU of a job.
+// Measures the time to simulate every GPU of a job.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -32,7 +32,7 @@ void gpt_1t_3072(benchmark::State& state, ranks::Traffic traffic) {
 BENCHMARK_CAPTURE(gpt_1t_3072, analytic, ranks::Traffic::kAnalytic)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpt_1t_3072, flows, ranks::Traffic::kFlows)->Unit(benchmark::kMillisecond);
 
-// Llama 3 405B on 1024 to 16,384 GPUs: more replicas of the same pipelines.
+// Simulates Llama 3 405B on 1024 to 16,384 GPUs: more replicas of the same pipelines.
 void llama_3_405b(benchmark::State& state) {
   const auto gpus = state.range(0);
   const std::vector<std::string> sets = {"gpus=" + std::to_string(gpus),
@@ -43,7 +43,7 @@ void llama_3_405b(benchmark::State& state) {
 }
 BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark::kMillisecond);
 
-// One all-reduce of 1 GB over every GPU of a cluster as flows, by a ring or by trees and switches: routes and rates.
+// Simulates one all-reduce of 1 GB over every GPU of a cluster as flows, by a ring or by trees and switches.
 void all_reduce_flows(benchmark::State& state, cost::NcclAlgorithm algorithm) {
   const auto gpus = static_cast<int>(state.range(0));
   const net::Cluster cluster = io::read_scenario_file(kScenarios + "llama-3-405b-1024-h100.json", {}).job.cluster;

@@ -1,4 +1,4 @@
-// Folding as a theorem: every GPU of the job simulated gives the same step as one GPU a stage, tick for tick.
+// Tests folding: a simulation of every GPU gives exactly the step of one GPU a stage.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -66,7 +66,7 @@ TEST(Unfold, FlowsOnAnUncontendedFabricTakeTheSameTimeWithinOnePercent) {
     const Prediction flows = predict(scenario, How{.unfolded = true, .traffic = ranks::Traffic::kFlows});
     const double ratio = static_cast<double>(flows.run.makespan.ps) / static_cast<double>(folded.run.makespan.ps);
     EXPECT_GE(ratio, 0.99);
-    // Gradients reduced beside pipeline messages share their NICs: that is no uncontended fabric.
+    // Gradients reduced beside pipeline messages share their NICs, so that fabric has contention.
     EXPECT_LE(ratio, scenario.overlap.grad_reduce && scenario.parallelism.pipeline > 1 ? 1.03 : 1.01);
   }
 }

@@ -1,5 +1,4 @@
-// The fall from the ideal step: it adds up, its kernels are those of the replayed kernels, and changes move the step
-// that they should.
+// Tests the waterfall: it adds up, its kernels are the replayed ones, and a change of the job moves the right line.
 #include "sim/report/waterfall.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +51,7 @@ TEST(Waterfall, AddsUpToThePicosecondAndIsPlausibleOnEveryShippedScenario) {
   }
 }
 
-// The same classes added up over every kernel that kernel fidelity replays.
+// Adds up the same classes over every kernel that kernel fidelity replays.
 TEST(Waterfall, ItsKernelsAreThoseThatAreReplayed) {
   for (const char* name : {"gpt3-175b-64-a100-full", "gpt3-175b-64-a100-selective-sp", "gpt-22b-8-a100-none"}) {
     SCOPED_TRACE(name);
@@ -79,7 +78,7 @@ TEST(Waterfall, AChangeMovesTheStepThatItShould) {
   const Waterfall full = fall_of("gpt3-175b-64-a100-full"),
                   none = fall_of("gpt3-175b-64-a100-full", {"recompute=none"});
   EXPECT_EQ(seconds(none, "recompute"), 0);
-  // Full recomputation repeats every forward pass: a third of the model's operations, and at no better a rate.
+  // Full recomputation repeats every forward pass: a third of the model's operations, at no better rate.
   EXPECT_GT(seconds(full, "recompute"), des::to_seconds(full.ideal).value() / 3);
   EXPECT_EQ(full.ideal, none.ideal);
 
@@ -87,10 +86,9 @@ TEST(Waterfall, AChangeMovesTheStepThatItShould) {
   const auto share = [](const Waterfall& fall) { return seconds(fall, "bubble") / des::to_seconds(fall.step).value(); };
   EXPECT_GT(share(few), 2 * share(full)) << "a quarter of the micro-batches";
 
-  const Waterfall alone = fall_of(
+  const Waterfall base = fall_of(
       "gpt-22b-8-a100-none", {"cluster={\"base\": \"selene\", \"node\": {\"nvlink\": {\"gb_per_s_per_gpu\": 30}}}"});
-  EXPECT_GT(seconds(alone, "tensor_parallel_comm"),
-            3 * seconds(fall_of("gpt-22b-8-a100-none"), "tensor_parallel_comm"));
+  EXPECT_GT(seconds(base, "tensor_parallel_comm"), 3 * seconds(fall_of("gpt-22b-8-a100-none"), "tensor_parallel_comm"));
 }
 
 TEST(Waterfall, TextHasALineForEveryStepThatIsNotZero) {

@@ -1,4 +1,4 @@
-// A prediction with its delays, for tests of slow hardware.
+// Makes a prediction with its delays, for tests of slow hardware.
 #pragma once
 
 #include "sim/study/predict/predict.h"

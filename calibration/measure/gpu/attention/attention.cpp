@@ -1,4 +1,4 @@
-// Timing attention that is composed of batched products and a softmax kernel.
+// Times attention composed of batched products and a softmax kernel.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,7 @@
 namespace foretoken::gpu {
 namespace {
 
-/// The products of one attention, forward and backward, with their operands' sizes.
+/// The products of one attention, forward and backward, with the sizes of their operands.
 struct Composed {
   std::int64_t heads, queries, keys, head_dim;  ///< heads of all batches together
   std::optional<Product> scores, values, value_gradient, probability_gradient, query_gradient, key_gradient;
@@ -42,7 +42,7 @@ struct Composed {
   [[nodiscard]] Extent score_rows() const { return {heads * queries, keys}; }
 };
 
-/// Everything a launch needs.
+/// Everything that a launch needs.
 struct Place {
   const CublasLt& cublas;
   const Memory& scratch;
@@ -66,7 +66,7 @@ void backward(const Composed& c, Pieces in, Pieces out, const Place& at) {
   const auto* k = in.take<Bf16>(c.token_bytes(c.keys));
   const auto* v = in.take<Bf16>(c.token_bytes(c.keys));
   const auto* o_gradient = in.take<Bf16>(c.token_bytes(c.queries));
-  const auto* p = in.take<Bf16>(c.score_bytes());  // random numbers cost the products what probabilities do
+  const auto* p = in.take<Bf16>(c.score_bytes());  // for the products, random numbers cost as much as probabilities
   auto* s_gradient = out.take<Bf16>(c.score_bytes());
   auto* q_gradient = out.take<Bf16>(c.token_bytes(c.queries));
   auto* k_gradient = out.take<Bf16>(c.token_bytes(c.keys));

@@ -1,4 +1,4 @@
-// Fused attention of cuDNN, where the build found cuDNN and its front end.
+// Fused attention of cuDNN, if the build found cuDNN and its front end.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ class FusedAttention {
   FusedAttention(const FusedAttention&) = delete;
   FusedAttention& operator=(const FusedAttention&) = delete;
 
-  /// Why this program has no fused attention; empty when it has.
+  /// Returns the reason why this program has no fused attention, or an empty text when it has.
   [[nodiscard]] static std::string missing();
-  /// Nothing when cuDNN does not support the shape on this GPU, or its data do not fit.
+  /// Times the sample. Returns nothing when cuDNN does not support the shape on this GPU, or its data do not fit.
   [[nodiscard]] std::optional<measured::AttentionSample> time(Workbench& bench, measured::AttentionSample sample) const;
 
  private:

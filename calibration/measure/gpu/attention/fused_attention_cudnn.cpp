@@ -1,4 +1,4 @@
-// Fused attention through cuDNN's front end: a graph with one attention node, forward or backward.
+// Times fused attention through cuDNN's front end: a graph with one attention node, forward or backward.
 #include <cudnn.h>
 #include <cudnn_frontend.h>
 
@@ -21,7 +21,7 @@ void check(cudnnStatus_t status, const char* call) {
   if (status != CUDNN_STATUS_SUCCESS) throw GpuError(std::string(call) + ": " + cudnnGetErrorString(status));
 }
 
-/// Tensors are [batch, heads, tokens, head_dim], the last index fastest.
+/// The sizes of a tensor [batch, heads, tokens, head_dim], the last index fastest.
 struct Sizes {
   std::vector<std::int64_t> dimensions, strides;
   [[nodiscard]] std::size_t bytes(std::size_t element) const {
@@ -46,7 +46,7 @@ struct Shapes {
   [[nodiscard]] std::size_t input_bytes() const { return 2 * q.bytes(2) + 2 * kv.bytes(2); }
   [[nodiscard]] std::size_t output_bytes() const { return 2 * q.bytes(2) + 2 * kv.bytes(2) + statistics.bytes(4); }
 
-  /// Where copy number `copy` of all tensors lies.
+  /// Returns the places of copy number `copy` of all tensors.
   [[nodiscard]] Tensors place(std::byte* inputs, std::byte* outputs, int copy) const {
     const auto i = static_cast<std::size_t>(copy);
     Pieces in(inputs + i * input_bytes()), out(outputs + i * output_bytes());
@@ -64,7 +64,7 @@ struct Shapes {
   }
 };
 
-/// One of the graph's tensors.
+/// Adds one tensor to the graph.
 auto tensor(fe::graph::Graph& graph, Name name, const Sizes& of) {
   return graph.tensor(fe::graph::Tensor_attributes()
                           .set_name("tensor" + std::to_string(name))
@@ -136,7 +136,7 @@ class Attention {
   bool supported_ = false;
 };
 
-/// Only what the graph knows may be handed to it.
+/// Selects the tensors that the graph knows. cuDNN accepts no others.
 Tensors only(const Tensors& all, std::initializer_list<Name> names) {
   Tensors some;
   for (const Name name : names) some[name] = all.at(name);

@@ -1,4 +1,4 @@
-// The build without cuDNN's front end: says so.
+// Fused attention in a build without cuDNN's front end: states that it is missing.
 #include "calibration/measure/gpu/attention/fused_attention.h"
 
 namespace foretoken::gpu {

@@ -1,4 +1,4 @@
-// The measuring kernels compute what their names say: compared with the CPU. Skipped where there is no GPU.
+// Compares the measuring kernels with the CPU. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "calibration/measure/gpu/cuda_check.h"
 #include "calibration/measure/gpu/kernels/kernels.h"
 #include "calibration/measure/gpu/product.h"
+#include "calibration/measure/gpu/test_gpu.h"
 
 namespace foretoken::gpu {
 namespace {
@@ -23,28 +24,25 @@ float bf16_to_float(std::uint16_t bits) {
   return value;
 }
 
-std::uint16_t float_to_bf16(float value) {  // round to nearest, ties to even
+std::uint16_t float_to_bf16(float value) {  // rounds to nearest, ties to even
   std::uint32_t word = 0;
   std::memcpy(&word, &value, sizeof(value));
   return static_cast<std::uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
 }
 
-/// What a bf16 keeps of a value.
+/// Rounds a value to bf16.
 float rounded(float value) { return bf16_to_float(float_to_bf16(value)); }
 
-class OnGpu : public ::testing::Test {
+class OnGpu : public GpuTest {
  protected:
   void SetUp() override {
-    try {
-      (void)usable_devices();
-    } catch (const GpuError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
     check(cudaSetDevice(0), "cudaSetDevice");
     stream_ = std::make_unique<Stream>();
   }
 
-  /// Normal numbers that bf16 holds exactly.
+  /// Returns normal numbers that bf16 holds exactly.
   Floats normal(std::size_t count) {
     std::normal_distribution<float> distribution;
     Floats values(count);
@@ -63,7 +61,7 @@ class OnGpu : public ::testing::Test {
     check(cudaDeviceSynchronize(), "cudaMemcpy");  // the kernels' stream does not wait for the default one
     return memory;
   }
-  /// Memory of bytes that no kernel writes by chance: NaN in every type.
+  /// Returns memory with bytes that no kernel writes by chance: NaN in every type.
   Memory poisoned(std::size_t bytes) {
     Memory memory(bytes);
     check(cudaMemset(memory.data(), 0xff, bytes), "cudaMemset");
@@ -88,7 +86,7 @@ class OnGpu : public ::testing::Test {
   static Bf16* half(Memory& memory) { return reinterpret_cast<Bf16*>(memory.data()); }
   static float* number(Memory& memory) { return reinterpret_cast<float*>(memory.data()); }
 
-  /// Relative to the larger of the value and one; bf16 keeps 8 bits, so half a unit in the last place is 1/512.
+  /// Compares relative to the larger of the value and one. bf16 has 8 bits, so half a unit in the last place is 1/512.
   static void expect_near(const Floats& found, const Floats& expected, float tolerance) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -105,7 +103,7 @@ constexpr Extent kExtents[] = {{1, 8}, {3, 1000}, {5, 1024}, {7, 4096}, {2, 1228
 
 std::size_t elements(Extent extent) { return static_cast<std::size_t>(extent.elements()); }
 
-/// The row of an element, as a place in the whole.
+/// Returns the position of a row's first element.
 std::size_t row_start(Extent extent, std::int64_t row) { return static_cast<std::size_t>(row * extent.columns); }
 
 TEST_F(OnGpu, ElementwiseKernels) {
@@ -141,14 +139,14 @@ TEST_F(OnGpu, DropoutKeepsItsShareAndSaysWhich) {
   dropout_add(half(on_x), half(on_r), half(out), reinterpret_cast<std::uint8_t*>(mask.data()), 0.9F, 3, extent,
               stream_->get());
   const Floats y = read_halves(out);
-  std::vector<std::uint8_t> kept(elements(extent));
-  check(cudaMemcpy(kept.data(), mask.data(), mask.bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  std::vector<std::uint8_t> mask_bytes(elements(extent));
+  check(cudaMemcpy(mask_bytes.data(), mask.data(), mask.bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
   double share = 0;
   Floats expected;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    ASSERT_LE(kept[i], 1);
-    share += kept[i] / static_cast<double>(x.size());
-    expected.push_back(kept[i] == 1 ? r[i] + x[i] / 0.9F : r[i]);
+    ASSERT_LE(mask_bytes[i], 1);
+    share += mask_bytes[i] / static_cast<double>(x.size());
+    expected.push_back(mask_bytes[i] == 1 ? r[i] + x[i] / 0.9F : r[i]);
   }
   expect_near(y, expected, kBf16Tolerance);
   EXPECT_NEAR(share, 0.9, 0.003);  // five standard errors of 262144 draws
@@ -187,12 +185,13 @@ Floats softmax(const Floats& x, float scale, bool causal, Extent extent) {
   Floats all(x.size(), 0);
   for (std::int64_t row = 0; row < extent.rows; ++row) {
     const std::size_t start = row_start(extent, row);
-    const std::int64_t seen = causal ? row % extent.columns + 1 : extent.columns;
+    const std::int64_t visible = causal ? row % extent.columns + 1 : extent.columns;
     double highest = -1e300, sum = 0;
-    for (std::int64_t i = 0; i < seen; ++i)
+    for (std::int64_t i = 0; i < visible; ++i)
       highest = std::max(highest, double{x[start + static_cast<std::size_t>(i)]} * scale);
-    for (std::int64_t i = 0; i < seen; ++i) sum += std::exp(x[start + static_cast<std::size_t>(i)] * scale - highest);
-    for (std::int64_t i = 0; i < seen; ++i) {
+    for (std::int64_t i = 0; i < visible; ++i)
+      sum += std::exp(x[start + static_cast<std::size_t>(i)] * scale - highest);
+    for (std::int64_t i = 0; i < visible; ++i) {
       const std::size_t at = start + static_cast<std::size_t>(i);
       all[at] = static_cast<float>(std::exp(x[at] * scale - highest) / sum);
     }
@@ -210,7 +209,7 @@ TEST_F(OnGpu, SoftmaxAndItsGradient) {
       Memory out = poisoned(2 * elements(extent));
       masked_softmax(half(on_x), half(out), scale, causal, extent, stream_->get());
       const Floats p = read_halves(out);
-      // Probabilities are small: compare with the row's largest, 1, as the unit.
+      // Probabilities are small, so the comparison uses the row's largest, 1, as the unit.
       expect_near(p, softmax(x, scale, causal, extent), 1.0F / 512);
       Floats g = normal(elements(extent)), expected(g.size());
       for (std::size_t start = 0; start < g.size(); start += columns) {
@@ -295,10 +294,10 @@ TEST_F(OnGpu, RandomNumbersAreNormalInEveryPrecision) {
   check_moments(read_floats(memory));
   fill_normal(memory.data(), memory.bytes(), Precision::kBf16, stream_->get());
   check_moments(read_halves(memory));
-  check_moments(read_floats(memory));  // pairs of bf16 seen as fp32: what Adam and cast are fed with
+  check_moments(read_floats(memory));  // pairs of bf16 read as fp32, the inputs of Adam and cast
 }
 
-/// Y = X W in double, from matrices stored as the pass stores them.
+/// Returns Y = X W in double, from matrices stored as the pass stores them.
 Floats product_on_cpu(const GemmShape& s, const Floats& x, const Floats& w) {
   const auto m = static_cast<std::size_t>(s.m), n = static_cast<std::size_t>(s.n), k = static_cast<std::size_t>(s.k);
   Floats y;

@@ -12,7 +12,7 @@ constexpr int kThreads = 256;
 
 __device__ std::int64_t thread_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-/// Counts that kernels divide by: 64-bit division would cost more than the memory access.
+/// Checks a count that kernels divide by. 64-bit division would cost more than the memory access.
 unsigned short_count(std::int64_t count) {
   if (count > std::int64_t{1} << 31) throw std::invalid_argument("more than 2^31 vectors in one kernel");
   return static_cast<unsigned>(count);
@@ -20,14 +20,14 @@ unsigned short_count(std::int64_t count) {
 
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
-/// A well-mixed number of a counter (splitmix64's finaliser).
+/// Mixes the bits of a counter well (splitmix64's finaliser).
 __device__ std::uint64_t hash(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
   return value ^ (value >> 31);
 }
 
-/// Two independent normal numbers (Box-Muller).
+/// Draws two independent normal numbers (Box-Muller).
 __device__ float2 normal_pair(std::uint64_t counter) {
   const std::uint64_t bits = hash(counter * 0x9e3779b97f4a7c15ULL + 1);
   const float u = (static_cast<float>(bits >> 40) + 1) * 0x1p-24F;  // (0, 1]
@@ -66,7 +66,7 @@ __global__ void cast_kernel(const float4* in, Bf16* out, std::int64_t vectors) {
   store8(out, i, {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}});
 }
 
-/// GELU by tanh, as Megatron-LM's fused kernel has it.
+/// Computes GELU by tanh, as in Megatron-LM's fused kernel.
 __device__ float gelu(float x) {
   const float u = 0.79788456F * x * (1 + 0.044715F * x * x);
   return x * (1 - __fdividef(1, __expf(2 * u) + 1));  // (1 + tanh u) / 2; tanhf would make this bound by arithmetic
@@ -102,15 +102,15 @@ __global__ void dropout_add_kernel(const Bf16* in, const Bf16* residual, Bf16* o
   const auto threshold = static_cast<std::uint32_t>(keep * 65536.0F);
   const std::uint64_t counter = static_cast<std::uint64_t>(i) * 2 + (static_cast<std::uint64_t>(seed) << 40);
   const std::uint64_t bits[2] = {hash(counter + 1), hash(counter + 2)};
-  std::uint32_t kept[2] = {0, 0};
+  std::uint32_t mask_bytes[2] = {0, 0};
 #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const bool keeps = (bits[j / 4] >> (16 * (j % 4)) & 0xffff) < threshold;
-    kept[j / 4] |= static_cast<std::uint32_t>(keeps) << (8 * (j % 4));
+    mask_bytes[j / 4] |= static_cast<std::uint32_t>(keeps) << (8 * (j % 4));
     if (keeps) y.at[j] += x.at[j] / keep;
   }
   store8(out, i, y);
-  mask[i] = {kept[0], kept[1]};
+  mask[i] = {mask_bytes[0], mask_bytes[1]};
 }
 
 __device__ void adam_one(float gradient, float& master, float& first, float& second, const AdamStep& step) {

@@ -1,4 +1,4 @@
-// The memory-bound kernels of training, written to run near the memory's rate: 16-byte accesses, fp32 arithmetic.
+// The memory-bound kernels of training. They run near the memory's rate: 16-byte accesses, fp32 arithmetic.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -22,15 +22,15 @@ struct Extent {
 /// Longest row of the kernels that keep a row in registers (norms, softmax).
 inline constexpr std::int64_t kLongestRow = 16384;
 
-/// Random normal numbers, the same at every call.
+/// Writes random normal numbers, the same at every call.
 void fill_normal(void* data, std::size_t bytes, Precision precision, cudaStream_t stream);
 
 void copy(const Bf16* in, Bf16* out, Extent extent, cudaStream_t stream);
 void cast(const float* in, Bf16* out, Extent extent, cudaStream_t stream);
 void bias_gelu(const Bf16* in, const Bf16* bias, Bf16* out, Extent extent, cudaStream_t stream);
-/// Rows of `in` hold the gate, then the other half: 2 x columns.
+/// Reads rows of 2 x columns: first the gate, then the other half.
 void swiglu(const Bf16* in, Bf16* out, Extent extent, cudaStream_t stream);
-/// out = dropout(in) + residual, and a byte per element that says whether it was kept.
+/// Computes out = dropout(in) + residual. `mask` gets a byte per element, 1 where the element stays.
 void dropout_add(const Bf16* in, const Bf16* residual, Bf16* out, std::uint8_t* mask, float keep, std::uint32_t seed,
                  Extent extent, cudaStream_t stream);
 
@@ -46,14 +46,15 @@ void adam(const float* gradient, AdamState state, AdamStep step, Extent extent, 
 
 void layer_norm(const Bf16* in, const Bf16* weight, const Bf16* bias, Bf16* out, Extent extent, cudaStream_t stream);
 void rms_norm(const Bf16* in, const Bf16* weight, Bf16* out, Extent extent, cudaStream_t stream);
-/// Softmax of scale x in; causal: row r sees the columns up to r modulo columns, the rest becomes 0 and is not read.
+/// Computes the softmax of scale x in. Causal: row r uses the columns up to r modulo columns; the rest becomes 0 and is
+/// not read.
 void masked_softmax(const Bf16* in, Bf16* out, float scale, bool causal, Extent extent, cudaStream_t stream);
-/// gradient = scale x probability x (gradient - sum over the row of probability x gradient), in place.
+/// Computes gradient = scale x probability x (gradient - sum over the row of probability x gradient), in place.
 void softmax_backward(const Bf16* probability, Bf16* gradient, float scale, Extent extent, cudaStream_t stream);
-/// Loss of each row against its target column, and the gradient of the logits.
+/// Computes the loss of each row against its target column, and the gradient of the logits.
 void cross_entropy(const Bf16* logits, const std::int32_t* targets, float* loss, Bf16* gradient, Extent extent,
                    cudaStream_t stream);
-/// Does nothing: what a launch costs.
+/// Does nothing, to measure a launch.
 void empty(cudaStream_t stream);
 
 }  // namespace foretoken::gpu

@@ -1,4 +1,4 @@
-// Sixteen bytes at a time: eight bf16 numbers as floats, four floats.
+// Packs sixteen bytes at a time: eight bf16 numbers as floats, or four floats.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -43,7 +43,7 @@ __device__ inline void store8(Bf16* data, std::int64_t vector, const Eight& valu
   reinterpret_cast<uint4*>(data)[vector] = pack(values);
 }
 
-/// A launch fails by its configuration or by what ran before it.
+/// Checks a launch. It fails by its configuration or by an earlier failure.
 inline void check_launch(const char* kernel) {
   const cudaError_t status = cudaGetLastError();
   if (status != cudaSuccess) throw std::runtime_error(std::string(kernel) + ": " + cudaGetErrorString(status));

@@ -1,4 +1,4 @@
-// Kernels that reduce over rows: one block for each row, which stays in registers where it fits.
+// Kernels that reduce over rows. One block has one row, which stays in registers where it fits.
 #include <cfloat>
 #include <stdexcept>
 
@@ -20,7 +20,7 @@ struct Max {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-/// The reduction over the block, in every thread. Blocks are whole warps.
+/// Reduces over the block and returns the result in every thread. Blocks are whole warps.
 template <class Op>
 __device__ float over_block(float value, Op op) {
   __shared__ float warps[kWarp];
@@ -38,7 +38,7 @@ template <int kVectors>
 struct Row {
   Eight x[kVectors];
 
-  /// Vectors from `end` on are neither read nor kept: they become `other`.
+  /// Loads the first `end` vectors. The others are not read; they become `other`.
   __device__ void load(const Bf16* row, int end, float other) {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -113,17 +113,17 @@ template <int kVectors>
 __global__ void masked_softmax_kernel(const Bf16* in, Bf16* out, float scale, bool causal, int vectors) {
   const std::int64_t offset = static_cast<std::int64_t>(blockIdx.x) * vectors * 8;
   const int columns = 8 * vectors;
-  const int seen = causal ? static_cast<int>(blockIdx.x % static_cast<unsigned>(columns)) + 1 : columns;
+  const int visible = causal ? static_cast<int>(blockIdx.x % static_cast<unsigned>(columns)) + 1 : columns;
   Row<kVectors> row;
-  row.load(in + offset, (seen + 7) / 8, -FLT_MAX);
+  row.load(in + offset, (visible + 7) / 8, -FLT_MAX);
   float highest = -FLT_MAX, sum = 0;
   row.each(vectors, [&](float& x, int column) {
-    x = column < seen ? x * scale : -FLT_MAX;
+    x = column < visible ? x * scale : -FLT_MAX;
     highest = fmaxf(highest, x);
   });
   highest = over_block(highest, Max());
   row.each(vectors, [&](float& x, int column) {
-    x = column < seen ? __expf(x - highest) : 0;
+    x = column < visible ? __expf(x - highest) : 0;
     sum += x;
   });
   const float inverse = 1 / over_block(sum, Sum());
@@ -150,8 +150,8 @@ __global__ void softmax_backward_kernel(const Bf16* probability, Bf16* gradient,
   g.store(gradient + offset, vectors);
 }
 
-/// Vocabularies do not fit in registers: the maximum and sum are found in one pass (rescaled as the maximum grows), the
-/// gradient in a second one.
+/// Vocabularies do not fit in registers. One pass finds the maximum and the sum, rescaled as the maximum grows. A
+/// second pass writes the gradient.
 __global__ void cross_entropy_kernel(const Bf16* logits, const std::int32_t* targets, float* loss, Bf16* gradient,
                                      int vectors) {
   const std::int64_t offset = static_cast<std::int64_t>(blockIdx.x) * vectors * 8;
@@ -181,7 +181,7 @@ __global__ void cross_entropy_kernel(const Bf16* logits, const std::int32_t* tar
   }
 }
 
-/// How a row is spread over a block.
+/// The spread of a row over a block.
 struct Shape {
   int vectors, threads, per_thread;
 };

@@ -1,4 +1,4 @@
-// The shipped profiles against excerpts of public measurements, and what must hold for each of them.
+// Tests the shipped profiles against excerpts of public measurements, and rules that hold for each of them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ double median(std::vector<double> values) {
   return values.at(values.size() / 2);
 }
 
-/// The profile's GEMM law as its table has it: without the slowing-down of long runs.
+/// Returns the profile as short benchmarks see it: without the slowdown of long runs.
 cost::Profile as_benchmarked(cost::Profile profile) {
   for (auto& [precision, gemm] : profile.gemm) std::visit([](auto& law) { law.sustained_factor = 1; }, gemm.law);
   return profile;
@@ -107,7 +107,8 @@ struct GemmRow {
   double seconds;
 };
 
-/// Every 11th large and every 49th of all held-out products of the five fitted tables (docs/modeller/calibration.md).
+/// Returns every 11th large and every 49th of all held-out products of the five fitted tables
+/// (docs/modeller/calibration.md).
 std::vector<GemmRow> held_out_products() {
   std::ifstream in(kSource / "calibration/fit/testdata/gemm_held_out.csv");
   std::string line;
@@ -206,7 +207,7 @@ TEST(ShippedProfiles, DeeperProductsTakeLonger) {
           .m = octaves(0, 15), .n = 16 * octaves(1, 12), .k = 16 * octaves(1, 12), .precision = Precision::kFp16};
       GemmShape deeper = shape;
       deeper.k += 16 * octaves(0, 10);
-      // Between the knots the law may grow more slowly than it does where the fit looked.
+      // Between the knots the law may grow more slowly than at the points that the fit checked.
       EXPECT_GE(cost::gemm_time(deeper, profile), 0.97 * cost::gemm_time(shape, profile)) << name;
       deeper.k = 4 * shape.k;
       EXPECT_GE(cost::gemm_time(deeper, profile), 0.999 * cost::gemm_time(shape, profile)) << name;
@@ -214,7 +215,7 @@ TEST(ShippedProfiles, DeeperProductsTakeLonger) {
   }
 }
 
-/// |predicted / measured - 1| at every point of a published series.
+/// Returns |predicted / measured - 1| at every point of a published series.
 std::vector<double> errors_of(const AttentionSeries& series, const cost::Profile& profile) {
   std::vector<double> errors;
   for (const AttentionPoint& point : points_of(series)) {
@@ -234,7 +235,7 @@ TEST(ShippedProfiles, AttentionWithinThreePercentOfTheSeriesTheyStandFor) {
   const std::map<std::string, std::string> profile_of{{"A100_FA2_fwd_bwd", "a100-sxm4-80gb"},
                                                       {"H100_cuDNN_fwd", "h100-sxm5-80gb"},
                                                       {"H100_cuDNN_bwd", "h100-sxm5-80gb"}};
-  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/fit/testdata/flash_attention.json");
+  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/samples/flash_attention.json");
   for (AttentionSeries& more : read_attention_series(kSource / "calibration/samples/attention_h100_cudnn.json"))
     all.push_back(std::move(more));
   int checked = 0;
@@ -250,7 +251,7 @@ TEST(ShippedProfiles, AttentionWithinThreePercentOfTheSeriesTheyStandFor) {
 }
 
 TEST(FitSeries, EveryPublishedSeriesWithinThreePercent) {
-  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/fit/testdata/flash_attention.json");
+  std::vector<AttentionSeries> all = read_attention_series(kSource / "calibration/samples/flash_attention.json");
   for (AttentionSeries& more : read_attention_series(kSource / "calibration/samples/attention_h100_cudnn.json"))
     all.push_back(std::move(more));
   EXPECT_EQ(all.size(), 4u + 4 + 6 + 1 + 6);
@@ -259,10 +260,10 @@ TEST(FitSeries, EveryPublishedSeriesWithinThreePercent) {
     const AttentionGivens givens{.forward_over_backward = 1.2, .multiprocessors = 132};
     const cost::AttentionLaw law = fit_series(series, givens, "");
     cost::Profile profile{.attention = {.laws = {law}, .multiprocessors = 132, .launch = microseconds(2)}};
-    const double seen = median(errors_of(series, profile));
-    EXPECT_LE(seen, 0.03) << name;
+    const double fitted = median(errors_of(series, profile));
+    EXPECT_LE(fitted, 0.03) << name;
     EXPECT_LE(law.evidence.median_error, 0.035) << name << ": each point left out of the fit in turn";
-    std::printf("attention %s: median %.1f %%, of points left out %.1f %%\n", name.c_str(), 100 * seen,
+    std::printf("attention %s: median %.1f %%, of points left out %.1f %%\n", name.c_str(), 100 * fitted,
                 100 * law.evidence.median_error);
   }
 }

@@ -1,5 +1,5 @@
-// Notes that `foretoken profiles show` prints.
-#include "calibration/fit/recipes/profile_notes.h"
+// Writes the notes that `foretoken profiles show` prints.
+#include "calibration/fit/shipped/profile_notes.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ std::string line(const std::string& part, const cost::Evidence& e) {
   return text;
 }
 
-/// Of the curves that were checked: how many, and the middle of their median errors.
+/// Writes the number of checked curves, and the middle of their median errors.
 std::string curves_line(const cost::Part& part) {
   std::vector<double> medians;
   const cost::Evidence* first = &part.evidence.front();

@@ -1,6 +1,7 @@
-// Measured tables as they were published, read into samples. Throws std::runtime_error naming the file when malformed.
+// Charts and tables as they were published, before they are samples. Readers throw ConfigError.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,34 +10,12 @@
 
 namespace foretoken::fit {
 
-/// One measured matrix product.
-struct GemmSample {
-  GemmShape shape;
-  double seconds = 0;
-  [[nodiscard]] std::string key() const;  ///< what decides whether it is held out
-};
-
-/// CSV with the columns m, n, k, time_us (others ignored); forward products in 16 bit.
-[[nodiscard]] std::vector<GemmSample> read_gemm_table(const std::filesystem::path& path);
-
-/// One kernel of an operator table: efficiency against the peak.
-struct OperatorSample {
-  std::string system;  ///< "a100_pcie", "b200_bf16_ceperm"
-  bool attention = false;
-  GemmShape gemm{};
-  AttentionShape shape{};  ///< causal; efficiency already halved
-  double seconds = 0;
-  [[nodiscard]] std::string key() const;
-};
-
-/// SimuMax's operator efficiencies as CSV: system, op, shape, tflops, b, m, k, n, layout, accumulate.
-[[nodiscard]] std::vector<OperatorSample> read_operator_table(const std::filesystem::path& path);
-
-enum class AttentionHalf { kForward, kBackward, kBoth };
+/// Which passes the bars of a chart time.
+enum class AttentionHalf : std::uint8_t { kForward, kBackward, kBoth };
 
 /// TFLOP/s over the sequence length, hidden size 2048 and 16384 tokens, 16 bit.
 struct AttentionSeries {
-  std::string name;  ///< "A100_FA2_fwd_bwd"
+  std::string name{};  ///< "A100_FA2_fwd_bwd"
   AttentionHalf half = AttentionHalf::kBoth;
   bool causal = true;
   int head_dim = 128;
@@ -54,7 +33,7 @@ struct CollectiveTable {
   int ranks = 1, nodes = 1, ranks_per_node = 1;
   double nic_gb_per_s = 0;  ///< line rate of one node, 0 when unknown
   struct Row {
-    double bytes, seconds;
+    double bytes = 0, seconds = 0;
   };
   std::vector<Row> rows{};
 };

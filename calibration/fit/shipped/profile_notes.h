@@ -1,4 +1,4 @@
-// One line of plain text per part of a profile: where it comes from and how far off it is.
+// Writes one line of plain text per part of a profile: its source and its error.
 #pragma once
 
 #include <string>

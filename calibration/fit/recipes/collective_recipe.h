@@ -1,0 +1,48 @@
+// How the laws of collectives are made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "calibration/fit/recipes/recipe_inputs.h"
+#include "sim/cost/profile.h"
+
+namespace foretoken::fit {
+
+/// nccl-tests tables of GPUs whose names begin with one of `gpus`.
+struct TableChoice {
+  std::string table{};
+  std::vector<std::string> gpus{};
+  std::vector<std::string> not_over{};  ///< networks whose name holds one of these stay out
+  double link_gb_per_s = 0;             ///< of the GPUs in the tables
+  std::string source{};
+  Place place{};
+};
+
+struct InsideFit {
+  TableChoice tables{};
+  std::optional<FromProfile> latencies{};    ///< where no table shows them
+  std::optional<std::string> measured_on{};  ///< another kind of GPU: fitted curves count as scaled from it
+};
+struct InsideOfProfile {
+  FromProfile from{};
+  std::optional<cost::Evidence> at_own_rate{};  ///< at the NVLink rate of this GPU; absent: as they are
+};
+using InsideRecipe = std::variant<InsideFit, InsideOfProfile>;
+
+struct AcrossFit {
+  TableChoice tables{};
+  std::optional<TableChoice> two_node_gain{};
+  std::optional<FromProfile> latency_per_doubling{};
+};
+struct AcrossOfProfile {
+  FromProfile from{};
+  std::optional<cost::Evidence> evidence{};
+  bool with_measured = true;                ///< the corrections of measured groups come along
+  std::optional<TableChoice> checked_on{};  ///< tables that the law was not fitted on
+};
+using AcrossRecipe = std::variant<AcrossFit, AcrossOfProfile>;
+
+}  // namespace foretoken::fit

@@ -1,0 +1,21 @@
+// Recipes from calibration/recipes/NAME.json.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/recipes/recipe.h"
+#include "sim/io/json/data_path.h"
+
+namespace foretoken::fit {
+
+inline constexpr io::DataKind kRecipes{"recipe", "calibration/recipes"};
+
+/// One file; its name is the profile's. Throws ConfigError with every complaint as "FILE: /pointer: what".
+[[nodiscard]] Recipe read_recipe(const std::filesystem::path& path);
+
+/// The recipes of these names or paths; of all shipped profiles when there are none. Throws ConfigError.
+[[nodiscard]] RecipeBook read_recipes(const std::vector<std::string>& names = {});
+
+}  // namespace foretoken::fit

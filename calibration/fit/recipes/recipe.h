@@ -1,0 +1,36 @@
+// Recipes: how each part of a profile is made, as calibration/recipes/NAME.json says it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "calibration/fit/recipes/attention_recipe.h"
+#include "calibration/fit/recipes/collective_recipe.h"
+#include "calibration/fit/recipes/gemm_recipe.h"
+#include "sim/net/cluster.h"
+
+namespace foretoken::fit {
+
+/// Either stated in the profile's own form, or another profile's as it is.
+template <class Law>
+using Stated = std::variant<Law, FromProfile>;
+
+struct Recipe {
+  std::string name{};
+  net::Gpu gpu{};
+  Inputs inputs{};
+  std::map<Precision, GemmEntry> gemm{};
+  Stated<cost::MisalignedRows> misaligned_rows{};
+  AttentionRecipe attention{};
+  Stated<cost::MemoryBoundLaw> memory_bound{};
+  InsideRecipe nvlink{}, pcie{};
+  AcrossRecipe network{};
+  Stated<cost::PointToPointLaw> point_to_point{};
+  std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention that are fitted on top, all rows of each
+  Place place{};
+};
+using RecipeBook = std::map<std::string, Recipe>;
+
+}  // namespace foretoken::fit

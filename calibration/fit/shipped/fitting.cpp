@@ -1,0 +1,173 @@
+// Which part comes from where.
+#include "calibration/fit/shipped/fitting.h"
+
+#include <fmt/format.h>
+
+#include "calibration/fit/profiles/fit_profile.h"
+#include "calibration/fit/shipped/profile_notes.h"
+#include "sim/base/check.h"
+#include "sim/base/text.h"
+#include "sim/io/hardware/profile.h"
+#include "sim/io/hardware/read_cluster.h"
+#include "sim/io/json/document.h"
+
+namespace foretoken::fit {
+namespace {
+
+template <class Law>
+using PartOf = const Law& (Fitting::*)(const FromProfile&);
+
+/// The law that the recipe states, or another profile's.
+template <class Law>
+Law make_stated(const Stated<Law>& stated, Fitting& fitting, PartOf<Law> part) {
+  if (const auto* from = std::get_if<FromProfile>(&stated)) return (fitting.*part)(*from);
+  return std::get<Law>(stated);
+}
+
+template <class Read>
+auto read_data_file(const io::DataKind& kind, const std::string& name, const Read& read)
+    -> std::optional<decltype(read(std::declval<const io::Node&>()))> {
+  const auto path = io::find_data_file(kind, name);
+  if (!path) return std::nullopt;
+  io::Findings findings;
+  const auto document = io::document_from_file(*path, findings);
+  findings.throw_if_wrong();
+  auto value = read(document->root(findings));
+  findings.throw_if_wrong();
+  return value;
+}
+
+}  // namespace
+
+std::optional<cost::Profile> shipped_profile(const std::string& name) {
+  return read_data_file(io::kProfiles, name, io::read_profile);
+}
+
+const cost::Profile& Fitting::known(const FromProfile& from) {
+  if (const auto found = taken_.find(from.profile); found != taken_.end()) return found->second;
+  std::optional<cost::Profile> profile = known_(from.profile);
+  if (!profile) {
+    const std::string unknown = io::unknown_name(io::kProfiles, from.profile);
+    refuse({from.place.file, from.place.pointer + "/profile"}, unknown + "; it has no recipe here either");
+  }
+  return taken_.emplace(from.profile, std::move(*profile)).first->second;
+}
+
+template <class Part, class Make, class Take>
+const Part& Fitting::part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
+                          const Make& make, const Take& take) {
+  const Name name{from.profile, precision};
+  if (const auto found = done.find(name); found != done.end()) return found->second;
+  const auto recipe = recipes_->find(from.profile);
+  if (recipe == recipes_->end()) return done.emplace(name, take(known(from))).first->second;
+  const std::string word = fmt::format("{} of {} ({})", what, from.profile, name_of(precision));
+  if (!open_.insert(word).second)
+    refuse(from.place, fmt::format("the {} of {} stands on itself through this", what, in_quotes(from.profile)));
+  Part made = make(recipe->second);
+  open_.erase(word);
+  return done.emplace(name, std::move(made)).first->second;
+}
+
+const cost::GemmLaw& Fitting::gemm(const FromProfile& from, Precision precision) {
+  return part(
+      gemm_, "product law", from, precision,
+      [&](const Recipe& recipe) {
+        if (!recipe.gemm.contains(precision))
+          refuse(from.place, fmt::format("{} has no law of {} products", from.profile, name_of(precision)));
+        return make_gemm(recipe, precision, *this);
+      },
+      [&](const cost::Profile& profile) {
+        if (!profile.gemm.contains(precision))
+          refuse(from.place, fmt::format("{} has no law of {} products", from.profile, name_of(precision)));
+        return profile.gemm.at(precision);
+      });
+}
+
+const cost::MisalignedRows& Fitting::misaligned_rows(const FromProfile& from) {
+  return part(
+      misaligned_rows_, "law of misaligned rows", from, {},
+      [&](const Recipe& recipe) { return make_stated(recipe.misaligned_rows, *this, &Fitting::misaligned_rows); },
+      [](const cost::Profile& profile) { return profile.misaligned_rows; });
+}
+
+const cost::AttentionLaws& Fitting::attention(const FromProfile& from) {
+  return part(
+      attention_, "attention", from, {}, [&](const Recipe& recipe) { return make_attention(recipe, *this); },
+      [](const cost::Profile& profile) { return profile.attention; });
+}
+
+const cost::MemoryBoundLaw& Fitting::memory_bound(const FromProfile& from) {
+  return part(
+      memory_bound_, "memory-bound law", from, {},
+      [&](const Recipe& recipe) { return make_stated(recipe.memory_bound, *this, &Fitting::memory_bound); },
+      [](const cost::Profile& profile) { return profile.memory_bound; });
+}
+
+const cost::InsideNodeLaw& Fitting::nvlink(const FromProfile& from) {
+  return part(
+      nvlink_, "NVLink law", from, {}, [&](const Recipe& recipe) { return make_nvlink(recipe, *this); },
+      [](const cost::Profile& profile) { return profile.nvlink; });
+}
+
+const cost::InsideNodeLaw& Fitting::pcie(const FromProfile& from) {
+  return part(
+      pcie_, "PCIe law", from, {}, [&](const Recipe& recipe) { return make_pcie(recipe, *this); },
+      [](const cost::Profile& profile) { return profile.pcie; });
+}
+
+const cost::AcrossNodesLaw& Fitting::network(const FromProfile& from) {
+  return part(
+      network_, "network law", from, {}, [&](const Recipe& recipe) { return make_network(recipe, *this); },
+      [](const cost::Profile& profile) { return profile.network; });
+}
+
+const cost::PointToPointLaw& Fitting::point_to_point(const FromProfile& from) {
+  return part(
+      point_to_point_, "law of messages", from, {},
+      [&](const Recipe& recipe) { return make_stated(recipe.point_to_point, *this, &Fitting::point_to_point); },
+      [](const cost::Profile& profile) { return profile.point_to_point; });
+}
+
+net::Gpu Fitting::datasheet(const FromProfile& from) {
+  if (const auto recipe = recipes_->find(from.profile); recipe != recipes_->end()) return recipe->second.gpu;
+  const std::string name = known(from).gpu;
+  const auto gpu = read_data_file(io::kGpus, name, io::read_gpu);
+  if (!gpu) refuse(from.place, io::unknown_name(io::kGpus, name));
+  return *gpu;
+}
+
+namespace {
+
+/// The profile with the products, quantisation and attention of its recipe's kernel tables in the place of its own.
+cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
+  measured::Samples samples;
+  for (const Rows& rows : recipe.kernel_tables) samples.append(tables.kernels(recipe, rows));
+  const std::string name = profile.name, gpu = profile.gpu;
+  profile =
+      fit_profile(std::move(samples),
+                  {.gpu = gpu, .datasheet = recipe.gpu, .base = std::move(profile), .base_datasheet = recipe.gpu});
+  profile.name = name;
+  return profile;
+}
+
+}  // namespace
+
+cost::Profile Fitting::profile(const std::string& name) {
+  const auto recipe = recipes_->find(name);
+  expects(recipe != recipes_->end(), "a profile that is fitted has a recipe");
+  const FromProfile own{name, recipe->second.place};
+  cost::Profile profile{.name = name, .gpu = recipe->second.gpu.name};
+  for (const auto& [precision, entry] : recipe->second.gemm) profile.gemm[precision] = gemm(own, precision);
+  profile.misaligned_rows = misaligned_rows(own);
+  profile.attention = attention(own);
+  profile.memory_bound = memory_bound(own);
+  profile.nvlink = nvlink(own);
+  profile.pcie = pcie(own);
+  profile.network = network(own);
+  profile.point_to_point = point_to_point(own);
+  if (!recipe->second.kernel_tables.empty()) profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
+  profile.notes = notes_of(profile);
+  return profile;
+}
+
+}  // namespace foretoken::fit

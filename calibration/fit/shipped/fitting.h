@@ -1,0 +1,80 @@
+// Profiles from recipes, part by part.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "calibration/fit/recipes/recipe.h"
+#include "calibration/fit/shipped/tables.h"
+#include "sim/cost/profile.h"
+
+namespace foretoken::fit {
+
+/// A profile that is not fitted now, by name; nothing when there is none.
+using KnownProfile = std::function<std::optional<cost::Profile>(const std::string& name)>;
+
+/// The profile of that name among the data files, as it is shipped.
+[[nodiscard]] std::optional<cost::Profile> shipped_profile(const std::string& name);
+
+/// Fits the parts of profiles when they are asked for, each once. A part may be asked for by the recipe of another
+/// profile; one without a recipe comes from `known`. Only kernels and collectives measured by themselves enter: no time
+/// of a training step does. Every function throws ConfigError where the recipe or its tables are wrong. `recipes` and
+/// `tables` must outlive this.
+class Fitting {
+ public:
+  Fitting(const RecipeBook& recipes, const Tables& tables, KnownProfile known = shipped_profile)
+      : recipes_(&recipes), tables_(&tables), known_(std::move(known)) {}
+
+  /// Precondition: it has a recipe.
+  [[nodiscard]] cost::Profile profile(const std::string& name);
+
+  [[nodiscard]] const cost::GemmLaw& gemm(const FromProfile& from, Precision precision);
+  [[nodiscard]] const cost::MisalignedRows& misaligned_rows(const FromProfile& from);
+  [[nodiscard]] const cost::AttentionLaws& attention(const FromProfile& from);
+  [[nodiscard]] const cost::MemoryBoundLaw& memory_bound(const FromProfile& from);
+  [[nodiscard]] const cost::InsideNodeLaw& nvlink(const FromProfile& from);
+  [[nodiscard]] const cost::InsideNodeLaw& pcie(const FromProfile& from);
+  [[nodiscard]] const cost::AcrossNodesLaw& network(const FromProfile& from);
+  [[nodiscard]] const cost::PointToPointLaw& point_to_point(const FromProfile& from);
+  [[nodiscard]] net::Gpu datasheet(const FromProfile& from);  ///< of the profile's GPU
+
+  [[nodiscard]] const Tables& tables() const { return *tables_; }
+
+ private:
+  using Name = std::pair<std::string, Precision>;  ///< the precision counts for products only
+
+  /// The part from `done`; else made by `make` from its recipe, or taken by `take` from the known profile.
+  template <class Part, class Make, class Take>
+  const Part& part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
+                   const Make& make, const Take& take);
+  [[nodiscard]] const cost::Profile& known(const FromProfile& from);
+
+  const RecipeBook* recipes_;
+  const Tables* tables_;
+  KnownProfile known_;
+  std::map<std::string, cost::Profile> taken_{};
+  std::set<std::string> open_{};  ///< parts that are being made
+  std::map<Name, cost::GemmLaw> gemm_{};
+  std::map<Name, cost::MisalignedRows> misaligned_rows_{};
+  std::map<Name, cost::AttentionLaws> attention_{};
+  std::map<Name, cost::MemoryBoundLaw> memory_bound_{};
+  std::map<Name, cost::InsideNodeLaw> nvlink_{}, pcie_{};
+  std::map<Name, cost::AcrossNodesLaw> network_{};
+  std::map<Name, cost::PointToPointLaw> point_to_point_{};
+};
+
+/// The sustained factor of a profile's products.
+[[nodiscard]] double sustained_of(const FromProfile& from, Precision precision, Fitting& fitting);
+
+// How one part is made from its recipe.
+[[nodiscard]] cost::GemmLaw make_gemm(const Recipe& recipe, Precision precision, Fitting& fitting);
+[[nodiscard]] cost::AttentionLaws make_attention(const Recipe& recipe, Fitting& fitting);
+[[nodiscard]] cost::InsideNodeLaw make_nvlink(const Recipe& recipe, Fitting& fitting);
+[[nodiscard]] cost::InsideNodeLaw make_pcie(const Recipe& recipe, Fitting& fitting);
+[[nodiscard]] cost::AcrossNodesLaw make_network(const Recipe& recipe, Fitting& fitting);
+
+}  // namespace foretoken::fit

@@ -1,0 +1,12 @@
+// SHA-256 (FIPS 180-4), by which recipes know their inputs.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace foretoken::measured {
+
+/// 64 hexadecimal digits, as sha256sum prints them.
+[[nodiscard]] std::string sha256(std::string_view bytes);
+
+}  // namespace foretoken::measured
