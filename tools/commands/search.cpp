@@ -111,8 +111,8 @@ search::SearchResult search_all(const Options& options, const study::SearchReque
 int run(const Options& options) {
   if (options.resume && options.out.empty())
     throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
-  const io::OpenScenario question = scenario_source(options.scenario).read_open(overrides(options.open));
-  study::expect_switches(question.asked(), options.open.frees);
+  const study::ScenarioSource source = scenario_source(options.scenario);
+  const io::OpenScenario question = source.read_open(overrides(source, options.open));
   const study::SearchRequest request = request_of(options, question);
   const search::Space space(question, request.space);
   const std::unique_ptr<OutputFile> winner = open_winner(options);
