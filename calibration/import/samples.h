@@ -23,6 +23,9 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
+/// What a measurement can be: a picosecond to eleven days, and up to a billion TFLOP/s. Anything else is a wrong unit.
+inline constexpr double kShortestUs = 1e-6, kLongestUs = 1e12, kHighestTflops = 1e9;
+
 /// Times of one kernel over repeated runs. A published table gives one number: then all three are that number, and runs
 /// is 0.
 struct Timing {
@@ -36,11 +39,15 @@ struct GemmSample {
   GemmShape shape;
   bool adds_to_fp32 = false;  ///< accumulates into an fp32 matrix (C = D, beta = 1); else writes `shape.precision`
   Timing time;
+  bool with_quantisation = false;  ///< the time holds the quantisation of its m x k input too
 };
+
+/// Why no GPU can have done this product in this time; empty when one can.
+[[nodiscard]] std::string why_impossible(const GemmSample& sample);
 
 /// A kernel limited by device memory.
 struct KernelSample {
-  std::string kernel;                  ///< "layer_norm", "adam", ...
+  std::string kernel;                  ///< "layer_norm", "adam", ...; "cast" and "scan" quantise to 8 bit
   std::int64_t rows = 1, columns = 1;  ///< shape of its data
   Bytes bytes;                         ///< read and written, each once
   bool cold = true;                    ///< true when its data were not in the L2 cache
@@ -52,6 +59,7 @@ struct AttentionSample {
   AttentionShape shape;
   std::string implementation;  ///< "cudnn" (fused), "composed" (batched products and a softmax kernel)
   Timing time;
+  Bytes beside{};  ///< moved by a kernel of its own in the same time: keys and values into a cache
 };
 
 /// Measurements that nccl-tests can make, by the names of its programs without "_perf".

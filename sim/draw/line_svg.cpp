@@ -31,12 +31,14 @@ class Scale {
       }
     x_low_ /= 1.15;
     x_high_ *= 1.15;
-    if (chart.logarithmic_y) {
+    constexpr double kLeast = 1e-300;  // less is as good as 0, and has no place on a logarithmic axis
+    is_logarithmic_ = chart.logarithmic_y && y_low_ > kLeast;
+    if (is_logarithmic_) {
       y_low_ /= 1.25;
       y_high_ *= 1.25;
     } else {
       y_low_ = 0;
-      y_high_ *= 1.08;
+      y_high_ = y_high_ > kLeast ? 1.08 * y_high_ : 1;
     }
   }
 
@@ -46,8 +48,8 @@ class Scale {
   }
 
   [[nodiscard]] double y(double value) const {
-    const double part = chart_.logarithmic_y ? std::log(value / y_low_) / std::log(y_high_ / y_low_)
-                                             : (value - y_low_) / (y_high_ - y_low_);
+    const double part =
+        is_logarithmic_ ? std::log(value / y_low_) / std::log(y_high_ / y_low_) : (value - y_low_) / (y_high_ - y_low_);
     return chart_.height - kChartBottom - part * (chart_.height - kChartTop - kChartBottom);
   }
   /// Returns the sizes of all points and their labels.
@@ -60,24 +62,28 @@ class Scale {
     return axis;
   }
   [[nodiscard]] AxisData y_axis() const {
-    AxisData axis{.title = "", .is_logarithmic = chart_.logarithmic_y, .low = y_low_, .high = y_high_, .ticks = {}};
+    AxisData axis{.title = "", .is_logarithmic = is_logarithmic_, .low = y_low_, .high = y_high_, .ticks = {}};
     for (const double tick : y_ticks()) axis.ticks.emplace_back(tick, chart_.y_label(tick));
     return axis;
   }
 
  private:
   [[nodiscard]] std::vector<double> y_ticks() const {
-    if (!chart_.logarithmic_y) return round_ticks(y_low_, y_high_, 4);
+    if (!is_logarithmic_) return round_ticks(y_low_, y_high_, 4);
     std::vector<double> ticks;
     const bool few = y_high_ / y_low_ < 300;
-    for (double ten = std::pow(10, std::floor(std::log10(y_low_))); ten <= y_high_; ten *= 10)
-      for (const double digit : {1.0, 2.0, 5.0})
-        if ((few || digit == 1) && ten * digit >= y_low_ && ten * digit <= y_high_) ticks.push_back(ten * digit);
+    const int last = static_cast<int>(std::floor(std::log10(y_high_)));
+    for (int power = static_cast<int>(std::floor(std::log10(y_low_))); power <= last; ++power)
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const double tick = digit * std::pow(10, power);
+        if ((few || digit == 1) && tick >= y_low_ && tick <= y_high_) ticks.push_back(tick);
+      }
     return ticks;
   }
 
   const LineChart& chart_;
   double x_low_ = 1, x_high_ = 2, y_low_ = 0, y_high_ = 1;
+  bool is_logarithmic_ = false;
 };
 
 void axes(Svg& svg, const LineChart& chart, const Scale& scale) {

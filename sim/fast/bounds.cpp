@@ -59,7 +59,7 @@ Duration least_step_time(const job::Job& job, std::span<const step::Passes> pass
     Duration work;
     for (int chunk = 0; chunk < chunks; ++chunk)
       work += shortest(passes, stage, chunk, OpKind::kForward) + shortest(passes, stage, chunk, OpKind::kBackward);
-    ends.finished.push_back(first + Duration{work.ps * microbatches});
+    ends.finished.push_back(first + microbatches * work);
     first = first + shortest(passes, stage, 0, OpKind::kForward);
     if (stages > 1) first = first + messages.to_next[id_of<Stage>(stage)];
   }

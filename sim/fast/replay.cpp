@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
-#include "sim/base/error.h"
 #include "sim/des/engine.h"
 #include "sim/step/lower.h"
 #include "sim/step/replicas/lower_data_parallel.h"
@@ -133,7 +132,7 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
     planned_tasks_ += made.tasks();
     return made;
   });
-  if (plan.total_ps(pipeline.times) > kLongest) throw ConfigError({{"", "", "the step would last for months"}});
+  if (plan.total_ps(pipeline.times) > kLongest) des::refuse_endless_step();
   return finish_step(job, plan.replay(pipeline.times, scratch));
 }
 

@@ -74,14 +74,36 @@ void settle_choices(Draft& draft) {
 
 }  // namespace
 
+namespace {
+
+// Adds advice that the rules accept. Checking it asks them again, without advice.
+void add_advice(Draft& draft) {
+  const std::vector<Complaint> complaints = draft.complaints;
+  const auto complaints_of = [&](const Question& changed) {
+    Job job;
+    Draft other{.question = changed, .sound = draft.sound, .job = job};
+    take_given_parts(changed, job);
+    settle_software(other);
+    settle_choices(other);
+    return std::move(other.complaints);
+  };
+  for (const auto& [place, advice] : draft.advice)
+    draft.complaints[place].message +=
+        advice_words(advice, complaints[place], draft.question, complaints, complaints_of);
+}
+
+}  // namespace
+
 Attempt attempt(const Question& question, const Sound& sound) {
   Job job;
   Draft draft{.question = question, .sound = sound, .job = job};
+  draft.advises = true;
   draft.notes.assumptions = question.notes.assumptions;
   draft.notes.defaulted = question.notes.defaulted;
   take_given_parts(question, job);
   settle_software(draft);
   settle_choices(draft);
+  add_advice(draft);
   if (!draft.complaints.empty() || !sound.all()) return {std::nullopt, std::move(draft.complaints)};
   std::vector<std::string>& warnings = draft.notes.warnings;
   warnings.insert(warnings.end(), question.notes.warnings.begin(), question.notes.warnings.end());

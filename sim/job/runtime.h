@@ -60,8 +60,8 @@ struct Runtime {
   Seconds collective_per_rank;     ///< time of each gathered or reduced tensor of sharded layers, per replica
   double optimizer_bytes = 48;     ///< memory traffic of the optimizer step per parameter of its share
   double memory_bound_factor = 1;  ///< time of memory-bound kernels inside training, relative to the profile
-  Seconds host_per_layer_forward;  ///< host time to issue one layer at tensor degree 1; any other op takes as long as
-                                   ///< one of its ops
+  Seconds host_per_layer_forward;  ///< host time to issue one layer with dropout at tensor degree 1; any other op takes
+                                   ///< as long as one of its ops
   Seconds host_per_layer_backward;
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
   Seconds p2p_overhead;                    ///< added to each blocking pipeline message

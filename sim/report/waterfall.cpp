@@ -28,7 +28,7 @@ struct Kernels {
                      : op.role == model::OpRole::kAttention ? attention
                      : op.matrix                            ? matrix
                                                             : memory_bound;
-    kind.ps += op.duration.ps * times;
+    kind += times * op.duration;
   }
 };
 

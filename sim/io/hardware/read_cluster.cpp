@@ -22,11 +22,11 @@ constexpr WholeRange kNicsPerNode{.low = 0, .high = 1024};
 
 // Rates of today's hardware with room above and below. Any other number has a wrong unit.
 constexpr Range kGigabytesPerSecond{.low = 1e-3, .high = 1e6};
-constexpr Range kTeraflops{.low = 0, .high = 1e6, .above_low = true};
+constexpr Range kTeraflops{.low = 1e-3, .high = 1e6};
 
 void read_peaks(const Node& node, net::Gpu& gpu) {
   const Node peaks = node.object("peak_tflops");
-  peaks.allow_only({"fp32", "fp16", "bf16", "fp8"});
+  peaks.allow_only({"fp32", "fp16", "bf16", "fp8", "fp8_block", "nvfp4", "int8"});
   for (const auto& [precision, name] : kPrecisionNames)
     if (const auto rate = peaks.find_number(name, kTeraflops)) gpu.peak[precision] = teraflops(*rate);
   if (gpu.peak.empty())
@@ -175,7 +175,7 @@ net::Gpu read_gpu(const Node& node) {
   gpu.streaming_multiprocessors = static_cast<int>(node.whole("sms", {.low = 1, .high = 100'000}));
   gpu.memory = Bytes(static_cast<double>(node.whole("memory_bytes", {.low = std::int64_t{1} << 20})));
   gpu.memory_bandwidth = gigabytes_per_second(node.number("memory_bandwidth_gb_per_s", kGigabytesPerSecond));
-  gpu.tdp_watts = node.find_number("tdp_watts", kPositive);
+  gpu.tdp_watts = node.find_number("tdp_watts", {.low = 1, .high = 1e6});
   if (const auto nvlink = node.find_object("nvlink")) {
     nvlink->allow_only({"links", "gb_per_s_per_link"});
     gpu.nvlink = {.count = static_cast<int>(nvlink->whole("links", {.low = 1, .high = 1024})),

@@ -35,8 +35,21 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// Finds NAME.json of a kind in the first root that has it.
 [[nodiscard]] std::optional<std::filesystem::path> find_data_file(const DataKind& kind, std::string_view name);
 
+/// Remembers that `file`, found by `name`, hides another shipped file: it stands in the current folder, and the shipped
+/// file of that name says something else.
+void note_hidden(const DataKind& kind, std::string_view name, const std::filesystem::path& file);
+
+/// Returns one line for each shipped file that note_hidden() found hidden, sorted, and forgets them.
+[[nodiscard]] std::vector<std::string> take_hidden();
+
 /// Returns true for a path ("a/b", "x.json"), false for a name ("gpt3-175b").
 [[nodiscard]] bool is_path(std::string_view reference);
+
+/// Returns a path as UTF-8, for JSON. A byte that is not UTF-8 becomes a private character, U+EF80 to U+EFFF.
+[[nodiscard]] std::string text_of_path(const std::filesystem::path& path);
+
+/// Returns the path that text_of_path() or a user wrote.
+[[nodiscard]] std::filesystem::path path_of_text(std::string_view text);
 
 /// Words the complaint: 'unknown model "gpt"; did you mean "gpt2"?', or else a list of all names.
 [[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);

@@ -54,12 +54,21 @@ std::optional<Document> open_file(const Node& reference, const DataKind& kind, c
   return merged(std::move(*document), kind, reference.findings(), chain);
 }
 
+std::optional<Document> open_name(const Node& reference, const DataKind& kind, const std::string& name,
+                                  const Chain& chain) {
+  const std::optional<fs::path> path = find_data_file(kind, name);
+  if (!path) {
+    reference.complain(unknown_name(kind, name));
+    return std::nullopt;
+  }
+  note_hidden(kind, name, *path);
+  return open_file(reference, kind, *path, chain);
+}
+
 std::optional<Document> open_text(const Node& reference, const DataKind& kind, const Chain& chain) {
-  const std::string text = reference.as_text();
-  if (is_path(text)) return open_file(reference, kind, reference.source().folder / text, chain);
-  if (const auto path = find_data_file(kind, text)) return open_file(reference, kind, *path, chain);
-  reference.complain(unknown_name(kind, text));
-  return std::nullopt;
+  const std::string text = reference.as_reference();
+  if (is_path(text)) return open_file(reference, kind, reference.source().folder / path_of_text(text), chain);
+  return open_name(reference, kind, text, chain);
 }
 
 /// Marks the name of a changed model or cluster, so that no answer shows it as the original.
@@ -120,9 +129,7 @@ std::optional<Document> open_reference(const Node& reference, const DataKind& ki
 }
 
 std::optional<Document> open_named(const Node& asker, const DataKind& kind, const std::string& name) {
-  if (const auto path = find_data_file(kind, name)) return open_file(asker, kind, *path, {});
-  asker.complain(unknown_name(kind, name));
-  return std::nullopt;
+  return open_name(asker, kind, name, {});
 }
 
 std::optional<Document> with_bases(Document document, const DataKind& kind, Findings& findings) {
@@ -142,7 +149,7 @@ void anchor_references(nlohmann::json& value, const fs::path& folder) {
     if (!member.is_string() || !is_reference_key(key)) continue;
     const auto& text = member.get_ref<const std::string&>();
     std::error_code error;
-    if (is_path(text)) member = fs::absolute(folder / text, error).string();
+    if (is_path(text)) member = text_of_path(fs::absolute(folder / path_of_text(text), error));
   }
 }
 

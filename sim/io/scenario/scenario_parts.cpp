@@ -149,7 +149,7 @@ void read_run(const Node& root, Question& question) {
   if (!node) return;
   node->allow_only({"tokens", "price_per_gpu_hour", "currency"});
   job::TrainingRun run;
-  run.tokens = node->number("tokens", {.low = 0, .high = 1e18, .above_low = true});
+  run.tokens = node->number("tokens", {.low = 1, .high = 1e18});
   run.price_per_gpu_hour = node->find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   run.currency = node->text_or("currency", "USD");
   question.run = run;

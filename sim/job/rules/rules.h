@@ -72,9 +72,6 @@ void check_schedule(Draft& draft);
 /// Checks precision, profile and placement against the machines. Allowed but slow choices give warnings.
 void check_hardware(Draft& draft);
 
-/// Returns "1024" or "1016 or 1024": the multiples of `unit` around `value`, as advice.
-[[nodiscard]] std::string multiples_near(std::int64_t value, std::int64_t unit);
-
 /// Returns the reason why `gpus` on this cluster are neither a part of one node nor whole nodes, or nothing when they
 /// are.
 [[nodiscard]] std::optional<std::string> why_not_whole_nodes(const net::Cluster& cluster, int gpus);

@@ -76,16 +76,19 @@ struct HostTimes {
   Seconds forward, backward;
 };
 
-// Returns host times. A runtime states the host time of a layer whose softmax is one kernel.
+// Returns host times. A runtime states the host time of a layer whose softmax is one kernel and that has dropout. A
+// layer without dropout launches fewer kernels, each in the same time.
 HostTimes host_times(const job::Job& job, model::LayerContext context) {
   const job::Runtime& runtime = job.runtime;
   // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
   if (job.optimizer.shards_gradients()) return {};
   const double ranks = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
   context.micro_batch = 4;  // makes the softmax fused for any number of heads
+  model::Transformer model = job.model;
+  model.hidden_dropout = model.attention_dropout = 0.1;
   const auto ops = [](const model::OpList& list) { return static_cast<double>(list.size()); };
-  return {ranks * runtime.host_per_layer_forward / ops(model::layer_forward(job.model, context)),
-          ranks * runtime.host_per_layer_backward / ops(model::layer_backward(job.model, context))};
+  return {ranks * runtime.host_per_layer_forward / ops(model::layer_forward(model, context)),
+          ranks * runtime.host_per_layer_backward / ops(model::layer_backward(model, context))};
 }
 
 TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const HostTimes& host, Communications& rows) {

@@ -59,7 +59,8 @@ WhatIfRow try_row(const WhatIfQuestion& question, std::vector<std::string> sets,
   for (std::size_t i = 0; i < keys.size(); ++i) sets.push_back(keys[i].key + '=' + keys[i].values[choice[i]]);
   WhatIfRow row{.choice = choice, .metrics = {}, .impossible = {}};
   try {
-    row.metrics = predict(question.scenario.read(sets), {.interval = IntervalQuestion{evidence}}).metrics;
+    row.metrics =
+        predict(question.scenario.read(sets), {.advice = true, .interval = IntervalQuestion{evidence}}).metrics;
   } catch (const ConfigError& error) {
     row.impossible = error.complaints();
   }
@@ -131,7 +132,7 @@ std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
 WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) {
   const job::Made made = question.scenario.read(question.sets);
   const job::Job& base = made.job;
-  WhatIf whatif{.base = predict(made, {.interval = IntervalQuestion{evidence}}).metrics,
+  WhatIf whatif{.base = predict(made, {.advice = true, .interval = IntervalQuestion{evidence}}).metrics,
                 .keys = question.keys,
                 .rows = {},
                 .best = {},

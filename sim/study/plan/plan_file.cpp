@@ -63,7 +63,7 @@ std::optional<report::Range> find_range(const Node& node, std::string_view key) 
     node.complain(key, "expected two numbers, the ends of an interval");
     return std::nullopt;
   }
-  return report::Range{ends[0].as_number(io::kPositive), ends[1].as_number(io::kPositive)};
+  return report::Range{ends[0].as_number(io::kNonNegative), ends[1].as_number(io::kNonNegative)};
 }
 
 PlanOption read_option(const Node& node) {
@@ -81,7 +81,7 @@ PlanOption read_option(const Node& node) {
   option.goodput = node.number("goodput", io::kNonNegative);
   option.gpu_hours = node.number("gpu_hours", io::kNonNegative);
   option.scaling_efficiency = node.number("scaling_efficiency", io::kNonNegative);
-  option.cost = node.find_number("cost", io::kPositive);
+  option.cost = node.find_number("cost", io::kNonNegative);
   option.energy_mwh = node.find_number("energy_mwh", io::kNonNegative);
   option.days_range = find_range(node, "days_interval");
   option.cost_range = find_range(node, "cost_interval");
@@ -93,6 +93,10 @@ PlanOption read_option(const Node& node) {
 
 // Returns the place of the option that `key` names.
 std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
+  if (options == 0) {
+    if (root.has(key)) root.complain(key, "expected none without options");
+    return std::nullopt;
+  }
   const auto place = root.find_whole(key, {.low = 0, .high = static_cast<std::int64_t>(options) - 1});
   return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
 }

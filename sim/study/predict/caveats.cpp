@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/job/parts.h"
+#include "sim/step/memory/parameters.h"
 
 namespace foretoken::study {
 
@@ -102,12 +103,28 @@ void warn_of_hidden_communication(const Job& job, const How& how, std::vector<st
       fmt::join(hidden, "- and ")));
 }
 
+// Says where ZeRO-2 saves nothing: one bucket holds all gradients of a small stage, beside this rank's share of them.
+void warn_of_a_wide_bucket(const Job& job, std::vector<std::string>& warnings) {
+  if (job.optimizer.zero_stage != 2 || job.runtime.fully_sharded) return;
+  const int ranks = job.grid().degree(net::kReplicaAxes);
+  const double bucket = step::gradient_bucket_parameters(ranks);
+  double most = 0;
+  const step::LocalParameters parameters(job);
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) most = std::max(most, parameters.of_stage(stage));
+  if (bucket + most / ranks <= most) return;
+  warnings.push_back(fmt::format(
+      "ZeRO-2 holds a bucket of up to {:.0f} million gradients beside its share; a GPU with {:.0f} million parameters "
+      "needs less memory with ZeRO-1",
+      bucket / 1e6, most / 1e6));
+}
+
 }  // namespace
 
 void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   for (std::string& line : assumptions_of_fabric(job, *how.traffic)) metrics.assumptions.push_back(std::move(line));
   warn_of_idle_placement(job, how, metrics.warnings);
   warn_of_hidden_communication(job, how, metrics.warnings);
+  warn_of_a_wide_bucket(job, metrics.warnings);
 }
 
 }  // namespace foretoken::study

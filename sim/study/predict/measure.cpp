@@ -64,7 +64,9 @@ void measure_rates(Metrics& metrics, const Job& job) {
   metrics.hfu = metrics.hardware_tflops_per_gpu / metrics.mfu_peak_tflops;
 }
 
+// Without a pipeline no stage waits for another. A stage that waits for parameters has no bubble.
 void measure_bubble(Metrics& metrics, const Job& job, const observe::Observations& observations) {
+  if (job.parallelism.pipeline == 1) return;
   des::Instant first = observations.stages.front().first_forward_start, last;
   des::Duration busy;
   for (const observe::StageActivity& stage : observations.stages) {

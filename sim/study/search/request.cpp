@@ -31,10 +31,18 @@ bool frees_key(std::string_view free, job::Key key) {
 
 }  // namespace
 
-std::vector<std::string> all_keys_free() {
+std::vector<std::string> all_keys_free(const job::OverlapSwitches& switches) {
   std::vector<std::string> sets;
   for (const job::Key key : job::choice_keys())
-    if (can_be_freed(key) && !is_requested(key)) sets.push_back(fmt::format("{}=null", name_of(key)));
+    if (can_be_freed(key) && !is_requested(key) && !search::has_no_switch(switches, key))
+      sets.push_back(fmt::format("{}=null", name_of(key)));
+  return sets;
+}
+
+std::vector<std::string> overrides_of_free(std::string_view free, const job::OverlapSwitches& switches) {
+  std::vector<std::string> sets;
+  for (const job::Key key : keys_freed_by(free))
+    if (!search::has_no_switch(switches, key)) sets.push_back(fmt::format("{}=null", name_of(key)));
   return sets;
 }
 
@@ -71,7 +79,9 @@ void expect_switches(const job::Question& question, std::span<const std::string>
 std::string to_json(const SearchRequest& request) {
   std::vector<std::string_view> requested;
   for (const job::Key key : request.space.requested) requested.push_back(name_of(key));
-  const Json json = {{"foretoken_search", 1},
+  const Json json = {{"foretoken_search", 2},
+                     {"program", request.program},
+                     {"inputs", request.inputs},
                      {"objective", name_of(request.objective)},
                      {"pareto", {name_of(request.axes[0]), name_of(request.axes[1])}},
                      {"top", request.top},

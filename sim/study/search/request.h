@@ -15,20 +15,24 @@ namespace foretoken::study {
 
 /// Everything that the answer of a search depends on, and nothing else.
 struct SearchRequest {
-  std::string question;  ///< JSON of the open scenario
-  search::SpaceOptions space;
+  std::string question = {};  ///< JSON of the open scenario
+  std::string inputs = {};    ///< digest of the files behind it: names alone do not say what they hold
+  search::SpaceOptions space = {};
   search::Objective objective = search::Objective::kStepTime;
   std::array<search::Objective, 2> axes{search::Objective::kStepTime, search::Objective::kMemory};
   std::size_t top = 10;
   bool require_fit = true;
+  std::string program = {};  ///< its version
 };
 
 /// Returns the overrides that leave open every key that a search chooses without a request: "parallelism.tensor=null",
-/// and so on.
-[[nodiscard]] std::vector<std::string> all_keys_free();
+/// and so on. A stated overlap stays where the runtime has no switch for it.
+[[nodiscard]] std::vector<std::string> all_keys_free(const job::OverlapSwitches& switches);
 
-/// Returns the keys that `free` frees: itself, or all those below it ("parallelism"). Empty: it can free none.
+/// Returns the keys that `free` names: itself, or all those below it ("parallelism"). Empty: it can free none.
 [[nodiscard]] std::vector<job::Key> keys_freed_by(std::string_view free);
+/// Returns the overrides that leave them open, without overlaps that the runtime cannot switch.
+[[nodiscard]] std::vector<std::string> overrides_of_free(std::string_view free, const job::OverlapSwitches& switches);
 
 /// Returns every key that can be freed, in words: "parallelism.tensor, ..., overlap.p2p; precision and ... change the
 /// numbers of a training".

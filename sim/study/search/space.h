@@ -35,10 +35,10 @@ struct Candidate {
 [[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
 struct SpaceOptions {
-  std::vector<int> gpus;                 ///< cluster sizes; empty: the scenario's size
-  std::vector<std::string> schedules;    ///< names of the catalogue that an open schedule may take
-  bool cross_node_tensor = false;        ///< tries tensor degrees that do not divide a node's NVLink domain
-  std::vector<job::Key> requested = {};  ///< choices of job::requested_keys() to search
+  std::vector<int> gpus = {};               ///< cluster sizes; empty: the scenario's size
+  std::vector<std::string> schedules = {};  ///< names of the catalogue that an open schedule may take
+  bool cross_node_tensor = false;           ///< tries tensor degrees that do not divide a node's NVLink domain
+  std::vector<job::Key> requested = {};     ///< choices of job::requested_keys() to search
 };
 
 /// Returns the schedules of a search when scenario and options name none: those of Megatron.
