@@ -18,6 +18,26 @@ struct Complaint {
   [[nodiscard]] std::string line() const;
 };
 
+/// Complaints in the order of finding. The first hundred stay, further ones are counted: a file of a million mistakes
+/// costs neither their memory nor their lines.
+class Complaints {
+ public:
+  static constexpr std::size_t kMost = 100;
+
+  void push_back(Complaint complaint);
+  void append(const std::vector<Complaint>& more);
+  [[nodiscard]] std::size_t size() const { return count_; }  ///< of all, also of those that did not stay
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] bool is_full() const { return kept_.size() == kMost; }  ///< the words of another one are not needed
+  [[nodiscard]] const Complaint& front() const { return kept_.front(); }
+  /// Those that stayed, then "and 12345 more", if there are more.
+  [[nodiscard]] std::vector<Complaint> listed() const;
+
+ private:
+  std::vector<Complaint> kept_;
+  std::size_t count_ = 0;
+};
+
 /// The input or the environment is wrong: exit status 2.
 class ConfigError : public std::runtime_error {
  public:

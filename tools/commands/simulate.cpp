@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/draw/gantt_svg.h"
+#include "sim/io/json/parse_json.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/gantt.h"
@@ -22,6 +23,7 @@
 #include "sim/study/predict/strict.h"
 #include "tools/commands.h"
 #include "tools/commands/share_cluster.h"
+#include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
 
@@ -64,11 +66,10 @@ class Questions {
   std::optional<Question> operator()() {
     for (; at_ < files_.size(); ++at_) {
       if (files_[at_] != "-") return Question{files_[at_++], std::nullopt, 0};
-      for (std::string line; std::getline(std::cin, line);) {
-        ++line_;
-        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      while (std::optional<std::string> line = lines_.next()) {
+        if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
         read_ = true;
-        return Question{"-", std::move(line), line_};
+        return Question{"-", std::move(line), lines_.number()};
       }
       if (!std::exchange(read_, true)) return Question{"-", "", 0};
     }
@@ -77,7 +78,8 @@ class Questions {
 
  private:
   const std::vector<std::string>& files_;
-  std::size_t at_ = 0, line_ = 0;
+  Lines lines_{std::cin, "-", io::kLargestFile};
+  std::size_t at_ = 0;
   bool read_ = false;
 };
 
@@ -174,8 +176,6 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
 }
 
 int run(const Options& options) {
-  if (!options.trace.empty() && options.trace == options.svg)
-    throw ConfigError({{"foretoken simulate", "", "--trace and --svg name the same file; expected two"}});
   const bool colour = !options.json && wants_colour(options.colour);
   if (options.share_cluster)
     return share_cluster({options.scenarios, options.sets, options.nodes, options.json, colour});
@@ -184,7 +184,13 @@ int run(const Options& options) {
   const bool writes_files = !(options.trace.empty() && options.svg.empty());
   Questions questions(options.scenarios);
   std::optional<Question> only;
-  if (writes_files) only = only_question(questions);
+  if (writes_files) {
+    only = only_question(questions);
+    const auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), options.sets)
+                                   : io::files_of_scenario(only->file, options.sets);
+    refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--svg", options.svg}},
+                      io::paths_of(inputs));
+  }
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
       [&](const Question& question) { return answer(options, question, evidence, colour); },

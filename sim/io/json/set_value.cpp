@@ -78,7 +78,7 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   if (place->is_string() && is_reference_key(key) && is_path(place->get_ref<const std::string&>()))
-    *place = (here / place->get<std::string>()).string();
+    *place = text_of_path(here / path_of_text(place->get<std::string>()));
   anchor_references(*place, here);
 }
 

@@ -1,6 +1,9 @@
 // Writes a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
 
+#include <fmt/format.h>
+
+#include "sim/base/hash.h"
 #include "sim/job/rules/precision_recipe.h"
 
 namespace foretoken::io {
@@ -19,8 +22,8 @@ bool short_gradients(const job::Question& asked, const job::Job& job) {
 
 }  // namespace
 
-OpenScenario::OpenScenario(job::Question asked, Document document)
-    : asked_(std::move(asked)), document_(std::move(document)) {
+OpenScenario::OpenScenario(job::Question asked, Document document, std::vector<ReadFile> files)
+    : asked_(std::move(asked)), document_(std::move(document)), files_(std::move(files)) {
   anchor_references(document_.value, document_.source.folder);
   document_.value["name"] = asked_.name;
 }
@@ -42,6 +45,12 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   value["precision"] = name_of(job.precision);
   if (short_gradients(asked_, job)) value["precision_recipe"]["gradients"] = job.recipe.gradient_bytes;
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::string OpenScenario::inputs() const {
+  std::uint64_t digest = 0;
+  for (const ReadFile& file : files_) digest = hash(digest ^ file.digest);
+  return fmt::format("{:016x}", digest);
 }
 
 std::string OpenScenario::question() const { return document_.value.dump(); }

@@ -101,7 +101,7 @@ bool batch_divides(Draft& draft) {
 }
 
 void check_schedule(Draft& draft) {
-  constexpr std::int64_t kMostPasses = 10'000'000;  // forward and backward passes of one pipeline: two gigabytes
+  constexpr std::int64_t kMostPasses = 5'000'000;  // forward and backward passes of one pipeline: up to four gigabytes
   const Job& job = draft.job;
   const std::int64_t microbatches = job.batch.global / (job.batch.micro * job.parallelism.data);
   const std::int64_t chunks = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;

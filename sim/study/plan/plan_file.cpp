@@ -93,6 +93,10 @@ PlanOption read_option(const Node& node) {
 
 // Returns the place of the option that `key` names.
 std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
+  if (options == 0) {
+    if (root.has(key)) root.complain(key, "expected none without options");
+    return std::nullopt;
+  }
   const auto place = root.find_whole(key, {.low = 0, .high = static_cast<std::int64_t>(options) - 1});
   return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
 }

@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 #include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/io/json/parse_json.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/job/make.h"
 #include "sim/report/text/number.h"
@@ -44,6 +47,16 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
   return all;
 }
 
+// Refuses a file that has changed since the search began: it would answer another question.
+void refuse_changed(const io::OpenScenario& question) {
+  for (const io::ReadFile& file : question.files()) {
+    io::Findings findings;
+    const auto text = io::read_text_file(file.path, printable(file.path.string()), findings);
+    if (!text || findings.files.front().digest != file.digest)
+      throw ConfigError({{printable(file.path.string()), "", "has changed while the search ran; search again"}});
+  }
+}
+
 // Writes a ranked configuration as a scenario, reads it again and simulates it, as a user would.
 void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
@@ -51,9 +64,15 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
   job::Made made = io::read_scenario_text(best.text, "the configuration found");
   best.scenario = made.job;
   best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
-  expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
-              best.metrics->memory.peak == best.outcome.peak,
-          "a replay gives the step time of simulate");
+  const bool same = best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
+                    best.metrics->memory.peak == best.outcome.peak;
+  if (same) return;
+  refuse_changed(question);
+  if (options.resumed)
+    throw ConfigError(
+        {{question.asked().name, "",
+          "the results that were taken up are not those of this search; search again into another file"}});
+  expects(false, "a replay gives the step time of simulate");
 }
 
 }  // namespace
@@ -74,6 +93,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .front = all_found(space, ranking.front()),
                       .smallest = {},
                       .difference = {}};
+  refuse_changed(space.question());
   if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
   search::parallel_for(options.threads, answer.ranked.size(), [&](std::size_t, std::size_t rank) {
     predict_in_full(answer.ranked[rank], space.question(), options);

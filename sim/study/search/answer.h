@@ -39,6 +39,7 @@ struct AnswerOptions {
   const trust::Evidence& evidence;  ///< the validated cases behind intervals
   double level = trust::kUsualLevel;
   std::size_t threads = 1;
+  bool resumed = false;  ///< some outcomes come from a file
 };
 
 /// Simulates the ranked configurations. The answer depends only on the request, not on the number of threads.

@@ -79,7 +79,9 @@ void expect_switches(const job::Question& question, std::span<const std::string>
 std::string to_json(const SearchRequest& request) {
   std::vector<std::string_view> requested;
   for (const job::Key key : request.space.requested) requested.push_back(name_of(key));
-  const Json json = {{"foretoken_search", 1},
+  const Json json = {{"foretoken_search", 2},
+                     {"program", request.program},
+                     {"inputs", request.inputs},
                      {"objective", name_of(request.objective)},
                      {"pareto", {name_of(request.axes[0]), name_of(request.axes[1])}},
                      {"top", request.top},

@@ -16,11 +16,13 @@ namespace foretoken::study {
 /// Everything that the answer of a search depends on, and nothing else.
 struct SearchRequest {
   std::string question;  ///< JSON of the open scenario
+  std::string inputs;    ///< digest of the files behind it: names alone do not say what they hold
   search::SpaceOptions space;
   search::Objective objective = search::Objective::kStepTime;
   std::array<search::Objective, 2> axes{search::Objective::kStepTime, search::Objective::kMemory};
   std::size_t top = 10;
   bool require_fit = true;
+  std::string program = {};  ///< its version
 };
 
 /// Returns the overrides that leave open every key that a search chooses without a request: "parallelism.tensor=null",
