@@ -25,9 +25,9 @@ struct Options {
 };
 
 study::PlanQuestion question_of(const Options& options) {
-  study::PlanQuestion question{.scenario = scenario_source(options.scenario),
-                               .sets = overrides(options.open),
-                               .frees = options.open.frees,
+  const study::ScenarioSource source = scenario_source(options.scenario);
+  study::PlanQuestion question{.scenario = source,
+                               .sets = overrides(source, options.open),
                                .clusters = {},
                                .space = space_of(options.open),
                                .assumptions = {},

@@ -113,8 +113,8 @@ search::SearchResult search_all(const Options& options, const study::SearchReque
 int run(const Options& options) {
   if (options.resume && options.out.empty())
     throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
-  const io::OpenScenario question = scenario_source(options.scenario).read_open(overrides(options.open));
-  study::expect_switches(question.asked(), options.open.frees);
+  const study::ScenarioSource source = scenario_source(options.scenario);
+  const io::OpenScenario question = source.read_open(overrides(source, options.open));
   refuse_same_files(std::array{NamedFile{"--out", options.out}, NamedFile{"--write", options.write}},
                     io::paths_of(question.files()));
   const study::SearchRequest request = request_of(options, question);

@@ -13,14 +13,25 @@
 namespace foretoken::tools {
 namespace {
 
-// Returns the overrides of one --free. Throws ConfigError for a key that no search chooses.
-std::vector<std::string> keys_of_free(const std::string& free) {
+// Refuses a key that no search chooses.
+void expect_a_choice(const std::string& free) {
+  if (free == "all" || !study::keys_freed_by(free).empty()) return;
+  throw ConfigError({{fmt::format("--free {}", printable(free, 60)), "",
+                      fmt::format("a search cannot choose this key{}; it can choose {}",
+                                  free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
+}
+
+// Returns the overrides in order, for a runtime with these switches.
+std::vector<std::string> overrides_with(const OpenOptions& options, const job::OverlapSwitches& switches) {
   std::vector<std::string> sets;
-  for (const job::Key key : study::keys_freed_by(free)) sets.push_back(fmt::format("{}=null", name_of(key)));
-  if (sets.empty())
-    throw ConfigError({{fmt::format("--free {}", printable(free, 60)), "",
-                        fmt::format("a search cannot choose this key{}; it can choose {}",
-                                    free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
+  if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
+  for (const std::string& free : options.frees) {
+    const std::vector<std::string> freed =
+        free == "all" ? study::all_keys_free(switches) : study::overrides_of_free(free, switches);
+    sets.insert(sets.end(), freed.begin(), freed.end());
+  }
+  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
+  sets.insert(sets.end(), options.fixes.begin(), options.fixes.end());
   return sets;
 }
 
@@ -45,16 +56,13 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
                    "Also try tensor degrees that do not divide the GPUs of a node");
 }
 
-std::vector<std::string> overrides(const OpenOptions& options) {
-  std::vector<std::string> sets;
-  if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
-  for (const std::string& free : options.frees) {
-    const std::vector<std::string> freed = free == "all" ? study::all_keys_free() : keys_of_free(free);
-    sets.insert(sets.end(), freed.begin(), freed.end());
-  }
-  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
-  sets.insert(sets.end(), options.fixes.begin(), options.fixes.end());
-  return sets;
+std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options) {
+  for (const std::string& free : options.frees) expect_a_choice(free);
+  const std::vector<std::string> sets = overrides_with(options, {});
+  if (options.frees.empty()) return sets;
+  const job::Question question = source.read_open(sets).asked();
+  study::expect_switches(question, options.frees);
+  return overrides_with(options, question.runtime.switches);
 }
 
 search::SpaceOptions space_of(const OpenOptions& options) {

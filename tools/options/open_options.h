@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/study/scenario_source.h"
 #include "sim/study/search/space.h"
 
 namespace foretoken::tools {
@@ -19,8 +20,9 @@ struct OpenOptions {
 void add_open_options(CLI::App& command, OpenOptions& options);
 
 /// Returns the overrides of the scenario in order: the keys of --free, then of --set, then of --fix. With --gpus the
-/// data-parallel degree is free too, because the stated one belongs to the scenario's own number of GPUs.
-[[nodiscard]] std::vector<std::string> overrides(const OpenOptions& options);
+/// data-parallel degree is free too, because the stated one belongs to the scenario's own number of GPUs. Reads the
+/// scenario to know the overlaps that its runtime can switch. Throws ConfigError for a key that cannot be freed.
+[[nodiscard]] std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options);
 
 /// Returns the space to search. Throws ConfigError when --gpus or --schedules cannot be read.
 [[nodiscard]] search::SpaceOptions space_of(const OpenOptions& options);

@@ -31,10 +31,18 @@ bool frees_key(std::string_view free, job::Key key) {
 
 }  // namespace
 
-std::vector<std::string> all_keys_free() {
+std::vector<std::string> all_keys_free(const job::OverlapSwitches& switches) {
   std::vector<std::string> sets;
   for (const job::Key key : job::choice_keys())
-    if (can_be_freed(key) && !is_requested(key)) sets.push_back(fmt::format("{}=null", name_of(key)));
+    if (can_be_freed(key) && !is_requested(key) && !search::has_no_switch(switches, key))
+      sets.push_back(fmt::format("{}=null", name_of(key)));
+  return sets;
+}
+
+std::vector<std::string> overrides_of_free(std::string_view free, const job::OverlapSwitches& switches) {
+  std::vector<std::string> sets;
+  for (const job::Key key : keys_freed_by(free))
+    if (!search::has_no_switch(switches, key)) sets.push_back(fmt::format("{}=null", name_of(key)));
   return sets;
 }
 

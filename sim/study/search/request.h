@@ -26,11 +26,13 @@ struct SearchRequest {
 };
 
 /// Returns the overrides that leave open every key that a search chooses without a request: "parallelism.tensor=null",
-/// and so on.
-[[nodiscard]] std::vector<std::string> all_keys_free();
+/// and so on. A stated overlap stays where the runtime has no switch for it.
+[[nodiscard]] std::vector<std::string> all_keys_free(const job::OverlapSwitches& switches);
 
-/// Returns the keys that `free` frees: itself, or all those below it ("parallelism"). Empty: it can free none.
+/// Returns the keys that `free` names: itself, or all those below it ("parallelism"). Empty: it can free none.
 [[nodiscard]] std::vector<job::Key> keys_freed_by(std::string_view free);
+/// Returns the overrides that leave them open, without overlaps that the runtime cannot switch.
+[[nodiscard]] std::vector<std::string> overrides_of_free(std::string_view free, const job::OverlapSwitches& switches);
 
 /// Returns every key that can be freed, in words: "parallelism.tensor, ..., overlap.p2p; precision and ... change the
 /// numbers of a training".
