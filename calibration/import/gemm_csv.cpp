@@ -48,6 +48,7 @@ Precision precision_of(const std::string& name) {
   if (type == "bfloat16") return Precision::kBf16;
   if (type == "float16" || type == "half") return Precision::kFp16;
   if (type == "float32" || type == "float") return Precision::kFp32;
+  if (type == "sq") return Precision::kInt8;  // SmoothQuant: 8-bit weights and activations
   if (type == "float8" || type == "e4m3" || type == "fp8_e4m3") return Precision::kFp8;
   if (const auto known = precision_named(type)) return *known;
   throw std::invalid_argument(fmt::format("unknown precision \"{}\"", name));
@@ -70,6 +71,18 @@ Seconds time_of(const CsvRow& row, const GemmShape& shape, const TimeColumn& col
       fmt::format("{}: expected less than the {} of the row, found \"{}\"", less, column.name, row.text(less)));
 }
 
+/// A quantisation that is said to last longer than both together is another run's; then it stays in.
+void take_off_quantisation(GemmSample& s, const CsvRow& row) {
+  const double quantisation = row.text("quant_us").empty() ? 0 : row.number("quant_us") * 1e-6;
+  s.with_quantisation = quantisation == 0 || quantisation >= s.time.median.value();
+  if (!s.with_quantisation) s.time.median = Seconds(s.time.median.value() - quantisation);
+}
+
+bool has_narrow_weights_alone(const CsvRow& row) {
+  const auto type = row.find({"dtype", "precision"});
+  return type && type->ends_with("_wo");
+}
+
 GemmSample sample_of(const CsvRow& row, const TimeColumn& column, const GemmCsvHints& hints) {
   GemmSample s;
   s.shape = {.m = row.dimension("m"),
@@ -83,7 +96,10 @@ GemmSample sample_of(const CsvRow& row, const TimeColumn& column, const GemmCsvH
   if (type && !hints.states_precision) s.shape.precision = precision_of(*type);
   if (layout && !hints.states_pass) s.shape.pass = pass_of(*layout);
   if (const auto adds = row.find({"accumulate"})) s.adds_to_fp32 = lower(*adds) == "true" || *adds == "1";
-  s.time.median = s.time.p10 = s.time.p90 = time_of(row, s.shape, column, hints.less);
+  s.time.median = time_of(row, s.shape, column, hints.less);
+  if (row.has("quant_us") && hints.less != "quant_us" && bits_per_element(s.shape.precision) < 16)
+    take_off_quantisation(s, row);
+  s.time.p10 = s.time.p90 = s.time.median;
   if (const std::string wrong = why_impossible(s); !wrong.empty()) throw std::invalid_argument(wrong);
   return s;
 }
@@ -94,12 +110,19 @@ Samples parse_gemm_csv(std::string_view text, const std::string& file, const Gem
   Samples samples;
   samples.origins.push_back({.source = file, .gpu = hints.gpu, .facts = {{"tool", "table of matrix products"}}});
   TimeColumn column;
+  std::size_t left_out = 0;
   read_csv(
       text, file, [&](const Columns& columns) { column = time_column(columns, hints); },
       [&](const CsvRow& row) {
         if (!row.passes(hints.choice) || (!hints.less.empty() && row.text(hints.less).empty())) return;
+        if (has_narrow_weights_alone(row)) {
+          ++left_out;
+          return;
+        }
         samples.add(sample_of(row, column, hints));
       });
+  if (left_out > 0)
+    samples.notes.push_back(fmt::format("{}: {} products with narrow weights alone left out", file, left_out));
   if (samples.gemms.empty()) throw ConfigError({{file, "", "no row of those asked for; look at the columns' values"}});
   return samples;
 }

@@ -23,7 +23,13 @@ struct GemmCsvHints {
 
 /// Columns by name, in any order and case: m, n, k; one of time_us, time_ms, time_s, latency (ms), us, ms, tflops;
 /// optional b or batch, dtype or precision, layout (TN, NN, NT), accumulate (true: into fp32). Others are ignored. A
-/// row whose `less` column is empty is left out. Throws ConfigError with every wrong row as "FILE:LINE: what".
+/// row whose `less` column is empty is left out.
+///
+/// With a column quant_us that is not `less`, products of 8 and 4 bit were timed together with the quantisation of
+/// their input. A number in that column is taken off; where it is empty, the sample says so (with_quantisation).
+/// Products of 16-bit inputs and narrow weights (int8_wo, int4_wo) are left out.
+///
+/// Throws ConfigError with every wrong row as "FILE:LINE: what".
 [[nodiscard]] Samples parse_gemm_csv(std::string_view text, const std::string& file, const GemmCsvHints& hints = {});
 
 }  // namespace foretoken::measured

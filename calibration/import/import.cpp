@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "calibration/import/kernel_csv.h"
 #include "calibration/import/nccl_tests_json.h"
 #include "calibration/import/sample_lines.h"
 #include "sim/base/error.h"
@@ -87,8 +88,11 @@ Samples import_samples(const fs::path& folder_or_file) {
 Samples import_any(const fs::path& folder_or_file) {
   std::error_code missing;
   if (fs::is_directory(folder_or_file, missing)) return import_samples(folder_or_file);
-  if (folder_or_file.extension() == ".csv") return import_gemm_csv(folder_or_file);
   const std::string text = text_of(folder_or_file);
+  if (folder_or_file.extension() == ".csv") {
+    const bool kernels = is_kernel_csv(std::string_view(text).substr(0, text.find_first_of("\r\n")));
+    return kernels ? parse_kernel_csv(text, folder_or_file.string()) : parse_gemm_csv(text, folder_or_file.string());
+  }
   const std::string first = text.substr(0, text.find('\n'));
   const bool samples = folder_or_file.extension() == ".jsonl" || first.starts_with("{\"header\"");
   return samples ? read_lines(text, folder_or_file.string()) : import_nccl_tests({folder_or_file});

@@ -24,7 +24,8 @@ namespace foretoken::measured {
 /// A folder that foretoken-calibrate wrote: its *.jsonl files in the order of their names. Or one such file.
 [[nodiscard]] Samples import_samples(const std::filesystem::path& folder_or_file);
 
-/// Any of the above, without hints: a folder or a file of samples, a *.csv table of products, else nccl-tests' output.
+/// Any of the above, without hints: a folder or a file of samples, a *.csv table of products, attention or
+/// quantisation, else nccl-tests' output.
 [[nodiscard]] Samples import_any(const std::filesystem::path& folder_or_file);
 
 /// Writes the samples as one file of JSON lines, which import_samples() reads. An existing file is replaced only when

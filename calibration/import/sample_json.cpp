@@ -34,6 +34,7 @@ struct Front {
       if (pass == s.shape.pass) json["gemm"] = name;
     json["type"] = foretoken::name_of(s.shape.precision);
     if (s.adds_to_fp32) json["adds_to"] = "fp32";
+    if (s.with_quantisation) json["with_quantisation"] = true;
     json["m"] = s.shape.m;
     json["n"] = s.shape.n;
     json["k"] = s.shape.k;
@@ -57,6 +58,8 @@ struct Front {
     json["kv"] = s.shape.kv_length;
     json["head_dim"] = s.shape.head_dim;
     json["causal"] = s.shape.causal;
+    if (s.shape.window > 0) json["window"] = s.shape.window;
+    if (s.beside.value() > 0) json["beside_bytes"] = whole(s.beside);
   }
   void operator()(const CollectiveSample& s) {
     json["collective"] = name_of(s.kind);
@@ -113,6 +116,7 @@ GemmSample read_gemm(Fields& fields) {
   s.shape.pass = fields.one_of("gemm", kPasses);
   s.shape.precision = fields.one_of("type", kPrecisionNames);
   if (fields.has("adds_to")) s.adds_to_fp32 = fields.one_of("adds_to", kPrecisionNames) == Precision::kFp32;
+  if (fields.has("with_quantisation")) s.with_quantisation = fields.boolean("with_quantisation");
   s.shape.m = fields.whole("m");
   s.shape.n = fields.whole("n");
   s.shape.k = fields.whole("k");
@@ -147,6 +151,8 @@ AttentionSample read_attention(Fields& fields) {
   s.shape.kv_length = fields.whole("kv");
   s.shape.head_dim = fields.whole("head_dim");
   s.shape.causal = fields.boolean("causal");
+  s.shape.window = fields.whole_or("window", 0);
+  s.beside = Bytes(static_cast<double>(fields.whole_or("beside_bytes", 0)));
   s.time = fields.timing();
   return s;
 }

@@ -39,6 +39,7 @@ struct GemmSample {
   GemmShape shape;
   bool adds_to_fp32 = false;  ///< accumulates into an fp32 matrix (C = D, beta = 1); else writes `shape.precision`
   Timing time;
+  bool with_quantisation = false;  ///< the time holds the quantisation of its m x k input too
 };
 
 /// Why no GPU can have done this product in this time; empty when one can.
@@ -46,7 +47,7 @@ struct GemmSample {
 
 /// A kernel limited by device memory.
 struct KernelSample {
-  std::string kernel;                  ///< "layer_norm", "adam", ...
+  std::string kernel;                  ///< "layer_norm", "adam", ...; "cast" and "scan" quantise to 8 bit
   std::int64_t rows = 1, columns = 1;  ///< shape of its data
   Bytes bytes;                         ///< read and written, each once
   bool cold = true;                    ///< true when its data were not in the L2 cache
@@ -58,6 +59,7 @@ struct AttentionSample {
   AttentionShape shape;
   std::string implementation;  ///< "cudnn" (fused), "composed" (batched products and a softmax kernel)
   Timing time;
+  Bytes beside{};  ///< moved by a kernel of its own in the same time: keys and values into a cache
 };
 
 /// Measurements that nccl-tests can make, by the names of its programs without "_perf".

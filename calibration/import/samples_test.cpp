@@ -37,6 +37,8 @@ Samples one_of_each() {
   AttentionSample attention{.shape = {}, .implementation = "composed", .time = timing(900, 880, 950, 12)};
   attention.shape.backward = true;
   attention.shape.q_length = attention.shape.kv_length = 2048;
+  attention.shape.window = 512;
+  attention.beside = Bytes(4096);
   all.add(attention);
   CollectiveSample collective;
   collective.bytes = Bytes(1 << 20);
@@ -60,6 +62,7 @@ TEST(SampleLines, EveryKindSurvives) {
   EXPECT_EQ(again.gemms[0].time, all.gemms[0].time);
   EXPECT_TRUE(again.gemms[0].adds_to_fp32);
   EXPECT_EQ(again.attention[0].shape, all.attention[0].shape);
+  EXPECT_EQ(again.attention[0].beside, all.attention[0].beside);
   EXPECT_EQ(again.collectives[0].group, all.collectives[0].group);
   EXPECT_EQ(again.collectives[0].estimate, all.collectives[0].estimate);
   EXPECT_EQ(again.clocks[0].watts, 698.5);
@@ -125,6 +128,20 @@ TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
           .m = 256, .n = 128, .k = 64, .batch = 2, .pass = GemmPass::kWeightGradient, .precision = Precision::kFp16}));
   EXPECT_TRUE(gemm.adds_to_fp32);
   EXPECT_DOUBLE_EQ(gemm.time.median.value(), 0.5e-3);
+  const Samples quantised = parse_gemm_csv(
+      "dtype,m,n,k,time_us,quant_us\nfp8,8,8,8,20,12\nfp8_block,8,8,8,20,\nbfloat16,8,8,8,20,\nfp8,8,8,8,20,30\n"
+      "int8_wo,8,8,8,20,\nsq,8,8,8,20,\n",
+      "q.csv");
+  ASSERT_EQ(quantised.gemms.size(), 5U);
+  EXPECT_NEAR(quantised.gemms[0].time.median.value(), 8e-6, 1e-18);
+  EXPECT_FALSE(quantised.gemms[0].with_quantisation);
+  EXPECT_EQ(quantised.gemms[1].shape.precision, Precision::kFp8Block);
+  EXPECT_TRUE(quantised.gemms[1].with_quantisation);
+  EXPECT_FALSE(quantised.gemms[2].with_quantisation) << "nothing to quantise";
+  EXPECT_TRUE(quantised.gemms[3].with_quantisation) << "longer than both together: another run's";
+  EXPECT_EQ(quantised.gemms[4].shape.precision, Precision::kInt8);
+  EXPECT_THAT(quantised.notes, testing::ElementsAre(HasSubstr("1 products with narrow weights")));
+
   const Samples rates = parse_gemm_csv("m,n,k,tflops\n1000,1000,1000,2\n", "c.csv");
   EXPECT_DOUBLE_EQ(rates.gemms[0].time.median.value(), 1e-3);
 }

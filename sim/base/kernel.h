@@ -1,6 +1,7 @@
 // The shapes of GPU work: sizes of kernels and collectives, without times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,12 +13,18 @@
 
 namespace foretoken {
 
-enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8 };
+/// Of the operands of a product. kFp8: one scale a tensor. kFp8Block: a scale for each block of 32 (MXFP8) or 128
+/// elements. kNvfp4: 4 bits with a scale for each 16 elements.
+enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kFp8, kFp8Block, kNvfp4, kInt8 };
 
 /// Precisions and their names in files and reports.
-inline constexpr std::array kPrecisionNames{
-    std::pair{Precision::kFp32, std::string_view("fp32")}, std::pair{Precision::kFp16, std::string_view("fp16")},
-    std::pair{Precision::kBf16, std::string_view("bf16")}, std::pair{Precision::kFp8, std::string_view("fp8")}};
+inline constexpr std::array kPrecisionNames{std::pair{Precision::kFp32, std::string_view("fp32")},
+                                            std::pair{Precision::kFp16, std::string_view("fp16")},
+                                            std::pair{Precision::kBf16, std::string_view("bf16")},
+                                            std::pair{Precision::kFp8, std::string_view("fp8")},
+                                            std::pair{Precision::kFp8Block, std::string_view("fp8_block")},
+                                            std::pair{Precision::kNvfp4, std::string_view("nvfp4")},
+                                            std::pair{Precision::kInt8, std::string_view("int8")}};
 
 constexpr std::string_view name_of(Precision precision) {
   for (const auto& [known, name] : kPrecisionNames)
@@ -31,7 +38,7 @@ constexpr std::optional<Precision> precision_named(std::string_view name) {
   return std::nullopt;
 }
 
-/// Bytes of one element.
+/// Bytes of one element with its part of the block scales: 4 bytes for 128 elements or 1 for 32, 1 for 16 of nvfp4.
 constexpr double bytes_per_element(Precision precision) {
   switch (precision) {
     case Precision::kFp32:
@@ -40,7 +47,30 @@ constexpr double bytes_per_element(Precision precision) {
     case Precision::kBf16:
       return 2;
     case Precision::kFp8:
+    case Precision::kInt8:
       return 1;
+    case Precision::kFp8Block:
+      return 1 + 1.0 / 32;
+    case Precision::kNvfp4:
+      return 0.5 + 1.0 / 16;
+  }
+  return 0;
+}
+
+/// Bits of one element without scales: what rows are aligned by.
+constexpr std::int64_t bits_per_element(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return 32;
+    case Precision::kFp16:
+    case Precision::kBf16:
+      return 16;
+    case Precision::kFp8:
+    case Precision::kFp8Block:
+    case Precision::kInt8:
+      return 8;
+    case Precision::kNvfp4:
+      return 4;
   }
   return 0;
 }
@@ -75,14 +105,20 @@ struct AttentionShape {
   bool backward = false;
   Precision precision = Precision::kBf16;
   FlashKernel kernel = FlashKernel::kFastest;
+  std::int64_t window = 0;  ///< keys that a query sees, itself included; 0: all
+
+  /// Mean number of keys that the kernel looks at for a query, when it looks at `beyond` more than the window holds.
+  [[nodiscard]] constexpr double keys_per_query(double beyond = 0) const {
+    const double all = static_cast<double>(kv_length) * (causal ? 0.5 : 1.0);
+    return window > 0 ? std::min(all, static_cast<double>(window) + beyond) : all;
+  }
 
   /// Operations that the kernel runs: 2 matrix products forward, 5 backward (it recomputes the scores). A causal mask
   /// halves them. Source: flash-attention benchmarks' convention, arXiv:2307.08691 section 4.1.
-  [[nodiscard]] constexpr Flop flop() const {
+  [[nodiscard]] constexpr Flop flop(double beyond = 0) const {
     const double forward = 4.0 * static_cast<double>(batch) * static_cast<double>(heads) *
-                           static_cast<double>(q_length) * static_cast<double>(kv_length) *
-                           static_cast<double>(head_dim);
-    return Flop(forward * (causal ? 0.5 : 1.0) * (backward ? 2.5 : 1.0));
+                           static_cast<double>(q_length) * keys_per_query(beyond) * static_cast<double>(head_dim);
+    return Flop(forward * (backward ? 2.5 : 1.0));
   }
   friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
@@ -91,6 +127,18 @@ struct AttentionShape {
 struct MemoryBoundShape {
   Bytes bytes;
   friend bool operator==(const MemoryBoundShape&, const MemoryBoundShape&) = default;
+};
+
+/// Brings a tensor of 16-bit elements to fewer bits.
+struct QuantisationShape {
+  double elements = 0;
+  Precision to = Precision::kFp8;
+  bool finds_scale = false;  ///< the largest element is looked for first (current scaling); else the scale is known
+
+  /// Read and written, each once.
+  [[nodiscard]] constexpr Bytes cast_bytes() const { return Bytes(elements * (2 + bytes_per_element(to))); }
+  [[nodiscard]] constexpr Bytes scan_bytes() const { return Bytes(elements * 2); }
+  friend bool operator==(const QuantisationShape&, const QuantisationShape&) = default;
 };
 
 enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kReduce };

@@ -18,6 +18,8 @@ enum class GemmLibrary : std::uint8_t { kCurrent, kBeforeCuda11_7 };
 [[nodiscard]] Seconds attention_time(const AttentionShape& shape, const Profile& profile);
 /// Time of one memory-bound kernel.
 [[nodiscard]] Seconds memory_bound_time(const MemoryBoundShape& shape, const Profile& profile);
+/// Time of one quantisation of a 16-bit tensor.
+[[nodiscard]] Seconds quantisation_time(const QuantisationShape& shape, const Profile& profile);
 /// Time of one collective on links of kind `links`; zero for one rank.
 [[nodiscard]] Seconds collective_time(const CollectiveShape& shape, const NodeLinks& links, const Profile& profile);
 /// Time of one message between two GPUs.

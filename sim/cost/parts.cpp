@@ -67,6 +67,9 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
     parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}, "gemm"});
   if (uses.fused_attention) parts.push_back(attention_part(profile.attention, uses.head_dim));
   parts.push_back({"memory-bound", {profile.memory_bound.evidence}, "kernels"});
+  if (profile.quantisation && (wanted(Precision::kFp8) || wanted(Precision::kFp8Block) || wanted(Precision::kNvfp4)))
+    parts.push_back(
+        {"quantisation", {profile.quantisation->cast.evidence, profile.quantisation->scan.evidence}, "kernels"});
   if (uses.nvlink) parts.push_back(collectives("collectives over NVLink", profile.nvlink.curves, profile));
   if (uses.pcie) parts.push_back(part("collectives over PCIe", profile.pcie.curves, "collectives"));
   if (uses.network) parts.push_back(collectives("collectives across nodes", profile.network.curves, profile));

@@ -27,6 +27,7 @@ struct AttentionLaw {
   int head_dim = 128;
   bool causal = true;
   AttentionRate forward{}, backward{};
+  double window_overhang = 0;  ///< keys beyond a window that the kernel looks at, on average for a query
   Evidence evidence{};
 };
 
@@ -34,25 +35,33 @@ struct AttentionLaws {
   std::vector<AttentionLaw> laws{};  ///< of the fastest kernel; at least one causal and one full
   /// Laws of FlashAttention-2, the reference of older kernels. Empty: none is known for this GPU.
   std::vector<AttentionLaw> flash2{};
-  int multiprocessors = 1;  ///< thread blocks that run at once, for small batch x heads
-  int block_rows = 128;     ///< query rows of one thread block
+  std::vector<AttentionLaw> fp8{};  ///< with queries, keys and values in 8 bit; empty: as fast as 16 bit
+  int multiprocessors = 1;          ///< thread blocks that run at once, for small batch x heads
+  int block_rows = 128;             ///< query rows of one thread block
   Seconds launch{};
   double sustained_factor = 1;  ///< like that of products: the clock falls for all kernels
 };
 
-/// t = launch + bytes / (bandwidth x efficiency).
+/// What a smooth law misses: log(measured / law), linear between knots that stand evenly over log2 of the bytes; the
+/// ends hold beyond. No values: no correction. NCCL changes its protocol or algorithm with the payload; small tensors
+/// stay in a GPU's cache.
+struct SizeCorrection {
+  double first_log2 = 0, last_log2 = 1;
+  std::vector<double> log_ratio{};
+};
+
+/// t = correction (launch + bytes / (bandwidth x efficiency)).
 struct MemoryBoundLaw {
   BytesPerSecond bandwidth{};  ///< datasheet
   double efficiency = 1;
   Seconds launch{};
+  SizeCorrection correction{};
   Evidence evidence{};
 };
 
-/// The error of the smooth law where NCCL changes its protocol or algorithm: log(measured / law). It is linear between
-/// knots that stand evenly over log2 of the payload's bytes; the ends hold beyond. No values: no correction.
-struct SizeCorrection {
-  double first_log2 = 0, last_log2 = 1;
-  std::vector<double> log_ratio{};
+/// Quantisation of 16-bit tensors: a cast with a known scale, and the scan for the largest element before it.
+struct QuantisationLaw {
+  MemoryBoundLaw cast{}, scan{};
 };
 
 /// t = correction (latency + max(x + spread sqrt(x), V / plateau)) with x = V / bandwidth, V the ring bytes of a rank.
@@ -126,8 +135,9 @@ struct Profile {
   MisalignedRows misaligned_rows{};  ///< of matrix products under a tile-and-wave law
   AttentionLaws attention{};
   MemoryBoundLaw memory_bound{};
-  InsideNodeLaw nvlink{};  ///< collectives among GPUs of one NVLink domain
-  InsideNodeLaw pcie{};    ///< collectives among GPUs of one node without NVLink
+  std::optional<QuantisationLaw> quantisation{};  ///< none: as other memory-bound kernels
+  InsideNodeLaw nvlink{};                         ///< collectives among GPUs of one NVLink domain
+  InsideNodeLaw pcie{};                           ///< collectives among GPUs of one node without NVLink
   AcrossNodesLaw network{};
   PointToPointLaw point_to_point{};
   /// Chooses the algorithms that a job's flows follow. It may replace collectives that nobody measured (unseen.h). It

@@ -67,20 +67,6 @@ fit::Candidate base_of(const Options& options, const fit::FitRequest& request, c
   return candidates[*best];
 }
 
-measured::Samples all_samples(const std::vector<std::string>& files) {
-  measured::Samples all;
-  std::vector<Complaint> complaints;
-  for (const std::string& file : files) {
-    try {
-      all.append(measured::import_any(file));
-    } catch (const ConfigError& error) {
-      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
-    }
-  }
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
-  return all;
-}
-
 int run(const Options& options) {
   fit::FitRequest request{.gpu = options.gpu, .base = {}};
   if (io::is_path(options.gpu)) {
@@ -98,7 +84,7 @@ int run(const Options& options) {
     if (io::is_path(name)) inputs.emplace_back(name);
   refuse_same_files(std::array{NamedFile{"-o", options.out}}, inputs);
   OutputFile file(options.out);
-  const measured::Samples samples = all_samples(options.samples);
+  const measured::Samples samples = samples_of(options.samples);
   for (const std::string& note : samples.notes) print_error("note: " + note);
   fit::Candidate base = base_of(options, request, samples);
   request.base = std::move(base.profile);
@@ -126,6 +112,20 @@ int run(const Options& options) {
 
 }  // namespace
 
+measured::Samples samples_of(const std::vector<std::string>& files) {
+  measured::Samples all;
+  std::vector<Complaint> complaints;
+  for (const std::string& file : files) {
+    try {
+      all.append(measured::import_any(file));
+    } catch (const ConfigError& error) {
+      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
+    }
+  }
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  return all;
+}
+
 void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("fit", "Make a profile from samples");
@@ -135,8 +135,9 @@ void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
       "  foretoken calibrate fit --gpu h200-sxm5-141gb samples/my-node -o h200-mine.json\n"
       "  foretoken calibrate fit --gpu my-gpu.json products.csv reduce.log --link 450 -o profile.json\n");
   command
-      ->add_option("SAMPLES", options->samples,
-                   "Folders or files of samples, *.csv tables of products, or nccl-tests' output")
+      ->add_option(
+          "SAMPLES", options->samples,
+          "Folders or files of samples, *.csv tables of products, attention or quantisation, or nccl-tests' output")
       ->required();
   command
       ->add_option("--gpu", options->gpu, "Name of the GPU, or the file of its datasheet (like topologies/gpus/*.json)")

@@ -120,6 +120,22 @@ TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
   }
 }
 
+TEST(Calibrate, CheckComparesAProfileWithATable) {
+  const Ran checked = run_foretoken({"calibrate", "check", "a100-sxm4-80gb", kProducts, "--json"});
+  EXPECT_EQ(checked.status, 0) << checked.err;
+  const json answer = json::parse(checked.out);
+  const json& large = answer["precisions"]["bf16"];
+  EXPECT_GT(large["rows"], 20);
+  EXPECT_LT(large["median"], 0.12);
+  EXPECT_GE(large["p90"], large["median"]);
+  EXPECT_LT(std::abs(large["bias"].get<double>()), 0.12);
+  EXPECT_EQ(answer["classes"][0]["size"], "m, n, k >= 1024");
+  EXPECT_EQ(answer["classes"][0]["rows"].get<int>() + answer["classes"][1]["rows"].get<int>(), 600);
+  const Ran text = run_foretoken({"calibrate", "check", "a100-sxm4-80gb", kProducts});
+  EXPECT_THAT(text.out, HasSubstr("products bf16"));
+  EXPECT_EQ(run_foretoken({"calibrate", "check", "no-such-profile", kProducts}).status, 2);
+}
+
 TEST(Calibrate, DiffShowsBothAndDraws) {
   const TemporaryFolder folder;
   const std::string svg = folder.file("both.svg");

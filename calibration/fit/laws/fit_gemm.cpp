@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <tuple>
 
 #include "calibration/fit/laws/fit_correction.h"
@@ -15,6 +16,8 @@
 
 namespace foretoken::fit {
 namespace {
+
+constexpr double kUsualSoftness = 0.5;  // where the descent starts; full tables give 0 to 1
 
 bool like_training(const GemmShape& shape) {
   return shape.pass != GemmPass::kWeightGradient && shape.batch == 1 && shape.m >= 128 && shape.m % 64 == 0 &&
@@ -28,6 +31,7 @@ Arguments arguments_of(const GemmFit& fit) {
     at.push_back(std::log(law.memory_bandwidth.value()));
     at.push_back(std::log(law.launch.value()));
   }
+  if (fit.fine) at.push_back(law.wave_softness);
   return at;
 }
 
@@ -40,7 +44,16 @@ cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
     law.memory_bandwidth = BytesPerSecond(rounded(std::exp(at[3])));
     law.launch = Seconds(rounded(std::exp(at[4])));
   }
+  if (fit.fine) law.wave_softness = rounded(std::clamp(at.back(), 0.0, 1.0), 2);
   return law;
+}
+
+/// Every n-th, so that at most `most` are left: enough for five constants.
+std::vector<measured::GemmSample> thinned(const std::vector<measured::GemmSample>& samples, std::size_t most) {
+  const std::size_t step = 1 + samples.size() / most;
+  std::vector<measured::GemmSample> some;
+  for (std::size_t i = 0; i < samples.size(); i += step) some.push_back(samples[i]);
+  return some;
 }
 
 /// Of bandwidth and launch from where they started, in factors of e.
@@ -54,13 +67,15 @@ double distance(const Arguments& at, const GemmFit& fit) {
 Arguments best_of_starts(const Objective& objective, const GemmFit& fit) {
   Arguments best = arguments_of(fit);
   double least = objective(best);
+  const int evaluations = fit.fine ? 600 : 1200;  // beside a fine grid the law itself matters less
   for (const double efficiency : {0.9, 1.0, 1.15})
     for (const double prologue : {0.5, 1.0}) {
+      if (fit.fine && efficiency != 1) continue;
       Arguments start = arguments_of(fit);
       start[0] += std::log(efficiency);
       start[1] += std::log(prologue);
       start[2] *= prologue;
-      const Arguments found = minimise(objective, start, 0.1, 1200);
+      const Arguments found = minimise(objective, start, 0.1, evaluations);
       if (const double value = objective(found); value < least) {
         least = value;
         best = found;
@@ -80,6 +95,28 @@ std::vector<Outcome> outcomes(const std::vector<measured::GemmSample>& samples, 
   for (const measured::GemmSample& sample : samples)
     all.push_back({cost::gemm_time(sample.shape, profile).value(), sample.time.median.value()});
   return all;
+}
+
+/// The constants, and with a full table the tiles, that meet the products best.
+cost::TileWaveLaw best_law(const std::vector<measured::GemmSample>& products, GemmFit fit) {
+  constexpr std::size_t kEnough = 2000;
+  const std::vector<measured::GemmSample> some = fit.fine ? thinned(products, kEnough) : products;
+  cost::TileWaveLaw best = fit.start;
+  double least = std::numeric_limits<double>::infinity();
+  for (const cost::TileSet tiles : {cost::TileSet::kDoubling, cost::TileSet::kFine}) {
+    if (!fit.fine && tiles != fit.start.tiles) continue;
+    fit.start.tiles = tiles;
+    if (fit.fine) fit.start.wave_softness = kUsualSoftness;
+    const Objective objective = [&](const Arguments& at) {
+      return mean_log_error(outcomes(some, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);
+    };
+    const Arguments found = best_of_starts(objective, fit);
+    if (const double value = objective(found); value < least) {
+      least = value;
+      best = law_of(fit, found);
+    }
+  }
+  return best;
 }
 
 /// Median of measured over predicted on products in the layout of weight gradients; 1 without such.
@@ -135,15 +172,12 @@ cost::GemmLaw fit_gemm(const std::vector<measured::GemmSample>& samples, const G
   std::vector<measured::GemmSample> fitted, left_out;
   std::tie(fitted, left_out) = divided(steady);
   expects(!fitted.empty(), "a table has products of the sizes that training runs");
-  const Objective objective = [&](const Arguments& at) {
-    return mean_log_error(outcomes(fitted, {.law = law_of(fit, at)})) + fit.loyalty * distance(at, fit);
-  };
-  cost::GemmLaw law{.law = law_of(fit, best_of_starts(objective, fit))};
+  cost::GemmLaw law{.law = best_law(fitted, fit)};
   std::tie(fitted, left_out) = divided(fit.correct ? samples : steady);
   law.weight_gradient_factor = weight_gradient_factor(fitted, law);
   if (fit.correct) {
     for (const GemmPass pass : {GemmPass::kForward, GemmPass::kInputGradient, GemmPass::kWeightGradient})
-      law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law);
+      law.corrections[static_cast<std::size_t>(pass)] = fit_correction(fitted, pass, law, fit.fine);
   }
   law.evidence = evidence(std::move(source), fitted.size(), outcomes(left_out, law));
   return law;

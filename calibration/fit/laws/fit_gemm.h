@@ -12,6 +12,7 @@ struct GemmFit {
   cost::TileWaveLaw start;
   bool memory_and_launch = true;  ///< false: the samples say nothing of them (all compute-bound)
   bool correct = true;            ///< false: the law alone, without a grid of what it misses
+  bool fine = false;              ///< a full table: tries fine tiles with soft waves, and corrects on a finer grid
   double loyalty = 0;             ///< mean log error that must be gained for leaving bandwidth and launch by a factor e
 };
 

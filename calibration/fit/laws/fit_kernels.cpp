@@ -6,21 +6,40 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "calibration/fit/laws/fit_attention.h"
 #include "calibration/fit/numerics/minimise.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/own_samples.h"
 #include "sim/cost/costs.h"
+#include "sim/cost/kernels/attention.h"
 
 namespace foretoken::fit {
 namespace {
 
-constexpr std::size_t kLeastEachWay = 6;
+constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
+constexpr std::int64_t kShortest = 512;  // tokens: below it the launches of a harness decide
+// The kernel that writes keys and values into a cache, as the tables time it: 7 to 13 us at one token.
+constexpr Seconds kLaunchBeside(8e-6);
 
 struct Kernel {
   AttentionShape shape;
-  double seconds;
+  double seconds;  ///< without what ran beside it
+};
+
+/// What shares one law.
+struct LawKey {
+  bool narrow = false;
+  int head_dim = 128;
+  bool causal = true;
+  friend auto operator<=>(const LawKey&, const LawKey&) = default;
+};
+
+struct Direction {
+  cost::AttentionRate rate{};
+  std::vector<Outcome> left_out{};
+  std::size_t fitted = 0;
 };
 
 std::string key_of(const AttentionShape& s) {
@@ -40,64 +59,118 @@ cost::AttentionRate rate_of(const Arguments& at) {
           sharpness_at(at[3])};
 }
 
-/// Fits the law of one head dimension and mask, in a profile that holds no other law.
-cost::AttentionLaw fit_law(cost::AttentionLaw law, const cost::AttentionLaws& frame, const std::vector<Kernel>& kernels,
-                           const std::string& source) {
-  std::vector<Kernel> left_out;
-  std::size_t count = 0;
-  cost::Profile tried;
-  tried.attention = frame;
-  tried.attention.laws = {law, law};
-  tried.attention.laws[1].causal = !law.causal;
-  for (const bool backward : {false, true}) {
-    std::vector<Kernel> fitted;
-    for (const Kernel& kernel : kernels)
-      if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? left_out : fitted).push_back(kernel);
-    count += fitted.size();
-    double fastest = 1;
-    for (const Kernel& kernel : fitted) fastest = std::max(fastest, kernel.shape.flop().value() / kernel.seconds);
-    const auto rate = [backward](cost::AttentionLaw& l) -> cost::AttentionRate& {
-      return backward ? l.backward : l.forward;
-    };
-    const Objective objective = [&](const Arguments& at) {
-      for (cost::AttentionLaw& l : tried.attention.laws) rate(l) = rate_of(at);
-      return mean_log_error(outcomes(fitted, tried)) + kSharpnessPrice * std::abs(at[3]);
-    };
-    const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0, 0.0}, 0.3);
-    for (cost::AttentionLaw& l : tried.attention.laws) rate(l) = rate_of(best);
+/// A profile with one law for both masks and all widths.
+cost::Profile profile_of(const cost::AttentionLaw& law, const cost::AttentionLaws& frame) {
+  cost::Profile profile;
+  profile.attention = frame;
+  profile.attention.laws = {law, law};
+  profile.attention.laws[1].causal = !law.causal;
+  profile.attention.fp8.clear();
+  profile.attention.sustained_factor = 1;
+  return profile;
+}
+
+Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws& frame,
+                              const std::vector<Kernel>& kernels, bool backward) {
+  std::vector<Kernel> fitted, left_out, some;
+  double fastest = 1;
+  for (const Kernel& kernel : kernels)
+    if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? left_out : fitted).push_back(kernel);
+  const std::size_t step = 1 + fitted.size() / kMostKernels;
+  for (std::size_t i = 0; i < fitted.size(); i += step) some.push_back(fitted[i]);
+  for (const Kernel& kernel : fitted) fastest = std::max(fastest, kernel.shape.flop().value() / kernel.seconds);
+  const auto with = [&](const cost::AttentionRate& rate) {
+    (backward ? law.backward : law.forward) = rate;
+    return profile_of(law, frame);
+  };
+  const Objective objective = [&](const Arguments& at) {
+    return mean_log_error(outcomes(some, with(rate_of(at)))) + kSharpnessPrice * std::abs(at[3]);
+  };
+  const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0, 0.0}, 0.3);
+  return {rate_of(best), outcomes(left_out, with(rate_of(best))), fitted.size()};
+}
+
+/// How many keys beyond its window a query costs.
+double fit_overhang(cost::AttentionLaw law, const cost::AttentionLaws& frame, const std::vector<Kernel>& windowed) {
+  const auto overhang = [](const Arguments& at) { return std::round(std::exp(at[0])); };
+  const Objective objective = [&](const Arguments& at) {
+    law.window_overhang = overhang(at);
+    return mean_log_error(outcomes(windowed, profile_of(law, frame)));
+  };
+  return overhang(minimise(objective, {std::log(150.0)}, 0.5, 200));
+}
+
+std::vector<Kernel> part_of(const std::vector<Kernel>& kernels, bool windowed) {
+  std::vector<Kernel> some;
+  for (const Kernel& kernel : kernels)
+    if ((kernel.shape.window > 0) == windowed) some.push_back(kernel);
+  return some;
+}
+
+/// The law of one head dimension, mask and width; nothing when too few kernels were measured. `known` lends the
+/// proportion of the directions.
+std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::AttentionLaws& known,
+                                          const std::vector<Kernel>& all, const std::string& source) {
+  const std::vector<Kernel> kernels = part_of(all, false);
+  const auto back = static_cast<std::size_t>(
+      std::count_if(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.shape.backward; }));
+  const std::size_t forward = kernels.size() - back;
+  if (forward < kLeastEachWay || (back < kLeastEachWay && forward < kLeastForward)) return std::nullopt;
+  cost::AttentionLaw law{.head_dim = key.head_dim, .causal = key.causal};
+  Direction ahead = fit_kernels_one_way(law, known, kernels, false);
+  law.forward = ahead.rate;
+  if (back >= kLeastEachWay) {
+    const Direction behind = fit_kernels_one_way(law, known, kernels, true);
+    law.backward = behind.rate;
+    ahead.left_out.insert(ahead.left_out.end(), behind.left_out.begin(), behind.left_out.end());
+    ahead.fitted += behind.fitted;
+  } else {
+    const auto [below, above] = cost::nearest_laws(known.laws, key.causal, key.head_dim);
+    const cost::AttentionLaw& like = below ? *below : *above;
+    law.backward = like.backward;  // its shape over the sequence is not measured
+    law.backward.peak = FlopPerSecond(rounded(like.backward.peak / like.forward.peak * law.forward.peak.value()));
   }
-  law = tried.attention.laws.front();
-  law.evidence = evidence(source, count, outcomes(left_out, tried));
+  if (const auto windowed = part_of(all, true); windowed.size() >= kLeastForward)
+    law.window_overhang = fit_overhang(law, known, windowed);
+  law.evidence = evidence(source, ahead.fitted, ahead.left_out);
+  if (back < kLeastEachWay) law.evidence.source += "; backward in the proportion of another law";
   return law;
 }
 
 }  // namespace
 
+Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile) {
+  if (sample.beside.value() <= 0) return Seconds(0);
+  const cost::MemoryBoundLaw& law = profile.memory_bound;
+  return kLaunchBeside + sample.beside / (law.efficiency * law.bandwidth);
+}
+
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples) {
-  std::map<std::pair<int, bool>, std::vector<Kernel>> sorted;
-  for (const auto& sample : samples.attention)
-    if (sample.implementation != "composed")
-      sorted[{static_cast<int>(sample.shape.head_dim), sample.shape.causal}].push_back(
-          {sample.shape, sample.time.median.value()});
-  for (const auto& [which, kernels] : sorted) {
-    const auto back = static_cast<std::size_t>(
-        std::count_if(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.shape.backward; }));
-    if (back < kLeastEachWay || kernels.size() - back < kLeastEachWay) continue;
-    cost::AttentionLaw law = fit_law({.head_dim = which.first, .causal = which.second}, profile.attention, kernels,
-                                     source_of(samples, samples.attention));
-    law.evidence.provenance = provenance_of(samples.attention);
-    auto& laws = profile.attention.laws;
-    laws.erase(std::remove_if(laws.begin(), laws.end(),
-                              [&](const auto& l) { return l.head_dim == law.head_dim && l.causal == law.causal; }),
-               laws.end());
-    laws.push_back(law);
+  std::map<LawKey, std::vector<Kernel>> sorted;
+  for (const auto& sample : samples.attention) {
+    const double seconds = (sample.time.median - beside_time(sample, profile)).value();
+    const AttentionShape& shape = sample.shape;
+    if (sample.implementation == "composed" || shape.kv_length < kShortest || seconds <= 0) continue;
+    const bool narrow = bytes_per_element(shape.precision) < 2;
+    sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back({shape, seconds});
+  }
+  const cost::AttentionLaws known = profile.attention;
+  for (auto& [key, kernels] : sorted) {
+    for (Kernel& kernel : kernels) kernel.shape.precision = Precision::kBf16;  // one law, alone, speaks for it
+    auto law = fit_law(key, known, kernels, source_of(samples, samples.attention));
+    if (!law) continue;
+    law->evidence.provenance = provenance_of(samples.attention);
+    auto& laws = key.narrow ? profile.attention.fp8 : profile.attention.laws;
+    std::erase_if(laws, [&](const auto& l) { return l.head_dim == law->head_dim && l.causal == law->causal; });
+    laws.push_back(*law);
   }
 }
 
 void fit_memory_bound(cost::Profile& profile, const measured::Samples& samples) {
   std::vector<measured::KernelSample> fitted, left_out;
   for (const auto& sample : samples.kernels) {
-    if (!sample.cold || sample.bytes.value() <= 0) continue;
+    const bool quantises = sample.kernel == "cast" || sample.kernel == "scan";
+    if (!sample.cold || quantises || sample.bytes.value() <= 0) continue;
     const std::string key = fmt::format("{} {} {}", sample.kernel, sample.rows, sample.columns);
     (held_out(key) ? left_out : fitted).push_back(sample);
   }

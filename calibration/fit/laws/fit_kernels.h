@@ -6,7 +6,12 @@
 
 namespace foretoken::fit {
 
-/// Replaces the law of every head dimension and mask with at least six forward and six backward fused kernels.
+/// What a kernel beside attention takes of a sample's time: a launch and its bytes as other memory-bound kernels.
+[[nodiscard]] Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile);
+
+/// Replaces the law of every head dimension, mask and width with at least six forward and six backward fused kernels.
+/// With thirty forward ones alone, the backward rate keeps its proportion to the forward one. Windows decide only the
+/// overhang of a law.
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples);
 
 /// Fits efficiency and launch over all kernels whose data were not in the cache.

@@ -82,6 +82,36 @@ TEST(FitGemm, RecoversTheLawThatMadeTheSamples) {
   EXPECT_NEAR(std::get<cost::TileWaveLaw>(law.law).efficiency, 0.85, 0.01);
 }
 
+TEST(FitGemm, FindsTheTilesAndTheSoftWavesOfAFullTable) {
+  cost::TileWaveLaw truth{.peak = teraflops(2250),
+                          .multiprocessors = 148,
+                          .efficiency = 0.7,
+                          .prologue_k = 60,
+                          .small_tile_loss = 0.03,
+                          .memory_bandwidth = gigabytes_per_second(5100),
+                          .launch = microseconds(2),
+                          .tiles = cost::TileSet::kFine,
+                          .wave_softness = 0.8};
+  const cost::Profile profile{.gemm = {{Precision::kBf16, {.law = truth}}}};
+  std::vector<measured::GemmSample> samples;
+  for (const std::int64_t m : {128, 512, 1280, 1792, 2304, 3840, 8192})
+    for (const std::int64_t n : {128, 1024, 2560, 3584, 10240})
+      for (const std::int64_t k : {128, 1024, 3072, 12288}) {
+        const GemmShape shape{.m = m, .n = n, .k = k};
+        samples.push_back({.shape = shape, .time = {.median = cost::gemm_time(shape, profile)}});
+      }
+  truth.efficiency = 0.8;
+  truth.tiles = cost::TileSet::kDoubling;
+  truth.wave_softness = 0;
+  const cost::GemmLaw found = fit_gemm(samples, {.start = truth, .fine = true}, "made up");
+  const auto& law = std::get<cost::TileWaveLaw>(found.law);
+  EXPECT_EQ(law.tiles, cost::TileSet::kFine);
+  EXPECT_NEAR(law.wave_softness, 0.8, 0.2);
+  EXPECT_LT(found.evidence.median_error, 0.02);
+  const auto& grid = found.correction(GemmPass::kForward);
+  EXPECT_THAT(grid.m.places, testing::ElementsAre(7, 8.5, 10, 10.7, 11.4, 12, 13)) << "of the sampled range";
+}
+
 /// Returns products of `law` on a log grid, also off the library's tile sizes, times `more`(shape).
 template <class More>
 std::vector<measured::GemmSample> products(const cost::TileWaveLaw& law, const More& more) {

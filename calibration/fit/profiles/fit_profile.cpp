@@ -13,6 +13,7 @@
 #include "calibration/fit/collectives/relabel.h"
 #include "calibration/fit/laws/fit_gemm.h"
 #include "calibration/fit/laws/fit_kernels.h"
+#include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/lend.h"
 #include "calibration/fit/profiles/own_samples.h"
@@ -25,6 +26,7 @@
 namespace foretoken::fit {
 namespace {
 
+constexpr std::size_t kFullTable = 5000;  // products: a grid of 704 knots then has seven at each
 constexpr std::size_t kLeastProducts = 100, kLeastSteady = 50, kLeastKernels = 10, kLeastRows = 2;
 
 /// Sorts samples by the measured work, then by the result, so that the order of files does not matter.
@@ -92,7 +94,7 @@ double distance_of(const std::vector<measured::GemmSample>& products, const cost
 void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& request) {
   auto& tiles = std::get<cost::TileWaveLaw>(law.law);
   if (tiles.efficiency <= 1) return;
-  if (!request.datasheet) {
+  if (!request.datasheet || !request.datasheet->peak_of(precision)) {
     tiles.peak = FlopPerSecond(rounded(tiles.efficiency * tiles.peak.value()));
     tiles.efficiency = 1;
     return;
@@ -112,11 +114,17 @@ std::string large_errors(const std::vector<measured::GemmSample>& products, cons
                      100 * large.median_error, 100 * large.p90_error);
 }
 
+/// Returns the base's law of the precision, or of 16 bit where it has none: clocks and layouts are alike.
+std::map<Precision, cost::GemmLaw>::const_iterator like_precision(const cost::Profile& base, Precision precision) {
+  const auto own = base.gemm.find(precision);
+  return own != base.gemm.end() ? own : base.gemm.find(Precision::kBf16);
+}
+
 /// Returns the factor of long runs, or else the base's factor for the same GPU beside published tables.
 double sustained_factor_of(const measured::Samples& samples, const FitRequest& request, Precision precision,
                            const cost::GemmLaw& law) {
   if (const auto factor = sustained_factor(samples, precision, law)) return *factor;
-  const auto known = request.base.gemm.find(precision);
+  const auto known = like_precision(request.base, precision);
   const bool published = law.evidence.provenance == cost::Provenance::kFitted;
   if (request.base.gpu != request.gpu || !published || known == request.base.gemm.end()) return 1;
   return std::visit([](const auto& l) { return l.sustained_factor; }, known->second.law);
@@ -130,7 +138,8 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     if (!start || products.size() < kLeastProducts || steady_count(products) < kLeastSteady) continue;
     // Few products bound by memory or launches say little about either: the start counts like twenty products.
     const double loyalty = 20.0 / static_cast<double>(steady_count(products));
-    cost::GemmLaw law = fit_gemm(products, {.start = *start, .loyalty = loyalty}, source_of(samples, samples.gemms));
+    const GemmFit fit{.start = *start, .fine = products.size() >= kFullTable, .loyalty = loyalty};
+    cost::GemmLaw law = fit_gemm(products, fit, source_of(samples, samples.gemms));
     check_peak(law, precision, request);
     law.evidence.provenance = provenance_of(samples.gemms);
     law.evidence.source += large_errors(products, law);
@@ -138,7 +147,7 @@ void fit_products(cost::Profile& profile, const measured::Samples& samples, cons
     const bool weights = std::any_of(products.begin(), products.end(), [](const measured::GemmSample& product) {
       return product.shape.pass == GemmPass::kWeightGradient;
     });
-    const auto own = request.base.gemm.find(precision);
+    const auto own = like_precision(request.base, precision);
     if (!weights && own != request.base.gemm.end()) law.weight_gradient_factor = own->second.weight_gradient_factor;
     profile.gemm[precision] = law;
     done.insert(precision);
@@ -193,10 +202,10 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   sort_samples(samples.collectives);
   sort_samples(samples.host);
   sort_samples(samples.clocks);
-  const auto products = gemm_samples(samples);
-  const Ratios ratios = ratios_of(request, samples, products);
+  const Ratios ratios = ratios_of(request, samples, gemm_samples(samples, request.base));
   cost::Profile profile = profile_from_base(request, ratios);
-  fit_products(profile, samples, request, ratios, products);
+  fit_quantisation(profile, samples);
+  fit_products(profile, samples, request, ratios, gemm_samples(samples, profile));
   fit_attention_kernels(profile, samples);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
   fit_collectives(profile, samples, request);
@@ -221,7 +230,7 @@ bool has_fitted_part(const cost::Profile& profile, const cost::Profile& base) {
 std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
                                    const std::optional<net::Gpu>& datasheet, const measured::Samples& samples) {
   std::vector<measured::GemmSample> products;
-  if (!datasheet) products = all_products(gemm_samples(samples));
+  if (!datasheet) products = all_products(gemm_samples(samples, candidates.front().profile));
   std::optional<std::size_t> best;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -47,11 +47,16 @@ struct Lender {
   }
   void lend(cost::AttentionLaws& attention) const {
     attention.multiprocessors = ratios.multiprocessors.value_or(attention.multiprocessors);
-    for (cost::AttentionLaw& law : attention.laws) {
-      law.forward.peak = times(ratios.compute, law.forward.peak);
-      law.backward.peak = times(ratios.compute, law.backward.peak);
-      mark(law.evidence, ratios.source);
-    }
+    for (auto* laws : {&attention.laws, &attention.fp8})
+      for (cost::AttentionLaw& law : *laws) {
+        law.forward.peak = times(ratios.compute, law.forward.peak);
+        law.backward.peak = times(ratios.compute, law.backward.peak);
+        mark(law.evidence, ratios.source);
+      }
+  }
+  void lend(cost::MemoryBoundLaw& law) const {
+    law.bandwidth = times(ratios.memory, law.bandwidth);
+    mark(law.evidence, ratios.source);
   }
   void lend(cost::InsideNodeLaw& law, bool of_the_links) const {
     const double before = law.reference.value() / 1e9, rate = request.link_gb_per_s;
@@ -119,6 +124,10 @@ cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios)
       lender.mark(profile.memory_bound.evidence, ratios.source);
     else
       profile.memory_bound.evidence = scaled_from(request.base.gpu, ratios.source);
+    if (profile.quantisation) {
+      lender.lend(profile.quantisation->cast);
+      lender.lend(profile.quantisation->scan);
+    }
     for (cost::AcrossNodesCurve& curve : profile.network.curves) lender.take_over(curve.evidence);
     for (auto* path : {&profile.point_to_point.nvlink, &profile.point_to_point.pcie, &profile.point_to_point.network})
       lender.take_over(path->evidence);
@@ -136,7 +145,8 @@ std::optional<cost::TileWaveLaw> start_of(const FitRequest& request, const Ratio
     const auto* tiles = std::get_if<cost::TileWaveLaw>(&found->second.law);
     if (tiles == nullptr) continue;
     law = *tiles;
-    law->peak = law->peak * (bytes_per_element(other) / bytes_per_element(precision));  // tensor cores: rate x bytes
+    law->peak = law->peak * (static_cast<double>(bits_per_element(other)) /
+                             static_cast<double>(bits_per_element(precision)));  // tensor cores: rate x width
   }
   if (!law) return std::nullopt;
   law->sustained_factor = 1;  // samples are short runs; a long run among them gives the factor

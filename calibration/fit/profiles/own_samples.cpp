@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "sim/base/parse_number.h"
 #include "sim/cost/costs.h"
@@ -36,7 +37,9 @@ std::optional<CollectiveKind> kind_of(measured::Collective kind) {
 
 }  // namespace
 
-std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples) {
+std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples,
+                                                                    const cost::Profile& quantiser) {
+  constexpr double kLeastPart = 0.3;
   std::set<Precision> accumulated;
   for (const auto& sample : samples.gemms)
     if (sample.adds_to_fp32 && sample.shape.pass == GemmPass::kWeightGradient)
@@ -45,7 +48,10 @@ std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measur
   for (const auto& sample : samples.gemms) {
     const bool weight = sample.shape.pass == GemmPass::kWeightGradient;
     if (sample.adds_to_fp32 != (weight && accumulated.count(sample.shape.precision) > 0)) continue;
+    const double time = sample.time.median.value(), product = time - quantisation_of(sample, quantiser).value();
+    if (product < kLeastPart * time) continue;
     sorted[sample.shape.precision].push_back(sample);
+    sorted[sample.shape.precision].back().time.median = Seconds(product);
   }
   return sorted;
 }

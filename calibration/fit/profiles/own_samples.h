@@ -13,8 +13,10 @@
 
 namespace foretoken::fit {
 
-/// By precision; weight gradients only with fp32 accumulation where both were measured.
-[[nodiscard]] std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples);
+/// By precision; weight gradients only with fp32 accumulation where both were measured. A quantisation that a sample's
+/// time holds is taken off as `quantiser` has it; where less than a third is left, so is the sample.
+[[nodiscard]] std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples,
+                                                                                  const cost::Profile& quantiser);
 
 /// Returns one table for every kind that the model knows, for messages, and for every group, ascending. Out-of-place
 /// times count where both were measured.

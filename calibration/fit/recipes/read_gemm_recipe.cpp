@@ -78,7 +78,7 @@ GemmEntry read_entry(const Node& node, const Inputs& inputs) {
 }  // namespace
 
 std::map<Precision, GemmEntry> read_gemm_recipes(const Node& node, const Inputs& inputs) {
-  node.allow_only({"fp32", "fp16", "bf16", "fp8"});
+  node.allow_only({"fp32", "fp16", "bf16", "fp8", "fp8_block", "nvfp4", "int8"});
   std::map<Precision, GemmEntry> laws;
   for (const auto& [precision, name] : kPrecisionNames)
     if (const auto entry = node.find_object(name)) laws.emplace(precision, read_entry(*entry, inputs));

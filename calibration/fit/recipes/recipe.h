@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "calibration/fit/recipes/attention_recipe.h"
 #include "calibration/fit/recipes/collective_recipe.h"
@@ -27,6 +28,7 @@ struct Recipe {
   InsideRecipe nvlink{}, pcie{};
   AcrossRecipe network{};
   Stated<cost::PointToPointLaw> point_to_point{};
+  std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention that are fitted on top, all rows of each
   Place place{};
 };
 using RecipeBook = std::map<std::string, Recipe>;

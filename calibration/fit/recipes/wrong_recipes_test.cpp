@@ -87,7 +87,8 @@ TEST_F(WrongRecipes, GiveOneLineEach) {
   for (const auto& [why, recipe, patch, line] : kWrong) {
     const std::filesystem::path path = write(recipe, patch);
     const auto lines = complaints_of([&] { (void)read_recipe(path); });
-    ASSERT_EQ(lines.size(), 1u) << why << "\n" << testing::PrintToString(lines);
+    EXPECT_EQ(lines.size(), 1u) << why << "\n" << testing::PrintToString(lines);
+    if (lines.empty()) continue;
     EXPECT_THAT(lines.front(), HasSubstr(path.string() + ": ")) << why;
     EXPECT_THAT(lines.front(), HasSubstr(line)) << why;
   }
@@ -140,7 +141,8 @@ TEST_F(WrongFits, GiveOneLineEach) {
       changed.insert(1, fmt::format(R"("inputs": {{"collectives.json": {{"file": "{}"}}}}, )",
                                     (kSource / "calibration/measurements/collectives.json").string()));
     const auto lines = fit(recipe, changed);
-    ASSERT_EQ(lines.size(), 1u) << why << "\n" << testing::PrintToString(lines);
+    EXPECT_EQ(lines.size(), 1u) << why << "\n" << testing::PrintToString(lines);
+    if (lines.empty()) continue;
     EXPECT_THAT(lines.front(), HasSubstr(line)) << why;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/fit/shipped/profile_notes.h"
 #include "sim/base/check.h"
 #include "sim/base/text.h"
@@ -135,6 +136,22 @@ net::Gpu Fitting::datasheet(const FromProfile& from) {
   return *gpu;
 }
 
+namespace {
+
+/// The profile with the products, quantisation and attention of its recipe's kernel tables in the place of its own.
+cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
+  measured::Samples samples;
+  for (const Rows& rows : recipe.kernel_tables) samples.append(tables.kernels(recipe, rows));
+  const std::string name = profile.name, gpu = profile.gpu;
+  profile =
+      fit_profile(std::move(samples),
+                  {.gpu = gpu, .datasheet = recipe.gpu, .base = std::move(profile), .base_datasheet = recipe.gpu});
+  profile.name = name;
+  return profile;
+}
+
+}  // namespace
+
 cost::Profile Fitting::profile(const std::string& name) {
   const auto recipe = recipes_->find(name);
   expects(recipe != recipes_->end(), "a profile that is fitted has a recipe");
@@ -148,6 +165,7 @@ cost::Profile Fitting::profile(const std::string& name) {
   profile.pcie = pcie(own);
   profile.network = network(own);
   profile.point_to_point = point_to_point(own);
+  if (!recipe->second.kernel_tables.empty()) profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
   profile.notes = notes_of(profile);
   return profile;
 }

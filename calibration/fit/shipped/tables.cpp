@@ -77,6 +77,15 @@ std::vector<measured::AttentionSample> Tables::attention(const Recipe& recipe, c
   return samples;
 }
 
+measured::Samples Tables::kernels(const Recipe& recipe, const Rows& rows) const {
+  if (!rows.less.empty() || rows.layout || !rows.choice.where.empty())
+    refuse(rows.place, "expected \"table\" alone: every row of a kernel table counts");
+  measured::Samples samples = measured::import_any(path_of(recipe, rows.table));
+  const Input& input = recipe.inputs.at(rows.table);
+  for (measured::Provenance& origin : samples.origins) origin.source = input.source + ", " + input.form;
+  return samples;
+}
+
 AttentionSeries Tables::series(const Recipe& recipe, const ChartSeries& chart, const Place& place) const {
   const std::filesystem::path path = path_of(recipe, chart.table);
   const std::vector<AttentionSeries> all = read_attention_series(path);

@@ -25,6 +25,8 @@ class Tables {
   [[nodiscard]] std::vector<measured::GemmSample> products(const Recipe& recipe, const Rows& rows,
                                                            Precision precision) const;
   [[nodiscard]] std::vector<measured::AttentionSample> attention(const Recipe& recipe, const Rows& rows) const;
+  /// A table of any kind that `calibrate fit` takes, whole, under its public source.
+  [[nodiscard]] measured::Samples kernels(const Recipe& recipe, const Rows& rows) const;
   [[nodiscard]] AttentionSeries series(const Recipe& recipe, const ChartSeries& chart, const Place& place) const;
   [[nodiscard]] std::vector<CollectiveTable> collectives(const Recipe& recipe, const TableChoice& choice) const;
 

@@ -15,7 +15,12 @@ cudaDataType_t type_of(Precision precision) {
     case Precision::kBf16:
       return CUDA_R_16BF;
     case Precision::kFp8:
+    case Precision::kFp8Block:
       return CUDA_R_8F_E4M3;
+    case Precision::kNvfp4:
+      return CUDA_R_4F_E2M1;
+    case Precision::kInt8:
+      return CUDA_R_8I;
   }
   return CUDA_R_32F;
 }

@@ -30,27 +30,37 @@ double times_slower(FlashKernel kernel, bool backward) {
   return 1.0;
 }
 
+bool has_mask(const std::vector<AttentionLaw>& laws, bool causal) {
+  return std::any_of(laws.begin(), laws.end(), [&](const AttentionLaw& law) { return law.causal == causal; });
+}
+
+struct ShapeRate {
+  AttentionRate rate{};
+  double window_overhang = 0;
+};
+
 /// Returns constants for any head dimension d. Between measured dimensions they are interpolated over log2(d). Below
 /// the smallest the rate falls in proportion to d: the softmax per score stays, the products shrink. Above the largest
 /// they stay.
-AttentionRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
+ShapeRate rate_for(const std::vector<AttentionLaw>& laws, const AttentionShape& shape) {
   const int dim = (static_cast<int>(shape.head_dim) + kPad - 1) / kPad * kPad;
   const auto [below, above] = nearest_laws(laws, shape.causal, dim);
-  if (!above) return half_of(*below, shape.backward);
+  if (!above) return {half_of(*below, shape.backward), below->window_overhang};
   if (!below) {
     AttentionRate rate = half_of(*above, shape.backward);
     rate.peak = rate.peak * (static_cast<double>(dim) / above->head_dim);
-    return rate;
+    return {rate, above->window_overhang};
   }
   const AttentionRate& low = half_of(*below, shape.backward);
   const AttentionRate& high = half_of(*above, shape.backward);
-  if (below == above) return low;
+  if (below == above) return {low, below->window_overhang};
   const double w = std::log2(static_cast<double>(dim) / below->head_dim) /
                    std::log2(static_cast<double>(above->head_dim) / below->head_dim);
-  return {.peak = (1 - w) * low.peak + w * high.peak,
-          .half_length = (1 - w) * low.half_length + w * high.half_length,
-          .tail = (1 - w) * low.tail + w * high.tail,
-          .sharpness = (1 - w) * low.sharpness + w * high.sharpness};
+  return {{.peak = (1 - w) * low.peak + w * high.peak,
+           .half_length = (1 - w) * low.half_length + w * high.half_length,
+           .tail = (1 - w) * low.tail + w * high.tail,
+           .sharpness = (1 - w) * low.sharpness + w * high.sharpness},
+          (1 - w) * below->window_overhang + w * above->window_overhang};
 }
 
 /// Time relative to the time at the peak rate: it falls from s0 / s for short sequences to 1 for long ones.
@@ -77,8 +87,9 @@ NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int
 ///
 ///   t = launch + flop / peak (1 + (s0 / s)^g)^(1/g) (1 + c multiprocessors / blocks) sustained_factor slower
 ///
-/// s is kv_length. The forward pass cuts queries into thread blocks, the backward pass keys. The padding of the head
-/// dimension to a multiple of 8 takes time, too.
+/// s is kv_length, or with a window the keys that a query looks at: the window and the law's overhang, because tiles at
+/// its edges are computed whole (twice that number under a causal mask, as for kv_length). The forward pass cuts
+/// queries into thread blocks, the backward pass keys. Padding of the head dimension to a multiple of 8 is paid for.
 ///
 /// Time never falls with any dimension: s (1 + (s0/s)^g)^(1/g) = (s^g + s0^g)^(1/g).
 ///
@@ -91,14 +102,19 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   const AttentionLaws& attention = profile.attention;
   const bool fastest = shape.kernel == FlashKernel::kFastest;
   expects(fastest || !attention.flash2.empty(), "the profile has laws of FlashAttention-2");
-  const AttentionRate rate = rate_for(fastest ? attention.laws : attention.flash2, shape);
+  const bool narrow = bytes_per_element(shape.precision) < 2 && has_mask(attention.fp8, shape.causal);
+  const ShapeRate found = rate_for(narrow && fastest ? attention.fp8
+                                   : fastest         ? attention.laws
+                                                     : attention.flash2,
+                                   shape);
+  const AttentionRate& rate = found.rate;
   const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
-  const double flop = shape.flop().value() * padded / static_cast<double>(shape.head_dim);
+  const double flop = shape.flop(found.window_overhang).value() * padded / static_cast<double>(shape.head_dim);
+  const double length = shape.keys_per_query(found.window_overhang) * (shape.causal ? 2 : 1);
   const std::int64_t cut = shape.backward ? shape.kv_length : shape.q_length;
   const double blocks =
       static_cast<double>(shape.batch * shape.heads) * std::max(1.0, static_cast<double>(cut) / attention.block_rows);
-  const double slowdown = attention.sustained_factor *
-                          short_sequence_factor(rate, static_cast<double>(shape.kv_length)) *
+  const double slowdown = attention.sustained_factor * short_sequence_factor(rate, length) *
                           (1.0 + rate.tail * attention.multiprocessors / blocks);
   return attention.launch + times_slower(shape.kernel, shape.backward) * slowdown * (Flop(flop) / rate.peak);
 }

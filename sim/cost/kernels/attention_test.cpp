@@ -37,6 +37,34 @@ TEST(Attention, ALimitedClockSlowsTheKernelNotItsLaunch) {
   EXPECT_NEAR(seconds(shape, limited) - 2e-6, 1.2 * (seconds(shape, simple_profile()) - 2e-6), 1e-15);
 }
 
+TEST(Attention, AWindowCostsItsKeysAndTheOverhang) {
+  Profile profile = simple_profile();
+  AttentionShape shape{.batch = 2, .heads = 16, .kv_heads = 16, .q_length = 8192, .kv_length = 8192, .head_dim = 128};
+  const double all = seconds(shape, profile);
+  shape.window = 1024;
+  const double per_key = 4.0 * 2 * 16 * 8192 * 128 / 200e12;
+  EXPECT_NEAR(seconds(shape, profile), 2e-6 + 1024 * per_key * (1 + 600.0 / 2048), 1e-12);
+  for (AttentionLaw& law : profile.attention.laws) law.window_overhang = 200;
+  EXPECT_NEAR(seconds(shape, profile), 2e-6 + 1224 * per_key * (1 + 600.0 / 2448), 1e-12);
+  shape.window = 8000;
+  EXPECT_DOUBLE_EQ(seconds(shape, profile), all) << "no more than without a window";
+}
+
+TEST(Attention, EightBitKernelsHaveLawsOfTheirOwn) {
+  Profile profile = simple_profile();
+  AttentionShape shape{.heads = 16, .kv_heads = 16, .q_length = 4096, .kv_length = 4096, .head_dim = 128};
+  const double half = seconds(shape, profile);
+  shape.precision = Precision::kFp8;
+  EXPECT_DOUBLE_EQ(seconds(shape, profile), half) << "without such laws";
+  profile.attention.fp8 = {{128, true, simple(400, 600, 0), simple(200, 600, 0), 0, {}}};
+  EXPECT_NEAR(seconds(shape, profile) - 2e-6, (half - 2e-6) / 2, 1e-12);
+  shape.causal = false;
+  shape.precision = Precision::kBf16;
+  const double full = seconds(shape, profile);
+  shape.precision = Precision::kFp8;
+  EXPECT_DOUBLE_EQ(seconds(shape, profile), full) << "without one for this mask";
+}
+
 TEST(Attention, OlderKernelsTakeMultiplesOfFlashAttention2) {
   Profile profile = simple_profile();
   profile.attention.flash2 = profile.attention.laws;

@@ -21,9 +21,15 @@ struct AxisPlace {
 AxisPlace place_on_axis(const GemmCorrection::Axis& axis, std::int64_t size) {
   const double octave = std::log2(static_cast<double>(size));
   const double inside = std::clamp(octave, axis.first, axis.last);
-  const double at = (inside - axis.first) / (axis.last - axis.first) * (axis.knots - 1);
-  const int cell = std::min(static_cast<int>(at), axis.knots - 2);
-  return {cell, at - cell, std::abs(octave - inside)};
+  if (axis.places.empty()) {
+    const double at = (inside - axis.first) / (axis.last - axis.first) * (axis.knots - 1);
+    const int cell = std::min(static_cast<int>(at), axis.knots - 2);
+    return {cell, at - cell, std::abs(octave - inside)};
+  }
+  std::size_t cell = 0;
+  while (cell + 2 < axis.places.size() && inside >= axis.places[cell + 1]) ++cell;
+  const double low = axis.places[cell], high = axis.places[cell + 1];
+  return {static_cast<int>(cell), (inside - low) / (high - low), std::abs(octave - inside)};
 }
 
 }  // namespace

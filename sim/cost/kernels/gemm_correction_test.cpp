@@ -12,7 +12,7 @@
 namespace foretoken::cost {
 namespace {
 
-constexpr GemmCorrection::Axis kAxis{.first = 6, .last = 12, .knots = 4};  // 64, 256, 1024, 4096
+const GemmCorrection::Axis kAxis{.first = 6, .last = 12, .knots = 4};  // 64, 256, 1024, 4096
 
 /// log ratio = 0.01 (log2 m + 2 log2 n - 3 log2 k): linear, so that interpolation must meet it everywhere.
 double slanted(double m, double n, double k) { return 0.01 * (std::log2(m) + 2 * std::log2(n) - 3 * std::log2(k)); }
@@ -29,6 +29,20 @@ TEST(GemmCorrection, NoValuesNoCorrection) { EXPECT_EQ(correction_factor({}, {.m
 
 TEST(GemmCorrection, IsLinearInTheLogarithmsInside) {
   const GemmCorrection grid = slanted_grid();
+  EXPECT_TRUE(rc::check([&] {
+    const auto size = [] { return static_cast<std::int64_t>(*rc::gen::inRange(64, 4097)); };
+    const GemmShape shape{.m = size(), .n = size(), .k = size()};
+    const double expected = slanted(double(shape.m), double(shape.n), double(shape.k));
+    RC_ASSERT(std::abs(std::log(correction_factor(grid, shape)) - expected) < 1e-12);
+  }));
+}
+
+TEST(GemmCorrection, KnotsMayStandUnevenly) {
+  const GemmCorrection::Axis uneven{.first = 6, .last = 12, .knots = 4, .places = {6, 7, 10.5, 12}};
+  GemmCorrection grid{.m = uneven, .n = uneven, .k = uneven};
+  for (const double m : uneven.places)
+    for (const double n : uneven.places)
+      for (const double k : uneven.places) grid.log_ratio.push_back(slanted(std::exp2(m), std::exp2(n), std::exp2(k)));
   EXPECT_TRUE(rc::check([&] {
     const auto size = [] { return static_cast<std::int64_t>(*rc::gen::inRange(64, 4097)); };
     const GemmShape shape{.m = size(), .n = size(), .k = size()};

@@ -12,6 +12,12 @@
 
 namespace foretoken::cost {
 
+/// The shapes of tiles that a library chooses from (gemm.cpp lists them).
+enum class TileSet : std::uint8_t {
+  kDoubling,  ///< sides of 64, 128 and 256
+  kFine       ///< one side of 128, the other up to 256 in steps of 32: as libraries for Hopper and Blackwell
+};
+
 /// Tiles and waves: the way in which a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
 struct TileWaveLaw {
   FlopPerSecond peak{};  ///< dense datasheet rate of the precision
@@ -24,6 +30,8 @@ struct TileWaveLaw {
   /// Sustained / short-benchmark time of compute-bound kernels. Power limits lower the clock of a GPU that is busy for
   /// seconds. The factor multiplies the compute term only.
   double sustained_factor = 1;
+  TileSet tiles = TileSet::kDoubling;
+  double wave_softness = 0;  ///< 0: a last wave that is not full lasts as long as the others; 1: as long as its part
 };
 
 /// Smooth roofline t = launch + (compute^p + memory^p)^(1/p), for tables where only such a fit was published.
@@ -50,6 +58,7 @@ struct GemmCorrection {
   struct Axis {
     double first = 0, last = 1;  ///< log2 of the smallest and the largest size with a knot
     int knots = 2;
+    std::vector<double> places{};  ///< log2 of the size at each knot, ascending; empty: evenly between first and last
   };
   Axis m{}, n{}, k{};
   std::vector<double> log_ratio{};  ///< m slowest, k fastest

@@ -108,6 +108,56 @@ TEST(Gemm, HeldMultiprocessorsCostWaves) {
   EXPECT_GT(seconds(shape), 1.2 * whole);
 }
 
+/// Compute alone: no launch, no memory, no prologue, and the peak of one tile's product a second.
+Profile tiles_only(TileSet tiles, double softness) {
+  Profile profile = example_a100_profile();
+  auto& law = std::get<TileWaveLaw>(profile.gemm.at(Precision::kBf16).law);
+  law.tiles = tiles;
+  law.wave_softness = softness;
+  law.prologue_k = 0;
+  law.launch = Seconds(0);
+  law.memory_bandwidth = BytesPerSecond(1e18);
+  return profile;
+}
+
+TEST(Gemm, ASoftLastWaveLastsLessLong) {
+  const GemmShape full{.m = 256 * 108, .n = 128, .k = 4096}, more{.m = 256 * 135, .n = 128, .k = 4096};  // 1.25 waves
+  const auto ratio = [&](double softness) {
+    const Profile profile = tiles_only(TileSet::kFine, softness);
+    return gemm_time(more, profile) / gemm_time(full, profile);
+  };
+  EXPECT_NEAR(ratio(1), 1.25, 1e-9);
+  EXPECT_GT(ratio(0), 1.3);
+  EXPECT_LT(ratio(0.5), ratio(0));
+}
+
+TEST(Gemm, FineTilesFitWhereDoublingOnesSpill) {
+  const GemmShape shape{.m = 192 * 12, .n = 128 * 9, .k = 65536};  // 108 tiles of 192 x 128
+  const double fine = gemm_time(shape, tiles_only(TileSet::kFine, 0)).value();
+  EXPECT_LT(fine, 0.9 * gemm_time(shape, tiles_only(TileSet::kDoubling, 0)).value());
+}
+
+TEST(Gemm, FineTilesAndSoftWavesNeverGetFasterWithSize) {
+  const Profile profile = tiles_only(TileSet::kFine, 0.7);
+  EXPECT_TRUE(rc::check([&] {
+    const GemmShape shape = any_shape();
+    GemmShape larger = shape;
+    larger.m += *rc::gen::inRange(0, 2000);
+    larger.k += *rc::gen::inRange(0, 2000);
+    RC_ASSERT(gemm_time(larger, profile).value() >= gemm_time(shape, profile).value() * (1 - 1e-12));
+  }));
+}
+
+TEST(Gemm, FourBitRowsAreAlignedByTheirBits) {
+  Profile profile = example_a100_profile();
+  profile.misaligned_rows = {.rows_16_bytes = 2, .rows_4_bytes = 3, .rows_2_bytes = 5};
+  profile.gemm[Precision::kNvfp4] = profile.gemm.at(Precision::kBf16);
+  const GemmShape aligned{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::kNvfp4};
+  GemmShape odd = aligned;
+  odd.k = 8192 - 32;  // 16 bytes
+  EXPECT_GT(gemm_time(odd, profile).value(), 1.8 * gemm_time(aligned, profile).value());
+}
+
 TEST(Gemm, SustainedFactorSlowsComputeOnly) {
   Profile profile = example_a100_profile();
   std::get<TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor = 1.5;

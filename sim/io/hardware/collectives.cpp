@@ -47,16 +47,6 @@ void kinds_field(Fields& f, std::vector<CollectiveKind>& kinds) {
   f.custom("kinds", read, [&] { return written_kinds(kinds); });
 }
 
-void size_correction_fields(Fields& f, cost::SizeCorrection& correction) {
-  f.number("first_log2", correction.first_log2, kOctaves);
-  f.number("last_log2", correction.last_log2, kOctaves);
-  f.ten_thousandths("log_ratio_1e4", correction.log_ratio, kLogRatio);
-  f.check([&](const Node& node) {
-    if (correction.last_log2 <= correction.first_log2) node.complain("last_log2", "expected more than first_log2");
-    if (correction.log_ratio.size() < 2) node.complain("log_ratio_1e4", "expected at least two values");
-  });
-}
-
 void size_correction_field(Fields& f, cost::SizeCorrection& correction) {
   f.object_where(!correction.log_ratio.empty(), "correction", correction, size_correction_fields);
 }

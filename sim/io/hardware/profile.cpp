@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,12 +24,36 @@ constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
 using Corrections = std::array<cost::GemmCorrection, 3>;
 
-/// Lists the fields of an axis: {"first_log2": 0, "last_log2": 15, "knots": 7}.
+/// Whether the axis has its knots listed one by one.
+bool read_places(const Node& node, cost::GemmCorrection::Axis& axis) {
+  const auto listed = node.find_array("knots_log2");
+  if (!listed) return false;
+  axis.places.clear();
+  for (const Node& place : *listed) axis.places.push_back(place.as_number(kOctaves));
+  axis.knots = static_cast<int>(axis.places.size());
+  if (axis.knots < 2 ||
+      std::adjacent_find(axis.places.begin(), axis.places.end(), std::greater_equal<>()) != axis.places.end()) {
+    node.complain("knots_log2", "expected two or more numbers, each above the one before");
+    return true;
+  }
+  axis.first = axis.places.front();
+  axis.last = axis.places.back();
+  return true;
+}
+
+/// Lists the fields of an axis: {"first_log2": 0, "last_log2": 15, "knots": 7}, or uneven {"knots_log2": [0, 3, 5,
+/// 7, 8.5, 10]}
 void axis_fields(Fields& f, cost::GemmCorrection::Axis& axis) {
-  f.number("first_log2", axis.first, kOctaves);
-  f.number("last_log2", axis.last, kOctaves);
-  f.whole("knots", axis.knots, {.low = 2, .high = 20});
+  bool even = axis.places.empty();
+  f.custom(
+      "knots_log2", [&](const Node& node) { even = !read_places(node, axis); },
+      [&] { return axis.places.empty() ? Json() : Json(axis.places); });
+  f.number_where(even, "first_log2", axis.first, kOctaves);
+  f.number_where(even, "last_log2", axis.last, kOctaves);
+  f.whole_where(even, "knots", axis.knots, {.low = 2, .high = 20});
   f.check([&](const Node& node) {
+    for (const char* key : {"first_log2", "last_log2", "knots"})
+      if (even != node.has(key)) node.complain(key, "expected either knots_log2 alone or these three");
     if (axis.last <= axis.first) node.complain("last_log2", "expected more than first_log2");
   });
 }
@@ -64,6 +89,14 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
   f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
   f.microseconds("launch_us", law.launch, kMicroseconds);
   f.number("sustained_factor", law.sustained_factor, kFactor);
+  f.custom(
+      "tiles",
+      [&](const Node& node) {
+        law.tiles = node.one_of_or("tiles", cost::TileSet::kDoubling,
+                                   {{"doubling", cost::TileSet::kDoubling}, {"fine", cost::TileSet::kFine}});
+      },
+      [&] { return law.tiles == cost::TileSet::kFine ? Json("fine") : Json(); });
+  f.number_or("wave_softness", law.wave_softness, 0, {.low = 0, .high = 1});
 }
 
 void roofline_fields(Fields& f, cost::RooflineLaw& law) {
@@ -93,7 +126,7 @@ cost::GemmLaw read_gemm_law(const Node& node) {
 }
 
 std::map<Precision, cost::GemmLaw> read_gemm(const Node& node) {
-  node.allow_only({"fp32", "fp16", "bf16", "fp8"});
+  node.allow_only({"fp32", "fp16", "bf16", "fp8", "fp8_block", "nvfp4", "int8"});
   std::map<Precision, cost::GemmLaw> laws;
   for (const auto& [precision, name] : kPrecisionNames)
     if (const auto law = node.find_object(name)) laws[precision] = read_gemm_law(*law);
@@ -120,6 +153,7 @@ void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
   f.boolean("causal", law.causal);
   f.object("forward", law.forward, attention_rate_fields);
   f.object("backward", law.backward, attention_rate_fields);
+  f.number_or("window_overhang", law.window_overhang, 0, kTokens);
   f.object("evidence", law.evidence, evidence_fields);
 }
 
@@ -153,6 +187,7 @@ void attention_fields(Fields& f, cost::AttentionLaws& attention) {
   f.list("laws", attention.laws, attention_law_fields);
   f.custom(
       "flash_2", [&](const Node& node) { read_flash2(node, attention); }, [&] { return written_flash2(attention); });
+  f.list_where(!attention.fp8.empty(), "fp8", attention.fp8, attention_law_fields);
   f.check([&](const Node& node) { want_both_masks(node, attention); });
 }
 
@@ -160,7 +195,13 @@ void memory_bound_fields(Fields& f, cost::MemoryBoundLaw& law) {
   f.gigabytes("gb_per_s", law.bandwidth, kRate);
   f.number("efficiency", law.efficiency, kEfficiency);
   f.microseconds("launch_us", law.launch, kMicroseconds);
+  f.object_where(!law.correction.log_ratio.empty(), "correction", law.correction, size_correction_fields);
   f.object("evidence", law.evidence, evidence_fields);
+}
+
+void quantisation_fields(Fields& f, cost::QuantisationLaw& law) {
+  f.object("cast", law.cast, memory_bound_fields);
+  f.object("scan", law.scan, memory_bound_fields);
 }
 
 void host_fields(Fields& f, cost::HostLaw& law) {
@@ -178,6 +219,7 @@ void profile_fields(Fields& f, cost::Profile& profile) {
   f.object_where(true, "misaligned_rows", profile.misaligned_rows, misaligned_fields);
   f.object("attention", profile.attention, attention_fields);
   f.object("memory_bound", profile.memory_bound, memory_bound_fields);
+  f.optional_object("quantisation", profile.quantisation, quantisation_fields);
   f.object("nvlink", profile.nvlink, inside_node_fields);
   f.object("pcie", profile.pcie, inside_node_fields);
   f.object("network", profile.network, across_nodes_fields);

@@ -1,7 +1,7 @@
 // Fields that profiles and runtimes share, with sensible ranges.
 #pragma once
 
-#include "sim/cost/evidence.h"
+#include "sim/cost/profile.h"
 #include "sim/io/json/node.h"
 
 namespace foretoken::io {
@@ -17,5 +17,8 @@ inline constexpr Range kOctaves{.low = 0, .high = 40};           // log2 of a di
 
 /// Lists the fields of an "evidence" object.
 void evidence_fields(Fields& f, cost::Evidence& evidence);
+
+/// The table of a "correction" over bytes.
+void size_correction_fields(Fields& f, cost::SizeCorrection& correction);
 
 }  // namespace foretoken::io

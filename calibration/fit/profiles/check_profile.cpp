@@ -1,0 +1,134 @@
+// Each sample's predicted over measured time, sorted into classes.
+#include "calibration/fit/profiles/check_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "calibration/fit/laws/fit_kernels.h"
+#include "calibration/fit/laws/fit_quantisation.h"
+#include "calibration/fit/profiles/own_samples.h"
+#include "calibration/fit/profiles/typical_work.h"
+#include "sim/cost/costs.h"
+
+namespace foretoken::fit {
+namespace {
+
+constexpr std::int64_t kLargeSide = 1024, kLongSequence = 2048;
+constexpr double kLargeBytes = 1e6;
+
+/// Ratios by kind, and whether the row is large.
+using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
+
+struct Checking {
+  const cost::Profile& profile;
+  RatiosByKind ratios{};
+  std::map<Precision, std::vector<double>> large_products{};
+  std::map<std::string, std::string> large_means{};  ///< by kind: "m, n, k >= 1024"
+  std::set<std::string> left_out{};
+
+  void add(const std::string& kind, const char* means, bool large, Seconds predicted, Seconds measured) {
+    large_means[kind] = means;
+    ratios[{kind, large}].push_back(predicted / measured);
+  }
+
+  void product(const measured::GemmSample& sample) {
+    const Precision precision = sample.shape.precision;
+    const std::string kind = fmt::format("products {}", name_of(precision));
+    if (!profile.gemm.contains(precision)) {
+      left_out.insert(kind);
+      return;
+    }
+    GemmShape shape = sample.shape;
+    shape.accumulates = sample.adds_to_fp32;
+    const Seconds time = cost::gemm_time(shape, profile) + quantisation_of(sample, profile);
+    const bool large = std::min({shape.m, shape.n, shape.k}) >= kLargeSide;
+    add(kind, "m, n, k >= 1024", large, time, sample.time.median);
+    if (large) large_products[precision].push_back(time / sample.time.median);
+  }
+
+  void attention(const measured::AttentionSample& sample) {
+    const AttentionShape& shape = sample.shape;
+    if (sample.implementation == "composed") return;
+    const std::string kind = fmt::format("attention {} {}{} {} d{}", shape.backward ? "backward" : "forward",
+                                         shape.causal ? "causal" : "full", shape.window > 0 ? " in a window" : "",
+                                         name_of(shape.precision), shape.head_dim);
+    add(kind, "seq >= 2048", shape.kv_length >= kLongSequence,
+        cost::attention_time(shape, profile) + beside_time(sample, profile), sample.time.median);
+  }
+
+  void kernel(const measured::KernelSample& sample) {
+    const double elements = static_cast<double>(sample.rows) * static_cast<double>(sample.columns);
+    QuantisationShape shape{.elements = elements};
+    Seconds time = cost::memory_bound_time({sample.bytes}, profile);
+    if (sample.kernel == "cast" || sample.kernel == "scan") {
+      const Seconds cast = cost::quantisation_time(shape, profile);
+      shape.finds_scale = true;
+      time = sample.kernel == "cast" ? cast : cost::quantisation_time(shape, profile) - cast;
+    }
+    add(sample.kernel, ">= 1 MB", sample.bytes.value() >= kLargeBytes, time, sample.time.median);
+  }
+
+  void collective(const CollectiveTable& table) {
+    if (table.message || table.nodes > 1) {
+      left_out.insert(table.message ? "messages" : "collectives across nodes");
+      return;
+    }
+    const CollectiveShape shape{.kind = table.kind,
+                                .group = {.ranks = table.ranks, .nodes = 1, .ranks_per_node = table.ranks}};
+    for (const CollectiveTable::Row& row : table.rows) {
+      CollectiveShape sized = shape;
+      sized.payload = Bytes(row.bytes);
+      add(fmt::format("collective {} of {} ranks", static_cast<int>(table.kind), table.ranks), ">= 1 MB",
+          row.bytes >= kLargeBytes, cost::collective_time(sized, eight_gpu_node(profile), profile),
+          Seconds(row.seconds));
+    }
+  }
+};
+
+cost::Profile brief(cost::Profile profile) {
+  for (auto& [precision, gemm] : profile.gemm) std::visit([](auto& law) { law.sustained_factor = 1; }, gemm.law);
+  profile.attention.sustained_factor = 1;
+  return profile;
+}
+
+}  // namespace
+
+ErrorSummary summarised(const std::vector<double>& predicted_over_measured) {
+  if (predicted_over_measured.empty()) return {};
+  std::vector<double> signed_errors, sizes;
+  for (const double ratio : predicted_over_measured) {
+    signed_errors.push_back(ratio - 1);
+    sizes.push_back(std::abs(ratio - 1));
+  }
+  std::sort(signed_errors.begin(), signed_errors.end());
+  std::sort(sizes.begin(), sizes.end());
+  const std::size_t count = sizes.size();
+  return {.rows = count,
+          .median = sizes[count / 2],
+          .p90 = sizes[std::min(count - 1, count * 9 / 10)],
+          .bias = signed_errors[count / 2]};
+}
+
+ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples) {
+  profile = brief(std::move(profile));
+  Checking checking{.profile = profile};
+  for (const auto& sample : samples.gemms) checking.product(sample);
+  for (const auto& sample : samples.attention) checking.attention(sample);
+  for (const auto& sample : samples.kernels) checking.kernel(sample);
+  for (const CollectiveTable& table : collective_tables(samples)) checking.collective(table);
+  ProfileCheck check;
+  for (const auto& [precision, ratios] : checking.large_products) check.precisions[precision] = summarised(ratios);
+  for (const bool large : {true, false})
+    for (const auto& [key, ratios] : checking.ratios)
+      if (key.second == large)
+        check.classes.push_back(
+            {key.first, large ? checking.large_means.at(key.first) : "smaller", summarised(ratios)});
+  check.left_out.assign(checking.left_out.begin(), checking.left_out.end());
+  return check;
+}
+
+}  // namespace foretoken::fit

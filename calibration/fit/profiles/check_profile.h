@@ -1,0 +1,41 @@
+// How well a profile meets a table: what `foretoken calibrate check` prints.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibration/import/samples.h"
+#include "sim/cost/profile.h"
+
+namespace foretoken::fit {
+
+/// Errors of some rows, as parts of the measured time.
+struct ErrorSummary {
+  std::size_t rows = 0;
+  double median = 0, p90 = 0;  ///< of |predicted / measured - 1|
+  double bias = 0;             ///< median of predicted / measured - 1
+};
+
+/// The rows of one kind and size.
+struct ErrorClass {
+  std::string kind;  ///< "products bf16", "attention forward causal fp8 d128", "casts", "all_gather"
+  std::string size;  ///< "m, n, k >= 1024", "seq >= 2048", ">= 1 MB"
+  ErrorSummary errors{};
+};
+
+struct ProfileCheck {
+  std::map<Precision, ErrorSummary> precisions{};  ///< products with m, n, k >= 1024
+  std::vector<ErrorClass> classes{};               ///< by kind, large sizes first
+  std::vector<std::string> left_out{};             ///< what the profile has no law for
+};
+
+/// Predictions are of brief benchmarks: without the profile's sustained factors, and with the quantisation or the cache
+/// that a row's time holds. Collectives are those of an eight-GPU node with the profile's links.
+[[nodiscard]] ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples);
+
+/// Precondition: every number above 0.
+[[nodiscard]] ErrorSummary summarised(const std::vector<double>& predicted_over_measured);
+
+}  // namespace foretoken::fit

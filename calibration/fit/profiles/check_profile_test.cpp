@@ -1,0 +1,103 @@
+// Checking a profile: errors by hand, and excerpts of published tables of a GPU that the base does not know.
+#include "calibration/fit/profiles/check_profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "calibration/fit/profiles/fit_profile.h"
+#include "calibration/import/import.h"
+#include "sim/cost/costs.h"
+#include "sim/cost/example_profile.h"
+
+namespace foretoken::fit {
+namespace {
+
+measured::Samples excerpts() {
+  measured::Samples all;
+  for (const char* name : {"b300_products.csv", "b300_quantisation.csv", "b300_attention.csv"})
+    all.append(measured::import_any(std::string(FORETOKEN_SOURCE_DIR "/calibration/fit/testdata/") + name));
+  return all;
+}
+
+net::Gpu datasheet(const std::string& name, double tflops, double gigabytes) {
+  net::Gpu gpu;
+  gpu.name = name;
+  gpu.architecture = "blackwell";
+  gpu.peak = {{Precision::kBf16, teraflops(tflops)}};
+  gpu.streaming_multiprocessors = 148;
+  gpu.memory_bandwidth = gigabytes_per_second(gigabytes);
+  return gpu;
+}
+
+const cost::Profile& fitted_on_excerpts() {
+  static const cost::Profile profile = fit_profile(excerpts(), {.gpu = "b300",
+                                                                .datasheet = datasheet("b300", 2250, 8000),
+                                                                .base = cost::example_a100_profile(),
+                                                                .base_datasheet = datasheet("a100", 312, 2039)});
+  return profile;
+}
+
+const ErrorClass& class_of(const ProfileCheck& check, const std::string& kind, const std::string& size) {
+  const auto found = std::find_if(check.classes.begin(), check.classes.end(),
+                                  [&](const ErrorClass& one) { return one.kind == kind && one.size == size; });
+  EXPECT_NE(found, check.classes.end()) << kind << ", " << size;
+  return found == check.classes.end() ? check.classes.front() : *found;
+}
+
+TEST(Summarised, QuantilesOfSizesAndMedianOfSigns) {
+  const ErrorSummary errors = summarised({0.9, 1.0, 1.3, 1.1, 0.95});
+  EXPECT_EQ(errors.rows, 5U);
+  EXPECT_NEAR(errors.median, 0.1, 1e-12);
+  EXPECT_NEAR(errors.p90, 0.3, 1e-12);
+  EXPECT_NEAR(errors.bias, 0, 1e-12);
+  EXPECT_EQ(summarised({}).rows, 0U);
+}
+
+TEST(CheckProfile, ComparesBriefRunsBySizeAndPrecision) {
+  cost::Profile profile = cost::example_a100_profile();
+  const GemmShape large{.m = 2048, .n = 2048, .k = 2048}, small{.m = 64, .n = 2048, .k = 2048};
+  measured::Samples samples;
+  samples.origins.push_back({.source = "run", .gpu = "", .facts = {}});
+  for (const GemmShape& shape : {large, small}) {
+    measured::GemmSample sample{.shape = shape};
+    sample.time.median = 2.0 * cost::gemm_time(shape, profile);
+    samples.add(sample);
+    sample.shape.precision = Precision::kNvfp4;
+    samples.add(sample);
+  }
+  std::get<cost::TileWaveLaw>(profile.gemm.at(Precision::kBf16).law).sustained_factor = 1.5;
+  const ProfileCheck check = check_profile(profile, samples);
+  ASSERT_EQ(check.precisions.size(), 1U);
+  EXPECT_EQ(check.precisions.at(Precision::kBf16).rows, 1U);
+  EXPECT_NEAR(check.precisions.at(Precision::kBf16).bias, -0.5, 1e-9) << "the table's runs are brief";
+  EXPECT_EQ(check.classes.front().size, "m, n, k >= 1024");
+  EXPECT_EQ(class_of(check, "products bf16", "smaller").errors.rows, 1U);
+  EXPECT_THAT(check.left_out, testing::ElementsAre("products nvfp4"));
+}
+
+TEST(FitProfile, MeetsTablesOfAGpuThatItsBaseDoesNotKnow) {
+  const ProfileCheck check = check_profile(fitted_on_excerpts(), excerpts());
+  EXPECT_LT(check.precisions.at(Precision::kFp8).median, 0.08);
+  EXPECT_LT(check.precisions.at(Precision::kFp8Block).median, 0.08);
+  EXPECT_LT(class_of(check, "cast", ">= 1 MB").errors.median, 0.10);
+  EXPECT_LT(class_of(check, "scan", ">= 1 MB").errors.median, 0.12);
+  EXPECT_LT(class_of(check, "attention forward causal bf16 d128", "seq >= 2048").errors.median, 0.09);
+  EXPECT_LT(class_of(check, "attention forward causal fp8 d128", "seq >= 2048").errors.median, 0.09);
+}
+
+TEST(FitProfile, QuantisationIsCountedApartFromTheProduct) {
+  const cost::Profile& profile = fitted_on_excerpts();
+  ASSERT_TRUE(profile.quantisation);
+  EXPECT_EQ(profile.quantisation->cast.evidence.provenance, cost::Provenance::kFitted);
+  EXPECT_GT(profile.quantisation->cast.evidence.held_out, 20);
+  measured::Samples with = excerpts();
+  for (auto& sample : with.gemms) sample.with_quantisation = true;  // as if none had been taken off
+  const auto slower = check_profile(profile, with).precisions, plain = check_profile(profile, excerpts()).precisions;
+  EXPECT_GT(slower.at(Precision::kFp8).bias, plain.at(Precision::kFp8).bias);
+  EXPECT_EQ(slower.at(Precision::kFp8Block).bias, plain.at(Precision::kFp8Block).bias) << "theirs is in their time";
+}
+
+}  // namespace
+}  // namespace foretoken::fit
