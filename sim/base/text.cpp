@@ -40,8 +40,8 @@ Character decode(std::string_view text) {
 bool is_printable(std::uint32_t code) {
   const auto within = [&](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
   const bool control = code < 0x20 || within(0x7F, 0x9F);
-  const bool invisible =
-      within(0x200B, 0x200F) || code == 0x180E || code == 0xFEFF || code == 0xAD || within(0xFFF9, 0xFFFB) || within(0xE0000, 0xE007F);
+  const bool invisible = within(0x200B, 0x200F) || code == 0x180E || code == 0xFEFF || code == 0xAD ||
+                         within(0xFFF9, 0xFFFB) || within(0xE0000, 0xE007F);
   const bool separator = within(0x2028, 0x202E);
   const bool direction = code == 0x061C || within(0x2060, 0x206F);
   const bool no_character = within(0xFDD0, 0xFDEF) || (code & 0xFFFEU) == 0xFFFE;

@@ -39,7 +39,8 @@ struct AskedParallelism {
 struct AskedBatch {
   std::optional<std::int64_t> micro;  ///< absent: 1
   std::int64_t global = 1, sequence_length = 1;
-  std::optional<int> microbatch_group = std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
+  std::optional<int> microbatch_group =
+      std::nullopt;  ///< micro-batches a group of interleaving; absent: the pipeline degree
 };
 
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.

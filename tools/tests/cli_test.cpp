@@ -81,9 +81,9 @@ TEST(Cli, MoreGpusThanMemoryHoldsIsOneClearLineAndStatus2) {
       "--set",    "batch.global=131072"};
   const Ran ran = run_foretoken(arguments);
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("/gpus: all 1048576 GPUs together would take more than "),
-                             HasSubstr("try a folded run"),
-                             Not(HasSubstr("--collectives"))));  // the tasks take more without flows
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("/gpus: all 1048576 GPUs together would take more than "), HasSubstr("try a folded run"),
+                    Not(HasSubstr("--collectives"))));  // the tasks take more without flows
   EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
 #ifndef FORETOKEN_SANITIZED  // sanitizers need all addresses
   rlimit before{};
