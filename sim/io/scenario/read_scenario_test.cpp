@@ -70,7 +70,7 @@ TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
   EXPECT_EQ(read(kLeast, {"attention=flash-1"}).flash_kernel, FlashKernel::kFlash1);
   EXPECT_EQ(read(kLeast, {"attention=flash"}).flash_kernel, FlashKernel::kFastest);
   EXPECT_THAT(complaints(kLeast, {"attention=flash-2", "cluster=dgx-b200-ndr"}),
-              HasSubstr("t.json: /attention: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
+              HasSubstr("--set attention=flash-2: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
                         "\"flash\" or \"unfused\", found \"flash-2\""));
 }
 
@@ -128,8 +128,8 @@ TEST(ReadScenario, WrongOverrides) {
             "--set batch.=2: a key of the path is empty\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400", "name=\xff"}), "--set name=\\xff: not UTF-8\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400"}),
-            "t.json: /gpus: expected a whole number from 1 to 1048576, found a string \"NaN\"\n"
-            "t.json: /batch/global: expected a whole number from 1 to 1073741824, found a string \"1e400\"\n");
+            "--set gpus=NaN: expected a whole number from 1 to 1048576, found a string \"NaN\"\n"
+            "--set batch.global=1e400: expected a whole number from 1 to 1073741824, found a string \"1e400\"\n");
   EXPECT_EQ(complaints(kLeast, {"paralelism.tensor=4"}),
             "t.json: /paralelism: unknown key; did you mean \"parallelism\"?\n");
 }
