@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/error.h"
+
 namespace foretoken::des {
 namespace {
 
