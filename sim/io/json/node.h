@@ -38,6 +38,7 @@ struct Range {
   double low = std::numeric_limits<double>::lowest();
   double high = std::numeric_limits<double>::max();
   bool above_low = false;  ///< `low` itself is outside
+  double thousand = 0;     ///< the k of texts such as "15T"; 0: the key takes no texts
 };
 inline constexpr Range kAnyNumber{};
 inline constexpr Range kPositive{.low = 0, .above_low = true};
@@ -47,6 +48,7 @@ inline constexpr Range kFraction{.low = 0, .high = 1};
 struct WholeRange {
   std::int64_t low = 1;
   std::int64_t high = std::int64_t{1} << 53;
+  double thousand = 0;  ///< the k of texts such as "4k"; 0: the key takes no texts
 };
 
 /// A JSON value with its pointer. Every kind of value has three forms of access to a member:
