@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <memory>
 #include <new>
+#include <span>
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -85,7 +87,30 @@ std::vector<Complaint> leftovers(const CLI::App& program) {
   const bool wants_command = !subcommand_names(*at.command).empty();
   for (const std::string& word : words) {
     complaints.push_back({at.path, "", unknown_word(at, word)});
-    if (wants_command && word.front() != '-') break;  // the next words belong to the unknown command
+    if (wants_command && !word.starts_with('-')) break;  // the next words belong to the unknown command
+  }
+  return complaints;
+}
+
+// True when a word is a list such as "a,,b" or "a," of which the parser gave only `values`.
+bool has_gap(std::span<const char* const> words, const std::vector<std::string>& values) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    if (word.starts_with("--")) word.remove_prefix(std::min(word.find('=') + 1, word.size()));
+    if (!word.ends_with(',') && !word.starts_with(',') && word.find(",,") == word.npos) return false;
+    while (word.starts_with(',')) word.remove_prefix(1);
+    return word.substr(0, word.find(',')) == values.front();
+  });
+}
+
+// Complains about empty words: a shell makes one of a variable that is not set. They must not count as "not given".
+std::vector<Complaint> empty_values(const Reached& at, std::span<const char* const> words) {
+  std::vector<Complaint> complaints;
+  for (const CLI::Option* option : at.command->get_options()) {
+    const auto& values = option->results();
+    if (values.empty()) continue;
+    const bool drops_one = option->get_delimiter() == ',' && has_gap(words, values);
+    if (drops_one || std::find(values.begin(), values.end(), "") != values.end())
+      complaints.push_back({at.path, "", fmt::format("{}: expected a value, found an empty one", option->get_name())});
   }
   return complaints;
 }
@@ -103,6 +128,9 @@ void parse(CLI::App& program, int argc, const char* const* argv, const Action& c
     throw ConfigError(std::move(complaints));
   }
   if (std::vector<Complaint> complaints = leftovers(program); !complaints.empty())
+    throw ConfigError(std::move(complaints));
+  if (std::vector<Complaint> complaints = empty_values(reached(program), {argv, static_cast<std::size_t>(argc)});
+      !complaints.empty())
     throw ConfigError(std::move(complaints));
   if (!chosen) {
     const Reached at = reached(program);
@@ -171,6 +199,8 @@ std::string_view version() { return FORETOKEN_VERSION; }
 
 int run_program(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write
+  std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that reaches the limit of its size
+  hold_standard_streams();
   try {
     return run(argc, argv);
   } catch (const ClosedPipe&) {

@@ -3,12 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/report/text/csv.h"
 #include "validate/split_text.h"
 #include "validate/validate.h"
 
 namespace foretoken::validate {
 namespace {
 
+using report::csv_field;
 using Json = nlohmann::ordered_json;
 
 Json json_of(const Spread& spread) {
@@ -84,9 +86,9 @@ std::string as_csv(const Validation& validation) {
   for (const SetResult& result : validation.sets)
     for (const CaseResult& one : result.cases)
       for (const Comparison& comparison : one.comparisons) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{:.6f},{}", result.set.name, one.row.id, one.row.quality,
-                            one.row.fitted, one.gpus, key_of(comparison.quantity), comparison.measured,
-                            comparison.predicted, comparison.error(), one.fits);
+        text += fmt::format("{},{},{},{},{},{},{},{},{:.6f},{}", csv_field(result.set.name), csv_field(one.row.id),
+                            csv_field(one.row.quality), one.row.fitted, one.gpus, key_of(comparison.quantity),
+                            comparison.measured, comparison.predicted, comparison.error(), one.fits);
         for (const auto& [name, time] : split_parts(one.split)) text += fmt::format(",{:.6f}", time.value());
         text += "\n";
       }

@@ -32,7 +32,7 @@ Found best_of(const char* scenario, std::vector<std::string> sets) {
   if (result.ranking.top().empty()) throw std::runtime_error("nothing fits");
   const Outcome& best = result.ranking.top().front();
   const Candidate& candidate = space.candidates()[best.candidate];
-  const job::Job chosen = job::make(job::with(question.asked(), space.patch_of(candidate))).job;
+  const job::Job chosen = job::make(job::with(question.asked(), space.patch_of(candidate, best.overlap))).job;
   const double step = des::to_seconds(best.step_time).value();
   const double tokens = static_cast<double>(chosen.batch.global * chosen.batch.sequence_length);
   return {candidate, step, question.asked().run->tokens / tokens * step / 86400};

@@ -14,6 +14,7 @@
 namespace foretoken::measured {
 namespace {
 
+constexpr std::size_t kTwice = static_cast<std::size_t>(-1);  // place of a name that two columns have
 constexpr std::int64_t kLargestDimension = std::int64_t{1} << 31;
 
 std::string_view take_line(std::string_view& text) {
@@ -30,7 +31,8 @@ Columns columns_of(std::string_view line) {
     std::string name = names[i];
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    columns.emplace(std::move(name), i);
+    const auto [place, is_new] = columns.emplace(std::move(name), i);
+    if (!is_new) place->second = kTwice;
   }
   return columns;
 }
@@ -58,6 +60,7 @@ std::vector<std::string> split_csv(std::string_view line) {
 const std::string& CsvRow::text(const std::string& column) const {
   const auto found = columns_->find(column);
   if (found == columns_->end()) throw std::invalid_argument(fmt::format("no column {}", column));
+  if (found->second == kTwice) throw std::invalid_argument(fmt::format("column {} stands twice; keep one", column));
   if (found->second >= fields_.size())
     throw std::invalid_argument(fmt::format("{}: missing, the row has {} fields", column, fields_.size()));
   return fields_[found->second];
@@ -93,7 +96,7 @@ bool CsvRow::passes(const RowChoice& choice) const {
 
 void read_csv(std::string_view text, const std::string& file, const std::function<void(const Columns&)>& header,
               const std::function<void(const CsvRow&)>& row) {
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   std::optional<Columns> columns;
   std::size_t rows = 0;
   for (std::size_t number = 1; !text.empty(); ++number) {
@@ -114,7 +117,7 @@ void read_csv(std::string_view text, const std::string& file, const std::functio
     }
   }
   if (rows == 0 && complaints.empty()) complaints.push_back({file, "", "no rows"});
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  if (!complaints.empty()) throw ConfigError(complaints.listed());
 }
 
 }  // namespace foretoken::measured

@@ -84,6 +84,7 @@ GemmSample sample_of(const CsvRow& row, const TimeColumn& column, const GemmCsvH
   if (layout && !hints.states_pass) s.shape.pass = pass_of(*layout);
   if (const auto adds = row.find({"accumulate"})) s.adds_to_fp32 = lower(*adds) == "true" || *adds == "1";
   s.time.median = s.time.p10 = s.time.p90 = time_of(row, s.shape, column, hints.less);
+  if (const std::string wrong = why_impossible(s); !wrong.empty()) throw std::invalid_argument(wrong);
   return s;
 }
 

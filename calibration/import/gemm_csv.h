@@ -12,7 +12,7 @@ namespace foretoken::measured {
 
 /// What the table does not say, and which of its rows count.
 struct GemmCsvHints {
-  std::string gpu;
+  std::string gpu{};
   Precision precision = Precision::kBf16;  ///< where there is no dtype column
   GemmPass pass = GemmPass::kForward;      ///< where there is no layout column
   RowChoice choice{};                      ///< rows that do not pass are left out unread

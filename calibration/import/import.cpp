@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <system_error>
 
 #include "calibration/import/nccl_tests_json.h"
 #include "calibration/import/sample_lines.h"
 #include "sim/base/error.h"
+#include "sim/io/json/parse_json.h"
 
 namespace foretoken::measured {
 namespace {
@@ -40,17 +40,15 @@ std::vector<fs::path> sample_files(const fs::path& folder) {
 std::string text_of(const fs::path& path) {
   std::error_code unreadable;
   if (fs::is_directory(path, unreadable)) refuse(path, "expected a file, found a folder");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) refuse(path, "cannot be read to its end");
-  return text.str();
+  io::Findings findings;
+  const auto text = io::read_text_file(path, path.string(), findings);
+  findings.throw_if_wrong();
+  return *text;
 }
 
 Samples import_nccl_tests(const std::vector<fs::path>& files, const NcclTestsHints& hints) {
   Samples all;
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   for (const fs::path& path : files) {
     try {
       const std::string text = text_of(path);
@@ -59,10 +57,10 @@ Samples import_nccl_tests(const std::vector<fs::path>& files, const NcclTestsHin
       all.append(json ? parse_nccl_tests_json(text, path.string(), hints)
                       : parse_nccl_tests_text(text, path.string(), hints));
     } catch (const ConfigError& error) {
-      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
+      complaints.append(error.complaints());
     }
   }
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  if (!complaints.empty()) throw ConfigError(complaints.listed());
   return all;
 }
 
@@ -74,15 +72,15 @@ Samples import_samples(const fs::path& folder_or_file) {
   std::error_code missing;
   if (!fs::is_directory(folder_or_file, missing)) return read_lines(text_of(folder_or_file), folder_or_file.string());
   Samples all;
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   for (const fs::path& path : sample_files(folder_or_file)) {
     try {
       all.append(read_lines(text_of(path), path.string()));
     } catch (const ConfigError& error) {
-      complaints.insert(complaints.end(), error.complaints().begin(), error.complaints().end());
+      complaints.append(error.complaints());
     }
   }
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  if (!complaints.empty()) throw ConfigError(complaints.listed());
   return all;
 }
 

@@ -69,6 +69,8 @@ std::optional<GroupShape> group_of(const NcclRun& run, const NcclTestsHints& hin
 /// Says how time, rate and size contradict each other. Rounding of the printed digits is allowed for.
 std::string disagreement(const NcclRow& row, const NcclResult& result, Collective kind, const GroupShape& group) {
   if (!(result.time_us > 0)) return fmt::format("time {} us is not above 0", result.time_us);
+  if (result.time_us < kShortestUs || result.time_us > kLongestUs)
+    return fmt::format("time: expected microseconds from {} to {}, found {}", kShortestUs, kLongestUs, result.time_us);
   const double shortest = std::max(result.time_us - result.time_step_us, 1e-9);
   const double expected = row.bytes / result.time_us * 1e-3;
   const double highest = row.bytes / shortest * 1e-3 * (1 + kAgreement) + result.rate_step_gb_per_s;
@@ -91,8 +93,7 @@ Seconds best_time(const NcclRow& row, const NcclResult& result) {
   return microseconds(result.time_us);
 }
 
-void add_rows(const NcclRun& run, Collective kind, const GroupShape& group, Samples& samples,
-              std::vector<Complaint>& complaints) {
+void add_rows(const NcclRun& run, Collective kind, const GroupShape& group, Samples& samples, Complaints& complaints) {
   int empty = 0;
   for (const NcclRow& row : run.rows) {
     if (row.bytes <= 0) {
@@ -132,7 +133,7 @@ std::optional<Collective> collective_of_program(std::string_view text) {
 }
 
 void add_run(const NcclRun& run, const NcclTestsHints& hints, const std::string& file, Samples& samples,
-             std::vector<Complaint>& complaints) {
+             Complaints& complaints) {
   std::optional<Collective> kind = run.collective;
   if (!kind) kind = hints.collective;
   if (!kind) kind = collective_of_file(file);

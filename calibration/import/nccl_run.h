@@ -56,6 +56,6 @@ struct NcclRun {
 /// Adds the run's rows to `samples`. Rows whose size, time and rates contradict each other or the collective become
 /// complaints. `file` may name the collective when neither run nor hints do.
 void add_run(const NcclRun& run, const NcclTestsHints& hints, const std::string& file, Samples& samples,
-             std::vector<Complaint>& complaints);
+             Complaints& complaints);
 
 }  // namespace foretoken::measured

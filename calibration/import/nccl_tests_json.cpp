@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/io/json/parse_json.h"
+
 namespace foretoken::measured {
 namespace {
 
@@ -27,7 +29,7 @@ class Reader {
     const Json& okay = at("/out_of_bounds/okay");
     if (okay.is_string() && okay != "true") complain("/out_of_bounds", "the run's results are wrong");
     if (complaints_.empty()) add_run(run_, hints, file_, samples_, complaints_);
-    if (!complaints_.empty()) throw ConfigError(std::move(complaints_));
+    if (!complaints_.empty()) throw ConfigError(complaints_.listed());
     return std::move(samples_);
   }
 
@@ -115,20 +117,18 @@ class Reader {
   const Json empty_ = Json::array();
   NcclRun run_;
   Samples samples_;
-  std::vector<Complaint> complaints_;
+  Complaints complaints_;
 };
 
 }  // namespace
 
 Samples parse_nccl_tests_json(std::string_view text, const std::string& file, const NcclTestsHints& hints) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    throw ConfigError({{file, "", fmt::format("cut short or broken: {}", error.what())}});
-  }
-  if (!json.is_object()) throw ConfigError({{file, "", "expected an object as nccl-tests -J writes it"}});
-  return Reader(json, file).read(hints);
+  io::Findings findings;
+  const std::optional<Json> json = io::parse_json(text, file, findings);
+  if (!json)
+    throw ConfigError({{file, "", fmt::format("cut short or broken: {}", findings.complaints.front().message)}});
+  if (!json->is_object()) throw ConfigError({{file, "", "expected an object as nccl-tests -J writes it"}});
+  return Reader(*json, file).read(hints);
 }
 
 }  // namespace foretoken::measured

@@ -83,7 +83,7 @@ class TextReader {
       complaints_.push_back({file_, "",
                              found_table_ ? "the table has no rows: the run was cut short"
                                           : "no table of nccl-tests found: expected its header \"# size count ...\""});
-    if (!complaints_.empty()) throw ConfigError(std::move(complaints_));
+    if (!complaints_.empty()) throw ConfigError(complaints_.listed());
     return std::move(samples_);
   }
 
@@ -167,7 +167,7 @@ class TextReader {
   std::optional<NcclColumns> columns_;
   bool found_table_ = false;
   Samples samples_;
-  std::vector<Complaint> complaints_;
+  Complaints complaints_;
 };
 
 }  // namespace

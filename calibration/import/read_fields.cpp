@@ -23,6 +23,13 @@ double positive_number(const std::string& key, const nlohmann::json& json) {
   return value;
 }
 
+double time_us(const nlohmann::json& json) {
+  const double value = positive_number("us", json);
+  if (value < kShortestUs || value > kLongestUs)
+    wrong("us", fmt::format("microseconds from {} to {}", kShortestUs, kLongestUs), json);
+  return value;
+}
+
 }  // namespace
 
 Fields::Fields(const nlohmann::json& json) : json_(&json) {
@@ -75,13 +82,13 @@ Timing Fields::timing() {
   time.runs = has("runs") ? small("runs") : 0;
   const nlohmann::json& us = member("us");
   if (us.is_number()) {
-    time.median = time.p10 = time.p90 = microseconds(positive_number("us", us));
+    time.median = time.p10 = time.p90 = microseconds(time_us(us));
     return time;
   }
   if (!us.is_array() || us.size() != 3) wrong("us", "a number or [median, p10, p90]", us);
-  time.median = microseconds(positive_number("us", us[0]));
-  time.p10 = microseconds(positive_number("us", us[1]));
-  time.p90 = microseconds(positive_number("us", us[2]));
+  time.median = microseconds(time_us(us[0]));
+  time.p10 = microseconds(time_us(us[1]));
+  time.p90 = microseconds(time_us(us[2]));
   if (time.p10 > time.median || time.median > time.p90) wrong("us", "p10 <= median <= p90", us);
   return time;
 }

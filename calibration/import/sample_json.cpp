@@ -118,6 +118,7 @@ GemmSample read_gemm(Fields& fields) {
   s.shape.k = fields.whole("k");
   s.shape.batch = fields.whole_or("batch", 1);
   s.time = fields.timing();
+  if (const std::string wrong = why_impossible(s); !wrong.empty()) throw std::invalid_argument(wrong);
   return s;
 }
 
@@ -219,7 +220,7 @@ std::string line_of(const Sample& sample) {
   Front front;
   std::visit([&front](const auto& s) { front(s); }, sample);
   std::visit(Back{front.json}, sample);
-  return front.json.dump();
+  return front.json.dump(-1, ' ', false, Ordered::error_handler_t::replace);
 }
 
 std::string line_of(const Provenance& origin) {

@@ -10,15 +10,20 @@
 
 #include "calibration/import/sample_json.h"
 #include "sim/base/error.h"
+#include "sim/io/json/parse_json.h"
 
 namespace foretoken::measured {
 namespace {
 
 /// Reads one line. It throws std::invalid_argument; nlohmann's own exceptions derive from std::exception only.
 void read_line(std::string_view line, Samples& samples) {
-  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-  if (json.is_discarded()) throw std::invalid_argument("expected JSON");
-  auto record = read_record(json);
+  io::Findings findings;
+  const auto json = io::parse_json(line, "", findings);
+  if (!json) {
+    const std::string& why = findings.complaints.front().message;
+    throw std::invalid_argument(why.starts_with("not JSON") ? "expected JSON" : why);
+  }
+  auto record = read_record(*json);
   if (auto* origin = std::get_if<Provenance>(&record)) {
     samples.origins.push_back(std::move(*origin));
     return;
@@ -43,7 +48,7 @@ void write_kind(const std::vector<From<T>>& kind, const Samples& samples, std::o
 
 Samples read_lines(std::string_view text, const std::string& file) {
   Samples samples;
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
@@ -61,7 +66,7 @@ Samples read_lines(std::string_view text, const std::string& file) {
       complaints.push_back({fmt::format("{}:{}", file, number), "", error.what()});
     }
   }
-  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+  if (!complaints.empty()) throw ConfigError(complaints.listed());
   return samples;
 }
 

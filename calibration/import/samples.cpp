@@ -1,6 +1,8 @@
 // Stores samples by kind; lists nccl-tests' names and factors.
 #include "calibration/import/samples.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <iterator>
 
@@ -31,6 +33,16 @@ void append_kind(std::vector<From<T>>& to, std::vector<From<T>>& from, std::size
 }
 
 }  // namespace
+
+std::string why_impossible(const GemmSample& sample) {
+  const double us = sample.time.median.value() * 1e6;
+  if (!(us >= kShortestUs && us <= kLongestUs))
+    return fmt::format("expected a time from {} to {} us, found {} us", kShortestUs, kLongestUs, us);
+  const double tflops = (sample.shape.flop() / sample.time.median).value() * 1e-12;
+  if (tflops <= kHighestTflops) return "";
+  return fmt::format("{} x {} x {} in {} us would be {:.3g} TFLOP/s; expected at most {:g}", sample.shape.m,
+                     sample.shape.n, sample.shape.k, us, tflops, kHighestTflops);
+}
 
 void Samples::add(Sample sample) {
   expects(!origins.empty(), "a sample has an origin");

@@ -23,6 +23,9 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
+/// What a measurement can be: a picosecond to eleven days, and up to a billion TFLOP/s. Anything else is a wrong unit.
+inline constexpr double kShortestUs = 1e-6, kLongestUs = 1e12, kHighestTflops = 1e9;
+
 /// Times of one kernel over repeated runs. A published table gives one number: then all three are that number, and runs
 /// is 0.
 struct Timing {
@@ -37,6 +40,9 @@ struct GemmSample {
   bool adds_to_fp32 = false;  ///< accumulates into an fp32 matrix (C = D, beta = 1); else writes `shape.precision`
   Timing time;
 };
+
+/// Why no GPU can have done this product in this time; empty when one can.
+[[nodiscard]] std::string why_impossible(const GemmSample& sample);
 
 /// A kernel limited by device memory.
 struct KernelSample {

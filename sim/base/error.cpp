@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "sim/base/text.h"
+
 namespace foretoken {
 namespace {
 
@@ -15,13 +17,38 @@ std::string joined(const std::vector<Complaint>& complaints) {
   return text;
 }
 
+// A place in a file, short enough to leave room for what is wrong there.
+std::string shortened(const std::string& pointer) {
+  constexpr std::size_t kEnds = 150;
+  if (pointer.size() <= 2 * kEnds) return pointer;
+  const std::string text = pointer.substr(0, kEnds) + "..." + pointer.substr(pointer.size() - kEnds);
+  return printable(text);  // the cut may stand inside a character
+}
+
 }  // namespace
 
 std::string Complaint::line() const {
+  if (!option.empty()) return option + ": " + message;
   std::string text = file;
   if (!text.empty()) text += ": ";
-  if (!pointer.empty()) text += pointer + ": ";
+  if (!pointer.empty()) text += shortened(pointer) + ": ";
   return text + message;
+}
+
+void Complaints::push_back(Complaint complaint) {
+  if (!is_full()) kept_.push_back(std::move(complaint));
+  ++count_;
+}
+
+void Complaints::append(const std::vector<Complaint>& more) {
+  for (const Complaint& each : more) push_back(each);
+}
+
+std::vector<Complaint> Complaints::listed() const {
+  std::vector<Complaint> all = kept_;
+  if (count_ > kept_.size())
+    all.push_back({kept_.back().file, "", "and " + std::to_string(count_ - kept_.size()) + " more complaints"});
+  return all;
 }
 
 ConfigError::ConfigError(std::vector<Complaint> complaints)

@@ -36,13 +36,50 @@ Character decode(std::string_view text) {
   return {code, length};
 }
 
-/// Is false for characters that would break a line, vanish, or reorder the text.
+/// Is false for characters that would break a line, vanish, or reorder the text, and for those that no XML may hold.
 bool is_printable(std::uint32_t code) {
-  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-  const bool invisible = (code >= 0x200B && code <= 0x200F) || code == 0xFEFF || code == 0xAD;
-  const bool separator = code >= 0x2028 && code <= 0x202E;
-  const bool isolate = code >= 0x2060 && code <= 0x206F;
-  return !(control || invisible || separator || isolate);
+  const auto within = [&](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
+  const bool control = code < 0x20 || within(0x7F, 0x9F);
+  const bool invisible =
+      within(0x200B, 0x200F) || code == 0x180E || code == 0xFEFF || code == 0xAD || within(0xFFF9, 0xFFFB) || within(0xE0000, 0xE007F);
+  const bool separator = within(0x2028, 0x202E);
+  const bool direction = code == 0x061C || within(0x2060, 0x206F);
+  const bool no_character = within(0xFDD0, 0xFDEF) || (code & 0xFFFEU) == 0xFFFE;
+  return !(control || invisible || separator || direction || no_character);
+}
+
+/// \u202e, as JSON takes it: beyond 16 bits two halves.
+std::string escape_of(std::uint32_t code) {
+  if (code < 0x10000) return fmt::format("\\u{:04x}", code);
+  const std::uint32_t rest = code - 0x10000;
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10U), 0xDC00 + (rest & 0x3FFU));
+}
+
+/// Moves the character at the front of `text` to the end of `out`, escaped where it must be.
+void take_printable(std::string_view& text, std::string& out) {
+  const Character character = decode(text);
+  const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);
+  if (character.bytes == 0)
+    out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(text[0]));
+  else if (is_printable(character.code))
+    out += text.substr(0, bytes);
+  else
+    out += escape_of(character.code);
+  text.remove_prefix(bytes);
+}
+
+/// Bytes at the front of `text` that need no look: printable ASCII.
+std::size_t plain_front(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7F) ++at;
+  return at;
+}
+
+/// Bytes of "\033[1;32m" at the front of `text`: a colour, or its end; 0 for anything else.
+std::size_t colour_front(std::string_view text) {
+  if (!text.starts_with("\033[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
 }  // namespace
@@ -51,18 +88,23 @@ std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   for (std::size_t count = 0; !text.empty(); ++count) {
     if (count == limit) return out + "...";
-    const Character character = decode(text);
-    if (character.bytes == 0) {
-      out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(text[0]));
-      text.remove_prefix(1);
+    take_printable(text, out);
+  }
+  return out;
+}
+
+std::string harmless(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    std::size_t as_is = plain_front(text);
+    if (as_is == 0) as_is = text[0] == '\n' || text[0] == '\t' ? 1 : colour_front(text);
+    if (as_is == 0) {
+      take_printable(text, out);
       continue;
     }
-    if (is_printable(character.code)) {
-      out += text.substr(0, character.bytes);
-    } else {
-      out += fmt::format("\\u{:04x}", character.code);
-    }
-    text.remove_prefix(character.bytes);
+    out += text.substr(0, as_is);
+    text.remove_prefix(as_is);
   }
   return out;
 }

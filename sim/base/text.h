@@ -13,6 +13,13 @@ namespace foretoken {
 /// not UTF-8 become \x escapes. Longer text is cut after `limit` characters, and "..." follows.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 1000);
 
+/// No limit of printable().
+inline constexpr std::size_t kAnyLength = static_cast<std::size_t>(-1);
+
+/// Makes text of any size fit for a screen or a file, as printable() does. Lines stay lines, tabs stay tabs, and the
+/// colours of Paint stay colours. JSON stays the same JSON, because its strings may hold the escapes.
+[[nodiscard]] std::string harmless(std::string_view text);
+
 /// Returns printable() in double quotes, short enough to stand in a sentence.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 

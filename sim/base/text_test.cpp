@@ -45,9 +45,21 @@ TEST(Text, Printable) {
   EXPECT_EQ(printable("\xe2\x80\xae right to left"), "\\u202e right to left");
   EXPECT_EQ(printable("\xff\xc0\xaf"), "\\xff\\xc0\\xaf");
   EXPECT_EQ(printable("\xf0\x9f"), "\\xf0\\x9f") << "a character cut short";
+  EXPECT_EQ(printable("\u061c\u180e\ufffe\ufdd0\U0001ffff\U000e0041"),
+            "\\u061c\\u180e\\ufffe\\ufdd0\\ud83f\\udfff\\udb40\\udc41")
+      << "no mark of direction, no tag, and nothing that is no character";
   EXPECT_EQ(in_quotes(std::string(1000, 'x')), '"' + std::string(48, 'x') + "...\"");
   EXPECT_EQ(either(std::vector<std::string>{"a"}), "a");
   EXPECT_EQ(either(std::vector<std::string>{"a", "b", "c"}), "a, b or c");
+}
+
+TEST(Text, HarmlessKeepsLinesTabsAndColours) {
+  const std::string screen = "\033[1;32mfits\033[0m\n\ta \xc3\xa9\n";
+  EXPECT_EQ(harmless(screen), screen);
+  EXPECT_EQ(harmless("a\033]0;title\a\033[2Jb\r\033[31"), "a\\u001b]0;title\\u0007\\u001b[2Jb\\u000d\\u001b[31");
+  EXPECT_EQ(harmless("{\"a\":\"\u202e\x7f\"}"), "{\"a\":\"\\u202e\\u007f\"}") << "still JSON";
+  EXPECT_EQ(harmless("\xff"), "\\xff");
+  EXPECT_EQ(harmless(""), "");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "sim/base/text.h"
 #include "sim/draw/svg.h"
 #include "sim/report/text/number.h"
 
@@ -275,6 +276,16 @@ std::string Drawing::svg(std::string_view title) const {
   return out + "</svg>\n";
 }
 
+// The inside of a quoted string of DOT: backslashes start escapes there too.
+std::string dot_text(std::string_view text) {
+  std::string quoted;
+  for (const char c : printable(text, kAnyLength)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted;
+}
+
 }  // namespace
 
 std::string fabric_svg(const net::Fabric& fabric, std::string_view title) { return Drawing(fabric).svg(title); }
@@ -291,11 +302,12 @@ std::string fabric_dot(const net::Fabric& fabric, std::string_view title) {
   });
   std::ostringstream out;
   boost::write_graphviz(
-      out, cables, [&](std::ostream& to, DeviceId v) { to << fmt::format("[label=\"{}\"]", net::name_of(cables[v])); },
+      out, cables,
+      [&](std::ostream& to, DeviceId v) { to << fmt::format("[label=\"{}\"]", dot_text(net::name_of(cables[v]))); },
       [&](std::ostream& to, const auto& edge) {
         to << fmt::format("[label=\"{} GB/s\"]", plain(cables[edge].capacity.value() / 1e9));
       },
-      [&](std::ostream& to) { to << fmt::format("label=\"{}\";\nnode [shape=box];\n", title); });
+      [&](std::ostream& to) { to << fmt::format("label=\"{}\";\nnode [shape=box];\n", dot_text(title)); });
   return out.str();
 }
 

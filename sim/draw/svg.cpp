@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "sim/base/text.h"
+
 namespace foretoken::draw {
 namespace {
 
@@ -18,7 +22,8 @@ std::string start_of(std::string_view tag, Attributes attributes) {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  const bool ascii = std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
+  for (const char c : ascii ? std::string(text) : harmless(text)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')

@@ -26,7 +26,30 @@ Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
 
 bool fits(const job::Job& job, Bytes peak) { return peak + step::outside_allocator(job) <= job.cluster.gpu.memory; }
 
-Duration least_step_time(const job::Job& job, const step::Passes& passes) {
+namespace {
+
+Duration shortest(std::span<const step::Passes> passes, int stage, int chunk, OpKind kind) {
+  Duration time = passes.front().timing(stage, chunk, kind).total;
+  for (const step::Passes& other : passes.subspan(1)) time = std::min(time, other.timing(stage, chunk, kind).total);
+  return time;
+}
+
+// Returns the ends of the gradients' blocks. Only the very last ones have a bound.
+std::vector<std::vector<std::vector<Instant>>> least_gradient_blocks(const job::Job& job, const step::Passes& passes,
+                                                                     Instant first_stage_ends) {
+  std::vector<std::vector<std::vector<Instant>>> blocks;
+  for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
+    auto& of_stage = blocks.emplace_back();
+    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+      of_stage.emplace_back(passes.timing(stage, chunk, OpKind::kBackward).block_ends.size(), Instant{});
+  }
+  blocks[0][0].back() = first_stage_ends;
+  return blocks;
+}
+
+}  // namespace
+
+Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes, bool hides_reduction) {
   const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
   const auto microbatches = static_cast<std::int64_t>(job.microbatches());
   const step::MessageDurations messages = step::message_durations(job);
@@ -35,27 +58,20 @@ Duration least_step_time(const job::Job& job, const step::Passes& passes) {
   for (int stage = 0; stage < stages; ++stage) {
     Duration work;
     for (int chunk = 0; chunk < chunks; ++chunk)
-      work +=
-          passes.timing(stage, chunk, OpKind::kForward).total + passes.timing(stage, chunk, OpKind::kBackward).total;
+      work += shortest(passes, stage, chunk, OpKind::kForward) + shortest(passes, stage, chunk, OpKind::kBackward);
     ends.finished.push_back(first + Duration{work.ps * microbatches});
-    first = first + passes.timing(stage, 0, OpKind::kForward).total;
+    first = first + shortest(passes, stage, 0, OpKind::kForward);
     if (stages > 1) first = first + messages.to_next[id_of<Stage>(stage)];
   }
   for (int stage = stages - 2; stage >= 0; --stage) {
     const auto at = static_cast<std::size_t>(stage);
     const Instant after = ends.finished[at + 1] + messages.to_previous[id_of<Stage>(stage + 1)] +
-                          passes.timing(stage, 0, OpKind::kBackward).total;
+                          shortest(passes, stage, 0, OpKind::kBackward);
     ends.finished[at] = std::max(ends.finished[at], after);
   }
-  if (job.overlap.grad_reduce) {
-    const Instant start;  // of gradients, only the very last ones have a bound
-    for (int stage = 0; stage < stages; ++stage) {
-      auto& of_stage = ends.gradient_blocks.emplace_back();
-      for (int chunk = 0; chunk < chunks; ++chunk)
-        of_stage.emplace_back(passes.timing(stage, chunk, OpKind::kBackward).block_ends.size(), start);
-    }
-    ends.gradient_blocks[0][0].back() = ends.finished[0];
-  }
+  ends.reduced = hides_reduction || job.optimizer.shards_gradients();
+  if (job.overlap.grad_reduce && !ends.reduced)
+    ends.gradient_blocks = least_gradient_blocks(job, passes.front(), ends.finished[0]);
   ends.last = ends.finished[0];
   return fast::finish_step(job, ends);
 }

@@ -1,6 +1,8 @@
 // Properties of a configuration known before it is replayed: its memory exactly, its step time from below.
 #pragma once
 
+#include <span>
+
 #include "sim/base/units.h"
 #include "sim/des/time.h"
 #include "sim/job/job.h"
@@ -28,6 +30,13 @@ namespace foretoken::search {
 /// with these bounds.
 /// Holds for every schedule of passes whose virtual stage k p + r stands on stage r. Proof and test:
 /// docs/user/search.md.
-[[nodiscard]] des::Duration least_step_time(const job::Job& job, const step::Passes& passes);
+///
+/// It bounds several jobs at once that differ from `job` in overlaps only. `passes` then holds the passes of each, and
+/// every pass counts as long as the shortest of its kind. Messages take the same time in all. `job` has the overlap of
+/// parameter gathers if one of them has it, because a gather at the end only adds time. With `hides_reduction` some
+/// reduce gradients beside passes and others do not, and the reduction counts nothing.
+/// Precondition: `passes` is not empty.
+[[nodiscard]] des::Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes,
+                                            bool hides_reduction = false);
 
 }  // namespace foretoken::search

@@ -32,6 +32,12 @@ constexpr LayerRole kRoles[] = {
      "with gradient shards a layer accumulates no gradients"},
     {Key::kGradReduce, plays_none, "stands beside passes"},
     {Key::kParamGather, plays_none, "stands beside passes"},
+    {Key::kP2pOverlap, plays_none, "stands between passes"},
+    {Key::kTensorOverlap, [](const Job& job, Key) { return Number(job.overlap.tensor_parallel ? 1 : 0); },
+     "cuts matrix products, and hides gathers"},
+    {Key::kPrecision, [](const Job& job, Key) { return Number(static_cast<int>(job.precision)); },
+     "sizes every element and chooses the products' rate"},
+    {Key::kGradients, plays_none, "sizes what replicas reduce; a layer's own additions are the runtime's"},
 };
 
 LayerRole role_of(Axis axis) {

@@ -35,6 +35,9 @@ TEST(LayerKey, DiffersExactlyWithTheChoicesThatPlayAPart) {
   EXPECT_NE(with([](job::Job& j) { j.batch.micro = 2; }), base);
   EXPECT_NE(with([](job::Job& j) { j.recompute.granularity = model::RecomputeGranularity::kFull; }), base);
   EXPECT_NE(with([](job::Job& j) { j.optimizer.zero_stage = 2; }), base);
+  EXPECT_NE(with([](job::Job& j) { j.overlap.tensor_parallel = true; }), base);
+  EXPECT_NE(with([](job::Job& j) { j.precision = Precision::kFp8; }), base);
+  EXPECT_EQ(with([](job::Job& j) { j.overlap.p2p = true; }), base);
   EXPECT_EQ(with([](job::Job& j) { j.optimizer.zero_stage = 1; }), base) << "optimizer states are no part of a layer";
   EXPECT_EQ(with([](job::Job& j) { j.parallelism.pipeline = 2; }), base);
   EXPECT_EQ(with([](job::Job& j) { j.batch.global = 8; }), base);

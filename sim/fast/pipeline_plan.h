@@ -46,7 +46,8 @@ struct PlanRun {
   std::vector<des::Instant> finished;  ///< by stage: end of its last pass and of the messages that it waits for
   /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients. Empty unless the pass is cut.
   std::vector<std::vector<std::vector<des::Instant>>> gradient_blocks;
-  des::Instant last;  ///< the end of everything
+  des::Instant last;     ///< the end of everything
+  bool reduced = false;  ///< the replicas have no gradients left to reduce
 };
 
 class PipelinePlan {

@@ -111,6 +111,7 @@ Duration finish_step(const job::Job& job, const PlanRun& pipeline) {
     }
     ++stage;
   }
+  ends.reduced = pipeline.reduced;
   step::lower_step_end(workload, job, ends);
   const des::RunResult run = des::run(workload.graph);
   expects(run.stuck.empty(), "the end of a step does not deadlock");

@@ -324,7 +324,7 @@ TEST(Openness, ASearchKeepsTheScheduleOfItsQuestion) {
   ASSERT_FALSE(result.ranking.top().empty());
   for (const search::Outcome& outcome : result.ranking.top()) {
     job::Maker maker(question);
-    const job::Job* job = maker.make(space.patch_of(space.candidates()[outcome.candidate]));
+    const job::Job* job = maker.make(space.patch_of(space.candidates()[outcome.candidate], outcome.overlap));
     ASSERT_NE(job, nullptr);
     EXPECT_EQ(job->schedule.name, "zigzag");
     EXPECT_EQ(study::step_time(*job, {}), des::to_seconds(outcome.step_time));

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,12 @@ struct Overlap {
   bool grad_reduce = false, param_gather = false, p2p = false;
   bool tensor_parallel = false;  ///< Transformer Engine's userbuffers
 };
+
+/// The overlaps by their keys in a scenario.
+inline constexpr std::array kOverlaps{std::pair{std::string_view("grad_reduce"), &Overlap::grad_reduce},
+                                      std::pair{std::string_view("param_gather"), &Overlap::param_gather},
+                                      std::pair{std::string_view("p2p"), &Overlap::p2p},
+                                      std::pair{std::string_view("tensor_parallel"), &Overlap::tensor_parallel}};
 
 struct TrainingRun {
   double tokens = 0;

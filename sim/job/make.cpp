@@ -18,7 +18,6 @@ void take_given_parts(const Question& question, Job& job) {
   for (const AskedPool& pool : question.pools)
     job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
   job.runtime = question.runtime;
-  job.precision = question.precision;
   job.optimizer.name = question.optimizer;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;
@@ -47,6 +46,8 @@ void take_choices(const Question& question, Job& job) {
                .microbatch_group = choices.batch.microbatch_group};
   job.recompute = choices.recompute.value_or(Recompute{});
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
+  job.precision = choices.precision.value_or(Precision::kBf16);
+  job.recipe = recipe_of(question);
 }
 
 // Asks every rule that a choice may break. Some rules complete the job.
@@ -73,14 +74,36 @@ void settle_choices(Draft& draft) {
 
 }  // namespace
 
+namespace {
+
+// Adds advice that the rules accept. Checking it asks them again, without advice.
+void add_advice(Draft& draft) {
+  const std::vector<Complaint> complaints = draft.complaints;
+  const auto complaints_of = [&](const Question& changed) {
+    Job job;
+    Draft other{.question = changed, .sound = draft.sound, .job = job};
+    take_given_parts(changed, job);
+    settle_software(other);
+    settle_choices(other);
+    return std::move(other.complaints);
+  };
+  for (const auto& [place, advice] : draft.advice)
+    draft.complaints[place].message +=
+        advice_words(advice, complaints[place], draft.question, complaints, complaints_of);
+}
+
+}  // namespace
+
 Attempt attempt(const Question& question, const Sound& sound) {
   Job job;
   Draft draft{.question = question, .sound = sound, .job = job};
+  draft.advises = true;
   draft.notes.assumptions = question.notes.assumptions;
   draft.notes.defaulted = question.notes.defaulted;
   take_given_parts(question, job);
   settle_software(draft);
   settle_choices(draft);
+  add_advice(draft);
   if (!draft.complaints.empty() || !sound.all()) return {std::nullopt, std::move(draft.complaints)};
   std::vector<std::string>& warnings = draft.notes.warnings;
   warnings.insert(warnings.end(), question.notes.warnings.begin(), question.notes.warnings.end());

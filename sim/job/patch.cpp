@@ -26,6 +26,10 @@ constexpr std::pair<Key, std::string_view> kNames[] = {
     {Key::kZeroStage, "optimizer.zero_stage"},
     {Key::kGradReduce, "overlap.grad_reduce"},
     {Key::kParamGather, "overlap.param_gather"},
+    {Key::kP2pOverlap, "overlap.p2p"},
+    {Key::kTensorOverlap, "overlap.tensor_parallel"},
+    {Key::kPrecision, "precision"},
+    {Key::kGradients, "precision_recipe.gradients"},
     {Key::kArithmeticRate, "profile.gemm, profile.attention"},
     {Key::kMemoryBandwidth, "profile.memory_bound, profile.gemm"},
     {Key::kLaunchTime, "profile launch_us"},
@@ -58,8 +62,9 @@ std::vector<Key> stated_choices() {
 }
 
 bool is_searched(Key key) {
-  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kSequenceParallel, Key::kSchedule,
-                            Key::kMicroBatch,      Key::kRecompute,        Key::kZeroStage};
+  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kSequenceParallel, Key::kSchedule,     Key::kMicroBatch,
+                            Key::kMicrobatchGroup, Key::kRecompute,        Key::kZeroStage,    Key::kGradReduce,
+                            Key::kParamGather,     Key::kP2pOverlap,       Key::kTensorOverlap};
   // The data-parallel degree follows from the GPUs and the other degrees.
   return std::ranges::find(kOther, key) != std::end(kOther) || (axis_of(key) && key != key_of(Axis::kData));
 }
@@ -97,6 +102,31 @@ void put(std::optional<Recompute>& field, const Value& value) {
     field.emplace().granularity = held<model::RecomputeGranularity, model::RecomputeGranularity>(value);
 }
 
+void put(std::optional<Precision>& field, const Value& value) {
+  field = is_none(value) ? std::nullopt : std::optional(held<Precision, Precision>(value));
+}
+// Stated gradients have no second copy.
+void put_gradients(std::optional<AskedRecipe>& recipe, const Value& value) {
+  if (!recipe) recipe.emplace();
+  recipe->gradient_bytes = is_none(value) ? std::nullopt : std::optional(held<std::int64_t, double>(value));
+  recipe->extra_gradient_bytes.reset();
+}
+
+void apply_to_overlap(const Edit& edit, AskedOverlap& overlap) {
+  switch (edit.key) {
+    case Key::kGradReduce:
+      return put(overlap.grad_reduce, edit.value);
+    case Key::kParamGather:
+      return put(overlap.param_gather, edit.value);
+    case Key::kP2pOverlap:
+      return put(overlap.p2p, edit.value);
+    case Key::kTensorOverlap:
+      return put(overlap.tensor_parallel, edit.value);
+    default:
+      break;
+  }
+}
+
 void apply_to_choices(const Edit& edit, Choices& choices) {
   AskedParallelism& degrees = choices.parallelism;
   if (const auto axis = axis_of(edit.key)) return put(degrees.degrees[*axis], edit.value);
@@ -122,12 +152,12 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
       return put(choices.recompute, edit.value);
     case Key::kZeroStage:
       return put(choices.zero_stage, edit.value);
-    case Key::kGradReduce:
-      return put(choices.overlap.grad_reduce, edit.value);
-    case Key::kParamGather:
-      return put(choices.overlap.param_gather, edit.value);
+    case Key::kPrecision:
+      return put(choices.precision, edit.value);
+    case Key::kGradients:
+      return put_gradients(choices.recipe, edit.value);
     default:
-      break;
+      return apply_to_overlap(edit, choices.overlap);
   }
 }
 
@@ -140,6 +170,7 @@ struct Spelled {
   std::string operator()(model::RecomputeGranularity value) const {
     return fmt::format("\"{}\"", model::name_of(value));
   }
+  std::string operator()(Precision value) const { return fmt::format("\"{}\"", foretoken::name_of(value)); }
   std::string operator()(const schedule::Schedule& value) const { return fmt::format("\"{}\"", value.name); }
 };
 
@@ -160,8 +191,13 @@ std::span<const Key> searched_keys() {
   return kSearched;
 }
 
+std::span<const Key> requested_keys() {
+  static constexpr Key kRequested[] = {Key::kPrecision, Key::kGradients};
+  return kRequested;
+}
+
 bool is_open(const Choices& choices, Key key) {
-  if (!is_searched(key)) return false;
+  if (!is_searched(key) && std::ranges::find(requested_keys(), key) == requested_keys().end()) return false;
   const AskedParallelism& degrees = choices.parallelism;
   if (const auto axis = axis_of(key)) return !degrees.degrees[*axis];
   switch (key) {
@@ -175,8 +211,22 @@ bool is_open(const Choices& choices, Key key) {
       return !choices.batch.micro;
     case Key::kRecompute:
       return !choices.recompute;
+    case Key::kMicrobatchGroup:
+      return !choices.batch.microbatch_group;
     case Key::kZeroStage:
       return !choices.zero_stage;
+    case Key::kGradReduce:
+      return !choices.overlap.grad_reduce;
+    case Key::kParamGather:
+      return !choices.overlap.param_gather;
+    case Key::kP2pOverlap:
+      return !choices.overlap.p2p;
+    case Key::kTensorOverlap:
+      return !choices.overlap.tensor_parallel;
+    case Key::kPrecision:
+      return !choices.precision;
+    case Key::kGradients:
+      return !choices.recipe || !choices.recipe->gradient_bytes;
     default:
       return false;
   }

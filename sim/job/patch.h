@@ -28,6 +28,10 @@ enum class Key : std::uint8_t {
   kZeroStage,
   kGradReduce,
   kParamGather,
+  kP2pOverlap,
+  kTensorOverlap,
+  kPrecision,
+  kGradients,
   // Properties of machines and software, with a factor.
   kArithmeticRate,
   kMemoryBandwidth,
@@ -52,9 +56,10 @@ inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
   return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
 }
 
-/// A whole number, a switch, a factor, or a value named by the key (recomputation, schedule). `std::monostate` removes
-/// a statement, so the default holds again.
-using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule>;
+/// A whole number, a switch, a factor, or a value named by the key (recomputation, schedule, precision).
+/// `std::monostate` removes a statement, so the default holds again.
+using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule,
+                           Precision>;
 
 struct Edit {
   Key key;
@@ -72,8 +77,11 @@ using Patch = std::vector<Edit>;
 /// Returns every choice key that a question can state, in the order in which they are named.
 [[nodiscard]] std::span<const Key> choice_keys();
 
-/// Returns the choices that a search may make. is_open() is true for a choice without a statement in the question.
+/// Returns the choices that a search makes where the question leaves them out.
 [[nodiscard]] std::span<const Key> searched_keys();
+/// Returns the choices that change the numbers of a training. A search makes them on request only.
+[[nodiscard]] std::span<const Key> requested_keys();
+/// Returns true for a choice of these lists without a statement in the question.
 [[nodiscard]] bool is_open(const Choices& choices, Key key);
 
 /// Applies one edit. Precondition, here and below: the value is of the key's kind, such as a whole number for a degree

@@ -24,8 +24,13 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
                                            {Key::kSequenceParallel, true},
                                            {Key::kSchedule, *schedule::find_schedule("gpipe")},
                                            {Key::kMicroBatch, std::int64_t{2}},
+                                           {Key::kMicrobatchGroup, std::int64_t{8}},
                                            {Key::kRecompute, model::RecomputeGranularity::kFull},
-                                           {Key::kZeroStage, std::int64_t{1}}};
+                                           {Key::kZeroStage, std::int64_t{1}},
+                                           {Key::kGradReduce, false},
+                                           {Key::kParamGather, false},
+                                           {Key::kP2pOverlap, true},
+                                           {Key::kTensorOverlap, true}};
   ASSERT_EQ(std::size(kStated), searched_keys().size());
   std::size_t place = 0;
   for (const auto& [key, value] : kStated) {
@@ -38,6 +43,21 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
     apply({key, {}}, question);
     EXPECT_TRUE(is_open(question.choices, key));
   }
+}
+
+TEST(Patch, PrecisionsAreOpenUntilTheyAreStated) {
+  const std::pair<Key, Value> kStated[] = {{Key::kPrecision, Precision::kFp8}, {Key::kGradients, std::int64_t{2}}};
+  ASSERT_EQ(std::size(kStated), requested_keys().size());
+  Question question;
+  for (const auto& [key, value] : kStated) {
+    SCOPED_TRACE(name_of(key));
+    EXPECT_TRUE(is_open(question.choices, key));
+    apply({key, value}, question);
+    EXPECT_FALSE(is_open(question.choices, key));
+    apply({key, {}}, question);
+    EXPECT_TRUE(is_open(question.choices, key));
+  }
+  EXPECT_EQ(as_set({Key::kPrecision, Precision::kFp8}), "precision=\"fp8\"");
 }
 
 TEST(Patch, IsWrittenAsSetTakesItAndAsPeopleReadIt) {

@@ -46,7 +46,9 @@ Choices choices_of(const Job& job) {
           .overlap = {.grad_reduce = job.overlap.grad_reduce,
                       .param_gather = job.overlap.param_gather,
                       .p2p = job.overlap.p2p,
-                      .tensor_parallel = job.overlap.tensor_parallel}};
+                      .tensor_parallel = job.overlap.tensor_parallel},
+          .precision = job.precision,
+          .recipe = asked(job.recipe, job.precision)};
 }
 
 }  // namespace
@@ -61,8 +63,6 @@ Question question_of(const Job& job) {
           .pools = asked(job.groups, job.gpus / job.parallelism.pipeline),
           .runtime = job.runtime,
           .choices = choices_of(job),
-          .precision = job.precision,
-          .recipe = asked(job.recipe, job.precision),
           .attention = AttentionChoice{job.attention, job.flash_kernel},
           .optimizer = job.optimizer.name,
           .imperfections = job.imperfections,

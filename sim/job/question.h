@@ -45,7 +45,7 @@ struct AskedBatch {
 /// Overlaps. An absent one is the runtime's default, where the other choices allow it.
 struct AskedOverlap {
   std::optional<bool> grad_reduce, param_gather, p2p;
-  bool tensor_parallel = false;
+  std::optional<bool> tensor_parallel;  ///< absent: false
 };
 
 /// Bytes of one element. An absent one is the runtime's; stated gradients have no second copy unless it is stated, too.
@@ -63,6 +63,8 @@ struct Choices {
   std::optional<Recompute> recompute;  ///< absent: none
   std::optional<int> zero_stage;       ///< absent: the runtime's
   AskedOverlap overlap;
+  std::optional<Precision> precision;  ///< absent: bf16
+  std::optional<AskedRecipe> recipe;
 };
 
 struct Question {
@@ -75,8 +77,6 @@ struct Question {
   std::vector<AskedPool> pools;  ///< the kinds of nodes, in the order of their stages; empty: all nodes are alike
   Runtime runtime;
   Choices choices;
-  Precision precision = Precision::kBf16;
-  std::optional<AskedRecipe> recipe;
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   std::string optimizer = "adam";
   Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job

@@ -16,6 +16,11 @@ struct AttentionChoice {
   FlashKernel kernel = FlashKernel::kFastest;
 };
 
+/// The overlaps that the users of a runtime can switch on and off. A search tries both.
+struct OverlapSwitches {
+  bool grad_reduce = false, param_gather = false, p2p = false, tensor_parallel = false;
+};
+
 /// A runtime file, calibration/runtimes/NAME.json.
 struct Runtime {
   std::string name;
@@ -33,7 +38,8 @@ struct Runtime {
   bool compiled_cross_entropy = false;  ///< fused by PyTorch's compiler, not by Transformer Engine
   bool overlap_grad_reduce = false;     ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
-  bool overlap_p2p = false;            ///< interleaved schedules only
+  bool overlap_p2p = false;  ///< interleaved schedules only
+  OverlapSwitches switches;
   bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
   bool transformer_engine = false;     ///< layers are Transformer Engine's modules
   bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 namespace foretoken::ranks {
 namespace {
@@ -30,12 +31,14 @@ Speeds::Speeds(const job::Job& job) : job_(job), ranks_a_stage_(job.gpus / job.p
   const job::Imperfections& what = job.imperfections;
   if (what.slow_gpus.empty() && !job.stragglers.on) return;
   slowdown_ = Table<Rank, double>(job.gpus, 1);
+  std::unordered_map<int, Rank> rank_of;
   for (const Rank rank : slowdown_.ids()) {
     const int gpu = what.gpu_of(rank.number());
     if (job.stragglers.on) slowdown_[rank] = job::slowness(job.stragglers, gpu, job.host_of(gpu));
-    for (const job::SlowGpu& slow : what.slow_gpus)
-      if (slow.gpu == gpu) slowdown_[rank] *= slow.slowdown;
+    if (!what.slow_gpus.empty()) rank_of.emplace(gpu, rank);
   }
+  for (const job::SlowGpu& slow : what.slow_gpus)
+    if (const auto rank = rank_of.find(slow.gpu); rank != rank_of.end()) slowdown_[rank->second] *= slow.slowdown;
 }
 
 Paced Speeds::paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,

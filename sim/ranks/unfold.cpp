@@ -11,6 +11,7 @@
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
+#include "sim/base/memory_limit.h"
 #include "sim/ranks/speeds.h"
 #include "sim/ranks/transfers.h"
 
@@ -22,7 +23,7 @@ using des::StreamId;
 using des::TaskId;
 using des::TaskKind;
 
-// Estimates the memory of a graph and its run, and refuses more than kMost.
+// Estimates the memory of a graph and its run. Refuses more than there is, and more than kMost.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int gpus) : gpus_(gpus) {}
@@ -44,16 +45,16 @@ class MemoryBudget {
 
   void add(double bytes, const char* instead) {
     bytes_ += bytes;
-    if (bytes_ <= kMost) return;
+    if (bytes_ <= most_) return;
     throw ConfigError(
         {{"", "/gpus",
-          fmt::format("all {} GPUs together would take more than {:.0f} GB of memory; try a folded run (no "
+          fmt::format("all {} GPUs together would take more than {:.3g} GB of memory; try a folded run (no "
                       "--unfolded, imperfections or stragglers){}, or fewer GPUs",
-                      gpus_, kMost / 1e9, instead)}});
+                      gpus_, most_ / 1e9, instead)}});
   }
 
   int gpus_;
-  double bytes_ = 0;
+  double bytes_ = 0, most_ = std::min(kMost, memory_limit());
 };
 
 class Unfolder {

@@ -71,10 +71,38 @@ void add_parallelism(const Job& job, Flags& flags) {
   flags.on("--account-for-embedding-in-pipeline-split", p.embedding_and_head_as_layers);
   flags.on("--account-for-loss-in-pipeline-split", p.embedding_and_head_as_layers);
   if (p.context > 1) flags.set("--context-parallel-size", p.context);
+  if (p.context > 1 && p.exchange != model::ContextExchange::kRing)
+    flags.set("--cp-comm-type", p.exchange == model::ContextExchange::kAllGather ? "all_gather" : "a2a");
   flags.on("--use-distributed-optimizer", job.optimizer.zero_stage == 1);
   flags.on("--overlap-grad-reduce", job.overlap.grad_reduce);
   flags.on("--overlap-param-gather", job.overlap.param_gather);
   flags.on("--tp-comm-overlap", job.overlap.tensor_parallel);
+}
+
+std::string_view name_of(model::Fp8Recipe recipe) {
+  switch (recipe) {
+    case model::Fp8Recipe::kDelayed:
+      return "delayed";
+    case model::Fp8Recipe::kTensorwise:
+      return "tensorwise";
+    case model::Fp8Recipe::kBlockwise:
+      return "blockwise";
+    case model::Fp8Recipe::kMxfp8:
+      return "mxfp8";
+  }
+  return "";
+}
+
+// fp16 reduces gradients in 16 bits and bf16 in 32 unless a flag says otherwise.
+void add_precision(const Job& job, Flags& flags) {
+  const bool fp16 = job.precision == Precision::kFp16;
+  const bool reduces_16_bits = job.recipe.gradient_bytes == 2;
+  flags.on(fp16 ? "--fp16" : "--bf16");
+  flags.on("--accumulate-allreduce-grads-in-fp32", fp16 && !reduces_16_bits && job.recipe.extra_gradient_bytes == 0);
+  flags.on("--grad-reduce-in-bf16", !fp16 && reduces_16_bits);
+  if (job.precision != Precision::kFp8) return;
+  flags.set("--fp8-format", "hybrid");
+  flags.set("--fp8-recipe", name_of(job.recipe.fp8));
 }
 
 void add_training(const Job& job, Flags& flags) {
@@ -83,8 +111,7 @@ void add_training(const Job& job, Flags& flags) {
   if (job.run)
     flags.set("--train-samples",
               static_cast<std::int64_t>(job.run->tokens / static_cast<double>(job.batch.sequence_length)));
-  flags.on(job.precision == Precision::kFp16 ? "--fp16" : "--bf16");
-  if (job.precision == Precision::kFp8) flags.set("--fp8-format", "hybrid");
+  add_precision(job, flags);
   flags.set("--attention-backend", job.attention == model::AttentionKind::kFlash ? "flash" : "unfused");
   const job::Recompute& recompute = job.recompute;
   if (recompute.granularity == RecomputeGranularity::kFull) {
@@ -126,6 +153,10 @@ std::vector<std::string> megatron_remarks(const Job& job) {
       fmt::format("Megatron-LM has no schedule {}", job.schedule.name));
   add(job.optimizer.zero_stage > 1,
       fmt::format("ZeRO stage {} needs Megatron-FSDP (--use-megatron-fsdp) or PyTorch FSDP", job.optimizer.zero_stage));
+  add(job.overlap.param_gather && !job.overlap.grad_reduce && job.optimizer.zero_stage == 1,
+      "Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce");
+  add(job.overlap.tensor_parallel && !job.parallelism.sequence_parallel,
+      "Megatron-LM takes --tp-comm-overlap only with --sequence-parallel");
   add(!job.parallelism.layers_per_stage.empty(),
       "layers_per_stage needs --pipeline-model-parallel-layout, not written here");
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");

@@ -26,13 +26,13 @@ void expect_a_real_length(const des::TaskGraph& graph) {
 
 // Refuses graphs that do not fit memory. Kernel fidelity holds every kernel of every pass, about 100 bytes each.
 void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& program) {
-  constexpr std::size_t kMostKernels = 50'000'000;
+  constexpr std::size_t kMostKernels = 40'000'000;
   std::size_t kernels = 0;
   for (const Stage stage : program.stages.ids())
     for (const schedule::StageOp& op : program.stages[stage])
       for (const TimedOps* block : passes.blocks(stage.number(), op.chunk.number(), op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
-    throw ConfigError({{"", "", "kernel fidelity would replay more than 50 million kernels; try --fidelity stage"}});
+    throw ConfigError({{"", "", "kernel fidelity would replay more than 40 million kernels; try --fidelity stage"}});
 }
 
 // Adds the rows of all libraries of passes. Every library has its own table, and a workload has them all.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/threads.h"
+
 namespace foretoken::study {
 
 /// Takes jobs from `next`, one call at a time, until it returns nothing. Answers each with `work` on one of `threads`
@@ -23,7 +25,7 @@ void ordered_parallel(int threads, Next next, Work work, Emit emit) {
   std::size_t taken = 0, emitted = 0;
   std::map<std::size_t, Answer> ready;
   std::exception_ptr failure;
-  const auto worker = [&] {
+  const auto worker = [&](std::size_t) {
     try {
       for (;;) {
         std::unique_lock lock(mutex);
@@ -45,10 +47,9 @@ void ordered_parallel(int threads, Next next, Work work, Emit emit) {
       if (!failure) failure = std::current_exception();
     }
   };
-  std::vector<std::thread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back(worker);
-  worker();
-  for (std::thread& thread : others) thread.join();
+  std::vector<std::jthread> others = start_threads(static_cast<std::size_t>(std::max(threads, 1)) - 1, worker);
+  worker(0);
+  others.clear();  // waits for them
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -17,6 +17,10 @@ std::string ScenarioSource::merged(std::span<const std::string> sets) const {
   return text_ ? io::merged_scenario_text(*text_, file_, sets) : io::merged_scenario_file(file_, sets);
 }
 
+std::vector<io::ReadFile> ScenarioSource::files(std::span<const std::string> sets) const {
+  return text_ ? io::files_of_scenario(*text_, file_, sets) : io::files_of_scenario(file_, sets);
+}
+
 io::OpenScenario ScenarioSource::read_open(std::span<const std::string> sets) const {
   return text_ ? io::read_open_scenario_text(*text_, file_, sets) : io::read_open_scenario_file(file_, sets);
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/io/scenario/open_scenario.h"
 #include "sim/job/made.h"
@@ -25,6 +26,8 @@ class ScenarioSource {
   [[nodiscard]] job::Made read(std::span<const std::string> sets, const job::Patch& patch = {}) const;
   /// Returns the question as JSON with the overrides applied.
   [[nodiscard]] std::string merged(std::span<const std::string> sets) const;
+  /// Returns the files behind it: its own, and those that it names.
+  [[nodiscard]] std::vector<io::ReadFile> files(std::span<const std::string> sets) const;
   /// Reads it with open keys, for a search.
   [[nodiscard]] io::OpenScenario read_open(std::span<const std::string> sets) const;
 

@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -34,6 +37,7 @@ constexpr std::size_t kMostLinks = 20;  // at most so many links are listed
 /// Joins the imperfections of all jobs: a slow or failed part is slow or failed for every job.
 job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
   job::Imperfections all;
+  std::set<std::tuple<std::string, std::string, double>> known;  // slow links
   for (const PlacedJob& job : jobs) {
     const auto node_of = [&](int node) { return job.nodes[static_cast<std::size_t>(node)]; };
     const auto name_of = [&](const std::string& device) {  // "node 0 nic 3", "leaf 1"
@@ -46,10 +50,7 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
       all.slow_nics.push_back({node_of(nic.node), nic.nic, nic.rate_factor});
     for (const job::SlowLink& link : job.job.imperfections.slow_links) {
       const job::SlowLink named{name_of(link.from), name_of(link.to), link.rate_factor};
-      const bool known = std::any_of(all.slow_links.begin(), all.slow_links.end(), [&](const job::SlowLink& other) {
-        return other.from == named.from && other.to == named.to && other.rate_factor == named.rate_factor;
-      });
-      if (!known) all.slow_links.push_back(named);
+      if (known.emplace(named.from, named.to, named.rate_factor).second) all.slow_links.push_back(named);
     }
   }
   all.cluster_gpus = nodes * jobs.front().job.cluster.links.gpus;

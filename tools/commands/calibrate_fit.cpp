@@ -93,6 +93,10 @@ int run(const Options& options) {
   request.link_gb_per_s = options.link;
   request.nic_gb_per_s = options.nic;
   request.nics = options.nics;
+  std::vector<std::filesystem::path> inputs(options.samples.begin(), options.samples.end());
+  for (const std::string& name : {options.gpu, options.base})
+    if (io::is_path(name)) inputs.emplace_back(name);
+  refuse_same_files(std::array{NamedFile{"-o", options.out}}, inputs);
   OutputFile file(options.out);
   const measured::Samples samples = all_samples(options.samples);
   for (const std::string& note : samples.notes) print_error("note: " + note);

@@ -8,6 +8,7 @@
 
 #include "calibration/import/import.h"
 #include "calibration/import/sample_lines.h"
+#include "sim/base/text.h"
 #include "tools/commands/calibrate_commands.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
@@ -23,9 +24,21 @@ struct Options {
   int ranks = 0, ranks_per_node = 0;
 };
 
+std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& files) {
+  return {files.begin(), files.end()};
+}
+
+void refuse_overwriting(const Options& options) {
+  if (options.out != "-") refuse_same_files(std::array{NamedFile{"-o", options.out}}, paths_of(options.files));
+}
+
 int write(const measured::Samples& samples, const Options& options) {
   for (const std::string& note : samples.notes) print_error("note: " + note);
   const std::string lines = measured::write_lines(samples);
+  const std::string name = options.out.empty() ? "-" : printable(options.out);
+  if (samples.size() == 0)
+    throw ConfigError({{fmt::format("{}", fmt::join(options.files, ", ")), "", "no samples; nothing is written"}});
+  (void)measured::read_lines(lines, name);  // what is written can be read: it throws where it cannot
   if (options.out.empty() || options.out == "-") {
     print(lines);
     return 0;
@@ -33,10 +46,6 @@ int write(const measured::Samples& samples, const Options& options) {
   write_file(options.out, lines);
   print(fmt::format("{}: {}\n", options.out, counts_of(samples)));
   return 0;
-}
-
-std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& files) {
-  return {files.begin(), files.end()};
 }
 
 int import_nccl_tests(const Options& options) {
@@ -67,7 +76,12 @@ Importer add_importer(CLI::App& import, const char* name, const char* about, Act
   const auto options = std::make_shared<Options>();
   CLI::App* command = import.add_subcommand(name, about);
   command->add_option("-o,--out", options->out, "Write the samples here (default: standard output)")->type_name("FILE");
-  command->callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+  command->callback([&chosen, options, run] {
+    chosen = [options, run] {
+      refuse_overwriting(*options);
+      return run(*options);
+    };
+  });
   return {command, options};
 }
 

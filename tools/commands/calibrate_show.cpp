@@ -37,6 +37,8 @@ int show(const Options& options) {
 int diff(const Options& options) {
   const cost::Profile a = profile_of(options.first, "foretoken calibrate diff"),
                       b = profile_of(options.second, "foretoken calibrate diff");
+  refuse_same_files(std::array{NamedFile{"--svg", options.svg}},
+                    std::array{std::filesystem::path(options.first), std::filesystem::path(options.second)});
   if (!options.svg.empty()) write_file(options.svg, fit::plot_profiles(a, b));
   print(fit::diff_profiles(a, b));
   return 0;

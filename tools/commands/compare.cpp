@@ -187,6 +187,7 @@ int run(const Options& options) {
       print_error(refusal->line());
       return kRefused;
     }
+  refuse_same_files(std::array{NamedFile{"--svg", options.svg}}, io::paths_of(source.files(options.sets)));
   std::optional<OutputFile> svg;
   if (!options.svg.empty()) svg.emplace(options.svg);
   const Rows rows = study::try_schedules(source, options.sets, scenario, choices, io::read_shipped_residuals());

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +13,7 @@
 #include "sim/io/import/machine_cluster.h"
 #include "sim/io/json/parse_json.h"
 #include "tools/commands.h"
+#include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/output/output.h"
 #include "tools/text/describe.h"
@@ -32,7 +31,7 @@ struct Options {
 };
 
 std::string text_of(const Options& options, const std::string& shown, io::Findings& findings) {
-  if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (options.file == "-") return read_standard_input();
   return io::read_text_file(options.file, shown, findings).value_or("");
 }
 
@@ -82,7 +81,16 @@ nlohmann::ordered_json imported(const Options& options) {
   return cluster;
 }
 
+// A reference as a path: of a name, the file that it stands for.
+std::filesystem::path file_of(const io::DataKind& kind, const std::string& name) {
+  if (io::is_path(name)) return name;
+  return io::find_data_file(kind, name).value_or(std::filesystem::path());
+}
+
 int run(const Options& options) {
+  refuse_same_files(std::array{NamedFile{"-o", options.out}},
+                    std::array{std::filesystem::path(options.file), file_of(io::kGpus, options.gpu),
+                               file_of(io::kClusters, options.fabric)});
   const std::string text = io::compact_text(imported(options));
   // The new file is read back at once, so that no later command refuses it.
   io::Findings findings;

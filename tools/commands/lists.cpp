@@ -78,6 +78,8 @@ void draw(const Described& described, const Shown& shown) {
   const net::Cluster cluster = io::read_cluster(document.root(findings));
   findings.throw_if_wrong();
   const net::Fabric fabric(cluster, shown.nodes);
+  refuse_same_files(std::array{NamedFile{"--svg", shown.svg}, NamedFile{"--dot", shown.dot}},
+                    std::array{std::filesystem::path(shown.name)});
   const std::string title = fmt::format("{}, {}", cluster.name, report::counted(shown.nodes, "node"));
   if (!shown.svg.empty()) write_file(shown.svg, draw::fabric_svg(fabric, title));
   if (!shown.dot.empty()) write_file(shown.dot, draw::fabric_dot(fabric, title));

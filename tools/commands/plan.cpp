@@ -29,13 +29,17 @@ study::PlanQuestion question_of(const Options& options) {
   const AskedSource asked = asked_source(options.scenario, options.asked, options.open, "foretoken plan");
   study::PlanQuestion question{.scenario = asked.source,
                                .sets = asked.sets,
-                               .clusters = options.clusters,
+                               .frees = options.open.frees,
+                               .clusters = {},
                                .space = space_of(options.open),
                                .assumptions = {},
                                .deadline_days = {},
                                .budget = {},
                                .level = options.interval / 100.0,
                                .threads = std::max<std::size_t>(1, std::thread::hardware_concurrency())};
+  for (const std::string& cluster : options.clusters)
+    if (std::find(question.clusters.begin(), question.clusters.end(), cluster) == question.clusters.end())
+      question.clusters.push_back(cluster);
   if (options.threads > 0) question.threads = static_cast<std::size_t>(options.threads);
   study::PlanAssumptions& assumed = question.assumptions;
   if (!options.tokens.empty()) assumed.tokens = parse_count("--tokens", options.tokens);

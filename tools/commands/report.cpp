@@ -1,11 +1,15 @@
 // The command `foretoken report`: writes everything about one scenario to one HTML file.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/base/memory_limit.h"
 #include "sim/base/text.h"
 #include "sim/html/document.h"
 #include "sim/io/scenario/read_residuals.h"
@@ -48,8 +52,19 @@ std::string command_of(const Options& options) {
   return printable(command + " -o " + word(options.output), 100000);
 }
 
+// A report holds every pass and draws each: about 1.4 kilobytes.
+void expect_a_report_that_fits(const job::Job& job, const std::string& file) {
+  constexpr double kBytes = 1400, kMostPasses = 2'000'000;
+  const double most = std::min(kMostPasses, memory_limit() / kBytes);
+  const double passes = 2.0 * job.microbatches() * job.parallelism.pipeline * job.parallelism.virtual_pipeline;
+  if (passes > most)
+    throw ConfigError({{printable(file), "/batch/global",
+                        fmt::format("a report of {:.0f} passes would take more memory than there is for it; expected "
+                                    "at most {:.0f}, try a smaller batch, or simulate",
+                                    passes, most)}});
+}
+
 int run(const Options& options) {
-  OutputFile file(options.output);
   std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
   if (plan && !options.sets.empty())
     throw ConfigError({{"--set", "",
@@ -57,9 +72,15 @@ int run(const Options& options) {
                         "report a scenario"}});
   const study::ScenarioSource source =
       plan ? study::ScenarioSource(plan->scenario, options.scenario) : scenario_source(options.scenario);
+  std::vector<std::filesystem::path> inputs = io::paths_of(source.files(options.sets));
+  if (plan) inputs.emplace_back(options.scenario);
+  refuse_same_files(std::array{NamedFile{"-o", options.output}}, inputs);
+  OutputFile file(options.output);
   const trust::Evidence evidence = io::read_shipped_residuals();
-  const study::Prediction base = study::predict(
-      source.read(options.sets), {.advice = true, .delays = true, .interval = study::IntervalQuestion{evidence}});
+  job::Made made = source.read(options.sets);
+  expect_a_report_that_fits(made.job, source.name());
+  const study::Prediction base =
+      study::predict(std::move(made), {.advice = true, .delays = true, .interval = study::IntervalQuestion{evidence}});
   html::ReportData data{.base = base,
                         .waterfall = study::waterfall_of(base),
                         .critical_path = observe::critical_path(base.step.workload, base.run),

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -18,6 +16,7 @@
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/op_text.h"
 #include "tools/commands/schedule_commands.h"
+#include "tools/options/lines.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -26,7 +25,7 @@ namespace {
 using Stages = Table<Stage, schedule::StageProgram>;
 
 std::string read_text(const std::string& file) {
-  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (file == "-") return read_standard_input();
   io::Findings findings;
   const auto text = io::read_text_file(file, printable(file), findings);
   findings.throw_if_wrong();

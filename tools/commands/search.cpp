@@ -58,11 +58,13 @@ class CatchInterrupt {
 
 study::SearchRequest request_of(const Options& options, const io::OpenScenario& question) {
   return {.question = question.question(),
+          .inputs = question.inputs(),
           .space = space_of(options.open),
           .objective = parse_objective(options.objective),
           .axes = parse_axes(options.pareto),
           .top = static_cast<std::size_t>(options.top),
-          .require_fit = options.require_fit};
+          .require_fit = options.require_fit,
+          .program = std::string(version())};
 }
 
 // Opens the file of --write before the work, so that a wrong path is refused at once.
@@ -114,6 +116,9 @@ int run(const Options& options) {
     throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
   const AskedSource asked = asked_source(options.scenario, options.asked, options.open, "foretoken search");
   const io::OpenScenario question = asked.source.read_open(asked.sets);
+  study::expect_switches(question.asked(), options.open.frees);
+  refuse_same_files(std::array{NamedFile{"--out", options.out}, NamedFile{"--write", options.write}},
+                    io::paths_of(question.files()));
   const study::SearchRequest request = request_of(options, question);
   const search::Space space(question, request.space);
   const std::unique_ptr<OutputFile> winner = open_winner(options);
@@ -124,7 +129,7 @@ int run(const Options& options) {
   const trust::Evidence evidence = io::read_shipped_residuals();
   return finish(options,
                 study::answer_of(request, space, result.ranking, result.complete,
-                                 {evidence, options.interval / 100.0, threads_of(options)}),
+                                 {evidence, options.interval / 100.0, threads_of(options), options.resume}),
                 winner);
 }
 

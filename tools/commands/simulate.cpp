@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/draw/gantt_svg.h"
+#include "sim/io/json/parse_json.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/gantt.h"
@@ -24,6 +25,7 @@
 #include "sim/study/search/quick_choice.h"
 #include "tools/commands.h"
 #include "tools/commands/share_cluster.h"
+#include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/question_options.h"
 #include "tools/output/output.h"
@@ -69,11 +71,10 @@ class Questions {
   std::optional<Question> operator()() {
     for (; at_ < files_.size(); ++at_) {
       if (files_[at_] != "-") return Question{files_[at_++], std::nullopt, 0};
-      for (std::string line; std::getline(std::cin, line);) {
-        ++line_;
-        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      while (std::optional<std::string> line = lines_.next()) {
+        if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
         read_ = true;
-        return Question{"-", std::move(line), line_};
+        return Question{"-", std::move(line), lines_.number()};
       }
       if (!std::exchange(read_, true)) return Question{"-", "", 0};
     }
@@ -82,7 +83,8 @@ class Questions {
 
  private:
   const std::vector<std::string>& files_;
-  std::size_t at_ = 0, line_ = 0;
+  Lines lines_{std::cin, "-", io::kLargestFile};
+  std::size_t at_ = 0;
   bool read_ = false;
 };
 
@@ -102,6 +104,11 @@ std::vector<std::string> all_sets(const Options& options) {
   std::vector<std::string> sets = sets_of(options.asked);
   sets.insert(sets.end(), options.sets.begin(), options.sets.end());
   return sets;
+}
+
+// Returns the overrides that a question needs when it is read. A question without a file holds them already.
+std::vector<std::string> sets_on_top(const Options& options) {
+  return options.scenarios.empty() ? std::vector<std::string>() : all_sets(options);
 }
 
 // Returns the question of the options alone. A quick search chooses the keys that no option states.
@@ -127,8 +134,11 @@ std::optional<ranks::Traffic> traffic_of(const Options& options) {
 
 std::string error_json(const ConfigError& error) {
   nlohmann::ordered_json json = {{"error", error.what()}, {"complaints", nlohmann::ordered_json::array()}};
-  for (const Complaint& c : error.complaints())
-    json["complaints"].push_back({{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}});
+  for (const Complaint& c : error.complaints()) {
+    nlohmann::ordered_json complaint = {{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}};
+    if (!c.option.empty()) complaint["option"] = c.option;
+    json["complaints"].push_back(std::move(complaint));
+  }
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
@@ -165,8 +175,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one scenario a line"}});
-    // A question without a file holds the overrides already.
-    const std::vector<std::string> sets = options.scenarios.empty() ? std::vector<std::string>() : all_sets(options);
+    const std::vector<std::string> sets = sets_on_top(options);
     job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), sets)
                                        : io::read_scenario_file(question.file, sets);
     scenario.notes.assumptions.insert(scenario.notes.assumptions.begin(), question.assumptions.begin(),
@@ -199,8 +208,6 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
 }
 
 int run(const Options& options) {
-  if (!options.trace.empty() && options.trace == options.svg)
-    throw ConfigError({{"foretoken simulate", "", "--trace and --svg name the same file; expected two"}});
   const bool colour = !options.json && wants_colour(options.colour);
   if (options.share_cluster && options.scenarios.empty())
     throw ConfigError({{"foretoken simulate", "", "SCENARIO is required with --share-cluster"}});
@@ -215,6 +222,12 @@ int run(const Options& options) {
     only = question_without_file(options, evidence);
   else if (writes_files)
     only = only_question(questions);
+  if (writes_files) {
+    const auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), sets_on_top(options))
+                                   : io::files_of_scenario(only->file, sets_on_top(options));
+    refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--svg", options.svg}},
+                      io::paths_of(inputs));
+  }
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
       [&](const Question& question) { return answer(options, question, evidence, colour); },

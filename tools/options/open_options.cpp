@@ -1,15 +1,37 @@
 // Turns the options of commands that search into overrides and a search space.
 #include "tools/options/open_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/study/search/request.h"
 #include "tools/options/search_values.h"
 
 namespace foretoken::tools {
+namespace {
+
+// Returns the overrides of one --free. Throws ConfigError for a key that no search chooses.
+std::vector<std::string> keys_of_free(const std::string& free) {
+  std::vector<std::string> sets;
+  for (const job::Key key : study::keys_freed_by(free)) sets.push_back(fmt::format("{}=null", name_of(key)));
+  if (sets.empty())
+    throw ConfigError({{fmt::format("--free {}", printable(free, 60)), "",
+                        fmt::format("a search cannot choose this key{}; it can choose {}",
+                                    free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
+  return sets;
+}
+
+}  // namespace
+
 void add_open_options(CLI::App& command, OpenOptions& options) {
   const auto keys = [&](const char* name, std::vector<std::string>& values, const char* about, const char* type) {
     command.add_option(name, values, about)->allow_extra_args(false)->type_name(type);
   };
-  keys("--free", options.frees, "Search this key, though the scenario sets it; all: every key that can be searched",
+  keys("--free", options.frees,
+       "Search this key, though the scenario sets it (parallelism: all below it); all: every key but precisions",
        "KEY|all");
   keys("--fix", options.fixes, "Hold this key at one value; may be repeated", "KEY=VALUE");
   keys("--set", options.sets, "Override a key of the scenario; may be repeated", "KEY=VALUE");
@@ -26,8 +48,8 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
 std::vector<std::string> overrides(const OpenOptions& options) {
   std::vector<std::string> sets;
   if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
-  for (const std::string& key : options.frees) {
-    const std::vector<std::string> freed = key == "all" ? study::all_keys_free() : std::vector{key + "=null"};
+  for (const std::string& free : options.frees) {
+    const std::vector<std::string> freed = free == "all" ? study::all_keys_free() : keys_of_free(free);
     sets.insert(sets.end(), freed.begin(), freed.end());
   }
   sets.insert(sets.end(), options.sets.begin(), options.sets.end());
@@ -36,9 +58,15 @@ std::vector<std::string> overrides(const OpenOptions& options) {
 }
 
 search::SpaceOptions space_of(const OpenOptions& options) {
-  search::SpaceOptions space{
-      .gpus = {}, .schedules = parse_schedules(options.schedules), .cross_node_tensor = options.cross_node_tensor};
+  search::SpaceOptions space{.gpus = {},
+                             .schedules = parse_schedules(options.schedules),
+                             .cross_node_tensor = options.cross_node_tensor,
+                             .requested = {}};
   if (!options.gpus.empty()) space.gpus = parse_gpus(options.gpus);
+  for (const job::Key key : job::requested_keys())
+    for (const std::string& free : options.frees)
+      if (std::ranges::count(study::keys_freed_by(free), key) > 0 && std::ranges::count(space.requested, key) == 0)
+        space.requested.push_back(key);
   return space;
 }
 

@@ -1,14 +1,13 @@
 // Reads the SCENARIO argument of a command.
 #include "tools/options/scenario_argument.h"
 
-#include <iostream>
-#include <iterator>
+#include "tools/options/lines.h"
 
 namespace foretoken::tools {
 
 study::ScenarioSource scenario_source(const std::string& argument) {
   if (argument != "-") return study::ScenarioSource(argument);
-  return {std::string(std::istreambuf_iterator<char>(std::cin), {}), argument};
+  return {read_standard_input(), argument};
 }
 
 }  // namespace foretoken::tools

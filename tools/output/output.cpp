@@ -1,6 +1,7 @@
 // Writes text and files. A failed write becomes one clear complaint, but a reader that went away is no error.
 #include "tools/output/output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "tools/output/temporary_file.h"
 
 namespace foretoken::tools {
 namespace {
@@ -28,8 +30,15 @@ int write_all(int descriptor, std::string_view text) {
 
 }  // namespace
 
+void hold_standard_streams() {
+  // The lowest free number is the one that is taken. Writing to a stream that was closed stays an error, because what
+  // fills in for it is open for reading only.
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) (void)!::open("/dev/null", O_RDONLY);
+}
+
 void print(std::string_view text) {
-  const int error = write_all(STDOUT_FILENO, text);
+  const int error = write_all(STDOUT_FILENO, harmless(text));
   if (error == EPIPE) throw ClosedPipe{};
   if (error != 0)
     throw ConfigError({{"standard output", "", fmt::format("cannot be written: {}", std::strerror(error))}});
@@ -37,7 +46,7 @@ void print(std::string_view text) {
 
 void print_error(std::string_view line) {
   // A failure is ignored: without standard error there is no place for a message.
-  (void)write_all(STDERR_FILENO, fmt::format("{}\n", line));
+  (void)write_all(STDERR_FILENO, printable(line) + '\n');
 }
 
 void print_complaints(const ConfigError& error) {
@@ -53,23 +62,38 @@ bool wants_colour(std::string_view choice) {
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(path_) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
-  if (exists && ::access(path_.c_str(), W_OK) != 0) fail(errno);
-  if (!exists || S_ISREG(status.st_mode)) temporary_ = fmt::format("{}.{}.part", path_, ::getpid());
-  file_ = std::fopen(temporary_.empty() ? path_.c_str() : temporary_.c_str(), "wb");
-  if (file_ == nullptr) {
-    const int error = errno;
-    temporary_.clear();
-    fail(error);
+  if (!exists || S_ISREG(status.st_mode)) {
+    open_temporary();
+  } else {
+    file_ = std::fopen(path_.c_str(), "wbe");
   }
+  if (file_ == nullptr) fail(errno);
+}
+
+void OutputFile::open_temporary() {
+  // Opening what is there asks for more than its mode: the system follows no link that a stranger put into /tmp.
+  const int there = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (there < 0 && errno != ENOENT) fail(errno);
+  struct stat before {};
+  const bool replaces = there >= 0 && ::fstat(there, &before) == 0;
+  if (there >= 0) ::close(there);
+  std::error_code error;
+  target_ = std::filesystem::weakly_canonical(std::filesystem::absolute(path_, error), error);
+  if (error) fail(error.value());
+  constexpr mode_t kModeBits = 07777;
+  auto temporary = open_temporary_file(target_, replaces ? std::optional(before.st_mode & kModeBits) : std::nullopt);
+  if (temporary.error != 0) fail(temporary.error);
+  temporary_ = std::move(temporary.path);
+  file_ = ::fdopen(temporary.descriptor, "wb");
 }
 
 OutputFile::~OutputFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   if (file_ != nullptr) std::fclose(file_);
-  if (!temporary_.empty()) std::remove(temporary_.c_str());
 }
 
 void OutputFile::write(std::string_view text) {
@@ -77,18 +101,15 @@ void OutputFile::write(std::string_view text) {
 }
 
 void OutputFile::finish() {
-  if (file_ == nullptr) return;
-  const bool flushed = std::fflush(file_) == 0;
-  const int error = errno;
-  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-  if (!flushed) fail(error);
-  if (!closed) fail(errno);
+  // The file stays open, and locked, until it has its name: nobody takes it for one that was left behind.
+  if (file_ != nullptr && std::fflush(file_) != 0) fail(errno);
 }
 
 void OutputFile::commit() {
   finish();
-  if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
+  if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0) fail(errno);
 }
 
 void write_file(const std::string& path, std::string_view text) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdio>
+#include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/error.h"
 
@@ -12,7 +15,12 @@ namespace foretoken::tools {
 /// Thrown when the reader of our output has closed it. The program then ends quietly.
 struct ClosedPipe {};
 
-/// Writes to standard output at once. Throws ClosedPipe, or ConfigError when it cannot be written.
+/// Fills in for standard streams that the caller has closed. Otherwise the first file that is opened would take their
+/// number, and what is printed would end in it.
+void hold_standard_streams();
+
+/// Writes to standard output at once, without anything that steers a terminal. Throws ClosedPipe, or ConfigError when
+/// it cannot be written.
 void print(std::string_view text);
 
 /// Writes one line to standard error.
@@ -24,8 +32,19 @@ void print_complaints(const ConfigError& error);
 /// Decides the colour by the value of --color: "always", "never", or "auto" (a terminal, and NO_COLOR unset or empty).
 [[nodiscard]] bool wants_colour(std::string_view choice);
 
+/// A file that an option names.
+struct NamedFile {
+  std::string option;  ///< "--trace"
+  std::string path;    ///< empty: not asked for
+};
+
+/// Throws ConfigError when an output is also an input, another output, or the file behind a standard stream. Call it
+/// before anything is written. A folder among the inputs stands for its files.
+void refuse_same_files(std::span<const NamedFile> outputs, std::span<const std::filesystem::path> inputs);
+
 /// A file under construction. It is written under a temporary name beside its place; commit() renames it, and without
-/// commit() it is removed. A device or a pipe (/dev/stdout) is written directly. Throws ConfigError on failure.
+/// commit() it is removed. The file before keeps its mode, and a link to it stays a link. Temporary files of killed
+/// programs are removed. A device or a pipe (/dev/stdout) is written directly. Throws ConfigError on failure.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -38,8 +57,11 @@ class OutputFile {
   void commit();
 
  private:
+  void open_temporary();
   [[noreturn]] void fail(int error);
-  std::string path_, temporary_;  ///< empty temporary: written directly
+  std::string path_;              ///< as the user gave it
+  std::filesystem::path target_;  ///< where links lead
+  std::string temporary_;         ///< empty: written directly
   std::FILE* file_ = nullptr;
 };
 

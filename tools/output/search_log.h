@@ -5,25 +5,26 @@
 #include <map>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "sim/study/search/request.h"
 #include "sim/study/search/searcher.h"
 
 namespace foretoken::tools {
 
-/// Writes one outcome as a line of JSON, with its newline.
-[[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome);
+/// Writes one outcome as a line of JSON, with its newline. Its last member checks the rest, in the file of `header`.
+[[nodiscard]] std::string outcome_line(const search::Space& space, const search::Outcome& outcome,
+                                       std::string_view header);
 
-/// The content of a result file: its request, and its outcomes in the order of the file.
+/// The content of a result file.
 struct SearchFile {
-  std::string request;  ///< JSON
-  std::vector<search::Outcome> outcomes;
-  std::size_t whole_bytes = 0;  ///< up to the last complete line
+  std::map<std::size_t, search::Outcome> outcomes;  ///< by candidate
+  std::size_t whole_bytes = 0;                      ///< up to the last complete line
 };
 
-/// Reads a result file. Leaves out a last line without a newline. Throws ConfigError when the file is no result file.
-[[nodiscard]] SearchFile read_search_file(const std::string& path);
+/// Reads the result file of the search with `header`, its first line. Leaves out a last line without a newline. Throws
+/// ConfigError for a file of something else or of another search, program or data, and for an edited one.
+[[nodiscard]] SearchFile read_search_file(const std::string& path, const std::string& header);
 
 /// A result file that grows by whole lines. When a line cannot be written, the file is cut back to its last whole line
 /// and ConfigError is thrown. Two searches cannot append to one file.
@@ -42,11 +43,11 @@ class SearchLog {
   void append(const search::Space& space, std::span<const search::Outcome> outcomes);
 
  private:
-  void take_up(const std::string& header, bool resume);
+  void take_up(bool resume);
   void write(const std::string& text);
   [[noreturn]] void fail(const std::string& message);
 
-  std::string path_;
+  std::string path_, header_;
   int descriptor_ = -1;
   bool regular_ = false;
   std::map<std::size_t, search::Outcome> known_;

@@ -110,7 +110,7 @@ std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
                        report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
   if (row.run.cost)
     words += fmt::format(", {} {}", report::words_range({*row.fast.cost, *row.slow.cost}), plan.assumptions.currency);
-  words += fmt::format(". {}.", study::configuration_words(row.best.candidate));
+  words += fmt::format(". {}.", study::configuration_words(row.best));
   if (study::filled(row.best) > study::kEdgeOfMemory)
     words += fmt::format(" It fills {} of the memory: try it before you rely on it.",
                          report::percent(study::filled(row.best)));

@@ -12,6 +12,20 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
+nlohmann::ordered_json overlap_json(const job::Overlap& overlap) {
+  Json json;
+  for (const auto& [name, member] : job::kOverlaps) json[std::string(name)] = overlap.*member;
+  return json;
+}
+
+nlohmann::ordered_json more_keys_json(const search::Candidate& candidate) {
+  Json json = Json::object();
+  if (candidate.microbatch_group > 0) json["microbatch_group"] = candidate.microbatch_group;
+  if (candidate.precision) json["precision"] = name_of(*candidate.precision);
+  if (candidate.short_gradients) json["gradients_in_16_bit"] = true;
+  return json;
+}
+
 nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found) {
   const job::Job& s = found.scenario;
   Json json = {{"gpus", s.gpus}};
@@ -21,6 +35,8 @@ nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found
   json["sequence_parallel"] = s.parallelism.sequence_parallel;
   json["recompute"] = model::name_of(s.recompute.granularity);
   json["zero_stage"] = s.optimizer.zero_stage;
+  json.update(more_keys_json(found.candidate));
+  json["overlap"] = overlap_json(s.overlap);
   json["fits"] = found.outcome.fits;
   json["peak_bytes"] = found.outcome.peak.value();
   json["step_time_s"] = des::to_seconds(found.outcome.step_time).value();

@@ -23,6 +23,8 @@ using report::Table;
 using search::Candidate;
 using search::Objective;
 
+constexpr std::string_view kOverlapLetters = "GPMT", kNoOverlap = "----";
+
 bool any(const study::SearchAnswer& answer, bool (*test)(const study::FoundConfiguration&)) {
   return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
 }
@@ -69,6 +71,32 @@ void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedCol
   }
 }
 
+// Returns the overlaps as letters: "GP-T".
+std::string overlap_letters(const job::Overlap& overlap) {
+  std::string letters;
+  for (std::size_t at = 0; at < job::kOverlaps.size(); ++at)
+    letters += overlap.*job::kOverlaps[at].second ? kOverlapLetters[at] : '-';
+  return letters;
+}
+
+// Adds the columns of keys that only some answers have.
+void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedColumn>& columns) {
+  if (any(answer, [](const auto& f) { return f.candidate.microbatch_group > 0; }))
+    columns.push_back({"group", [](const auto& f) {
+                         return or_dash(f.candidate.microbatch_group > 0,
+                                        fmt::format("{}", f.candidate.microbatch_group));
+                       }});
+  if (any(answer, [](const auto& f) { return f.candidate.precision.has_value(); }))
+    columns.push_back({"precision", [](const auto& f) { return std::string(name_of(*f.candidate.precision)); }, 0,
+                       Table::Align::kLeft});
+  if (any(answer, [](const auto& f) { return f.candidate.short_gradients; }))
+    columns.push_back({"gradients", [](const auto& f) { return or_dash(f.candidate.short_gradients, "16-bit"); }, 0,
+                       Table::Align::kLeft});
+  if (any(answer, [](const auto& f) { return overlap_letters(f.scenario.overlap) != kNoOverlap; }))
+    columns.push_back(
+        {"overlap", [](const auto& f) { return overlap_letters(f.scenario.overlap); }, 0, Table::Align::kLeft});
+}
+
 // Returns the columns of a configuration's keys, without keys that no row uses.
 std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   const auto number = [](auto Candidate::*key) {
@@ -84,6 +112,7 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   columns.push_back({"ZeRO", [](const auto& f) {
                        return or_dash(f.candidate.zero_stage > 0, fmt::format("{}", f.candidate.zero_stage));
                      }});
+  add_columns_of_some(answer, columns);
   if (any(answer, [](const auto& f) {
         return f.scenario.schedule.name != "1f1b" && f.scenario.schedule.name != "interleaved-1f1b";
       }))
@@ -155,6 +184,11 @@ std::string legend_of(const std::vector<RankedColumn>& columns) {
   }
   std::string text = fmt::format("{}: {} degree; SP: sequence parallel; MBS: micro-batch size", fmt::join(heads, ", "),
                                  fmt::join(words, ", "));
+  if (shown("group")) text += "; group: micro-batches a group of interleaving";
+  if (shown("overlap"))
+    text +=
+        "; overlap: beside the passes, G gradient reduction, P parameter gathers, M pipeline messages, T "
+        "tensor-parallel collectives";
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
   return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
 }
@@ -175,6 +209,18 @@ std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) 
   }
   if (!dropped.empty()) text += fmt::format("  too wide for the page, in --json: {}\n", fmt::join(dropped, ", "));
   return text + legend_of(columns);
+}
+
+// Names what changes the numbers of the training.
+std::string numerics_text(const study::SearchAnswer& answer) {
+  const search::Candidate& best = answer.ranked.front().candidate;
+  std::vector<std::string> changes;
+  if (best.precision) changes.push_back(fmt::format("trains in {}", name_of(*best.precision)));
+  if (best.short_gradients) changes.emplace_back("reduces gradients in 16 bits");
+  if (changes.empty()) return "";
+  return report::paragraph("  ", fmt::format("The best {}, which was searched on request: precision changes the "
+                                             "numbers of a training. Check that the model still converges.",
+                                             fmt::join(changes, " and ")));
 }
 
 // Gives time and cost of the whole run with the best configuration.
@@ -276,7 +322,7 @@ std::string front_text(const study::SearchAnswer& answer, const Paint& paint) {
     const study::FoundConfiguration& found = answer.front[at];
     const std::string size = answer.several_sizes ? report::counted(found.candidate.gpus, "GPU") + ": " : "";
     table.add({objective_value(answer.axes[0], found), objective_value(answer.axes[1], found),
-               size + study::configuration_words(found.candidate)});
+               size + study::configuration_words(found)});
   }
   text += table.text(paint);
   if (every > 1) text += fmt::format("  every {} of {} points; --json has all\n", every, answer.front.size());
@@ -304,9 +350,9 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
   for (const study::FoundConfiguration& found : answer.smallest) {
     const net::Gpu& gpu = found.scenario.cluster.gpu;
     const int gpus = found.candidate.gpus;
-    text += report::paragraph("  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"),
-                                                study::configuration_words(found.candidate),
-                                                report::gib(study::needed(found)), report::gib(gpu.memory)));
+    text += report::paragraph(
+        "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), study::configuration_words(found),
+                          report::gib(study::needed(found)), report::gib(gpu.memory)));
   }
   return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.\n";
 }
@@ -334,6 +380,7 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   if (answer.ranked.empty())
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
   text += ranked_table(answer, paint) + '\n';
+  text += numerics_text(answer);
   text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
   if (const std::string why = study::why_runner_up_loses(answer); !why.empty())
     text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);

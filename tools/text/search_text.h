@@ -9,6 +9,10 @@
 
 namespace foretoken::tools {
 
+/// Returns every overlap with its switch: {"grad_reduce": true, ...}.
+[[nodiscard]] nlohmann::ordered_json overlap_json(const job::Overlap& overlap);
+/// Returns the keys that only some configurations have: a group of micro-batches, a precision, 16-bit gradients.
+[[nodiscard]] nlohmann::ordered_json more_keys_json(const search::Candidate& candidate);
 /// Writes a configuration, its memory and its step time with the keys of docs/user/search.md.
 [[nodiscard]] nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found);
 

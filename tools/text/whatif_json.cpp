@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/json.h"
+#include "sim/report/text/csv.h"
 #include "sim/study/reason.h"
 #include "tools/text/whatif_text.h"
 
 namespace foretoken::tools {
 namespace {
 
+using report::csv_field;
 using Json = nlohmann::ordered_json;
 
 Json knee_json(const study::Varied& key, const std::optional<study::Knee>& knee) {
@@ -35,22 +37,14 @@ Json row_json(const study::WhatIf& whatif, std::size_t index) {
   return json;
 }
 
-// Writes a field of CSV, quoted where it must be (RFC 4180).
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string csv_line(const std::vector<std::string>& choice, const report::Metrics& m, const report::Metrics& base) {
   std::string line;
-  for (const std::string& value : choice) line += field(value) + ',';
+  for (const std::string& value : choice) line += csv_field(value) + ',';
   line +=
       fmt::format("{},{},{},{},{},{:.0f},{:.0f},{},", m.step_time.value(), m.step_time / base.step_time, m.tokens_per_s,
                   m.mfu, m.bubble_fraction, m.memory.peak.value(), m.memory.capacity.value(), m.memory.fits);
   line += m.run ? fmt::format("{},{},", m.run->days, m.run->gpu_hours) : ",,";
-  line += m.run && m.run->cost ? fmt::format("{},{},", *m.run->cost, m.run->currency) : ",,";
+  line += m.run && m.run->cost ? fmt::format("{},{},", *m.run->cost, csv_field(m.run->currency)) : ",,";
   return line + '\n';
 }
 
@@ -77,7 +71,7 @@ std::string whatif_json(const study::WhatIf& whatif) {
 
 std::string whatif_csv(const study::WhatIf& whatif) {
   std::string text;
-  for (const study::Varied& key : whatif.keys) text += field(key.key) + ',';
+  for (const study::Varied& key : whatif.keys) text += csv_field(key.key) + ',';
   text +=
       "step_time_s,step_time_to_base,tokens_per_s,mfu,bubble_fraction,peak_bytes,capacity_bytes,fits,days,"
       "gpu_hours,cost,currency,impossible\n";
@@ -89,8 +83,8 @@ std::string whatif_csv(const study::WhatIf& whatif) {
       text += csv_line(choice, *row.metrics, whatif.base);
       continue;
     }
-    for (const std::string& value : choice) text += field(value) + ',';
-    text += std::string(12, ',') + field(study::reasons(row.impossible)) + '\n';
+    for (const std::string& value : choice) text += csv_field(value) + ',';
+    text += std::string(12, ',') + csv_field(study::reasons(row.impossible)) + '\n';
   }
   return text;
 }

@@ -126,6 +126,7 @@ AttentionRecipe read_attention_recipe(const Node& node, const Inputs& inputs) {
     recipe.from = read_in_proportion(node, inputs);
   } else {
     node.complain(kForms);
+    return recipe;
   }
   if (const auto count = node.find_whole("multiprocessors", kCounts)) recipe.multiprocessors = static_cast<int>(*count);
   if (node.has("profile")) return recipe;

@@ -20,7 +20,7 @@ using io::Node;
 Input read_input(const Node& node) {
   node.allow_only({"file", "sha256", "source", "form"});
   Input input{.source = node.text("source"), .form = node.text("form"), .place = place_of(node)};
-  if (const auto file = node.find_text("file")) input.path = node.source().folder / *file;
+  if (const auto file = node.find_text("file")) input.path = (node.source().folder / *file).lexically_normal();
   if (const auto sum = node.find_text("sha256")) {
     input.sha256 = *sum;
     const bool sound =

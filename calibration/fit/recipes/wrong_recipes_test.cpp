@@ -42,9 +42,12 @@ class WrongRecipes : public testing::Test {
     return lines;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() /
-      fmt::format("foretoken_{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+  [[nodiscard]] static std::string name_of_test() {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    return fmt::format("foretoken_{}_{}", test->test_suite_name(), test->name());
+  }
+
+  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() / name_of_test();
 };
 
 struct WrongRecipe {
@@ -67,7 +70,8 @@ constexpr WrongRecipe kWrong[] = {
      R"({"gemm": {"bf16": {"evidence": {"provenance": "assumed", "source": "x"}}}})",
      "/gemm/bf16/evidence: expected nothing beside \"fit\""},
     {"a factor of products for products", "h100-sxm5-80gb",
-     R"({"gemm": {"bf16": {"sustained_factor": {"products": "bf16"}}}})", "\"products\" is for attention"},
+     R"({"gemm": {"bf16": {"sustained_factor": null, "weight_gradient_factor": {"profile": null, "products": "bf16"}}}})",
+     "\"products\" is for attention"},
     {"a half sum", "v100-sxm2-32gb", R"({"inputs": {"collectives.json": {"sha256": "20bc"}}})",
      "/inputs/collectives.json/sha256: expected 64 hexadecimal digits, found \"20bc\""},
     {"a series that nobody named", "h100-sxm5-80gb",

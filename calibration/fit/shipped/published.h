@@ -15,7 +15,7 @@ enum class AttentionHalf : std::uint8_t { kForward, kBackward, kBoth };
 
 /// TFLOP/s over the sequence length, hidden size 2048 and 16384 tokens, 16 bit.
 struct AttentionSeries {
-  std::string name;  ///< "A100_FA2_fwd_bwd"
+  std::string name{};  ///< "A100_FA2_fwd_bwd"
   AttentionHalf half = AttentionHalf::kBoth;
   bool causal = true;
   int head_dim = 128;

@@ -75,10 +75,10 @@ bool scaled_within_architecture(const Node& node, const cost::Evidence& evidence
 }
 
 // Returns NCCL on this cluster, or nothing where its rates are unknown: without an NVLink switch, and on Volta's.
-std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster) {
+std::optional<cost::NcclSystem> nccl_of(const net::Cluster& cluster, std::vector<ReadFile>& files) {
   const auto architecture = cost::nccl_architecture_named(cluster.gpu.architecture);
   if (cluster.nvlink_fabric != "nvswitch" || !architecture || architecture == cost::NcclArchitecture::kVolta) return {};
-  return cost::NcclSystem{*architecture, read_nccl_tuning(""), /*stands_in=*/false};
+  return cost::NcclSystem{*architecture, read_nccl_tuning("", files), /*stands_in=*/false};
 }
 
 // Replaces curves of other architectures or other collectives by NCCL's choice, on a system without measurements.
@@ -126,7 +126,7 @@ bool read_measured(const Node& node, const net::Cluster& cluster, cost::Profile&
 
 void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::Profile& profile,
                            std::vector<std::string>& assumptions) {
-  profile.nccl = nccl_of(cluster);
+  profile.nccl = nccl_of(cluster, node.findings().files);
   if (read_measured(node, cluster, profile, assumptions) || !profile.nccl) return;
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }

@@ -141,6 +141,11 @@ NcclTuning read_version(const Node& node) {
 }  // namespace
 
 cost::NcclTuning read_nccl_tuning(std::string_view version) {
+  std::vector<ReadFile> unused;
+  return read_nccl_tuning(version, unused);
+}
+
+cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile>& files) {
   Findings findings;
   const auto path = find_data_file(kNccl, "tuning");
   if (!path) findings.complaints.push_back({"NCCL", "", unknown_name(kNccl, "tuning")});
@@ -151,6 +156,7 @@ cost::NcclTuning read_nccl_tuning(std::string_view version) {
   findings.throw_if_wrong();
   const auto document = document_from_file(*path, findings);
   findings.throw_if_wrong();
+  files.insert(files.end(), findings.files.begin(), findings.files.end());
   std::optional<Node> found, newest;
   std::string oldest;
   for (const Node& entry : document->root(findings).array("versions")) {

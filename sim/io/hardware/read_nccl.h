@@ -2,14 +2,18 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "sim/cost/collectives/nccl_choice.h"
+#include "sim/io/json/node.h"
 
 namespace foretoken::io {
 
 /// Returns the constants of the newest known release that is no newer than `version`: 2.28 for "2.28.9". An empty
 /// `version` means the newest release. Patches of a release share their constants. Throws ConfigError when the file is
-/// missing or wrong, when `version` is no version, and when it is older than every known release.
+/// missing or wrong, when `version` is no version, and when it is older than every known release. Adds the file to
+/// `files`.
+[[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile>& files);
 [[nodiscard]] cost::NcclTuning read_nccl_tuning(std::string_view version);
 
 }  // namespace foretoken::io

@@ -264,7 +264,7 @@ std::string complaint_about(const std::string& text, const std::string& gpu, Mac
   const auto machine = machine_of(text, datasheet, findings);
   if (findings.complaints.empty()) (void)cluster_of(*machine, datasheet, choices, "t", findings);
   std::string all;
-  for (const Complaint& complaint : findings.complaints) all += complaint.line() + '\n';
+  for (const Complaint& complaint : findings.complaints.listed()) all += complaint.line() + '\n';
   return all;
 }
 

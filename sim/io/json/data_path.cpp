@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -13,6 +14,16 @@ namespace foretoken::io {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr char kPrivate = '\xEE';  // U+EF80 to U+EFBF are EE BE 80 to EE BE BF, and the rest EE BF 80 to EE BF BF
+
+/// Returns the offset of the first private character that text_of_path() writes.
+std::size_t private_in(std::string_view text) {
+  std::size_t at = text.find(kPrivate);
+  while (at != text.npos && (at + 2 >= text.size() || (text[at + 1] != '\xBE' && text[at + 1] != '\xBF')))
+    at = text.find(kPrivate, at + 1);
+  return at;
+}
 
 /// Returns the data folder installed with this program. It starts at the program's own path, so an installation can
 /// move.
@@ -65,6 +76,31 @@ std::optional<fs::path> find_data_file(const DataKind& kind, std::string_view na
 
 bool is_path(std::string_view reference) {
   return reference.ends_with(".json") || reference.find('/') != reference.npos;
+}
+
+std::string text_of_path(const fs::path& path) {
+  std::string text;
+  for (std::string_view rest = path.native(); !rest.empty();) {
+    const std::size_t whole = std::min({rest.size(), invalid_utf8(rest).value_or(rest.size()), private_in(rest)});
+    text += rest.substr(0, whole);
+    rest.remove_prefix(whole);
+    if (rest.empty()) break;
+    const auto byte = static_cast<unsigned char>(rest.front());  // 0x80 or more: all below is UTF-8
+    text += {kPrivate, static_cast<char>(byte < 0xC0 ? 0xBE : 0xBF), static_cast<char>(0x80 | (byte & 0x3F))};
+    rest.remove_prefix(1);
+  }
+  return text;
+}
+
+fs::path path_of_text(std::string_view text) {
+  std::string bytes;
+  for (std::size_t at = private_in(text); at != text.npos; at = private_in(text)) {
+    bytes += text.substr(0, at);
+    const int high = text[at + 1] == '\xBE' ? 0x80 : 0xC0;
+    bytes += static_cast<char>(high | (static_cast<unsigned char>(text[at + 2]) & 0x3F));
+    text.remove_prefix(at + 3);
+  }
+  return bytes.append(text);
 }
 
 std::string unknown_name(const DataKind& kind, std::string_view name) {

@@ -38,6 +38,12 @@ inline constexpr DataKind kScenarios{"scenario", "scenarios"};
 /// Returns true for a path ("a/b", "x.json"), false for a name ("gpt3-175b").
 [[nodiscard]] bool is_path(std::string_view reference);
 
+/// Returns a path as UTF-8, for JSON. A byte that is not UTF-8 becomes a private character, U+EF80 to U+EFFF.
+[[nodiscard]] std::string text_of_path(const std::filesystem::path& path);
+
+/// Returns the path that text_of_path() or a user wrote.
+[[nodiscard]] std::filesystem::path path_of_text(std::string_view text);
+
 /// Words the complaint: 'unknown model "gpt"; did you mean "gpt2"?', or else a list of all names.
 [[nodiscard]] std::string unknown_name(const DataKind& kind, std::string_view name);
 

@@ -68,8 +68,8 @@ std::optional<Document> open_file(const Node& reference, const DataKind& kind, c
 }
 
 std::optional<Document> open_text(const Node& reference, const DataKind& kind, const Chain& chain) {
-  const std::string text = reference.as_text();
-  if (is_path(text)) return open_file(reference, kind, reference.source().folder / text, chain);
+  const std::string text = reference.as_reference();
+  if (is_path(text)) return open_file(reference, kind, reference.source().folder / path_of_text(text), chain);
   if (const auto path = find_data_file(kind, text)) return open_file(reference, kind, *path, chain);
   reference.complain(unknown_name(kind, text));
   return std::nullopt;
@@ -162,7 +162,7 @@ void anchor_references(nlohmann::json& value, const fs::path& folder) {
     if (!member.is_string() || !is_reference_key(key)) continue;
     const auto& text = member.get_ref<const std::string&>();
     std::error_code error;
-    if (is_path(text)) member = fs::absolute(folder / text, error).string();
+    if (is_path(text)) member = text_of_path(fs::absolute(folder / path_of_text(text), error));
   }
 }
 

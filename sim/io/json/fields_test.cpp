@@ -38,7 +38,7 @@ Reading read_cable(const std::string& text) {
   const nlohmann::json value = nlohmann::json::parse(text);
   const Source source{.file = "c.json"};
   Reading reading{Fields::read_fields(Node(value, source, findings), cable_fields), {}};
-  for (const Complaint& complaint : findings.complaints) reading.complaints.push_back(complaint.line());
+  for (const Complaint& complaint : findings.complaints.listed()) reading.complaints.push_back(complaint.line());
   return reading;
 }
 

@@ -71,8 +71,14 @@ std::optional<std::int64_t> whole_number(const json& value) {
 
 }  // namespace
 
+std::vector<std::filesystem::path> paths_of(const std::vector<ReadFile>& files) {
+  std::vector<std::filesystem::path> paths;
+  for (const ReadFile& file : files) paths.push_back(file.path);
+  return paths;
+}
+
 void Findings::throw_if_wrong() const {
-  if (!complaints.empty()) throw ConfigError(complaints);
+  if (!complaints.empty()) throw ConfigError(complaints.listed());
 }
 
 Node::Node(const json& value, const Source& source, Findings& findings, std::string pointer)
@@ -118,6 +124,10 @@ void Node::allow_only(std::initializer_list<std::string_view> known) const {
 void Node::allow_only(std::span<const std::string> known) const {
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (findings_->complaints.is_full()) {
+      complain("one more");  // is counted; a hint for it costs time
+      continue;
+    }
     std::string hint = did_you_mean(key, known);
     if (hint.empty() && known.size() <= 24) {
       std::vector<std::string> sorted(known.begin(), known.end());
@@ -206,7 +216,9 @@ std::int64_t Node::as_whole(WholeRange range) const {
   return std::clamp(std::int64_t{1}, range.low, range.high);
 }
 
-std::string Node::as_text() const {
+std::string Node::as_text() const { return printable(as_reference(), kAnyLength); }
+
+std::string Node::as_reference() const {
   if (is_text()) return value_->get<std::string>();
   expected("a string");
   return {};

@@ -17,11 +17,21 @@
 
 namespace foretoken::io {
 
-/// The complaints and notes of one reading, shared by all its nodes. The top-level reader throws all complaints at
-/// once.
+/// A file that was read.
+struct ReadFile {
+  std::filesystem::path path;
+  std::uint64_t digest = 0;  ///< of its bytes
+};
+
+/// Returns the paths alone.
+[[nodiscard]] std::vector<std::filesystem::path> paths_of(const std::vector<ReadFile>& files);
+
+/// The complaints, notes and files of one reading, shared by all its nodes. The top-level reader throws all complaints
+/// at once.
 struct Findings {
-  std::vector<Complaint> complaints;
+  Complaints complaints;
   job::Notes notes;
+  std::vector<ReadFile> files;  ///< in the order of reading
 
   void throw_if_wrong() const;  ///< throws ConfigError with every complaint, if there is one
 };
@@ -116,7 +126,8 @@ class Node {
   [[nodiscard]] std::vector<Node> as_array() const;
   [[nodiscard]] double as_number(Range range = kAnyNumber) const;
   [[nodiscard]] std::int64_t as_whole(WholeRange range = {}) const;
-  [[nodiscard]] std::string as_text() const;
+  [[nodiscard]] std::string as_text() const;       ///< printable: no text of a file can steer a terminal
+  [[nodiscard]] std::string as_reference() const;  ///< as it stands: a name or path of a file
   [[nodiscard]] bool as_boolean() const;
   template <class T>
   [[nodiscard]] T as_one_of(Choices<T> choices) const {

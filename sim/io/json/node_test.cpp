@@ -19,7 +19,7 @@ std::string complaints_of(std::string_view text, Read read) {
   const Source source{.file = "t.json"};
   if (value) read(Node(*value, source, findings));
   std::string lines;
-  for (const Complaint& complaint : findings.complaints) lines += complaint.line() + "\n";
+  for (const Complaint& complaint : findings.complaints.listed()) lines += complaint.line() + "\n";
   return lines;
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "sim/base/hash.h"
 #include "sim/base/text.h"
 
 namespace foretoken::io {
@@ -173,6 +174,21 @@ std::optional<json> parse_json(std::string_view text, const std::string& file, F
   return builder.take();
 }
 
+std::optional<std::string> read_stream(std::istream& in, const std::string& file, Findings& findings) {
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 16);
+  const auto refuse = [&](std::string message) {
+    findings.complaints.push_back({file, "", std::move(message)});
+    return std::nullopt;
+  };
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kLargestFile) return refuse(fmt::format("larger than {} MiB", kLargestFile >> 20));
+  }
+  if (in.bad()) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+  return text;
+}
+
 std::optional<std::string> read_text_file(const std::filesystem::path& path, const std::string& file,
                                           Findings& findings) {
   const auto refuse = [&](std::string message) {
@@ -187,13 +203,8 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path, con
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
-  std::string text;
-  std::vector<char> block(std::size_t{1} << 16);
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kLargestFile) return refuse(fmt::format("larger than {} MiB", kLargestFile >> 20));
-  }
-  if (in.bad()) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::optional<std::string> text = read_stream(in, file, findings);
+  if (text) findings.files.push_back({path, hash(*text)});
   return text;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -22,7 +23,12 @@ inline constexpr std::size_t kLargestFile = std::size_t{32} << 20;
 [[nodiscard]] std::optional<nlohmann::json> parse_json(std::string_view text, const std::string& file,
                                                        Findings& findings);
 
-/// Reads the bytes of a file. Returns nothing, and complains with the name `file`, when it cannot be read.
+/// Reads the rest of a stream. Returns nothing, and complains with the name `file`, when it is too long or cannot be
+/// read.
+[[nodiscard]] std::optional<std::string> read_stream(std::istream& in, const std::string& file, Findings& findings);
+
+/// Reads the bytes of a file and adds it to `findings.files`. Returns nothing, and complains with the name `file`, when
+/// it cannot be read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::filesystem::path& path, const std::string& file,
                                                         Findings& findings);
 

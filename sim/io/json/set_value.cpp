@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -30,6 +31,15 @@ json* member_of(json& parent, const std::string& key, std::string_view parent_ke
   if (parent.is_null()) parent = json::object();
   if (parent.is_string() && is_reference_key(parent_key)) parent = json{{"base", parent}};
   return parent.is_object() ? &parent[key] : nullptr;
+}
+
+/// Returns true when KEY=VALUE states the value at `pointer`, or an object around it. A null states nothing.
+bool states(const std::string& assignment, std::string_view pointer) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || assignment.substr(equals) == "=null") return false;
+  std::string key = "/" + assignment.substr(0, equals);
+  std::replace(key.begin(), key.end(), '.', '/');
+  return pointer == key || (pointer.starts_with(key) && pointer[key.size()] == '/');
 }
 
 }  // namespace
@@ -68,8 +78,17 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   if (place->is_string() && is_reference_key(key) && is_path(place->get_ref<const std::string&>()))
-    *place = (here / place->get<std::string>()).string();
+    *place = text_of_path(here / path_of_text(place->get<std::string>()));
   anchor_references(*place, here);
+}
+
+std::vector<Complaint> named_by_sets(std::vector<Complaint> complaints, const std::string& file,
+                                     std::span<const std::string> sets) {
+  for (Complaint& complaint : complaints)
+    for (const std::string& assignment : sets)  // the last one holds
+      if (complaint.file == file && states(assignment, complaint.pointer))
+        complaint.option = "--set " + printable(assignment, 60);
+  return complaints;
 }
 
 }  // namespace foretoken::io

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/io/json/node.h"
 
@@ -13,5 +16,9 @@ namespace foretoken::io {
 /// model.num_hidden_layers=48 changes one number of a named model. Relative paths in VALUE start at the current folder.
 /// Complains about a member that cannot be set.
 void apply_set(nlohmann::json& target, std::string_view assignment, Findings& findings);
+
+/// Names the override in complaints about a value of `file` that one of `sets` states.
+[[nodiscard]] std::vector<Complaint> named_by_sets(std::vector<Complaint> complaints, const std::string& file,
+                                                   std::span<const std::string> sets);
 
 }  // namespace foretoken::io

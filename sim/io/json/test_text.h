@@ -19,6 +19,8 @@ inline std::string lines_of(const std::vector<Complaint>& complaints) {
   return lines;
 }
 
+inline std::string lines_of(const Complaints& complaints) { return lines_of(complaints.listed()); }
+
 /// Parses `text` as "t.json", gives its root to `read`, and returns the complaints.
 template <class Read>
 std::string complaints_of(std::string_view text, Read read) {

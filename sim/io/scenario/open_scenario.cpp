@@ -1,12 +1,29 @@
 // Writes a choice of the open keys back into the scenario's JSON.
 #include "sim/io/scenario/open_scenario.h"
 
+#include <fmt/format.h>
+
+#include "sim/base/hash.h"
+#include "sim/job/rules/precision_recipe.h"
+
 namespace foretoken::io {
 
 using nlohmann::json;
 
-OpenScenario::OpenScenario(job::Question asked, Document document)
-    : asked_(std::move(asked)), document_(std::move(document)) {
+namespace {
+
+// Returns true when the job has other gradients than the question asks for.
+bool short_gradients(const job::Question& asked, const job::Job& job) {
+  const std::optional<job::AskedRecipe>& stated = asked.choices.recipe;
+  if (stated && stated->gradient_bytes) return false;
+  const job::PrecisionRecipe usual = job::default_recipe(job.precision, asked.runtime);
+  return job.recipe.gradient_bytes != usual.gradient_bytes;
+}
+
+}  // namespace
+
+OpenScenario::OpenScenario(job::Question asked, Document document, std::vector<ReadFile> files)
+    : asked_(std::move(asked)), document_(std::move(document)), files_(std::move(files)) {
   anchor_references(document_.value, document_.source.folder);
   document_.value["name"] = asked_.name;
 }
@@ -23,11 +40,17 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   for (const auto& [axis, degree] : job::kDegrees) parallelism[std::string(name_of(axis))] = chosen.*degree;
   parallelism["virtual_pipeline"] = chosen.virtual_pipeline;
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
-  // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
-  if (!asked_.choices.zero_stage && job.optimizer.zero_stage == 0)
-    if (const auto overlap = value.find("overlap"); overlap != value.end() && overlap->is_object())
-      overlap->erase("param_gather");
+  if (job.batch.microbatch_group) value["batch"]["microbatch_group"] = *job.batch.microbatch_group;
+  for (const auto& [name, member] : job::kOverlaps) value["overlap"][std::string(name)] = job.overlap.*member;
+  value["precision"] = name_of(job.precision);
+  if (short_gradients(asked_, job)) value["precision_recipe"]["gradients"] = job.recipe.gradient_bytes;
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::string OpenScenario::inputs() const {
+  std::uint64_t digest = 0;
+  for (const ReadFile& file : files_) digest = hash(digest ^ file.digest);
+  return fmt::format("{:016x}", digest);
 }
 
 std::string OpenScenario::question() const { return document_.value.dump(); }

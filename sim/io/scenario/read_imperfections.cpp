@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "sim/base/text.h"
 #include "sim/net/router.h"
@@ -34,6 +37,7 @@ std::vector<int> read_placement(const std::vector<Node>& entries, const Node& no
 }
 
 void read_slow_gpus(const std::vector<Node>& entries, int gpus, std::vector<job::SlowGpu>& known) {
+  std::vector<bool> taken(static_cast<std::size_t>(gpus), false);
   for (const Node& entry : entries) {
     const std::size_t wrong = entry.findings().complaints.size();
     const Node slow = entry.as_object();
@@ -41,8 +45,9 @@ void read_slow_gpus(const std::vector<Node>& entries, int gpus, std::vector<job:
     const auto gpu = static_cast<int>(slow.whole("gpu", {.low = 0, .high = gpus - 1}));
     const double slowdown = slow.number("slowdown", kSlowdown);
     if (entry.findings().complaints.size() > wrong) continue;
-    if (std::any_of(known.begin(), known.end(), [&](const auto& each) { return each.gpu == gpu; }))
+    if (taken[static_cast<std::size_t>(gpu)])
       slow.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
+    taken[static_cast<std::size_t>(gpu)] = true;
     known.push_back({.gpu = gpu, .slowdown = slowdown});
   }
 }
@@ -98,16 +103,33 @@ int read_node(const Node& nic, int nodes, const job::Job& job) {
   return 0;
 }
 
-// Returns true for a NIC that is nearest to no GPU of the job, when the job has only a part of the node.
-bool is_idle(const job::SlowNic& nic, const JobNode& node) {
-  if (node.gpus == node.kind.links.gpus) return false;
-  const net::Fabric fabric(node.kind, 1, /*joined=*/true);
-  const net::Router router(fabric);
-  for (int gpu = 0; gpu < node.gpus; ++gpu) {
-    const std::vector<int>& near = router.nics_near(gpu);
-    if (std::find(near.begin(), near.end(), nic.nic) != near.end()) return false;
+// NICs that are nearest to no GPU of the job, which has only some of their node. Nodes of one kind are alike.
+class IdleNics {
+ public:
+  [[nodiscard]] bool contains(int nic, const JobNode& node) {
+    if (node.gpus == node.kind.links.gpus) return false;
+    auto [near, is_new] = near_.try_emplace({&node.kind, node.gpus});
+    if (is_new) {
+      const net::Fabric fabric(node.kind, 1, /*joined=*/true);
+      const net::Router router(fabric);
+      for (int gpu = 0; gpu < node.gpus; ++gpu)
+        near->second.insert(router.nics_near(gpu).begin(), router.nics_near(gpu).end());
+    }
+    return !near->second.contains(nic);
   }
-  return true;
+
+ private:
+  std::map<std::pair<const net::Cluster*, int>, std::set<int>> near_;  ///< by kind and GPUs of the job
+};
+
+// One line for all of them: a file may name thousands.
+void warn_of_idle(std::string_view key, const std::vector<job::SlowNic>& idle, std::vector<std::string>& warnings) {
+  if (idle.empty()) return;
+  const std::string more = idle.size() == 1 ? "" : fmt::format(" (and {} more NICs)", idle.size() - 1);
+  warnings.push_back(
+      fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}{}: traffic takes it only where nearer "
+                  "ones have failed",
+                  key, idle.front().nic, idle.front().node, more));
 }
 
 // Reads NICs by node and number, and with `rate` the part of the rate that is left.
@@ -119,6 +141,10 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, con
     node.complain(key, "expected a job of several nodes or NVLink domains: this one uses no NIC");
     return;
   }
+  std::set<std::pair<int, int>> taken;
+  for (const job::SlowNic& each : known) taken.emplace(each.node, each.nic);
+  IdleNics without_gpu;
+  std::vector<job::SlowNic> idle;
   for (const Node& entry : *entries) {
     const std::size_t wrong = entry.findings().complaints.size();
     const Node nic = entry.as_object();
@@ -133,17 +159,13 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, con
                             .nic = static_cast<int>(nic.whole("nic", {.low = 0, .high = last_nic})),
                             .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
     if (entry.findings().complaints.size() > wrong) continue;
-    if (std::any_of(known.begin(), known.end(),
-                    [&](const auto& each) { return each.node == slow.node && each.nic == slow.nic; }))
+    if (!taken.emplace(slow.node, slow.nic).second)
       nic.complain(
           fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
     known.push_back(slow);
-    if (slow.rate_factor < 1 && is_idle(slow, place))
-      node.findings().notes.warnings.push_back(
-          fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}: traffic takes it only where "
-                      "nearer ones have failed",
-                      key, slow.nic, slow.node));
+    if (slow.rate_factor < 1 && without_gpu.contains(slow.nic, place)) idle.push_back(slow);
   }
+  warn_of_idle(key, idle, node.findings().notes.warnings);
 }
 
 // Reads links by the devices that they join.
@@ -151,6 +173,9 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
                 std::vector<job::SlowLink>& known) {
   const auto entries = node.find_array(key);
   if (!entries) return;
+  const auto ends_of = [](const std::string& a, const std::string& b) { return std::minmax(a, b); };
+  std::set<std::pair<std::string, std::string>> taken;
+  for (const job::SlowLink& each : known) taken.insert(ends_of(each.from, each.to));
   for (const Node& entry : *entries) {
     const Node link = entry.as_object();
     if (rate)
@@ -166,18 +191,15 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
       text = text && end.is_text();
     }
     if (!text) continue;
-    const auto is_same = [&](const job::SlowLink& each) {
-      return (each.from == names[0] && each.to == names[1]) || (each.from == names[1] && each.to == names[0]);
-    };
-    if (names.size() == 2 && std::any_of(known.begin(), known.end(), is_same))
-      link.complain("between", "expected every link once, slow or failed; found this one again");
-    else if (names.size() == 2 && !net::links_between(fabric, names[0], names[1]).empty())
-      known.push_back({names[0], names[1], left});
-    else
+    if (names.size() != 2 || net::links_between(fabric, names[0], names[1]).empty())
       link.complain("between",
                     "expected two devices that a cable joins, for instance \"node 0 gpu 0\" and \"node 0 "
                     "nvswitch 0\", or \"leaf 0\" and \"spine 0\"; foretoken clusters show NAME --svg FILE "
                     "draws them");
+    else if (!taken.insert(ends_of(names[0], names[1])).second)
+      link.complain("between", "expected every link once, slow or failed; found this one again");
+    else
+      known.push_back({names[0], names[1], left});
   }
 }
 

@@ -12,6 +12,14 @@
 namespace foretoken::io {
 namespace {
 
+void read_overlap_switches(const Node& node, job::OverlapSwitches& switches) {
+  node.allow_only({"grad_reduce", "param_gather", "p2p", "tensor_parallel"});
+  switches.grad_reduce = node.boolean_or("grad_reduce", false);
+  switches.param_gather = node.boolean_or("param_gather", false);
+  switches.p2p = node.boolean_or("p2p", false);
+  switches.tensor_parallel = node.boolean_or("tensor_parallel", false);
+}
+
 void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.default_attention = attention_or(node, "default_attention", runtime.default_attention);
   runtime.default_zero_stage = static_cast<int>(node.whole_or("default_zero_stage", 0, {.low = 0, .high = 3}));
@@ -23,6 +31,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.overlap_grad_reduce = overlap.boolean_or("grad_reduce", runtime.overlap_grad_reduce);
   runtime.overlap_param_gather = overlap.boolean_or("param_gather", runtime.overlap_param_gather);
   runtime.overlap_p2p = overlap.boolean_or("p2p", runtime.overlap_p2p);
+  read_overlap_switches(node.object_or_empty("overlap_switches"), runtime.switches);
   runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
   runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
@@ -81,9 +90,9 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
 
 job::Runtime read_runtime(const Node& node) {
   node.allow_only({"name", "description", "source", "notes", "default_attention", "default_zero_stage", "fully_sharded",
-                   "overlap", "scatter_gather", "fused_cross_entropy", "compiled_cross_entropy", "cublas_before_11_7",
-                   "pads_vocabulary", "transformer_engine", "fused_accumulation", "keeps_16bit_gradients",
-                   "gradient_bytes", "fitted"});
+                   "overlap", "overlap_switches", "scatter_gather", "fused_cross_entropy", "compiled_cross_entropy",
+                   "cublas_before_11_7", "pads_vocabulary", "transformer_engine", "fused_accumulation",
+                   "keeps_16bit_gradients", "gradient_bytes", "fitted"});
   job::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");

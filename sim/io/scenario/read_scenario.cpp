@@ -98,7 +98,7 @@ Made read_scenario(const Document& document, Findings& findings) {
   if (sound.parallelism) sound.schedule = is_sound(findings, [&] { read_schedule(root, question); });
   question.notes = findings.notes;
   job::Attempt attempt = job::attempt(question, sound);
-  findings.complaints.insert(findings.complaints.end(), attempt.complaints.begin(), attempt.complaints.end());
+  findings.complaints.append(attempt.complaints);
   // Imperfections are checked against the GPUs, nodes and links of a job that is otherwise right.
   findings.throw_if_wrong();
   if (const auto imperfections = root.find_object("imperfections")) {
@@ -127,7 +127,7 @@ OpenScenario read_open(const Document& document, Findings& findings) {
   for (Complaint& complaint : job::wrong_for_any_choice(question)) findings.complaints.push_back(std::move(complaint));
   findings.throw_if_wrong();
   question.notes = std::move(findings.notes);
-  return OpenScenario(std::move(question), document);
+  return OpenScenario(std::move(question), document, std::move(findings.files));
 }
 
 /// Returns the document with its bases and overrides. Throws when a file or an override is wrong.
@@ -156,12 +156,44 @@ Document scenario_document(std::string_view text, const std::string& origin, std
   return complete(document_from_text(text, origin, findings), sets, findings);
 }
 
+/// Reads a document. Complaints about an override name it.
+template <class Read>
+auto naming_sets(const Document& document, std::span<const std::string> sets, Read read) {
+  try {
+    return read();
+  } catch (const ConfigError& error) {
+    throw ConfigError(named_by_sets(error.complaints(), document.source.file, sets));
+  }
+}
+
+/// The files that a reading opens, up to the first mistake that ends it.
+template <class DocumentOf>
+std::vector<ReadFile> files_of(DocumentOf document_of) {
+  Findings findings;
+  try {
+    const Document document = document_of(findings);
+    Sound sound;
+    (void)read_parts(document.root(findings), document.name, sound);
+  } catch (const ConfigError&) {  // is said by the reading that counts
+  }
+  return findings.files;
+}
+
 std::string text_of(Document document) {
   anchor_references(document.value, document.source.folder);
   return document.value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
+
+std::vector<ReadFile> files_of_scenario(const fs::path& path, std::span<const std::string> sets) {
+  return files_of([&](Findings& findings) { return scenario_document(path, sets, findings); });
+}
+
+std::vector<ReadFile> files_of_scenario(std::string_view text, const std::string& origin,
+                                        std::span<const std::string> sets) {
+  return files_of([&](Findings& findings) { return scenario_document(text, origin, sets, findings); });
+}
 
 std::string merged_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
@@ -175,23 +207,27 @@ std::string merged_scenario_text(std::string_view text, const std::string& origi
 
 Made read_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
-  return read_scenario(scenario_document(path, sets, findings), findings);
+  const Document document = scenario_document(path, sets, findings);
+  return naming_sets(document, sets, [&] { return read_scenario(document, findings); });
 }
 
 Made read_scenario_text(std::string_view text, const std::string& origin, std::span<const std::string> sets) {
   Findings findings;
-  return read_scenario(scenario_document(text, origin, sets, findings), findings);
+  const Document document = scenario_document(text, origin, sets, findings);
+  return naming_sets(document, sets, [&] { return read_scenario(document, findings); });
 }
 
 OpenScenario read_open_scenario_file(const fs::path& path, std::span<const std::string> sets) {
   Findings findings;
-  return read_open(scenario_document(path, sets, findings), findings);
+  const Document document = scenario_document(path, sets, findings);
+  return naming_sets(document, sets, [&] { return read_open(document, findings); });
 }
 
 OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
                                      std::span<const std::string> sets) {
   Findings findings;
-  return read_open(scenario_document(text, origin, sets, findings), findings);
+  const Document document = scenario_document(text, origin, sets, findings);
+  return naming_sets(document, sets, [&] { return read_open(document, findings); });
 }
 
 }  // namespace foretoken::io

@@ -26,6 +26,12 @@ namespace foretoken::io {
 [[nodiscard]] OpenScenario read_open_scenario_text(std::string_view text, const std::string& origin,
                                                    std::span<const std::string> sets = {});
 
+/// Returns the files that a reading of the scenario opens: its own, and those that it names. Complains about none.
+[[nodiscard]] std::vector<ReadFile> files_of_scenario(const std::filesystem::path& path,
+                                                      std::span<const std::string> sets = {});
+[[nodiscard]] std::vector<ReadFile> files_of_scenario(std::string_view text, const std::string& origin,
+                                                      std::span<const std::string> sets = {});
+
 /// Returns the question as JSON with bases and overrides merged in and absolute paths. Throws ConfigError for a file
 /// that cannot be read or merged. The rules of scenarios are not checked.
 [[nodiscard]] std::string merged_scenario_file(const std::filesystem::path& path,

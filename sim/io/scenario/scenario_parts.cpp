@@ -157,13 +157,14 @@ void read_run(const Node& root, Question& question) {
 }
 
 void read_precision(const Node& root, Question& question) {
-  question.precision =
+  const Precision precision =
       root.one_of_or("precision", Precision::kBf16,
                      {{"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"fp8", Precision::kFp8}});
+  if (root.has("precision")) question.choices.precision = precision;
   const std::optional<Node> stated = root.find_object("precision_recipe");
   if (!stated) return;
   stated->allow_only({"weights", "gradients", "master", "fp8_recipe"});
-  job::AskedRecipe& recipe = question.recipe.emplace();
+  job::AskedRecipe& recipe = question.choices.recipe.emplace();
   recipe.weight_bytes = find_element_bytes(*stated, "weights", {.low = 1, .high = 8});
   if (stated->has("gradients")) recipe.gradient_bytes = find_element_bytes(*stated, "gradients", {.low = 1, .high = 8});
   recipe.master_bytes = find_element_bytes(*stated, "master", {.low = 0, .high = 8});
@@ -189,7 +190,7 @@ void read_overlap(const Node& root, Question& question) {
   overlap.grad_reduce = find_switch(node, "grad_reduce");
   overlap.param_gather = find_switch(node, "param_gather");
   overlap.p2p = find_switch(node, "p2p");
-  overlap.tensor_parallel = node.boolean_or("tensor_parallel", false);
+  overlap.tensor_parallel = find_switch(node, "tensor_parallel");
 }
 
 void read_schedule(const Node& root, Question& question) {

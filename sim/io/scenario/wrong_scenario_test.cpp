@@ -277,7 +277,7 @@ const std::vector<Wrong> kWrongBatchAndSchedule = {
      {"/schedule: \"1f1b\" does not interleave, but parallelism.virtual_pipeline is 3; try \"interleaved-1f1b\""}},
     {"more passes than can be replayed",
      R"({"batch": {"global": 1073741824}})",
-     {"/batch/global: 67108864 micro-batches over 24 chunks are more than can be simulated (10000000 passes)"}},
+     {"/batch/global: 67108864 micro-batches over 24 chunks are more than can be simulated (5000000 passes)"}},
     {"modules without selective recomputation",
      R"({"recompute": {"granularity": "full", "modules": ["mlp"]}})",
      {"/recompute/modules: expected only with granularity \"selective\""}},

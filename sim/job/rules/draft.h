@@ -1,6 +1,7 @@
 // A job in the making: the rules read it, complete it and complain.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/job/made.h"
 #include "sim/job/question.h"
+#include "sim/job/rules/advice.h"
 
 namespace foretoken::job {
 
@@ -24,9 +26,18 @@ struct Draft {
   Job& job;  ///< complete as far as the rules asked so far
   Notes notes = {};
   std::vector<Complaint> complaints = {};
+  /// Advice by its complaint's place. None is made while `advises` is false: it costs time, and checking it asks the
+  /// rules again.
+  std::vector<std::pair<std::size_t, Advice>> advice = {};
+  bool advises = false;
 
   void complain(std::string pointer, std::string message) {
     complaints.push_back({question.file, std::move(pointer), std::move(message)});
+  }
+  /// Complains with advice, which `advise` makes.
+  void complain(std::string pointer, std::string message, const std::function<Advice()>& advise) {
+    if (advises) advice.emplace_back(complaints.size(), advise());
+    complain(std::move(pointer), std::move(message));
   }
 };
 

@@ -8,16 +8,23 @@
 
 namespace foretoken::job {
 
-std::string multiples_near(std::int64_t value, std::int64_t unit) {
-  const std::int64_t below = value / unit * unit;
-  return below == 0 ? fmt::format("{}", unit) : fmt::format("{} or {}", below, below + unit);
+namespace {
+
+constexpr std::int64_t kMostGpus = 1 << 20;  // as many as a scenario may state
+
+Advice gpus_near(int gpus, std::int64_t unit) {
+  return multiples_near(gpus, unit, kMostGpus, [](Question& question, std::int64_t value) {
+    question.choices.gpus = static_cast<int>(value);
+  });
 }
+
+}  // namespace
 
 std::optional<std::string> why_not_whole_nodes(const net::Cluster& cluster, int gpus) {
   const int size = cluster.gpus_per_node;
   if (gpus <= size || gpus % size == 0) return std::nullopt;
-  return fmt::format("expected at most one node or whole nodes of {} GPUs ({}), found {}; try {}", size,
-                     in_quotes(cluster.name), gpus, multiples_near(gpus, size));
+  return fmt::format("expected at most one node or whole nodes of {} GPUs ({}), found {}", size,
+                     in_quotes(cluster.name), gpus);
 }
 
 bool pools_make_up_gpus(Draft& draft) {
@@ -43,17 +50,22 @@ bool degrees_fit(Draft& draft) {
   }
   const auto product = [&] { return fmt::format("{} = {}", fmt::join(factors, " x "), replica); };
   if (gpus % replica != 0) {
-    const std::string what_to_try = alike ? multiples_near(gpus, replica) : "other degrees, or other groups of nodes";
-    draft.complain("/gpus", fmt::format("expected a multiple of {}, found {}; try {}", product(), gpus, what_to_try));
+    draft.complain("/gpus", fmt::format("expected a multiple of {}, found {}", product(), gpus),
+                   [&] { return alike ? gpus_near(gpus, replica) : Advice{}; });
     return false;
   }
   degrees.data = static_cast<int>(gpus / replica);
   const std::optional<int> stated = draft.question.choices.parallelism.degrees[Axis::kData];
   if (!stated || *stated == degrees.data) return true;
-  std::string message =
-      fmt::format("expected {} ({} / ({})), found {}", degrees.data, with_noun(gpus, "GPU"), product(), *stated);
-  if (alike) message += fmt::format("; or set gpus to {}", replica * *stated);
-  draft.complain("/parallelism/data", message);
+  draft.complain(
+      "/parallelism/data",
+      fmt::format("expected {} ({} / ({})), found {}", degrees.data, with_noun(gpus, "GPU"), product(), *stated), [&] {
+        const std::int64_t other = replica * *stated;
+        if (!alike || other > kMostGpus) return Advice{};
+        const Remedy remedy{fmt::format("{}", other),
+                            [=](Question& question) { question.choices.gpus = static_cast<int>(other); }};
+        return Advice{{.key = "gpus", .tries = {remedy}}};
+      });
   return false;
 }
 
@@ -61,7 +73,8 @@ void check_nodes(Draft& draft) {
   if (!draft.question.pools.empty()) return;
   const net::Cluster& cluster = draft.job.cluster;
   const int gpus = draft.job.gpus;
-  if (const auto wrong = why_not_whole_nodes(cluster, gpus)) draft.complain("/gpus", *wrong);
+  if (const auto wrong = why_not_whole_nodes(cluster, gpus))
+    draft.complain("/gpus", *wrong, [&] { return gpus_near(gpus, cluster.gpus_per_node); });
   if (gpus > cluster.links.gpus && cluster.links.nics == 0)
     draft.complain("/gpus", fmt::format("expected at most {}: the nodes of {} have no NICs, found {}",
                                         cluster.links.gpus, in_quotes(cluster.name), gpus));
@@ -75,9 +88,16 @@ bool stages_stand_on_one_kind(Draft& draft) {
     if (pool.gpus % ranks_a_stage != 0) {
       draft.complain("/parallelism/pipeline",
                      fmt::format("expected stages on nodes of one kind: {} / pipeline {} = {} a stage do "
-                                 "not divide the {} of {}; try a larger one",
+                                 "not divide the {} of {}",
                                  with_noun(job.gpus, "GPU"), job.parallelism.pipeline, ranks_a_stage,
-                                 with_noun(pool.gpus, "GPU"), in_quotes(pool.cluster.name)));
+                                 with_noun(pool.gpus, "GPU"), in_quotes(pool.cluster.name)),
+                     [&] {
+                       const int pipeline = job.parallelism.pipeline;
+                       return Advice{numbers_that_work(
+                           "", 2 * std::int64_t{pipeline} + 2,
+                           [&](std::int64_t stages) { return stages > pipeline && job.gpus % stages == 0; },
+                           set_degree(Axis::kPipeline))};
+                     });
       return false;
     }
     job.groups[kind].stages = pool.gpus / ranks_a_stage;

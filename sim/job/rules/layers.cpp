@@ -29,33 +29,45 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
   return std::nullopt;
 }
 
-/// Returns "pipeline 7, 10, 14": values of one degree, up to twice its own, with which the layers can be dealt out.
-std::optional<std::string> degrees_that_work(const Job& job, int Parallelism::*degree, std::string_view key) {
+/// Returns values of one degree, up to twice its own, with which the layers can be dealt out.
+Choice degrees_that_work(const Job& job, int Parallelism::*degree, std::string key,
+                         const std::function<void(Question&, std::int64_t)>& set) {
   Parallelism changed = job.parallelism;
-  std::vector<int> found;
-  const int highest = std::min(2 * changed.*degree, 1024);
-  for (changed.*degree = 1; changed.*degree <= highest; ++(changed.*degree))
-    if (deal_layers(job.model.layers, changed)) found.push_back(changed.*degree);
-  if (found.empty()) return std::nullopt;
-  if (found.size() > 3) found.erase(found.begin(), found.end() - 3);
-  return fmt::format("{} {}", key, fmt::join(found, ", "));
+  const auto works = [&](std::int64_t value) {
+    changed.*degree = static_cast<int>(value);
+    return deal_layers(job.model.layers, changed).has_value();
+  };
+  return numbers_that_work(std::move(key), std::min(2 * job.parallelism.*degree, 1024), works, set);
 }
 
-/// Returns changes of one number with which the layers can be dealt out.
-std::string layers_that_work(const Job& job) {
-  std::vector<std::string> ways;
-  Parallelism changed = job.parallelism;
-  changed.embedding_and_head_as_layers = !changed.embedding_and_head_as_layers;
-  if (deal_layers(job.model.layers, changed))
-    ways.push_back(fmt::format("embedding_and_head_as_layers {}", changed.embedding_and_head_as_layers));
-  const auto add = [&](std::optional<std::string> way) {
-    if (way) ways.push_back(std::move(*way));
+/// Returns a list of layers for every stage, as even as the chunks allow. Only short lists are shown.
+Choice stated_layers(const Job& job) {
+  constexpr int kMostShown = 16;
+  const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
+  const std::int64_t rounds = job.model.layers / chunks;
+  Choice choice{.key = "parallelism.layers_per_stage", .tries = {}};
+  if (stages > kMostShown || job.model.layers % chunks != 0 || rounds < stages) return choice;
+  std::vector<int> layers;
+  for (int stage = 0; stage < stages; ++stage)
+    layers.push_back(static_cast<int>((rounds / stages + (stage < rounds % stages ? 1 : 0)) * chunks));
+  choice.tries.push_back({fmt::format("[{}]", fmt::join(layers, ",")),
+                          [layers](Question& question) { question.choices.parallelism.layers_per_stage = layers; }});
+  return choice;
+}
+
+/// Returns changes of one key with which the layers can be dealt out.
+Advice layers_that_work(const Job& job) {
+  const bool as_layers = !job.parallelism.embedding_and_head_as_layers;
+  const auto set_as_layers = [=](Question& question) {
+    question.choices.parallelism.embedding_and_head_as_layers = as_layers;
   };
-  add(degrees_that_work(job, &Parallelism::pipeline, "pipeline"));
-  if (job.parallelism.virtual_pipeline > 1)
-    add(degrees_that_work(job, &Parallelism::virtual_pipeline, "virtual_pipeline"));
-  ways.emplace_back("layers_per_stage");
-  return either(ways);
+  const auto set_chunks = [](Question& question, std::int64_t value) {
+    question.choices.parallelism.virtual_pipeline = static_cast<int>(value);
+  };
+  return {{.key = "parallelism.embedding_and_head_as_layers", .tries = {{fmt::format("{}", as_layers), set_as_layers}}},
+          degrees_that_work(job, &Parallelism::pipeline, "parallelism.pipeline", set_degree(Axis::kPipeline)),
+          degrees_that_work(job, &Parallelism::virtual_pipeline, "parallelism.virtual_pipeline", set_chunks),
+          stated_layers(job)};
 }
 
 }  // namespace
@@ -82,10 +94,10 @@ bool layers_split(Draft& draft) {
   if (chunks <= layers + 2 && deal_layers(layers, degrees)) return true;
   const char* noun = layers == 1 ? "layer does" : "layers do";
   if (degrees.embedding_and_head_as_layers) noun = "layers + 2 (embedding, head) do";
-  draft.complain(
-      "/parallelism/pipeline",
-      fmt::format("the {} {} not split evenly over pipeline {} x virtual_pipeline {} = {} chunks; try {}", layers, noun,
-                  degrees.pipeline, degrees.virtual_pipeline, chunks, layers_that_work(draft.job)));
+  draft.complain("/parallelism/pipeline",
+                 fmt::format("the {} {} not split evenly over pipeline {} x virtual_pipeline {} = {} chunks", layers,
+                             noun, degrees.pipeline, degrees.virtual_pipeline, chunks),
+                 [&] { return layers_that_work(draft.job); });
   return false;
 }
 

@@ -13,7 +13,9 @@ namespace foretoken::job {
 
 // Software (software.cpp): the runtime's defaults.
 
-/// Settles precision recipe, attention, shards, price and stragglers, with their assumptions.
+/// Returns the bytes of parameters: the stated ones, else the runtime's.
+[[nodiscard]] PrecisionRecipe recipe_of(const Question& question);
+/// Settles attention, price and stragglers. Notes their assumptions and the one of the precision recipe.
 void settle_software(Draft& draft);
 /// Settles the overlaps. An overlap that the other choices do not allow is a complaint or a warning.
 void settle_overlap(Draft& draft);
@@ -69,9 +71,6 @@ void check_schedule(Draft& draft);
 
 /// Checks precision, profile and placement against the machines. Allowed but slow choices give warnings.
 void check_hardware(Draft& draft);
-
-/// Returns "1024" or "1016 or 1024": the multiples of `unit` around `value`, as advice.
-[[nodiscard]] std::string multiples_near(std::int64_t value, std::int64_t unit);
 
 /// Returns the reason why `gpus` on this cluster are neither a part of one node nor whole nodes, or nothing when they
 /// are.

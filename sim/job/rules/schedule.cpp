@@ -1,6 +1,8 @@
 // Checks that the batch divides over the replicas, and that the schedule takes the resulting pipeline.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/check.h"
 #include "sim/base/text.h"
 #include "sim/job/rules/rules.h"
@@ -15,6 +17,48 @@ schedule::Schedule default_schedule(bool interleaves) {
   return *found;
 }
 
+constexpr std::int64_t kLargestBatch = 1 << 30;  // as large as a scenario may state it
+
+void set_batch(Question& question, std::int64_t value) { question.choices.batch.global = value; }
+
+// One chunk a stage, which every schedule without interleaving takes.
+Choice one_chunk() {
+  const auto set = [](Question& question) { question.choices.parallelism.virtual_pipeline = 1; };
+  return {.key = "parallelism.virtual_pipeline", .tries = {{"1", set}}};
+}
+
+// Returns other batches, groups and numbers of stages that the schedule takes.
+Advice shapes_near(const Job& job, const schedule::PipelineShape& shape) {
+  constexpr int kMostSteps = 256;
+  const auto takes = [&](schedule::PipelineShape other) { return !schedule::why_not(job.schedule, other); };
+  const std::int64_t unit = job.batch.micro * job.parallelism.data;
+  Choice fewer{.key = "batch.global", .tries = {}}, more = fewer;
+  const auto add = [&](Choice& choice, int microbatches) {
+    schedule::PipelineShape other = shape;
+    other.microbatches = microbatches;
+    const std::int64_t batch = microbatches * unit;
+    if (microbatches < 1 || batch > kLargestBatch || !takes(other)) return;
+    choice.tries.push_back({fmt::format("{}", batch), [batch](Question& question) { set_batch(question, batch); }});
+  };
+  for (int steps = 1; steps <= std::max(kMostSteps, 2 * shape.stages); ++steps) {
+    add(fewer, shape.microbatches - steps);
+    add(more, shape.microbatches + steps);
+  }
+  Choice groups{.key = "batch.microbatch_group", .tries = {}};
+  schedule::PipelineShape other = shape;
+  for (other.group = 1; other.group <= std::min(shape.microbatches, shape.stages + kMostSteps); ++other.group)
+    if (takes(other))
+      groups.tries.push_back({fmt::format("{}", other.group), [group = other.group](Question& question) {
+                                question.choices.batch.microbatch_group = group;
+                              }});
+  const auto no_group = [](Question& question) { question.choices.batch.microbatch_group.reset(); };
+  if (shape.group > 0) groups.tries.push_back({"null", no_group});
+  Choice stages = numbers_that_work(
+      "parallelism.pipeline", 2, [&](std::int64_t number) { return number == 2 && shape.stages < 2; },
+      set_degree(Axis::kPipeline));
+  return {fewer, more, groups, stages};
+}
+
 }  // namespace
 
 bool settle_schedule(Draft& draft) {
@@ -25,11 +69,21 @@ bool settle_schedule(Draft& draft) {
   if (schedule.interleaves == (chunks > 1)) return true;
   const std::string name = in_quotes(schedule.name);
   if (schedule.interleaves) {
-    draft.complain("/schedule", fmt::format("{} needs parallelism.virtual_pipeline of at least 2, found 1", name));
+    draft.complain("/schedule", fmt::format("{} needs parallelism.virtual_pipeline of at least 2, found 1", name), [] {
+      const auto chunks_of = [](Question& question, std::int64_t value) {
+        question.choices.parallelism.virtual_pipeline = static_cast<int>(value);
+      };
+      const auto one_each = [](Question& question) { question.choices.schedule = default_schedule(false); };
+      return Advice{numbers_that_work(
+                        "parallelism.virtual_pipeline", 4, [](std::int64_t value) { return value > 1; }, chunks_of),
+                    {.key = {}, .tries = {{"\"1f1b\"", one_each}}}};
+    });
   } else {
-    draft.complain("/schedule", fmt::format("{} does not interleave, but parallelism.virtual_pipeline is {}; try "
-                                            "\"interleaved-1f1b\"",
-                                            name, chunks));
+    draft.complain(
+        "/schedule", fmt::format("{} does not interleave, but parallelism.virtual_pipeline is {}", name, chunks), [] {
+          const auto interleave = [](Question& question) { question.choices.schedule = default_schedule(true); };
+          return Advice{{.key = {}, .tries = {{"\"interleaved-1f1b\"", interleave}}}, one_chunk()};
+        });
   }
   return false;
 }
@@ -39,14 +93,15 @@ bool batch_divides(Draft& draft) {
   const int data = draft.job.parallelism.data;
   const std::int64_t unit = batch.micro * data;
   if (batch.global % unit == 0) return true;
-  draft.complain("/batch/global",
-                 fmt::format("expected a multiple of micro {} x data {} = {}, found {}; try {}", batch.micro, data,
-                             unit, batch.global, multiples_near(batch.global, unit)));
+  draft.complain(
+      "/batch/global",
+      fmt::format("expected a multiple of micro {} x data {} = {}, found {}", batch.micro, data, unit, batch.global),
+      [&] { return multiples_near(batch.global, unit, kLargestBatch, set_batch); });
   return false;
 }
 
 void check_schedule(Draft& draft) {
-  constexpr std::int64_t kMostPasses = 10'000'000;  // forward and backward passes of one pipeline: two gigabytes
+  constexpr std::int64_t kMostPasses = 5'000'000;  // forward and backward passes of one pipeline: up to four gigabytes
   const Job& job = draft.job;
   const std::int64_t microbatches = job.batch.global / (job.batch.micro * job.parallelism.data);
   const std::int64_t chunks = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;
@@ -56,11 +111,14 @@ void check_schedule(Draft& draft) {
                                microbatches, chunks, kMostPasses));
     return;
   }
-  const auto wrong = schedule::why_not(job.schedule, {.stages = job.parallelism.pipeline,
-                                                      .microbatches = static_cast<int>(microbatches),
-                                                      .chunks = job.parallelism.virtual_pipeline,
-                                                      .group = job.batch.microbatch_group.value_or(0)});
-  if (wrong) draft.complain("/schedule", *wrong);
+  const schedule::PipelineShape shape{.stages = job.parallelism.pipeline,
+                                      .microbatches = static_cast<int>(microbatches),
+                                      .chunks = job.parallelism.virtual_pipeline,
+                                      .group = job.batch.microbatch_group.value_or(0)};
+  const auto wrong = schedule::why_not(job.schedule, shape);
+  // The schedule's own advice does not know the other rules.
+  if (wrong)
+    draft.complain("/schedule", wrong->substr(0, wrong->find("; try ")), [&] { return shapes_near(job, shape); });
 }
 
 }  // namespace foretoken::job

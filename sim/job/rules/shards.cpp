@@ -11,14 +11,16 @@
 namespace foretoken::job {
 namespace {
 
-/// Returns degrees up to twice the stated one that divide `size`, as advice.
-std::string divisors_near(std::int64_t size, int degree) {
-  std::vector<std::int64_t> found;
-  for (std::int64_t d = 1; d <= std::min<std::int64_t>(size, 2 * std::int64_t{degree}); ++d)
-    if (size % d == 0) found.push_back(d);
-  if (found.size() > 3) found.erase(found.begin(), found.end() - 3);
-  return fmt::format("{}", fmt::join(found, ", "));
+/// Returns tensor degrees up to twice the stated one that divide heads and MLP width.
+Advice tensor_degrees(const model::Transformer& model, int degree) {
+  return {numbers_that_work(
+      "", std::min<std::int64_t>(model.heads, 2 * std::int64_t{degree}),
+      [&](std::int64_t tensor) { return tensor_divides(model, tensor); }, set_degree(Axis::kTensor))};
 }
+
+constexpr std::int64_t kLongestSequence = 1 << 27;  // as long as a scenario may state it
+
+void set_sequence(Question& question, std::int64_t value) { question.choices.batch.sequence_length = value; }
 
 bool context_divides(std::int64_t sequence, std::int64_t context) {
   return context == 1 || sequence % (2 * context) == 0;
@@ -60,16 +62,21 @@ void check_shards(Draft& draft) {
   const int tensor = draft.job.parallelism.tensor, expert = draft.job.parallelism.expert;
   const model::Transformer& model = draft.job.model;
   const char* const pointer = "/parallelism/tensor";
+  const auto advice = [&] { return tensor_degrees(model, tensor); };
   if (model.heads % tensor != 0)
-    draft.complain(pointer,
-                   fmt::format("expected a divisor of the model's {}, found {}; try {}",
-                               with_noun(model.heads, "attention head"), tensor, divisors_near(model.heads, tensor)));
+    draft.complain(
+        pointer,
+        fmt::format("expected a divisor of the model's {}, found {}", with_noun(model.heads, "attention head"), tensor),
+        advice);
   if (model.kv_heads != model.heads && model.kv_heads % tensor != 0 && tensor % model.kv_heads != 0)
-    draft.complain(pointer, fmt::format("expected a divisor or a multiple of the model's {} key-value heads, found {}",
-                                        model.kv_heads, tensor));
+    draft.complain(pointer,
+                   fmt::format("expected a divisor or a multiple of the model's {} key-value heads, found {}",
+                               model.kv_heads, tensor),
+                   advice);
   if (model.ffn_hidden % tensor != 0)
-    draft.complain(pointer, fmt::format("expected a divisor of the model's MLP width {}, found {}; try {}",
-                                        model.ffn_hidden, tensor, divisors_near(model.ffn_hidden, tensor)));
+    draft.complain(pointer,
+                   fmt::format("expected a divisor of the model's MLP width {}, found {}", model.ffn_hidden, tensor),
+                   advice);
   check_exchange(draft);
   if (expert > 1)
     draft.complain("/parallelism/expert",
@@ -82,12 +89,18 @@ void check_sequence(Draft& draft) {
   const char* const pointer = "/batch/sequence_length";
   if (!context_divides(sequence, degrees.context)) {
     const std::int64_t unit = 2 * std::int64_t{degrees.context};
-    draft.complain(pointer, fmt::format("expected a multiple of 2 x context {} = {}, found {}; try {}", degrees.context,
-                                        unit, sequence, multiples_near(sequence, unit)));
+    draft.complain(pointer,
+                   fmt::format("expected a multiple of 2 x context {} = {}, found {}", degrees.context, unit, sequence),
+                   [&] { return multiples_near(sequence, unit, kLongestSequence, set_sequence); });
   } else if (degrees.sequence_parallel && !sequence_divides(sequence, degrees.context, degrees.tensor)) {
-    draft.complain(pointer, fmt::format("with sequence_parallel, expected a multiple of context {} x tensor {}, "
-                                        "found {}",
-                                        degrees.context, degrees.tensor, sequence));
+    draft.complain(pointer,
+                   fmt::format("with sequence_parallel, expected a multiple of context {} x tensor {}, "
+                               "found {}",
+                               degrees.context, degrees.tensor, sequence),
+                   [&] {
+                     return multiples_near(sequence, std::int64_t{degrees.context} * degrees.tensor, kLongestSequence,
+                                           set_sequence);
+                   });
   }
 }
 
@@ -116,8 +129,12 @@ void check_sharding(Draft& draft) {
   if (pipeline_allows(stage, pipeline)) return;
   draft.complain("/optimizer/zero_stage",
                  fmt::format("expected 0 or 1 with pipeline {}, found {}: gradients and parameters are "
-                             "sharded without a pipeline only; try pipeline 1",
-                             pipeline, stage));
+                             "sharded without a pipeline only",
+                             pipeline, stage),
+                 [] {
+                   return Advice{numbers_that_work(
+                       "parallelism.pipeline", 1, [](std::int64_t) { return true; }, set_degree(Axis::kPipeline))};
+                 });
 }
 
 }  // namespace foretoken::job

@@ -7,12 +7,11 @@
 #include "sim/job/rules/rules.h"
 
 namespace foretoken::job {
-namespace {
 
 PrecisionRecipe recipe_of(const Question& question) {
-  PrecisionRecipe recipe = default_recipe(question.precision, question.runtime);
-  if (!question.recipe) return recipe;
-  const AskedRecipe& stated = *question.recipe;
+  PrecisionRecipe recipe = default_recipe(question.choices.precision.value_or(Precision::kBf16), question.runtime);
+  if (!question.choices.recipe) return recipe;
+  const AskedRecipe& stated = *question.choices.recipe;
   recipe.weight_bytes = stated.weight_bytes.value_or(recipe.weight_bytes);
   if (stated.gradient_bytes) {
     recipe.gradient_bytes = *stated.gradient_bytes;
@@ -23,11 +22,13 @@ PrecisionRecipe recipe_of(const Question& question) {
   return recipe;
 }
 
+namespace {
+
 std::string recipe_words(const Question& question, const PrecisionRecipe& r) {
   const char* source = " (Megatron-LM's mixed-precision recipes)";
   if (question.runtime.fully_sharded)
     source = " (FSDP: 16-bit weights exist while gathered, the fp32 shards are the master weights)";
-  if (question.recipe) source = " (as stated)";
+  if (question.choices.recipe) source = " (as stated)";
   return fmt::format(
       "{} bytes per parameter before sharding: weights {}, gradients {}, master weights {}, Adam's moments {}{}",
       bytes_per_parameter(r), r.weight_bytes, r.gradient_bytes + r.extra_gradient_bytes, r.master_bytes, r.moment_bytes,
@@ -36,10 +37,10 @@ std::string recipe_words(const Question& question, const PrecisionRecipe& r) {
 
 void settle_recipe(Draft& draft) {
   const Question& question = draft.question;
-  draft.job.recipe = recipe_of(question);
-  if (question.recipe && question.recipe->fp8 && question.precision != Precision::kFp8)
+  const std::optional<AskedRecipe>& stated = question.choices.recipe;
+  if (stated && stated->fp8 && question.choices.precision != Precision::kFp8)
     draft.complain("/precision_recipe/fp8_recipe", "expected only with precision \"fp8\"");
-  draft.notes.assumptions.push_back(recipe_words(question, draft.job.recipe));
+  draft.notes.assumptions.push_back(recipe_words(question, recipe_of(question)));
 }
 
 void settle_price(Draft& draft) {
@@ -88,7 +89,7 @@ void settle_overlap(Draft& draft) {
   overlap.grad_reduce = asked.grad_reduce.value_or(runtime.overlap_grad_reduce);
   overlap.param_gather = asked.param_gather.value_or(runtime.overlap_param_gather && sharded);
   overlap.p2p = asked.p2p.value_or(runtime.overlap_p2p && interleaves);
-  overlap.tensor_parallel = asked.tensor_parallel;
+  overlap.tensor_parallel = asked.tensor_parallel.value_or(false);
   if (overlap.param_gather && !sharded)
     draft.complain("/overlap/param_gather",
                    "expected false: parameters are gathered only with optimizer.zero_stage 1 to 3");

@@ -50,6 +50,7 @@ struct PipelineEnds {
   /// run.
   std::vector<std::vector<std::vector<des::TaskId>>> gradient_blocks;
   std::int64_t most_sends = 0;  ///< messages that the busiest stage sends
+  bool reduced = false;         ///< the replicas have no gradients left to reduce
 };
 
 /// The way in which a program is carried out.

@@ -124,7 +124,7 @@ void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>
 }
 
 void StepEnd::reduce_gradients(const PipelineEnds& ends) {
-  if (job_.optimizer.shards_gradients()) {  // they were reduced in every micro-batch
+  if (ends.reduced) {
     before_norm_ = ends.finished;
     return;
   }

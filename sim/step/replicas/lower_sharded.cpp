@@ -253,7 +253,8 @@ PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedu
     else
       replay.backward(op);
   }
-  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0};
+  // Gradients are reduced in every micro-batch.
+  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0, .reduced = true};
 }
 
 }  // namespace foretoken::step

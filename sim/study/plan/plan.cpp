@@ -88,6 +88,7 @@ io::OpenScenario question_on(const PlanQuestion& asked, const std::string& clust
   if (!cluster.empty()) sets.insert(sets.end(), {"cluster=" + cluster, "profile=null"});
   if (asked.assumptions.tokens > 0) sets.push_back(fmt::format("run.tokens={}", asked.assumptions.tokens));
   const job::Question scenario = asked.scenario.read_open(sets).asked();
+  expect_switches(scenario, asked.frees);
   if (!scenario.run)
     throw ConfigError(
         {{"foretoken plan", "", "expected --tokens N, for instance 300B; the scenario has no run.tokens"}});

@@ -27,6 +27,7 @@ struct PlanAssumptions {
 struct PlanQuestion {
   ScenarioSource scenario;
   std::vector<std::string> sets;      ///< overrides, in order
+  std::vector<std::string> frees;     ///< keys that the user frees; the runtime must have them
   std::vector<std::string> clusters;  ///< empty: the scenario's
   search::SpaceOptions space;         ///< the plan tries each of its sizes
   PlanAssumptions assumptions;

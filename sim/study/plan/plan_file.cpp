@@ -26,6 +26,18 @@ model::RecomputeGranularity recompute_of(const Node& found) {
   return RecomputeGranularity::kNone;
 }
 
+std::optional<Precision> precision_of(const Node& found) {
+  if (!found.has("precision")) return std::nullopt;
+  return precision_named(found.text("precision"));
+}
+
+job::Overlap overlap_of(const Node& found) {
+  job::Overlap overlap;
+  const Node stated = found.object_or_empty("overlap");
+  for (const auto& [name, member] : job::kOverlaps) overlap.*member = stated.boolean_or(name, false);
+  return overlap;
+}
+
 std::string words_of(const Node& found, int gpus) {
   PerAxis<int> degrees(1);
   for (const auto& [axis, member] : job::kDegrees) degrees[axis] = found.positive_int(name_of(axis));
@@ -33,9 +45,13 @@ std::string words_of(const Node& found, int gpus) {
                               .degrees = degrees,
                               .virtual_pipeline = found.positive_int("virtual_pipeline"),
                               .micro = found.whole("micro"),
+                              .microbatch_group = static_cast<int>(found.whole_or("microbatch_group", 0)),
                               .sequence_parallel = found.boolean("sequence_parallel"),
                               .recompute = recompute_of(found),
-                              .zero_stage = static_cast<int>(found.whole("zero_stage", {.low = 0, .high = 3}))});
+                              .zero_stage = static_cast<int>(found.whole("zero_stage", {.low = 0, .high = 3})),
+                              .precision = precision_of(found),
+                              .short_gradients = found.boolean_or("gradients_in_16_bit", false)},
+                             overlap_of(found));
 }
 
 std::optional<report::Range> find_range(const Node& node, std::string_view key) {
@@ -77,6 +93,10 @@ PlanOption read_option(const Node& node) {
 
 // Returns the place of the option that `key` names.
 std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::size_t options) {
+  if (options == 0) {
+    if (root.has(key)) root.complain(key, "expected none without options");
+    return std::nullopt;
+  }
   const auto place = root.find_whole(key, {.low = 0, .high = static_cast<std::int64_t>(options) - 1});
   return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -177,7 +178,14 @@ void keep_most_important(std::vector<Part>& parts) {
   parts.push_back(
       {{.what = fmt::format("{} more that {} slow or failed", rest.size(), rest.size() == 1 ? "is" : "are")},
        [rest](Job& to) {
-         for (const Part& part : rest) part.mend(to);
+         std::unordered_set<int> gpus;  // all at once: there may be tens of thousands
+         for (const Part& part : rest) {
+           if (part.delay.gpu)
+             gpus.insert(*part.delay.gpu);
+           else
+             part.mend(to);
+         }
+         std::erase_if(to.imperfections.slow_gpus, [&](auto& each) { return gpus.contains(each.gpu); });
        }});
 }
 

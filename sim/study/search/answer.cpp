@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.h"
+#include "sim/base/error.h"
 #include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/io/json/parse_json.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/job/make.h"
 #include "sim/report/text/number.h"
@@ -23,17 +26,18 @@ namespace {
 
 using search::Outcome;
 
-std::vector<std::string> open_keys(const job::Choices& asked) {
+std::vector<std::string> searched_keys(const search::Space& space) {
   std::vector<std::string> keys;
-  for (const job::Key key : job::searched_keys())
-    if (job::is_open(asked, key)) keys.emplace_back(job::name_of(key));
+  for (const job::Key key : space.searched()) keys.emplace_back(job::name_of(key));
   return keys;
 }
 
-// Returns the configuration of an outcome. Precondition: its candidate is valid.
+// Returns the configuration of an outcome, with its overlaps when they are known. Precondition: its candidate is valid.
 FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
   const search::Candidate& candidate = space.candidates()[outcome.candidate];
-  job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate)));
+  const job::Overlap overlap =
+      outcome.verdict == search::Verdict::kReplayed ? outcome.overlap : space.overlaps(candidate).front();
+  job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate, overlap)));
   return {.candidate = candidate, .outcome = outcome, .scenario = std::move(made.job), .text = {}, .metrics = {}};
 }
 
@@ -43,6 +47,16 @@ std::vector<FoundConfiguration> all_found(const search::Space& space, const std:
   return all;
 }
 
+// Refuses a file that has changed since the search began: it would answer another question.
+void refuse_changed(const io::OpenScenario& question) {
+  for (const io::ReadFile& file : question.files()) {
+    io::Findings findings;
+    const auto text = io::read_text_file(file.path, printable(file.path.string()), findings);
+    if (!text || findings.files.front().digest != file.digest)
+      throw ConfigError({{printable(file.path.string()), "", "has changed while the search ran; search again"}});
+  }
+}
+
 // Writes a ranked configuration as a scenario, reads it again and simulates it, as a user would.
 void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question, const AnswerOptions& options) {
   best.text = question.text_of(best.scenario);
@@ -50,9 +64,15 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
   job::Made made = io::read_scenario_text(best.text, "the configuration found");
   best.scenario = made.job;
   best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
-  expects(best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
-              best.metrics->memory.peak == best.outcome.peak,
-          "a replay gives the step time of simulate");
+  const bool same = best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
+                    best.metrics->memory.peak == best.outcome.peak;
+  if (same) return;
+  refuse_changed(question);
+  if (options.resumed)
+    throw ConfigError(
+        {{question.asked().name, "",
+          "the results that were taken up are not those of this search; search again into another file"}});
+  expects(false, "a replay gives the step time of simulate");
 }
 
 }  // namespace
@@ -62,7 +82,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
   SearchAnswer answer{.name = space.question().asked().name,
                       .objective = request.objective,
                       .axes = request.axes,
-                      .searched = open_keys(space.question().asked().choices),
+                      .searched = searched_keys(space),
                       .several_sizes = request.space.gpus.size() > 1,
                       .complete = complete,
                       .considered = space.candidates().size(),
@@ -73,6 +93,7 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .front = all_found(space, ranking.front()),
                       .smallest = {},
                       .difference = {}};
+  refuse_changed(space.question());
   if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
   search::parallel_for(options.threads, answer.ranked.size(), [&](std::size_t, std::size_t rank) {
     predict_in_full(answer.ranked[rank], space.question(), options);
@@ -107,7 +128,18 @@ Bytes needed(const FoundConfiguration& found) { return found.outcome.peak + step
 
 double filled(const FoundConfiguration& found) { return needed(found) / found.scenario.cluster.gpu.memory; }
 
-std::string configuration_words(const search::Candidate& c) {
+std::string overlap_words(const job::Overlap& overlap) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, member] : job::kOverlaps)
+    if (overlap.*member) names.push_back(name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string configuration_words(const FoundConfiguration& found) {
+  return configuration_words(found.candidate, found.scenario.overlap);
+}
+
+std::string configuration_words(const search::Candidate& c, const job::Overlap& overlap) {
   constexpr AxisSet kAlwaysNamed = {Axis::kTensor, Axis::kPipeline, Axis::kData};
   std::vector<std::string> parts;
   for (const auto& [axis, member] : job::kDegrees) {
@@ -119,6 +151,10 @@ std::string configuration_words(const search::Candidate& c) {
   std::string words = fmt::format("{}", fmt::join(parts, " "));
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
+  if (c.microbatch_group > 0) words += fmt::format(", groups of {} micro-batches", c.microbatch_group);
+  if (c.precision) words += fmt::format(", {}", name_of(*c.precision));
+  if (c.short_gradients) words += ", 16-bit gradients";
+  if (const std::string beside = overlap_words(overlap); !beside.empty()) words += fmt::format(", overlap {}", beside);
   return words;
 }
 
@@ -143,7 +179,7 @@ std::string why_runner_up_loses(const SearchAnswer& answer) {
   }
   const double slower = step(second) / step(first) - 1;
   const double memory = (second.memory.peak - first.memory.peak).value() / kGiB;
-  std::string text = configuration_words(answer.ranked[1].candidate);
+  std::string text = configuration_words(answer.ranked[1]);
   if (answer.several_sizes) text += " on " + report::counted(answer.ranked[1].candidate.gpus, "GPU");
   text += slower == 0 ? ": the same step time" : fmt::format(": step {:+.2f} %", 100 * slower);
   if (!changes.empty()) text += fmt::format(" ({})", changes);

@@ -39,6 +39,7 @@ struct AnswerOptions {
   const trust::Evidence& evidence;  ///< the validated cases behind intervals
   double level = trust::kUsualLevel;
   std::size_t threads = 1;
+  bool resumed = false;  ///< some outcomes come from a file
 };
 
 /// Simulates the ranked configurations. The answer depends only on the request, not on the number of threads.
@@ -63,8 +64,9 @@ void rename(FoundConfiguration& found, const std::string& cluster);
 [[nodiscard]] std::vector<Complaint> why_none_is_valid(const io::OpenScenario& question,
                                                        const search::SpaceOptions& space);
 
-/// Describes a configuration: "TP8 PP8 VPP3 DP16, micro-batch 1, selective, sequence parallel".
-[[nodiscard]] std::string configuration_words(const search::Candidate& candidate);
+/// Describes a configuration: "TP8 PP8 VPP3 DP16 SP, micro-batch 1, recompute none, overlap grad_reduce, p2p".
+[[nodiscard]] std::string configuration_words(const FoundConfiguration& found);
+[[nodiscard]] std::string configuration_words(const search::Candidate& candidate, const job::Overlap& overlap);
 
 /// Explains by the parts of their time why the second loses to the first. Returns nothing with fewer than two.
 [[nodiscard]] std::string why_runner_up_loses(const SearchAnswer& answer);

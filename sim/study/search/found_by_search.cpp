@@ -33,7 +33,7 @@ std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<con
   SearchAnswer answer = answer_of(request, space, result.ranking, true, {evidence});
   std::vector<Variant> found;
   for (FoundConfiguration& each : answer.ranked)
-    found.push_back({.label = configuration_words(each.candidate),
+    found.push_back({.label = configuration_words(each),
                      .is_base = false,
                      .metrics = std::move(each.metrics),
                      .why_not = {},

@@ -1,6 +1,7 @@
 // Runs a loop over independent items on several threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -8,10 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include "sim/base/threads.h"
+
 namespace foretoken::search {
 
 /// Calls work(thread, item) once for every item from 0 to `items` - 1, in any order, on `threads` threads (the caller's
-/// is thread 0). An exception ends the loop and is thrown here.
+/// is thread 0), or on fewer when the system gives no more. An exception ends the loop and is thrown here.
 template <class Work>
 void parallel_for(std::size_t threads, std::size_t items, Work work) {
   std::atomic<std::size_t> next = 0;
@@ -26,8 +29,7 @@ void parallel_for(std::size_t threads, std::size_t items, Work work) {
       next = items;
     }
   };
-  std::vector<std::jthread> others;
-  for (std::size_t thread = 1; thread < threads && thread < items; ++thread) others.emplace_back(worker, thread);
+  std::vector<std::jthread> others = start_threads(std::max<std::size_t>(std::min(threads, items), 1) - 1, worker);
   worker(0);
   others.clear();  // waits for them
   if (failure) std::rethrow_exception(failure);

@@ -9,7 +9,7 @@
 namespace foretoken::study {
 
 QuickChoice choose_quickly(const io::OpenScenario& question, const trust::Evidence& evidence, std::size_t threads) {
-  const SearchRequest request{.question = question.question(), .space = {}, .top = 1};
+  const SearchRequest request{.question = question.question(), .inputs = {}, .space = {}, .top = 1};
   const search::Space space(question, request.space);
   if (space.candidates().empty()) throw ConfigError(why_none_is_valid(question, request.space));
   const search::SearchResult result = run_search(
@@ -24,7 +24,7 @@ QuickChoice choose_quickly(const io::OpenScenario& question, const trust::Eviden
                                     "for the ones that come nearest",
                                     answer.considered)}});
   const FoundConfiguration& best = answer.ranked.front();
-  return {.scenario = best.text, .words = configuration_words(best.candidate), .considered = answer.considered};
+  return {.scenario = best.text, .words = configuration_words(best), .considered = answer.considered};
 }
 
 }  // namespace foretoken::study

@@ -34,6 +34,7 @@ struct Outcome {
   Verdict verdict = Verdict::kInvalid;
   bool fits = true;
   Bytes peak;               ///< only of a valid candidate
+  job::Overlap overlap;     ///< replayed: the fastest of the candidate
   des::Duration step_time;  ///< replayed: the step time; slower: its lower bound
 };
 

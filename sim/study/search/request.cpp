@@ -2,9 +2,13 @@
 #include "sim/study/search/request.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/job/patch.h"
 
 namespace foretoken::study {
@@ -12,9 +16,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns true for keys that "all" frees. GPUs are chosen by --gpus, and overlaps follow from other choices.
-bool is_freed_by_all(job::Key key) {
-  return key != job::Key::kGpus && key != job::Key::kGradReduce && key != job::Key::kParamGather;
+bool is_requested(job::Key key) { return std::ranges::find(job::requested_keys(), key) != job::requested_keys().end(); }
+
+// Returns true for keys that can be freed. GPUs are chosen by --gpus.
+bool can_be_freed(job::Key key) { return key != job::Key::kGpus; }
+
+// Returns true when `free` names the key or an object above it. A search deals layers out evenly. A stated list of them
+// goes with the degrees, and cannot be searched itself.
+bool frees_key(std::string_view free, job::Key key) {
+  const std::string_view name = name_of(key);
+  if (name == free) return key != job::Key::kLayersPerStage;
+  return name.size() > free.size() && name.starts_with(free) && name[free.size()] == '.';
 }
 
 }  // namespace
@@ -22,12 +34,46 @@ bool is_freed_by_all(job::Key key) {
 std::vector<std::string> all_keys_free() {
   std::vector<std::string> sets;
   for (const job::Key key : job::choice_keys())
-    if (is_freed_by_all(key)) sets.push_back(fmt::format("{}=null", name_of(key)));
+    if (can_be_freed(key) && !is_requested(key)) sets.push_back(fmt::format("{}=null", name_of(key)));
   return sets;
 }
 
+std::vector<job::Key> keys_freed_by(std::string_view free) {
+  std::vector<job::Key> keys;
+  for (const job::Key key : job::choice_keys())
+    if (can_be_freed(key) && frees_key(free, key)) keys.push_back(key);
+  return keys;
+}
+
+std::string freeable_keys() {
+  std::vector<std::string_view> usual, requested;
+  for (const job::Key key : job::choice_keys())
+    if (can_be_freed(key) && frees_key(name_of(key), key))
+      (is_requested(key) ? requested : usual).push_back(name_of(key));
+  return fmt::format("{}; all for these; and {}, which change the numbers of a training", fmt::join(usual, ", "),
+                     fmt::join(requested, " and "));
+}
+
+void expect_switches(const job::Question& question, std::span<const std::string> frees) {
+  std::vector<Complaint> complaints;
+  for (const std::string& free : frees) {
+    const std::vector<job::Key> keys = keys_freed_by(free);
+    const auto is_fixed = [&](job::Key key) { return search::has_no_switch(question.runtime.switches, key); };
+    if (!keys.empty() && std::ranges::all_of(keys, is_fixed))
+      complaints.push_back({"--free " + free, "",
+                            fmt::format("runtime {} has no switch for it, so a search cannot choose it; state it with "
+                                        "--set {}=true or false",
+                                        in_quotes(question.runtime.name), name_of(keys.front()))});
+  }
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
 std::string to_json(const SearchRequest& request) {
-  const Json json = {{"foretoken_search", 1},
+  std::vector<std::string_view> requested;
+  for (const job::Key key : request.space.requested) requested.push_back(name_of(key));
+  const Json json = {{"foretoken_search", 2},
+                     {"program", request.program},
+                     {"inputs", request.inputs},
                      {"objective", name_of(request.objective)},
                      {"pareto", {name_of(request.axes[0]), name_of(request.axes[1])}},
                      {"top", request.top},
@@ -35,6 +81,7 @@ std::string to_json(const SearchRequest& request) {
                      {"gpus", request.space.gpus},
                      {"schedules", request.space.schedules},
                      {"cross_node_tensor", request.space.cross_node_tensor},
+                     {"requested", requested},
                      {"scenario", Json::parse(request.question)}};
   return json.dump();
 }

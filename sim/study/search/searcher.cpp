@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/error.h"
 #include "sim/fast/bounds.h"
@@ -62,14 +63,30 @@ class Search {
   [[nodiscard]] bool stopped() const { return hooks_.stop != nullptr && *hooks_.stop; }
 
   // Returns the candidate's job, valid until the worker takes another, or nullptr when it breaks a rule.
-  const Job* take(std::size_t candidate, Worker& worker) const {
-    return worker.maker.make(space_.patch_of(space_.candidates()[candidate]));
+  const Job* take(std::size_t candidate, const job::Overlap& overlap, Worker& worker) const {
+    return worker.maker.make(space_.patch_of(space_.candidates()[candidate], overlap));
+  }
+
+  // Bounds the step from below for all overlaps of a candidate. `overlaps` has the one with most switched on first.
+  des::Duration least_of_all(std::size_t candidate, std::span<const job::Overlap> overlaps, Worker& worker) {
+    const job::Overlap& most = overlaps.front();
+    std::vector<step::Passes> passes;
+    if (!std::ranges::all_of(overlaps, &job::Overlap::tensor_parallel) && most.tensor_parallel) {
+      job::Overlap without = most;
+      without.tensor_parallel = false;
+      passes.push_back(replayer_.passes(*take(candidate, without, worker)));
+    }
+    const Job& job = *take(candidate, most, worker);
+    passes.push_back(replayer_.passes(job));
+    const bool hides_reduction = most.grad_reduce && !std::ranges::all_of(overlaps, &job::Overlap::grad_reduce);
+    return least_step_time(job, passes, hides_reduction);
   }
 
   void estimate(std::size_t candidate, Worker& worker, std::optional<schedule::Program>& program) {
     Outcome& outcome = estimates_[candidate];
     outcome.candidate = candidate;
-    const Job* const taken = take(candidate, worker);
+    const std::vector<job::Overlap> overlaps = space_.overlaps(space_.candidates()[candidate]);
+    const Job* const taken = take(candidate, overlaps.front(), worker);
     if (taken == nullptr) return;
     const Job& job = *taken;
     if (!program) program = step::program_of(job);  // one for the whole group
@@ -78,7 +95,7 @@ class Search {
     outcome.verdict = Verdict::kTooLarge;
     if (!outcome.fits && options_.require_fit) return;
     try {
-      outcome.step_time = least_step_time(job, replayer_.passes(job));
+      outcome.step_time = least_of_all(candidate, overlaps, worker);
       outcome.verdict = Verdict::kSlower;  // until it is replayed
     } catch (const ConfigError&) {         // a step of months
       outcome.verdict = Verdict::kInvalid;
@@ -118,18 +135,43 @@ class Search {
 
   void replay(Outcome& outcome, Worker& worker) {
     const auto known = hooks_.known.find(outcome.candidate);
-    if (known != hooks_.known.end()) {
+    if (known != hooks_.known.end())
       outcome = known->second;
-    } else if (const Job* const job = take(outcome.candidate, worker)) {
+    else
+      try_overlaps(outcome, worker);
+    advance(1, 1);
+  }
+
+  // Counts the overlaps that differ from the runtime's own.
+  [[nodiscard]] int changes(const job::Overlap& overlap) const {
+    const job::Runtime& runtime = space_.question().asked().runtime;
+    return (overlap.grad_reduce != runtime.overlap_grad_reduce ? 1 : 0) +
+           (overlap.param_gather != runtime.overlap_param_gather ? 1 : 0) +
+           (overlap.p2p != runtime.overlap_p2p ? 1 : 0) + (overlap.tensor_parallel ? 1 : 0);
+  }
+
+  // Replays a candidate with each of its overlaps, and takes the fastest. Ties go to fewer changes of the runtime's
+  // own overlaps, then to the first.
+  void try_overlaps(Outcome& outcome, Worker& worker) {
+    outcome.verdict = Verdict::kInvalid;
+    for (const job::Overlap& overlap : space_.overlaps(space_.candidates()[outcome.candidate])) {
+      const Job* const job = take(outcome.candidate, overlap, worker);
+      if (job == nullptr) continue;
+      const bool is_first = outcome.verdict == Verdict::kInvalid;
       try {
         const step::Passes passes = replayer_.passes(*job);
-        outcome.step_time = replayer_.step_time(*job, passes, worker.scratch);
+        if (!is_first && options_.prune && least_step_time(*job, {&passes, 1}) > outcome.step_time) continue;
+        const des::Duration time = replayer_.step_time(*job, passes, worker.scratch);
+        if (!is_first &&
+            std::pair(time, changes(job->overlap)) >= std::pair(outcome.step_time, changes(outcome.overlap)))
+          continue;
+        outcome.step_time = time;
+        outcome.overlap = job->overlap;
         outcome.verdict = Verdict::kReplayed;
-      } catch (const ConfigError&) {
-        outcome.verdict = Verdict::kInvalid;
+      } catch (const ConfigError&) {  // a step of months
+        continue;
       }
     }
-    advance(1, 1);
   }
 
   // Replays the most promising estimates when the search ended before its first replay.

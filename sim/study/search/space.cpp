@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "sim/job/layout.h"
+#include "sim/job/rules/precision_recipe.h"
 #include "sim/job/rules/rules.h"
 #include "sim/schedule/catalogue.h"
 
@@ -64,6 +66,36 @@ Space::Space(const io::OpenScenario& question, SpaceOptions options)
   const job::Choices& asked = question.asked().choices;
   if (options_.gpus.empty()) options_.gpus = {asked.gpus};
   for (const int gpus : options_.gpus) add_cuts(gpus);
+}
+
+bool has_no_switch(const job::OverlapSwitches& switches, Key key) {
+  switch (key) {
+    case Key::kGradReduce:
+      return !switches.grad_reduce;
+    case Key::kParamGather:
+      return !switches.param_gather;
+    case Key::kP2pOverlap:
+      return !switches.p2p;
+    case Key::kTensorOverlap:
+      return !switches.tensor_parallel;
+    default:
+      return false;
+  }
+}
+
+bool Space::is_open(Key key) const {
+  const job::Question& asked = question_->asked();
+  if (!job::is_open(asked.choices, key) || has_no_switch(asked.runtime.switches, key)) return false;
+  const std::span<const Key> on_request = job::requested_keys();
+  return std::ranges::find(on_request, key) == on_request.end() ||
+         std::ranges::find(options_.requested, key) != options_.requested.end();
+}
+
+std::vector<Key> Space::searched() const {
+  std::vector<Key> keys;
+  for (const Key key : job::choice_keys())
+    if (is_open(key)) keys.push_back(key);
+  return keys;
 }
 
 // Returns true when layers can be cut `degree` times along the axis, for any other choices.
@@ -127,16 +159,31 @@ void Space::add_batches(Candidate candidate) {
     for (const std::int64_t micro : choices(batch.micro, batch.global / data)) {
       const std::int64_t microbatches = batch.global / data / micro;
       if (microbatches > std::numeric_limits<int>::max()) continue;
-      if (why_not(schedule, {.stages = candidate.degrees[Axis::kPipeline],
-                             .microbatches = static_cast<int>(microbatches),
-                             .chunks = candidate.virtual_pipeline,
-                             .group = batch.microbatch_group.value_or(0)}))
-        continue;
+      const auto group = group_for(static_cast<int>(s), {.stages = candidate.degrees[Axis::kPipeline],
+                                                         .microbatches = static_cast<int>(microbatches),
+                                                         .chunks = candidate.virtual_pipeline,
+                                                         .group = batch.microbatch_group.value_or(0)});
+      if (!group) continue;
       candidate.schedule = static_cast<int>(s);
       candidate.micro = micro;
+      candidate.microbatch_group = *group;
       add_group(candidate);
     }
   }
+}
+
+// Returns the group of micro-batches for a shape: 0 where the stated or the usual one works, else the smallest one that
+// does. Small groups need least memory, and larger ones save no time.
+std::optional<int> Space::group_for(int schedule, schedule::PipelineShape shape) {
+  const schedule::Schedule& chosen = schedules_[static_cast<std::size_t>(schedule)];
+  if (!why_not(chosen, shape)) return 0;
+  if (!chosen.interleaves || !is_open(Key::kMicrobatchGroup)) return std::nullopt;
+  const auto [place, is_new] =
+      groups_that_work_.try_emplace(std::tuple(schedule, shape.stages, shape.microbatches), std::nullopt);
+  if (!is_new) return place->second;
+  for (shape.group = shape.stages + 1; shape.group <= shape.microbatches && !place->second; ++shape.group)
+    if (!why_not(chosen, shape)) place->second = shape.group;
+  return place->second;
 }
 
 std::vector<bool> Space::sequence_parallel_choices(const Candidate& candidate) const {
@@ -166,22 +213,72 @@ std::vector<int> Space::zero_stage_choices(const Candidate& candidate) const {
   return stages;
 }
 
+// Returns the precisions that GPU and profile have, bf16 first.
+std::vector<std::optional<Precision>> Space::precision_choices() const {
+  if (!is_open(Key::kPrecision)) return {std::nullopt};
+  const job::Question& asked = question_->asked();
+  std::vector<std::optional<Precision>> precisions;
+  for (const Precision each : {Precision::kBf16, Precision::kFp16, Precision::kFp8})
+    if (asked.cluster.gpu.peak_of(each) && asked.profile.gemm.contains(each)) precisions.emplace_back(each);
+  return precisions;
+}
+
+// Gradients have the runtime's bytes or 16 bits. Where the runtime reduces 16 bits there is one choice.
+std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) const {
+  if (!is_open(Key::kGradients)) return {false};
+  const job::Choices& choices = question_->asked().choices;
+  const Precision precision = candidate.precision.value_or(choices.precision.value_or(Precision::kBf16));
+  const job::PrecisionRecipe usual = job::default_recipe(precision, question_->asked().runtime);
+  return usual.gradient_bytes + usual.extra_gradient_bytes > 2 ? std::vector{false, true} : std::vector{false};
+}
+
 void Space::add_group(Candidate candidate) {
   const std::vector<RecomputeGranularity> recomputes = recompute_choices();
   const std::vector<int> zero_stages = zero_stage_choices(candidate);
   const std::size_t begin = candidates_.size();
-  for (const bool sequence_parallel : sequence_parallel_choices(candidate))
-    for (const RecomputeGranularity recompute : recomputes)
-      for (const int zero_stage : zero_stages) {
-        candidate.sequence_parallel = sequence_parallel;
-        candidate.recompute = recompute;
-        candidate.zero_stage = zero_stage;
-        candidates_.push_back(candidate);
-      }
+  for (const std::optional<Precision> precision : precision_choices()) {
+    candidate.precision = precision;
+    for (const bool short_gradients : short_gradient_choices(candidate))
+      for (const bool sequence_parallel : sequence_parallel_choices(candidate))
+        for (const RecomputeGranularity recompute : recomputes)
+          for (const int zero_stage : zero_stages) {
+            candidate.short_gradients = short_gradients;
+            candidate.sequence_parallel = sequence_parallel;
+            candidate.recompute = recompute;
+            candidate.zero_stage = zero_stage;
+            candidates_.push_back(candidate);
+          }
+  }
   if (candidates_.size() > begin) groups_.push_back({begin, candidates_.size()});
 }
 
-job::Patch Space::patch_of(const Candidate& candidate) const {
+std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
+  const job::Question& asked = question_->asked();
+  const auto choices_of = [&](Key key, bool has_effect) {
+    return is_open(key) && has_effect ? std::vector{true, false} : std::vector{false};
+  };
+  const bool replicates = product(candidate.degrees, net::kReplicaAxes) > 1;
+  const bool posts_as_megatron =
+      schedules_[static_cast<std::size_t>(candidate.schedule)].posting == schedule::Posting::kAsInMegatron;
+  const int tensor = candidate.degrees[Axis::kTensor];
+  // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
+  const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && asked.cluster.links.gpus % tensor == 0;
+  std::vector<job::Overlap> overlaps;
+  for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
+    for (const bool p2p : choices_of(Key::kP2pOverlap, candidate.virtual_pipeline > 1 && posts_as_megatron))
+      for (const bool reduce : choices_of(Key::kGradReduce, replicates)) {
+        const bool reduces_beside = is_open(Key::kGradReduce)
+                                        ? reduce
+                                        : asked.choices.overlap.grad_reduce.value_or(asked.runtime.overlap_grad_reduce);
+        // Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce (arguments.py).
+        for (const bool gather :
+             choices_of(Key::kParamGather, replicates && candidate.zero_stage > 0 && reduces_beside))
+          overlaps.push_back({.grad_reduce = reduce, .param_gather = gather, .p2p = p2p, .tensor_parallel = beside});
+      }
+  return overlaps;
+}
+
+job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overlap) const {
   job::Patch patch = {{Key::kGpus, std::int64_t{candidate.gpus}}};
   const auto choose = [&](Key key, job::Value value) {
     if (is_open(key)) patch.push_back({key, value});
@@ -193,6 +290,13 @@ job::Patch Space::patch_of(const Candidate& candidate) const {
   choose(Key::kMicroBatch, candidate.micro);
   choose(Key::kRecompute, candidate.recompute);
   choose(Key::kZeroStage, std::int64_t{candidate.zero_stage});
+  if (candidate.microbatch_group > 0) choose(Key::kMicrobatchGroup, std::int64_t{candidate.microbatch_group});
+  choose(Key::kGradReduce, overlap.grad_reduce);
+  choose(Key::kParamGather, overlap.param_gather);
+  choose(Key::kP2pOverlap, overlap.p2p);
+  choose(Key::kTensorOverlap, overlap.tensor_parallel);
+  if (candidate.precision) choose(Key::kPrecision, *candidate.precision);
+  if (candidate.short_gradients) choose(Key::kGradients, std::int64_t{2});
   // A stated overlap of parameter gathers applies only to choices with gathers. Without sharding it has no effect.
   if (is_open(Key::kZeroStage) && candidate.zero_stage == 0) patch.push_back({Key::kParamGather, {}});
   return patch;

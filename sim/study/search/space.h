@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,29 +16,36 @@
 
 namespace foretoken::search {
 
-/// One choice of the open keys.
+/// One choice of the open keys, except overlaps. They change no memory, so each candidate takes its fastest ones.
 struct Candidate {
   int gpus = 1;
   PerAxis<int> degrees = PerAxis<int>(1);
   int virtual_pipeline = 1;
   int schedule = 0;  ///< place in Space::schedules()
   std::int64_t micro = 1;
+  int microbatch_group = 0;  ///< 0: the stated one, or the pipeline degree
   bool sequence_parallel = false;
   model::RecomputeGranularity recompute = model::RecomputeGranularity::kNone;
   int zero_stage = 0;
+  std::optional<Precision> precision = {};  ///< only where precisions are searched
+  bool short_gradients = false;             ///< 16-bit gradients; only where gradients are searched
 };
 
 /// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16}.
 [[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
 struct SpaceOptions {
-  std::vector<int> gpus;               ///< cluster sizes; empty: the scenario's size
-  std::vector<std::string> schedules;  ///< names of the catalogue that an open schedule may take
-  bool cross_node_tensor = false;      ///< tries tensor degrees that do not divide a node's NVLink domain
+  std::vector<int> gpus;                 ///< cluster sizes; empty: the scenario's size
+  std::vector<std::string> schedules;    ///< names of the catalogue that an open schedule may take
+  bool cross_node_tensor = false;        ///< tries tensor degrees that do not divide a node's NVLink domain
+  std::vector<job::Key> requested = {};  ///< choices of job::requested_keys() to search
 };
 
 /// Returns the schedules of a search when scenario and options name none: those of Megatron.
 [[nodiscard]] std::vector<std::string> default_schedules();
+
+/// Returns true for an overlap that the runtime cannot switch.
+[[nodiscard]] bool has_no_switch(const job::OverlapSwitches& switches, job::Key key);
 
 /// The candidates of a search, enumerated once. Candidates with the same pipeline form a group: they differ only in
 /// sequence parallelism, recomputation and shards.
@@ -52,25 +62,34 @@ class Space {
   [[nodiscard]] const std::vector<schedule::Schedule>& schedules() const { return schedules_; }
   [[nodiscard]] const io::OpenScenario& question() const { return *question_; }
 
-  /// Returns the edits that make the candidate from the question.
-  [[nodiscard]] job::Patch patch_of(const Candidate& candidate) const;
+  /// Returns the keys that the search chooses.
+  [[nodiscard]] std::vector<job::Key> searched() const;
+
+  /// Returns the overlaps that the candidate may have, with most switched on first. Overlaps without effect are off.
+  [[nodiscard]] std::vector<job::Overlap> overlaps(const Candidate& candidate) const;
+  /// Returns the edits that make the candidate from the question, with one of its overlaps.
+  [[nodiscard]] job::Patch patch_of(const Candidate& candidate, const job::Overlap& overlap) const;
 
  private:
   void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
   void add_batches(Candidate candidate);
+  [[nodiscard]] std::optional<int> group_for(int schedule, schedule::PipelineShape shape);
   void add_group(Candidate candidate);
   [[nodiscard]] std::vector<bool> sequence_parallel_choices(const Candidate& candidate) const;
   [[nodiscard]] std::vector<model::RecomputeGranularity> recompute_choices() const;
   [[nodiscard]] std::vector<int> zero_stage_choices(const Candidate& candidate) const;
   [[nodiscard]] bool cuts_layer(Axis axis, std::int64_t degree) const;
-  [[nodiscard]] bool is_open(job::Key key) const { return job::is_open(question_->asked().choices, key); }
+  [[nodiscard]] std::vector<std::optional<Precision>> precision_choices() const;
+  [[nodiscard]] std::vector<bool> short_gradient_choices(const Candidate& candidate) const;
+  [[nodiscard]] bool is_open(job::Key key) const;
 
   const io::OpenScenario* question_;
   SpaceOptions options_;
   std::vector<schedule::Schedule> schedules_;
   std::vector<Candidate> candidates_;
   std::vector<Group> groups_;
+  std::map<std::tuple<int, int, int>, std::optional<int>> groups_that_work_;  ///< by schedule, stages, micro-batches
 };
 
 }  // namespace foretoken::search

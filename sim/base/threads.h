@@ -1,0 +1,25 @@
+// Threads, as many as the system grants.
+#pragma once
+
+#include <cstddef>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace foretoken {
+
+/// Starts `count` threads of `work(number)`, numbered from 1; fewer when the system gives no more. They end with the
+/// vector. The work must be right with none of them: the caller does its own part.
+template <class Work>
+[[nodiscard]] std::vector<std::jthread> start_threads(std::size_t count, const Work& work) {
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  try {
+    for (std::size_t number = 1; number <= count; ++number) threads.emplace_back(work, number);
+  } catch (const std::system_error&) {  // a limit of processes or memory
+  }
+  return threads;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,199 @@
+// Limits: of what is read, of complaints, of lists, of memory and of threads; names without UTF-8 and empty words.
+#include <gmock/gmock.h>
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "tools/tests/run_binary_test.h"
+
+namespace foretoken::tools {
+namespace {
+
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+constexpr const char* kScenario = R"({"name": "small", "model": {"base": "llama-3-8b", "num_hidden_layers": 8},
+    "cluster": "dgx-h100-ndr", "gpus": 8, "batch": {"micro": 1, "global": 16, "sequence_length": 4096},
+    "parallelism": {"tensor": 8}})";
+
+TEST(Limits, OfWhatIsReadHoldForEverySource) {
+  const TemporaryFolder folder;
+  // 34 MB without a line end, as a device gives them without end.
+  const std::string endless = folder.put("endless", std::string(34'000'000, '\0'));
+  const std::string said = folder.file("said");
+  for (const char* command :
+       {"simulate -", "search -", "plan -", "report - -o /dev/null", "schedule check -", "explain -", "compare -",
+        "clusters import - --gpu a100-sxm4-80gb", "calibrate import gemm /dev/zero",
+        "calibrate import samples /dev/zero", "calibrate import nccl-tests /dev/zero",
+        "calibrate fit --gpu a100-sxm4-80gb /dev/zero -o /dev/null", "simulate /dev/zero"}) {
+    SCOPED_TRACE(command);
+    const std::string line = std::string("ulimit -v 1500000; cd " FORETOKEN_SOURCE_DIR "; " FORETOKEN_BINARY " ") +
+                             command + " < " + endless + " > /dev/null 2> " + said;
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+    EXPECT_EQ(lines_of(contents(said)).size(), 1U) << contents(said);
+    EXPECT_THAT(contents(said), testing::AnyOf(HasSubstr("larger than 32 MiB"), HasSubstr("a line longer than")));
+  }
+}
+
+TEST(Limits, OfComplaintsAreAHundredAndACount) {
+  json scenario = json::parse(kScenario);
+  for (int i = 0; i < 20000; ++i) scenario["unknown_" + std::to_string(i)] = i;
+  const Ran ran = run_foretoken({"simulate", "-"}, scenario.dump() + "\n");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(lines_of(ran.err).size(), 101U);
+  EXPECT_EQ(lines_of(ran.err).back(), "-:1: and 19900 more complaints");
+  const Ran as_json = run_foretoken({"simulate", "-", "--json"}, scenario.dump() + "\n");
+  EXPECT_EQ(json::parse(as_json.out)["complaints"].size(), 101U);
+
+  const TemporaryFolder folder;
+  std::string table = "m,n,k,time_us\n";
+  for (int i = 0; i < 5000; ++i) table += "1,2,x,4\n";
+  const Ran import = run_foretoken({"calibrate", "import", "gemm", folder.put("p.csv", table)});
+  EXPECT_EQ(lines_of(import.err).size(), 101U);
+  EXPECT_THAT(lines_of(import.err).back(), EndsWith("and 4900 more complaints"));
+}
+
+TEST(Limits, OfMemoryAreKnownBeforeTheWork) {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.put("s.json", kScenario), page = folder.file("r.html");
+  const auto start = std::chrono::steady_clock::now();
+  const Ran large = run_foretoken({"report", scenario, "--set", "batch.global=1200000", "-o", page});
+  EXPECT_EQ(large.status, 2);
+  EXPECT_THAT(large.err, HasSubstr("s.json: /batch/global: a report of 2400000 passes would take more memory"));
+  EXPECT_EQ(lines_of(large.err).size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(page));
+#ifndef FORETOKEN_SANITIZED  // sanitizers need all addresses
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit small{.rlim_cur = 1'000'000'000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);  // the program inherits it
+  const Ran flows = run_foretoken({"simulate", "gpt3-175b-1024-a100", "--unfolded", "--collectives", "flows", "--set",
+                                   "gpus=65536", "--set", "parallelism.data=1024", "--set", "batch.global=98304"});
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(flows.status, 2);
+  EXPECT_THAT(flows.err, HasSubstr("together would take more than 1 GB of memory"));
+#endif
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+TEST(Limits, OfThreadsAreThoseOfTheSystem) {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.put("s.json", kScenario), out = folder.put("out", ""),
+                    err = folder.put("err", "");
+  for (const std::string& open : {out, err}) std::filesystem::permissions(open, std::filesystem::perms::all);
+  std::filesystem::permissions(std::filesystem::path(scenario).parent_path(), std::filesystem::perms(0755));
+  for (const std::string& command :
+       {"simulate " + scenario + " --threads 8", "search " + scenario + " --free batch.micro --threads 8",
+        "whatif " + scenario + " --vary batch.micro=1,2 --threads 8"}) {
+    const pid_t child = ::fork();
+    if (child == 0) {  // root has no such limit
+      if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0))
+        ::_exit(77);
+      if (::access(FORETOKEN_BINARY, X_OK) != 0) ::_exit(77);
+      const rlimit none{1, 1};
+      ::setrlimit(RLIMIT_NPROC, &none);
+      const std::string line = "exec " FORETOKEN_BINARY " " + command + " > " + out + " 2> " + err;
+      ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      ::_exit(77);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no other user may run the program here";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << command << contents(err);
+    EXPECT_EQ(contents(err), "");
+  }
+}
+
+TEST(Limits, OfFoldersWithoutUtf8AreNone) {
+  const TemporaryFolder folder;
+  const std::string odd = folder.file("b\xff\xc3(r");
+  std::filesystem::create_directory(odd);
+  std::ofstream(odd + "/model.json") << R"({"base": "gpt2", "n_layer": 2, "n_positions": 4096})";
+  json scenario = json::parse(kScenario);  // small: a report tries many variants
+  scenario["parallelism"] = {{"tensor", 1}};
+  scenario["gpus"] = 1;
+  scenario["model"] = "model.json";
+  const std::string file = odd + "/s.json", best = odd + "/best.json", page = odd + "/r.html";
+  std::ofstream(file) << scenario.dump();
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"simulate", file},
+        {"simulate", file, "--json"},
+        {"explain", file},
+        {"compare", file, "--no-gantt"},
+        {"whatif", file, "--vary", "batch.micro=1,2"},
+        {"plan", file, "--free", "batch.micro", "--tokens", "1T", "--json"},
+        {"search", file, "--free", "batch.micro", "--out", odd + "/r.jsonl", "--write", best},
+        {"simulate", best},
+        {"report", file, "-o", page}}) {
+    const Ran ran = run_foretoken(command);
+    EXPECT_EQ(ran.status, 0) << command[0] << ": " << ran.err;
+    if (command.back() == "--json") EXPECT_TRUE(json::accept(ran.out)) << command[0];
+  }
+  EXPECT_TRUE(std::filesystem::exists(page));
+}
+
+TEST(Limits, AnEmptyWordIsNoValue) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"a trace", {"simulate", "gpt-22b-8-a100-full", "--trace", ""}, "--trace: expected a value"},
+           {"a drawing", {"simulate", "gpt-22b-8-a100-full", "--svg="}, "--svg: "},
+           {"results", {"search", "gpt-22b-8-a100-full", "--out", ""}, "--out: expected a value"},
+           {"a winner", {"search", "gpt-22b-8-a100-full", "--write", ""}, "--write: expected a value"},
+           {"sizes", {"search", "gpt-22b-8-a100-full", "--gpus", ""}, "--gpus: expected a value"},
+           {"clusters", {"plan", "gpt-22b-8-a100-full", "--clusters", ""}, "--clusters: expected a value"},
+           {"a scenario", {"simulate", ""}, "SCENARIO: expected a value"},
+           {"what follows the last comma",
+            {"compare", "gpt-22b-8-a100-full", "--schedules", "gpipe,"},
+            "--schedules: expected a value"},
+           {"between commas",
+            {"compare", "gpt-22b-8-a100-full", "--schedules", "gpipe,,1f1b"},
+            "--schedules: expected a value"},
+           {"a command", {"schedule", ""}, "foretoken schedule"},
+           {"a whole command line", {""}, "foretoken: "}}) {
+    SCOPED_TRACE(wrong.what);
+    const Ran ran = run_foretoken(wrong.arguments);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr(wrong.complaint));
+    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+  }
+}
+
+TEST(Limits, AClusterNamedTwiceIsTriedOnce) {
+  const Ran ran = run_foretoken({"plan", "gpt-22b-8-a100-full", "--free", "batch.micro", "--tokens", "1T", "--clusters",
+                                 "selene,selene", "--json"});
+  EXPECT_EQ(json::parse(ran.out)["options"].size(), 1U) << ran.err;
+}
+
+// Whatever `calibrate import` writes, it reads again.
+TEST(Limits, MeasurementsThatNoGpuCanMakeAreRefused) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("out.jsonl");
+  for (const char* table :
+       {"m,n,k,time_s\n64,64,64,1e308\n", "m,n,k,tflops\n64,64,64,1e300\n", "m,n,k,tflops\n64,64,64,1e-300\n",
+        "m,n,k,time_us\n64,64,64,1e-300\n", "m,n,k,time_us\n64,64,64,1e-310\n", "m,n,k,time_us\n64,64,64,1e308\n",
+        "m,n,k,time_us\n2147483648,2147483648,2147483648,1\n", "m,m,n,k,time_us\n1,2,3,4,5\n"}) {
+    SCOPED_TRACE(table);
+    const Ran ran = run_foretoken({"calibrate", "import", "gemm", folder.put("p.csv", table), "-o", out});
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("p.csv:"));
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  const std::string deep = "{\"gemm\":" + std::string(100000, '[') + std::string(100000, ']') + "}\n";
+  for (const std::string& lines :
+       {std::string(), std::string(1000, '\n'), deep, std::string(R"({"header":"x","gpu":"y","facts":[]}
+{"gemm":"forward","type":"bf16","m":64,"n":64,"k":64,"us":1e300}
+)")}) {
+    const Ran ran = run_foretoken({"calibrate", "import", "samples", folder.put("s.jsonl", lines), "-o", out});
+    EXPECT_EQ(ran.status, 2) << lines.substr(0, 80);
+    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::tools
