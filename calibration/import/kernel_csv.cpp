@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "calibration/import/csv.h"
 #include "sim/base/error.h"
 #include "sim/base/parse_number.h"
 
@@ -61,13 +60,15 @@ bool is_kernel_csv(std::string_view header) {
   return has("attn_dtype") || (has("cast_us") && has("m") && has("k"));
 }
 
-Samples parse_kernel_csv(std::string_view text, const std::string& file) {
+Samples parse_kernel_csv(std::string_view text, const std::string& file, const RowChoice& choice) {
   Samples samples;
   samples.origins.push_back({.source = file, .gpu = "", .facts = {{"tool", "table of kernels"}}});
   bool attention = false;
   read_csv(
       text, file, [&](const Columns& columns) { attention = columns.contains("attn_dtype"); },
-      [&](const CsvRow& row) { attention ? add_attention(row, samples) : add_quantisation(row, samples); });
+      [&](const CsvRow& row) {
+        if (row.passes(choice)) attention ? add_attention(row, samples) : add_quantisation(row, samples);
+      });
   return samples;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "calibration/import/csv.h"
 #include "calibration/import/samples.h"
 
 namespace foretoken::measured {
@@ -16,7 +17,8 @@ namespace foretoken::measured {
 /// `kernel` are ignored; rows of Triton kernels, and of 16-bit attention over 8-bit keys, are left out.
 ///
 /// Quantisation of 16-bit tensors of m x k to 8 bit: columns m, k, cast_us (known scale) and amax_us (what looking for
-/// the scale adds; 0: fused). Throws ConfigError with every wrong row as "FILE:LINE: what".
-[[nodiscard]] Samples parse_kernel_csv(std::string_view text, const std::string& file);
+/// the scale adds; 0: fused). Rows that do not pass `choice` are left out unread. Throws ConfigError with every wrong
+/// row as "FILE:LINE: what".
+[[nodiscard]] Samples parse_kernel_csv(std::string_view text, const std::string& file, const RowChoice& choice = {});
 
 }  // namespace foretoken::measured

@@ -29,7 +29,7 @@ inline constexpr double kShortestUs = 1e-6, kLongestUs = 1e12, kHighestTflops = 
 /// Times of one kernel over repeated runs. A published table gives one number: then all three are that number, and runs
 /// is 0.
 struct Timing {
-  Seconds median, p10, p90;
+  Seconds median{}, p10{}, p90{};
   int runs = 0;
   friend bool operator==(const Timing&, const Timing&) = default;
 };
@@ -38,7 +38,7 @@ struct Timing {
 struct GemmSample {
   GemmShape shape;
   bool adds_to_fp32 = false;  ///< accumulates into an fp32 matrix (C = D, beta = 1); else writes `shape.precision`
-  Timing time;
+  Timing time{};
   bool with_quantisation = false;  ///< the time holds the quantisation of its m x k input too
 };
 

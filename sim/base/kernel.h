@@ -147,8 +147,8 @@ enum class CollectiveKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatte
 /// buffer of one rank. All-gather, reduce-scatter and all-to-all: the total over the ranks.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes payload;
-  GroupShape group;
+  Bytes payload{};
+  GroupShape group{};
 };
 
 /// One message between two GPUs.

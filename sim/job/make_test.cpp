@@ -44,11 +44,12 @@ TEST(Make, ComplainsOfEveryRuleAtItsKey) {
   question.choices.parallelism.degrees[Axis::kPipeline] = 3;
   EXPECT_EQ(complaints(question),
             (std::vector<std::string>{
-                "q: /gpus: expected a multiple of tensor 3 x context 1 x pipeline 3 = 9, found 8; try 9",
+                "q: /gpus: expected a multiple of tensor 3 x context 1 x pipeline 3 = 9, found 8; try 72",
                 "q: /parallelism/tensor: expected a divisor of the model's 8 attention heads, found 3; try 1, 2, 4",
                 "q: /parallelism/tensor: expected a divisor of the model's MLP width 64, found 3; try 1, 2, 4",
                 "q: /parallelism/pipeline: the 4 layers do not split evenly over pipeline 3 x virtual_pipeline 1 = 3 "
-                "chunks; try embedding_and_head_as_layers true, pipeline 1, 2, 4 or layers_per_stage"}));
+                "chunks; try parallelism.embedding_and_head_as_layers true, parallelism.pipeline 1, 2, 4 or "
+                "parallelism.layers_per_stage [2,1,1]"}));
 }
 
 TEST(Make, TakesAScheduleThatNoCatalogueHolds) {
@@ -63,7 +64,7 @@ TEST(Make, TakesAScheduleThatNoCatalogueHolds) {
   EXPECT_EQ(
       complaints(question),
       std::vector<std::string>{"q: /schedule: \"my own\" does not interleave, but parallelism.virtual_pipeline is "
-                               "2; try \"interleaved-1f1b\""});
+                               "2; try parallelism.virtual_pipeline 1"});
 }
 
 TEST(Make, TheKindsOfLayersMakeUpTheModel) {

@@ -37,6 +37,7 @@ Seconds host_time(const TimedOps& ops) {
 TEST(HostTime, TheRuntimeStatesItForALayerAndEveryOpTakesAnEqualShare) {
   job::Job s = job();
   s.attention = model::AttentionKind::kUnfused;
+  s.model.hidden_dropout = s.model.attention_dropout = 0.1;
   s.runtime.host_per_layer_forward = microseconds(2000);
   s.runtime.host_growth_per_tensor_rank = 0.1;
   const LayerBlocks fused = time_blocks(s);

@@ -41,7 +41,7 @@ TEST(Numbers, DenormalsCountAsZeroAndHugeOnesAreRefused) {
   for (const char* tokens : {"run.tokens=1e-320", "run.tokens=1e-300", "run.tokens=1e300", "run.tokens=0"}) {
     const Ran ran = report(tokens);
     EXPECT_EQ(ran.status, 2) << tokens;
-    EXPECT_THAT(ran.err, HasSubstr("/run/tokens: expected a number from 1 to 1e+18"));
+    EXPECT_THAT(ran.err, HasSubstr("expected a number from 1 to 1e+18"));
     EXPECT_THAT(folder.names(), IsEmpty());
   }
   const Ran cheap = run_foretoken(
@@ -51,8 +51,7 @@ TEST(Numbers, DenormalsCountAsZeroAndHugeOnesAreRefused) {
   const Ran slow = run_foretoken({"simulate", "llama-2-7b-8-a100", "--set",
                                   R"(cluster.gpu={"base":"a100-sxm4-80gb","peak_tflops":{"bf16":1e-300}})"});
   EXPECT_EQ(slow.status, 2);
-  EXPECT_THAT(slow.err,
-              HasSubstr("/cluster/gpu/peak_tflops/bf16: expected a number from 0.001 to 1000000, found 1e-300"));
+  EXPECT_THAT(slow.err, HasSubstr("expected a number from 0.001 to 1000000, found 1e-300"));
 }
 
 std::string scenario(const char* model, const char* cluster, int gpus, const std::string& rest) {

@@ -72,7 +72,8 @@ TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
 TEST(SearchCommand, TheLegendExplainsTheColumnsShownAndNoOthers) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kQuestion);
-  const std::string all = run_foretoken({"search", question}).out;
+  const std::string all =
+      run_foretoken({"search", question, "--free", "parallelism.pipeline", "--free", "batch.micro"}).out;
   EXPECT_THAT(all, AllOf(HasSubstr("  bubble"), HasSubstr("bubble: idle time"), Not(HasSubstr("CP"))));
   const std::string days = run_foretoken({"search", question, "--gpus", "8,16", "--set", "run.tokens=1e12"}).out;
   EXPECT_THAT(days, AllOf(HasSubstr("  days"), HasSubstr("MBS:"), Not(HasSubstr("bubble:"))));

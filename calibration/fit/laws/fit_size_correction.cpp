@@ -24,12 +24,13 @@ constexpr Stiffness kFollowed{0.01, 1e-3};   // samples pull with 1: only octave
 constexpr double kLeastSizeResidual = 0.02;  // repeated nccl-tests differ by about as much
 constexpr int kSizeReweightings = 8;
 
-struct Place {
+/// Between two knots of a line: knot `cell`, and the share of the way to the next.
+struct Between {
   std::size_t cell;
   double beyond;
 };
 
-Place place_of(const cost::SizeCorrection& line, double bytes) {
+Between between_knots(const cost::SizeCorrection& line, double bytes) {
   const double part = (std::log2(bytes) - line.first_log2) / (line.last_log2 - line.first_log2);
   const double at = std::clamp(part, 0.0, 1.0) * static_cast<double>(line.log_ratio.size() - 1);
   const auto cell = std::min(static_cast<std::size_t>(at), line.log_ratio.size() - 2);
@@ -49,7 +50,7 @@ std::vector<double> solve_once(const cost::SizeCorrection& line, const std::vect
       for (std::size_t b = 0; b < 3; ++b) normal.at(i + a - 1, i + b - 1) += stiff.bending * kBend[a] * kBend[b];
   }
   for (const SizePull& pull : pulls) {
-    const Place place = place_of(line, pull.bytes);
+    const Between place = between_knots(line, pull.bytes);
     const double weights[] = {1 - place.beyond, place.beyond};
     const double value = weights[0] * line.log_ratio[place.cell] + weights[1] * line.log_ratio[place.cell + 1];
     const double strength = strength_of(pull.log_ratio - value);

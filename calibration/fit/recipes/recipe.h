@@ -28,7 +28,7 @@ struct Recipe {
   InsideRecipe nvlink{}, pcie{};
   AcrossRecipe network{};
   Stated<cost::PointToPointLaw> point_to_point{};
-  std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention that are fitted on top, all rows of each
+  std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention: `calibrate fit` on top of the rest
   Place place{};
 };
 using RecipeBook = std::map<std::string, Recipe>;

@@ -25,7 +25,7 @@ class Tables {
   [[nodiscard]] std::vector<measured::GemmSample> products(const Recipe& recipe, const Rows& rows,
                                                            Precision precision) const;
   [[nodiscard]] std::vector<measured::AttentionSample> attention(const Recipe& recipe, const Rows& rows) const;
-  /// A table of any kind that `calibrate fit` takes, whole, under its public source.
+  /// Rows of a table of products, quantisation or attention, under its public source.
   [[nodiscard]] measured::Samples kernels(const Recipe& recipe, const Rows& rows) const;
   [[nodiscard]] AttentionSeries series(const Recipe& recipe, const ChartSeries& chart, const Place& place) const;
   [[nodiscard]] std::vector<CollectiveTable> collectives(const Recipe& recipe, const TableChoice& choice) const;

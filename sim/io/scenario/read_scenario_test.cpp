@@ -70,7 +70,7 @@ TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {
   EXPECT_EQ(read(kLeast, {"attention=flash-1"}).flash_kernel, FlashKernel::kFlash1);
   EXPECT_EQ(read(kLeast, {"attention=flash"}).flash_kernel, FlashKernel::kFastest);
   EXPECT_THAT(complaints(kLeast, {"attention=flash-2", "cluster=dgx-b200-ndr"}),
-              HasSubstr("t.json: /attention: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
+              HasSubstr("--set attention=flash-2: profile \"b200-sxm-180gb\" has no laws of FlashAttention-2; expected "
                         "\"flash\" or \"unfused\", found \"flash-2\""));
 }
 
@@ -128,8 +128,8 @@ TEST(ReadScenario, WrongOverrides) {
             "--set batch.=2: a key of the path is empty\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400", "name=\xff"}), "--set name=\\xff: not UTF-8\n");
   EXPECT_EQ(complaints(kLeast, {"gpus=NaN", "batch.global=1e400"}),
-            "t.json: /gpus: expected a whole number from 1 to 1048576, found a string \"NaN\"\n"
-            "t.json: /batch/global: expected a whole number from 1 to 1073741824, found a string \"1e400\"\n");
+            "--set gpus=NaN: expected a whole number from 1 to 1048576, found a string \"NaN\"\n"
+            "--set batch.global=1e400: expected a whole number from 1 to 1073741824, found a string \"1e400\"\n");
   EXPECT_EQ(complaints(kLeast, {"paralelism.tensor=4"}),
             "t.json: /paralelism: unknown key; did you mean \"parallelism\"?\n");
 }
@@ -288,6 +288,43 @@ TEST_F(Files, WrongFilesAndNames) {
             "gpt3-175b-1024-a10: unknown scenario \"gpt3-175b-1024-a10\"; did you mean \"gpt3-175b-1024-a100\"?\n");
   EXPECT_EQ(read_scenario_file("gpt3-175b-1024-a100").job.gpus, 1024);
   EXPECT_THAT(thrown(std::string(5000, 'x') + ".json"), HasSubstr(": cannot be read: File name too long\n"));
+}
+
+TEST(ReadScenario, CountsMayBeSpelled) {
+  const std::vector<std::string> sets = {"batch.sequence_length=4k", "batch.global=1k", "run.tokens=15T",
+                                         "gpus=0.008k"};
+  const job::Job job = read_scenario_text(kLeast, "t.json", sets).job;
+  EXPECT_EQ(job.batch.sequence_length, 4096);
+  EXPECT_EQ(job.batch.global, 1000);
+  EXPECT_EQ(job.gpus, 8);
+  EXPECT_EQ(job.run->tokens, 15e12);
+}
+
+TEST(ReadScenario, ASequenceBeyondTheAttentionWindowIsRefused) {
+  const auto read = [&](const std::vector<std::string>& sets) {
+    try {
+      (void)read_scenario_text(kLeast, "t.json", sets);
+    } catch (const ConfigError& error) {
+      return error.complaints().front().message;
+    }
+    return std::string();
+  };
+  const std::string mistral = "model.model_type=mistral";
+  EXPECT_EQ(read({mistral, "model.sliding_window=2048", "batch.sequence_length=2048"}), "");
+  EXPECT_EQ(
+      read({mistral, "model.sliding_window=2048", "batch.sequence_length=4096"}),
+      "expected at most 2048, the attention window of model \"llama-3-8b (modified)\", found 4096: sliding-window "
+      "attention is not supported; try --set model.sliding_window=null (full attention)");
+  EXPECT_EQ(read({mistral, "model.sliding_window=2048", "model.sliding_window=null", "batch.sequence_length=4096"}),
+            "");
+}
+
+TEST(ReadScenario, AClusterWithAnotherPriceSaysIt) {
+  const auto name = [](const std::vector<std::string>& sets) {
+    return read_scenario_text(kLeast, "t.json", sets).job.cluster.name;
+  };
+  EXPECT_EQ(name({"cluster.price_per_gpu_hour=2.99"}), "dgx-h100-ndr at 2.99 USD");
+  EXPECT_EQ(name({"cluster.price_per_gpu_hour=2.99", "cluster.notes=mine"}), "dgx-h100-ndr (modified)");
 }
 
 }  // namespace

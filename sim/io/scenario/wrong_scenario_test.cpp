@@ -169,18 +169,20 @@ TEST(WrongScenario, DegreesAndGpus) {
   expect_complaints({
       {"product unlike the GPU count",
        R"({"parallelism": {"data": 15}})",
-       {"/parallelism/data: expected 16 (1024 GPUs / (tensor 8 x context 1 x pipeline 8 = 64)), found 15; or set gpus "
-        "to 960"}},
+       {"/parallelism/data: expected 16 (1024 GPUs / (tensor 8 x context 1 x pipeline 8 = 64)), found 15"}},
       {"GPUs that the degrees do not divide",
        R"({"gpus": 1000})",
-       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 1000; try 960 or 1024"}},
+       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 1000; try 768 with "
+        "parallelism.data 12 or 1024"}},
       {"fewer GPUs than one replica",
        R"({"gpus": 32})",
-       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 32; try 64"}},
+       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 32; try 64 with parallelism.data "
+        "1"}},
       {"part of a node above one node",
        R"({"gpus": 12, "parallelism": {"tensor": 4, "pipeline": 1, "virtual_pipeline": 1, "data": 3},
            "schedule": "1f1b"})",
-       {"/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-a100-80gb-hdr\"), found 12; try 8 or 16"}},
+       {"/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-a100-80gb-hdr\"), found 12; try 8 with "
+        "parallelism.data 2 or 16 with parallelism.data 4"}},
       {"network without NICs",
        R"({"cluster": {"base": "dgx-a100-80gb-hdr", "node": {"nics": {"count": 0}}}})",
        {"/gpus: expected at most 8: the nodes of \"dgx-a100-80gb-hdr (modified)\" have no NICs, found 1024"}},
@@ -189,15 +191,18 @@ TEST(WrongScenario, DegreesAndGpus) {
        {"/parallelism/expert: expected 1: model \"gpt3-175b\" is dense, found 2"}},
       {"heads",
        R"({"gpus": 960, "parallelism": {"tensor": 5, "pipeline": 8, "data": 24}, "batch": {"sequence_length": 2000}})",
-       {"/parallelism/tensor: expected a divisor of the model's 96 attention heads, found 5; try 4, 6, 8",
-        "/parallelism/tensor: expected a divisor of the model's MLP width 49152, found 5; try 4, 6, 8"}},
+       {"/parallelism/tensor: expected a divisor of the model's 96 attention heads, found 5",
+        "/parallelism/tensor: expected a divisor of the model's MLP width 49152, found 5"}},
       {"key-value heads",
        R"({"model": "llama-3-8b", "gpus": 12, "cluster": {"base": "dgx-a100-80gb-hdr", "node": {"gpus": 12, "nvlink":
            {"domain_gpus": 12}}}, "parallelism": {"tensor": 12, "pipeline": 1, "virtual_pipeline": 1, "data": 1,
            "sequence_parallel": false}, "schedule": "1f1b"})",
-       {"/parallelism/tensor: expected a divisor of the model's 32 attention heads, found 12; try 4, 8, 16",
-        "/parallelism/tensor: expected a divisor or a multiple of the model's 8 key-value heads, found 12",
-        "/parallelism/tensor: expected a divisor of the model's MLP width 14336, found 12; try 8, 14, 16"}},
+       {"/parallelism/tensor: expected a divisor of the model's 32 attention heads, found 12; try 1 with "
+        "parallelism.data 12, 2 with parallelism.data 6, 4 with parallelism.data 3",
+        "/parallelism/tensor: expected a divisor or a multiple of the model's 8 key-value heads, found 12; try 1 with "
+        "parallelism.data 12, 2 with parallelism.data 6, 4 with parallelism.data 3",
+        "/parallelism/tensor: expected a divisor of the model's MLP width 14336, found 12; try 1 with parallelism.data "
+        "12, 2 with parallelism.data 6, 4 with parallelism.data 3"}},
   });
 }
 
@@ -205,22 +210,21 @@ const std::vector<Wrong> kWrongLayers = {
     {"do not split",
      R"({"parallelism": {"virtual_pipeline": 5}})",
      {"/parallelism/pipeline: the 96 layers do not split evenly over pipeline 8 x virtual_pipeline 5 = 40 chunks; "
-      "try "
-      "virtual_pipeline 3, 4, 6 or layers_per_stage"}},
+      "try parallelism.virtual_pipeline 3, 4, 6"}},
     {"more chunks than layers",
      R"({"parallelism": {"virtual_pipeline": 100}})",
      {"/parallelism/pipeline: the 96 layers do not split evenly over pipeline 8 x virtual_pipeline 100 = 800 chunks; "
-      "try virtual_pipeline 4, 6, 12 or layers_per_stage"}},
+      "try parallelism.virtual_pipeline 4, 6, 12"}},
     {"BLOOM without its place holders",
      R"({"model": "bloom-176b", "gpus": 384, "parallelism": {"tensor": 4, "pipeline": 12, "virtual_pipeline": 1,
          "data": 8}, "schedule": "1f1b"})",
      {"/parallelism/pipeline: the 70 layers do not split evenly over pipeline 12 x virtual_pipeline 1 = 12 chunks; "
-      "try "
-      "embedding_and_head_as_layers true, pipeline 7, 10, 14 or layers_per_stage"}},
+      "try parallelism.embedding_and_head_as_layers true, parallelism.pipeline 1 with parallelism.data 96, 2 with "
+      "parallelism.data 48 or parallelism.layers_per_stage [6,6,6,6,6,6,6,6,6,6,5,5]"}},
     {"place holders that do not help",
      R"({"parallelism": {"embedding_and_head_as_layers": true}})",
      {"/parallelism/pipeline: the 96 layers + 2 (embedding, head) do not split evenly over pipeline 8 x "
-      "virtual_pipeline 3 = 24 chunks; try embedding_and_head_as_layers false or layers_per_stage"}},
+      "virtual_pipeline 3 = 24 chunks; try parallelism.embedding_and_head_as_layers false"}},
     {"wrong number of stages",
      R"({"parallelism": {"layers_per_stage": [48, 48]}})",
      {"/parallelism/layers_per_stage: expected 8 numbers (the pipeline degree), found 2"}},
@@ -246,10 +250,10 @@ TEST(WrongScenario, Layers) { expect_complaints(kWrongLayers); }
 const std::vector<Wrong> kWrongBatchAndSchedule = {
     {"global batch",
      R"({"batch": {"global": 1530}})",
-     {"/batch/global: expected a multiple of micro 1 x data 16 = 16, found 1530; try 1520 or 1536"}},
+     {"/batch/global: expected a multiple of micro 1 x data 16 = 16, found 1530; try 1408 or 1536"}},
     {"global batch below one micro-batch each",
      R"({"batch": {"global": 8}})",
-     {"/batch/global: expected a multiple of micro 1 x data 16 = 16, found 8; try 16"}},
+     {"/batch/global: expected a multiple of micro 1 x data 16 = 16, found 8; try 128"}},
     {"beyond the learned positions",
      R"({"batch": {"sequence_length": 4096}})",
      {"/batch/sequence_length: expected at most 2048, the learned positions of model \"gpt3-175b\", found 4096"}},
@@ -259,7 +263,8 @@ const std::vector<Wrong> kWrongBatchAndSchedule = {
      {"/batch/sequence_length: expected a multiple of 2 x context 2 = 4, found 2046; try 2044 or 2048"}},
     {"sequence and sequence parallelism",
      R"({"batch": {"sequence_length": 2044}})",
-     {"/batch/sequence_length: with sequence_parallel, expected a multiple of context 1 x tensor 8, found 2044"}},
+     {"/batch/sequence_length: with sequence_parallel, expected a multiple of context 1 x tensor 8, found 2044; try "
+      "2040 or 2048"}},
     {"too few heads to trade",
      R"({"parallelism": {"context": 5, "data": 2, "sequence_parallel": false, "context_exchange": "all-to-all"},
          "attention": "flash", "gpus": 640, "batch": {"global": 1536, "sequence_length": 2040}})",
@@ -271,10 +276,12 @@ const std::vector<Wrong> kWrongBatchAndSchedule = {
      {"/attention: expected \"flash\": context 2 is supported with it only"}},
     {"interleaving with one chunk",
      R"({"parallelism": {"virtual_pipeline": 1}})",
-     {"/schedule: \"interleaved-1f1b\" needs parallelism.virtual_pipeline of at least 2, found 1"}},
+     {"/schedule: \"interleaved-1f1b\" needs parallelism.virtual_pipeline of at least 2, found 1; try \"1f1b\" or "
+      "parallelism.virtual_pipeline 2, 3, 4"}},
     {"chunks without interleaving",
      R"({"schedule": "1f1b"})",
-     {"/schedule: \"1f1b\" does not interleave, but parallelism.virtual_pipeline is 3; try \"interleaved-1f1b\""}},
+     {"/schedule: \"1f1b\" does not interleave, but parallelism.virtual_pipeline is 3; try \"interleaved-1f1b\" or "
+      "parallelism.virtual_pipeline 1"}},
     {"more passes than can be replayed",
      R"({"batch": {"global": 1073741824}})",
      {"/batch/global: 67108864 micro-batches over 24 chunks are more than can be simulated (5000000 passes)"}},
@@ -287,7 +294,7 @@ const std::vector<Wrong> kWrongBatchAndSchedule = {
     {"ZeRO 3 with a pipeline",
      R"({"optimizer": {"zero_stage": 3}})",
      {"/optimizer/zero_stage: expected 0 or 1 with pipeline 8, found 3: gradients and parameters are sharded without "
-      "a pipeline only; try pipeline 1"}},
+      "a pipeline only"}},
     {"parameter gather without a sharded optimizer",
      R"({"overlap": {"param_gather": true}})",
      {"/overlap/param_gather: expected false: parameters are gathered only with optimizer.zero_stage 1 to 3"}},

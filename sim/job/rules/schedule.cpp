@@ -74,9 +74,9 @@ bool settle_schedule(Draft& draft) {
         question.choices.parallelism.virtual_pipeline = static_cast<int>(value);
       };
       const auto one_each = [](Question& question) { question.choices.schedule = default_schedule(false); };
-      return Advice{numbers_that_work(
-                        "parallelism.virtual_pipeline", 4, [](std::int64_t value) { return value > 1; }, chunks_of),
-                    {.key = {}, .tries = {{"\"1f1b\"", one_each}}}};
+      return Advice{{.key = {}, .tries = {{"\"1f1b\"", one_each}}},
+                    numbers_that_work(
+                        "parallelism.virtual_pipeline", 4, [](std::int64_t value) { return value > 1; }, chunks_of)};
     });
   } else {
     draft.complain(

@@ -276,7 +276,7 @@ TEST(MixedCluster, WhatCannotBeIsRefusedInOneLine) {
           R"({"name": "uneven", "groups": [{"cluster": "dgx-a100-80gb-hdr", "gpus": 1}, {"cluster": "dgx-h100-ndr", "gpus": 3}]})",
           4),
       "test: /parallelism/pipeline: expected stages on nodes of one kind: 4 GPUs / pipeline 2 = 2 a stage do not "
-      "divide the 1 GPU of \"dgx-a100-80gb-hdr\"; try a larger one");
+      "divide the 1 GPU of \"dgx-a100-80gb-hdr\"");
   EXPECT_EQ(complaint_of(mixed(kA100, kH100), 2, R"(, "profile": "a100-sxm4-80gb")"),
             "test: /profile: expected none: every group of nodes takes the profile of its GPU");
   EXPECT_EQ(complaint_of(R"({"groups": [{"cluster": "dgx-h100-ndr", "gpus": 2}]})", 2),
