@@ -15,7 +15,7 @@ inline constexpr double kUsualLevel = 0.9;
 
 /// A published step time and its simulation.
 struct Case {
-  Place place;
+  Place place{};
   std::string publication = "";  ///< cases with the same text share machine, method and authors
   double log_ratio = 0;          ///< log(measured / simulated)
   double weight = 1;             ///< below one in a large set, so that the set does not outweigh the others
@@ -30,12 +30,12 @@ struct Width {
 /// Everything that a headline and its interval are computed from. calibrate() makes it, and validate/residuals.json
 /// stores it.
 struct Evidence {
-  std::vector<Case> cases;
-  Weights weights;       ///< of steps away from a case
+  std::vector<Case> cases{};
+  Weights weights{};     ///< of steps away from a case
   double growth = 0.25;  ///< growth of the squared width over a distance of 1
   /// Publications without bias that are added to those near a place; nothing: biases did not help, so none is assumed.
-  std::optional<double> doubt;
-  std::vector<Width> widths;  ///< by level, ascending
+  std::optional<double> doubt{};
+  std::vector<Width> widths{};  ///< by level, ascending
 };
 
 }  // namespace foretoken::trust
