@@ -12,11 +12,11 @@ namespace foretoken::trust {
 struct Interval {
   double level = 0;  ///< the part of runs expected inside: 0.9
   Seconds low, high;
-  double distance = 0;            ///< from the nearest validated case, in steps
-  int cases = 0;                  ///< the number of cases in `words`
-  bool outside = false;           ///< a property has a value that no case near has, so the interval is wider
-  std::vector<std::string> away;  ///< these properties: "sequence length 131072 (validated up to 8192)"
-  std::string words;              ///< "12 cases on A100 with this runtime, ...: error -2.1 +/- 4.0 %"
+  double distance = 0;              ///< from the nearest validated case, in steps
+  int cases = 0;                    ///< the number of cases in `words`
+  bool outside = false;             ///< a property has a value that no case near has, so the interval is wider
+  std::vector<std::string> away{};  ///< these properties: "sequence length 131072 (validated up to 8192)"
+  std::string words{};              ///< "12 cases on A100 with this runtime, ...: error -2.1 +/- 4.0 %"
 };
 
 /// Returns the distance between a place and the nearest case. Without cases it is the distance over which every kind

@@ -20,7 +20,7 @@ struct PlanOption {
   std::optional<report::Range> days_range{},
       cost_range{};  ///< of all runs with their failures; at the ends of the step's interval
   bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
-  std::optional<double> chance;  ///< of meeting deadline and budget
+  std::optional<double> chance{};  ///< of meeting deadline and budget
 };
 
 /// A capacity plan. The report shows its cheapest option, else its smallest, else its first possible one.
