@@ -15,7 +15,7 @@ using testing::HasSubstr;
 const std::vector<std::string> kFirst = {"simulate",     "--model", "qwen3-32b", "--cluster",
                                          "dgx-h100-ndr", "--gpus",  "64"};
 
-std::vector<std::string> with(std::vector<std::string> arguments, std::initializer_list<std::string> more) {
+std::vector<std::string> with_more(std::vector<std::string> arguments, std::initializer_list<std::string> more) {
   arguments.insert(arguments.end(), more);
   return arguments;
 }
@@ -30,7 +30,7 @@ TEST(QuestionOptions, AFirstAnswerNeedsOneCommandAndNoFile) {
 }
 
 TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {
-  const Ran simulated = run_foretoken(with(kFirst, {"--json"}));
+  const Ran simulated = run_foretoken(with_more(kFirst, {"--json"}));
   ASSERT_EQ(simulated.status, 0) << simulated.err;
   const Ran searched = run_foretoken(
       {"search", "--model", "qwen3-32b", "--cluster", "dgx-h100-ndr", "--gpus", "64", "--json", "--top", "1"});
@@ -40,7 +40,7 @@ TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {
 }
 
 TEST(QuestionOptions, StatedKeysHold) {
-  const Ran ran = run_foretoken(with(kFirst, {"--tp", "8", "--pp", "2", "--dp", "4", "--cp", "1", "--micro-batch", "1",
+  const Ran ran = run_foretoken(with_more(kFirst, {"--tp", "8", "--pp", "2", "--dp", "4", "--cp", "1", "--micro-batch", "1",
                                               "--global-batch", "128", "--seq", "8k", "--tokens", "15T", "--json"}));
   ASSERT_EQ(ran.status, 0) << ran.err;
   const json answer = json::parse(ran.out);
@@ -69,7 +69,7 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
       {"unknown model",
        {"simulate", "--model", "qwen3-32", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
        "the command line: /model: unknown model \"qwen3-32\"; did you mean \"qwen3-32b\"?"},
-      {"no number", with(kFirst, {"--tp", "many"}), "/parallelism/tensor: expected a whole number from 1 to 1048576"},
+      {"no number", with_more(kFirst, {"--tp", "many"}), "/parallelism/tensor: expected a whole number from 1 to 1048576"},
       {"a model of Hugging Face",
        {"simulate", "--model", "Qwen/Qwen3-4B", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
        "save https://huggingface.co/Qwen/Qwen3-4B/raw/main/config.json and give the path of that file"},
