@@ -1,4 +1,4 @@
-// foretoken-fit-collectives: curves of measured systems, and how well all curves meet the tables
+// foretoken-fit-collectives: fits the curves of measured systems, and prints the errors of all curves on the tables
 // (docs/modeller/collectives.md).
 #include <fmt/format.h>
 

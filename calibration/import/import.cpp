@@ -1,4 +1,4 @@
-// Reading measurement files and writing samples.
+// Reads measurement files, and writes samples.
 #include "calibration/import/import.h"
 
 #include <fmt/format.h>

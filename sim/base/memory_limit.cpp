@@ -1,4 +1,4 @@
-// Limits of Linux and of POSIX.
+// Reads the memory limits of Linux and of POSIX.
 #include "sim/base/memory_limit.h"
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// foretoken calibrate check: a profile beside measured tables.
+// The command `foretoken calibrate check`: prints the errors of a profile on measured tables.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Files that are written: never over what is read, never through a planted link, whole, and with the mode they had.
+// Tests written files: they never replace an input, never follow a planted link, are whole, and keep their mode.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Text of files that would steer a terminal, a spreadsheet, a graph or a browser, in every verb that shows it.
+// Tests unsafe text in files: no command prints text that would control a terminal, a spreadsheet, a graph or a
+// browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Medians of ratios.
+// Computes factors as medians of measured time over the law's time.
 #include "calibration/fit/shipped/factors.h"
 
 #include <algorithm>
