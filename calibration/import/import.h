@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/import/gemm_csv.h"
-#include "calibration/import/nccl_tests_text.h"
+#include "calibration/import/nccl/nccl_tests_text.h"
 #include "calibration/import/samples.h"
 
 namespace foretoken::measured {

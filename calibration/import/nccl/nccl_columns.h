@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/import/nccl_run.h"
+#include "calibration/import/nccl/nccl_run.h"
 
 namespace foretoken::measured {
 

@@ -1,5 +1,5 @@
 // Reads rows of nccl-tests tables.
-#include "calibration/import/nccl_columns.h"
+#include "calibration/import/nccl/nccl_columns.h"
 
 #include <fmt/format.h>
 
