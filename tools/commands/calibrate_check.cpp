@@ -77,8 +77,7 @@ void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
   CLI::App* command = calibrate.add_subcommand("check", "Errors of a profile on measured tables");
   command->footer(
       "Predictions are of brief benchmarks: they leave out sustained factors, and include a quantisation where the "
-      "row's "
-      "time includes it.\n\n"
+      "time of the row includes it.\n\n"
       "Examples:\n"
       "  foretoken calibrate check h100-sxm5-80gb products.csv\n"
       "  foretoken calibrate check ./my-gpu.json products.csv attention.csv quantise.csv --json\n");
