@@ -37,7 +37,10 @@ Json json_of(const std::optional<Coverage>& coverage) {
   if (!coverage) return {};
   return {{"rows", coverage->rows},
           {"without_publication", coverage->without_publication},
-          {"without_copies", coverage->without_copies}};
+          {"without_copies", coverage->without_copies},
+          {"as_new_publication", coverage->as_new_publication},
+          {"simulated_error", coverage->part(coverage->simulated_error)},
+          {"headline_error", coverage->part(coverage->headline_error)}};
 }
 
 Json json_of(const SetResult& result) {
@@ -72,7 +75,11 @@ std::string as_json(const Validation& validation) {
   Json sets = Json::array();
   for (const SetResult& result : validation.sets) sets.push_back(json_of(result));
   const std::optional<Intervals>& intervals = validation.intervals;
+  Json publications = Json::object();
+  if (intervals)
+    for (const auto& [name, one] : intervals->publications) publications[name] = json_of(std::optional(one));
   return Json{{"sets", sets},
+              {"publications", publications},
               {"coverage", intervals ? json_of(std::optional(intervals->all)) : Json()},
               {"broken_bounds", validation.broken}}
              .dump(1) +

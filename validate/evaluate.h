@@ -51,11 +51,17 @@ struct QuantityErrors {
   Spread untouched;  ///< of the rows that no fit used
 };
 
-/// The number of a set's step times inside their 90 % interval.
+/// The number of step times of a set or a publication inside their 90 % interval, and their errors.
 struct Coverage {
   std::size_t rows = 0;
   std::size_t without_publication = 0;  ///< intervals made without the row's publication and copies of the row
   std::size_t without_copies = 0;       ///< intervals made only without copies of the row
+  std::size_t as_new_publication = 0;   ///< intervals calibrated on other publications alone
+  // Sums of signed errors: of simulated steps, and of headlines made without the row's publication.
+  double simulated_error = 0, headline_error = 0;
+
+  /// Returns a count or a sum as a part of the rows.
+  [[nodiscard]] double part(double of) const { return of / static_cast<double>(rows); }
 };
 
 struct SetResult {

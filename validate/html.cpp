@@ -52,9 +52,8 @@ std::string summary_row(const SetResult& result, const QuantityErrors& errors) {
   page += step && result.ranking.pairs > 0 ? number_cell(result.ranking.tau, fmt::format("{:.2f}", result.ranking.tau))
                                            : "<td></td>";
   const auto& coverage = result.coverage;
-  page += step && coverage
-              ? percent_cell(static_cast<double>(coverage->without_publication) / static_cast<double>(coverage->rows))
-              : "<td></td>";
+  page +=
+      step && coverage ? percent_cell(coverage->part(static_cast<double>(coverage->without_publication))) : "<td></td>";
   page += step ? fmt::format("<td{0} data-sort=\"{1}\">{1}</td>",
                              result.false_out_of_memory > 0 ? " class=\"bad\"" : "", result.false_out_of_memory)
                : "<td></td>";
@@ -169,7 +168,7 @@ std::string introduction(const Validation& validation) {
     page += fmt::format(
         "<p>{:.1f} % of {} step times lie in their 90 % interval, which is made without the row's own "
         "publication.</p>\n",
-        100 * static_cast<double>(all.without_publication) / static_cast<double>(all.rows), all.rows);
+        100 * all.part(static_cast<double>(all.without_publication)), all.rows);
   }
   for (const std::string& sentence : validation.broken)
     page += fmt::format("<p class=\"bad\">Bound broken: {}</p>\n", escaped(sentence));

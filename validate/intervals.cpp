@@ -2,11 +2,13 @@
 #include "validate/intervals.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <variant>
 
 namespace foretoken::validate {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 constexpr double kMostCasesOfASet = 20;
 
 // Returns the group of a row: a set's rows on one kind of GPU with one runtime weigh together.
-using Group = std::tuple<std::string, std::string, int>;
+using Group = std::tuple<std::string, std::string, double>;
 
 Group group_of(const CaseResult& one) { return {one.place.gpu, one.place.runtime, one.place.bits}; }
 
@@ -33,6 +35,71 @@ double log_ratio(const CaseResult& one) {
   return std::log(step->measured / step->predicted);
 }
 
+// A value as JSON; numbers have six digits.
+std::string json_of(const trust::PlaceKey& key, const trust::Place& place) {
+  const std::string value = trust::value_of(key, place);
+  return std::holds_alternative<double trust::Place::*>(key.member) ? value : '"' + value + '"';
+}
+
+using Keys = std::vector<const trust::PlaceKey*>;
+
+// The keys in which cases of a group differ.
+Keys keys_that_differ(const std::vector<const CaseResult*>& cases) {
+  Keys keys;
+  for (const trust::PlaceKey& key : trust::place_keys()) {
+    const auto differs = [&](const CaseResult* one) {
+      return json_of(key, one->place) != json_of(key, cases.front()->place);
+    };
+    if (std::any_of(cases.begin(), cases.end(), differs)) keys.push_back(&key);
+  }
+  return keys;
+}
+
+// "runtime": "megatron-2022", ... of the keys that all cases share.
+std::string shared_json(const trust::Place& place, const Keys& differ) {
+  std::vector<std::string> members;
+  for (const trust::PlaceKey& key : trust::place_keys())
+    if (std::find(differ.begin(), differ.end(), &key) == differ.end())
+      members.push_back(fmt::format("\"{}\": {}", key.name, json_of(key, place)));
+  return fmt::format("{}", fmt::join(members, ", "));
+}
+
+std::string group_json(const CaseSet& set, const std::vector<const CaseResult*>& cases) {
+  const Keys differ = keys_that_differ(cases);
+  std::vector<std::string> names, rows;
+  for (const trust::PlaceKey* key : differ) names.push_back(fmt::format("\"{}\"", key->name));
+  for (const CaseResult* one : cases) {
+    std::string row = "[";
+    for (const trust::PlaceKey* key : differ) row += json_of(*key, one->place) + ',';
+    rows.push_back(row + fmt::format("{:.4f}]", log_ratio(*one)));
+  }
+  return fmt::format(
+      "{{\"set\": \"{}\", \"publication\": \"{}\", \"weight\": {:.6g}, \"all\": {{{}}}, \"keys\": [{}], \"cases\": "
+      "[{}]}}",
+      set.name, set.publication(), weight_of(cases.size()), shared_json(cases.front()->place, differ),
+      fmt::join(names, ", "), fmt::join(rows, ","));
+}
+
+// Counts rows inside their intervals, for all sets, each set and each publication.
+void count_coverage(Intervals& intervals, const std::vector<SetResult*>& owner, const trust::Calibration& calibration,
+                    const std::vector<trust::Validated>& rows) {
+  const double width = trust::width_at(calibration.evidence, trust::kUsualLevel);
+  const std::vector<trust::Held> fresh = trust::as_new_publications(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (!owner[r]->coverage) owner[r]->coverage.emplace();
+    const trust::Held& without = calibration.without_publication[r];
+    Coverage& publication = intervals.publications[rows[r].row.publication];
+    for (Coverage* coverage : {&intervals.all, &*owner[r]->coverage, &publication}) {
+      ++coverage->rows;
+      if (without.score <= width) ++coverage->without_publication;
+      if (calibration.without_copies[r].score <= width) ++coverage->without_copies;
+      if (fresh[r].score <= 1) ++coverage->as_new_publication;
+      coverage->simulated_error += std::expm1(-rows[r].row.log_ratio);
+      coverage->headline_error += std::expm1(-without.error);
+    }
+  }
+}
+
 }  // namespace
 
 Intervals check_intervals(std::vector<SetResult>& sets) {
@@ -42,49 +109,27 @@ Intervals check_intervals(std::vector<SetResult>& sets) {
     for (const auto& [group, cases] : groups_of(result))
       for (const CaseResult* one : cases) {
         rows.push_back(
-            {{one->place, log_ratio(*one), weight_of(cases.size())}, result.set.publication(), one->configuration});
+            {{one->place, result.set.publication(), log_ratio(*one), weight_of(cases.size())}, one->configuration});
         owner.push_back(&result);
       }
   const trust::Calibration calibration = trust::calibrate(rows);
-  const double width = trust::width_at(calibration.evidence, trust::kUsualLevel);
-  Intervals intervals{.evidence = calibration.evidence,
-                      .all = {},
-                      .new_publications = trust::coverage_of_new_publications(rows, trust::kUsualLevel)};
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (!owner[r]->coverage) owner[r]->coverage.emplace();
-    for (Coverage* coverage : {&intervals.all, &*owner[r]->coverage}) {
-      ++coverage->rows;
-      if (calibration.without_publication[r] <= width) ++coverage->without_publication;
-      if (calibration.without_copies[r] <= width) ++coverage->without_copies;
-    }
-  }
+  Intervals intervals{.evidence = calibration.evidence, .all = {}, .publications = {}};
+  count_coverage(intervals, owner, calibration, rows);
   return intervals;
 }
 
 std::string residuals_json(const std::vector<SetResult>& sets, const trust::Evidence& evidence) {
-  std::string text =
-      "{\n\"about\": \"Generated by foretoken validate --write-docs; do not edit. Cases: [GPUs, parameters, "
-      "log(measured / "
-      "predicted step time)].\",\n";
-  text += fmt::format("\"widening\": {:.4f},\n\"widths\": [", evidence.widening);
+  std::vector<std::string> widths, groups;
   for (const trust::Width& width : evidence.widths)
-    text += fmt::format("{}{{\"level\": {}, \"spreads\": {:.4f}}}", &width == evidence.widths.data() ? "" : ", ",
-                        width.level, width.spreads);
-  text += "],\n\"groups\": [";
-  bool first_group = true;
+    widths.push_back(fmt::format("{{\"level\": {}, \"half\": {:.4f}}}", width.level, width.half));
   for (const SetResult& result : sets)
-    for (const auto& [group, cases] : groups_of(result)) {
-      const auto& [gpu, runtime, bits] = group;
-      text += fmt::format(
-          "{}\n{{\"set\": \"{}\", \"gpu\": \"{}\", \"runtime\": \"{}\", \"bits\": {}, \"weight\": {:.6g}, \"cases\": [",
-          first_group ? "" : ",", result.set.name, gpu, runtime, bits, weight_of(cases.size()));
-      for (const CaseResult* one : cases)
-        text += fmt::format("{}[{},{:.4g},{:.4f}]", one == cases.front() ? "" : ",", one->place.gpus,
-                            one->place.parameters, log_ratio(*one));
-      text += "]}";
-      first_group = false;
-    }
-  return text + "\n]\n}\n";
+    for (const auto& [group, cases] : groups_of(result)) groups.push_back(group_json(result.set, cases));
+  return fmt::format(
+      "{{\n\"about\": \"Generated by foretoken validate --write-docs; do not edit. Cases: the values of keys, then "
+      "log(measured / simulated step time).\",\n\"switch\": {},\n\"doubling\": {},\n\"growth\": {},\n\"doubt\": "
+      "{},\n\"widths\": [{}],\n\"groups\": [\n{}\n]\n}}\n",
+      evidence.weights.one_switch, evidence.weights.doubling, evidence.growth,
+      evidence.doubt ? fmt::format("{}", *evidence.doubt) : "null", fmt::join(widths, ", "), fmt::join(groups, ",\n"));
 }
 
 }  // namespace foretoken::validate

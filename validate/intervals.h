@@ -1,6 +1,7 @@
 // Makes intervals from the rows, and checks them on each row without the evidence that it shares with others.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace foretoken::validate {
 struct Intervals {
   trust::Evidence evidence;  ///< all step times of all sets, calibrated
   Coverage all;
-  double new_publications = 0;  ///< part covered when widening and widths also come from the other publications
+  std::map<std::string, Coverage> publications;  ///< by the source of their sets
 };
 
 /// Calibrates on the step times of all sets and fills the coverage of each.

@@ -11,8 +11,26 @@ constexpr std::string_view kHeader = "{:<17} {:<14} {:>5} {:>6} {:>6} {:>6} {:>6
 
 std::string covered_text(const std::optional<Coverage>& coverage) {
   if (!coverage) return "-";
-  return fmt::format("{:.0f}",
-                     100 * static_cast<double>(coverage->without_publication) / static_cast<double>(coverage->rows));
+  return fmt::format("{:.0f}", 100 * coverage->part(static_cast<double>(coverage->without_publication)));
+}
+
+// One line for each publication, left out in turn.
+std::string publications_text(const Intervals& intervals) {
+  constexpr std::string_view kLine = "{:<42} {:>5} {:>6} {:>6} {:>10} {:>9}\n";
+  std::string text = fmt::format(kLine, "publication left out", "rows", "in", "new", "simulated", "headline");
+  const auto add = [&](std::string_view name, const Coverage& one) {
+    const auto percent = [&](std::size_t count) {
+      return fmt::format("{:.0f}", 100 * one.part(static_cast<double>(count)));
+    };
+    text += fmt::format(kLine, name.substr(0, 42), one.rows, percent(one.without_publication),
+                        percent(one.as_new_publication), fmt::format("{:+.1f}", 100 * one.part(one.simulated_error)),
+                        fmt::format("{:+.1f}", 100 * one.part(one.headline_error)));
+  };
+  for (const auto& [name, one] : intervals.publications) add(name, one);
+  add("all", intervals.all);
+  return text +
+         "\nin: percent of rows in their 90 % interval; new: when nothing was calibrated on the publication.\n"
+         "simulated, headline: mean signed errors in %, the headline with the bias of other publications.\n\n";
 }
 
 std::string lines_of(const SetResult& result) {
@@ -58,6 +76,7 @@ std::string as_text(const Validation& validation, std::size_t worst_rows) {
   text +=
       "\ntau: Kendall's, of configurations of one model by GPU seconds a token. in: percent of rows inside\n"
       "their 90 % interval, made without their publication. OOM: rows that ran, predicted not to fit.\n";
+  if (validation.intervals) text += '\n' + publications_text(*validation.intervals);
   if (worst_rows > 0) {
     text += "\nRows with the largest errors, and the parts of the predicted step in percent:\n";
     for (const SetResult& result : validation.sets) text += worst_of(result, worst_rows);

@@ -51,18 +51,32 @@ TEST(Validation, NineInTenRowsLieInIntervalsMadeWithoutThem) {
   EXPECT_GE(all.rows, 700U);
   EXPECT_GE(static_cast<double>(all.without_publication), 0.85 * static_cast<double>(all.rows));
   EXPECT_LE(static_cast<double>(all.without_publication), 0.95 * static_cast<double>(all.rows));
-  EXPECT_GE(static_cast<double>(all.without_copies), 0.85 * static_cast<double>(all.rows));
+  EXPECT_GE(static_cast<double>(all.without_copies), 0.75 * static_cast<double>(all.rows));
+  for (const auto& [name, one] : everything().intervals->publications)
+    if (one.rows >= 15) EXPECT_GE(one.part(static_cast<double>(one.without_publication)), 0.75) << name;
+}
+
+TEST(Validation, HeadlinesOfUnseenPublicationsAreNoWorseThanSimulations) {
+  if (kStride > 1) GTEST_SKIP() << "calibrated on all rows";
+  double simulated = 0, headline = 0;
+  for (const auto& [name, one] : everything().intervals->publications) {
+    const double rows = std::min(20.0, static_cast<double>(one.rows));
+    simulated += rows * std::pow(one.part(one.simulated_error), 2);
+    headline += rows * std::pow(one.part(one.headline_error), 2);
+  }
+  EXPECT_LE(headline, simulated);
 }
 
 TEST(Validation, SimulateReadsTheResidualsThatWereWritten) {
   if (kStride > 1) GTEST_SKIP() << "calibrated on all rows";
   const trust::Evidence read = io::read_shipped_residuals(), made = everything().intervals->evidence;
   ASSERT_EQ(read.cases.size(), made.cases.size());
-  EXPECT_THAT(read.widening, DoubleNear(made.widening, 1e-4));
+  EXPECT_EQ(read.growth, made.growth);
+  EXPECT_EQ(read.doubt, made.doubt);
   for (std::size_t c = 0; c < made.cases.size(); ++c) {
     EXPECT_THAT(read.cases[c].log_ratio, DoubleNear(made.cases[c].log_ratio, 1e-4));
     EXPECT_EQ(read.cases[c].place.runtime, made.cases[c].place.runtime);
-    EXPECT_EQ(read.cases[c].place.gpus, made.cases[c].place.gpus);
+    EXPECT_LT(made.weights.distance(trust::steps_between(read.cases[c].place, made.cases[c].place)), 1e-3);
   }
 }
 

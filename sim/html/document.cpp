@@ -46,6 +46,7 @@ std::string document(const ReportData& data) {
     script += file;
   return filled(kPageHtml, {{"title", escaped(data.base.metrics.name)},
                             {"version", escaped(data.version)},
+                            {"date", data.date.empty() ? "" : " on " + escaped(data.date)},
                             {"style", std::string(kReportCss)},
                             {"contents", contents},
                             {"sections", sections},

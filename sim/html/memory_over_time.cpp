@@ -69,7 +69,7 @@ Axes axes_of(const ReportData& data, std::size_t stage) {
   const report::Memory& memory = data.base.metrics.memory;
   const double limit = (memory.capacity - memory.outside_allocator).value() / kGiB;
   const double full = std::max(limit, memory.per_stage[stage].peak.value() / kGiB) * 1.05;
-  Axes axes{.time = {.high = data.base.metrics.step_time.value()}, .gib = {.high = full}, .limit = limit};
+  Axes axes{.time = {.high = data.base.metrics.simulated_step_time.value()}, .gib = {.high = full}, .limit = limit};
   for (const double tick : round_ticks(0, axes.time.high, 8)) axes.time.ticks.emplace_back(tick, tick_time(tick));
   for (const double tick : round_ticks(0, full, 5))
     axes.gib.ticks.emplace_back(tick, fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));

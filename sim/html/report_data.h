@@ -28,6 +28,7 @@ struct ReportData {
   std::vector<study::NearRun> near_runs;  ///< nearest first
   std::optional<study::PlanSummary> plan;
   std::string command, version;
+  std::string date = "";      ///< of the report, as it is shown
   std::string scenario_json;  ///< the question with the overrides applied
 };
 

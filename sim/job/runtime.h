@@ -26,6 +26,7 @@ struct Runtime {
   std::string name;
   std::string description;
   std::string source;
+  int year = 0;  ///< in which the software ran; 0: not stated. Intervals grow with years between it and measured runs
 
   // Behaviour.
   AttentionChoice default_attention;

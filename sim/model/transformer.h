@@ -14,6 +14,10 @@ namespace foretoken::model {
 enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm };
 enum class Activation : std::uint8_t { kGelu, kSwiGlu, kGeGlu, kSquaredRelu, kRelu };
 enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
+/// Norms of queries and keys before the attention core: none, of each head (Qwen3), or of all heads at once (OLMo 2).
+enum class QkNorm : std::uint8_t { kNone, kHead, kAllHeads };
+/// Norms of a layer: before attention and MLP, behind both (OLMo 2), or before and behind both (Gemma 2 and 3).
+enum class NormPlaces : std::uint8_t { kBefore, kBehind, kBoth };
 
 /// A decoder. Field names follow the field's usage; models/*.json use Hugging Face's names.
 struct Transformer {
@@ -34,14 +38,24 @@ struct Transformer {
   bool qkv_bias = true;
   bool embedding_norm = false;     ///< BLOOM's layer norm after the embedding
   bool parallel_residual = false;  ///< NeoX: attention and MLP side by side
+  bool shared_norm = false;        ///< with a parallel residual: attention and MLP read one norm (GPT-J, Falcon-7B)
   double hidden_dropout = 0.0;     ///< as in the model's config
   double attention_dropout = 0.0;
-  bool norm_bias = true;  ///< LayerNorm's bias; MPT has none, RMSNorm never has one
+  bool norm_bias = true;          ///< LayerNorm's bias; MPT has none, RMSNorm never has one
+  bool norm_scale = true;         ///< norms have a weight; OLMo 1 has none
+  bool projection_bias = true;    ///< bias of the attention's projection, where linears have biases; GPT-J has none
+  bool head_bias = false;         ///< GPT-J's bias of the output projection
+  bool scaled_embedding = false;  ///< a kernel multiplies embedded tokens by a number (Gemma, Granite)
+  QkNorm qk_norm = QkNorm::kNone;
+  NormPlaces norm_places = NormPlaces::kBefore;
+  std::int64_t attention_window = 0;  ///< tokens that the narrowest attention layer sees; 0: all
   std::string source = "";
   /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};
 
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
+  [[nodiscard]] bool normed_before() const { return norm_places != NormPlaces::kBehind; }
+  [[nodiscard]] bool normed_behind() const { return norm_places != NormPlaces::kBefore; }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
   [[nodiscard]] int mlp_matrices() const { return gated() ? 3 : 2; }
 };

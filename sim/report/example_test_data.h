@@ -24,7 +24,7 @@ inline StageMemory example_stage(double weights_gib, int layers) {
 inline Metrics example_metrics() {
   Metrics m;
   m.name = "toy on 16 A100";
-  m.step_time = Seconds(10);
+  m.simulated_step_time = m.step_time = Seconds(10);
   m.tokens_per_s = 6553.6;
   m.tokens_per_s_per_gpu = 409.6;
   m.model_tflops_per_gpu = 128.5;

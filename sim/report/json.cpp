@@ -31,8 +31,15 @@ Json interval_of(const std::optional<trust::Interval>& interval) {
   if (!interval) return {};
   return {{"level", interval->level},
           {"cases", interval->cases},
+          {"distance", finite(interval->distance)},
           {"outside_validated", interval->outside},
+          {"away_in", interval->away},
           {"words", interval->words}};
+}
+
+Json bias_of(const Metrics& m) {
+  if (!m.bias) return {};
+  return {{"factor", finite(m.bias_factor())}, {"words", m.bias->words}};
 }
 
 Json time_of(const TimeSplit& time) {
@@ -60,6 +67,8 @@ Json memory_of(const Memory& memory) {
                {"capacity_bytes", finite(memory.capacity)},
                {"outside_allocator_bytes", finite(memory.outside_allocator)},
                {"fits", memory.fits},
+               {"verdict", name_of(memory.fit())},
+               {"filled", finite(memory.filled())},
                {"dominant", memory.dominant}};
   json["advice"] = memory.advice ? Json(*memory.advice) : Json();
   json["model_state_bytes"] = finite(memory.model_state);
@@ -103,6 +112,8 @@ Json delays_json(const Metrics& m) {
 std::string to_json(const Metrics& m) {
   Json json = {{"name", m.name},
                {"step_time_s", finite(m.step_time)},
+               {"simulated_step_time_s", finite(m.simulated_step_time)},
+               {"bias", bias_of(m)},
                {"step_time_s_interval", ends_of(m.interval)},
                {"interval", interval_of(m.interval)},
                {"tokens_per_s", finite(m.tokens_per_s)},

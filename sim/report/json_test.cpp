@@ -24,19 +24,19 @@ std::vector<std::string> keys_of(const ordered_json& json) {
 
 TEST(Json, HasTheDocumentedKeysInOrder) {
   const auto json = ordered_json::parse(to_json(example_metrics()));
-  EXPECT_THAT(
-      keys_of(json),
-      ElementsAre("name", "step_time_s", "step_time_s_interval", "interval", "tokens_per_s", "tokens_per_s_per_gpu",
-                  "model_tflops_per_gpu", "hardware_tflops_per_gpu", "megatron_log_tflops_per_gpu", "mfu", "hfu",
-                  "mfu_peak_tflops", "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer",
-                  "shown_gpus", "time_s", "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
+  EXPECT_THAT(keys_of(json),
+              ElementsAre("name", "step_time_s", "simulated_step_time_s", "bias", "step_time_s_interval", "interval",
+                          "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu",
+                          "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops", "bubble_fraction",
+                          "ideal_bubble_fraction", "bubble_fraction_of_step", "layer", "shown_gpus", "time_s",
+                          "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
   EXPECT_THAT(keys_of(json["layer"]), ElementsAre("forward_s", "backward_s"));
   EXPECT_THAT(keys_of(json["time_s"]),
               ElementsAre("compute", "tensor_parallel_comm", "context_parallel_comm", "pipeline_comm",
                           "data_parallel_comm", "optimizer", "bubble", "host", "other"));
   EXPECT_THAT(keys_of(json["memory"]),
-              ElementsAre("peak_bytes", "capacity_bytes", "outside_allocator_bytes", "fits", "dominant", "advice",
-                          "model_state_bytes", "boundary_activations_whole_batch_bytes",
+              ElementsAre("peak_bytes", "capacity_bytes", "outside_allocator_bytes", "fits", "verdict", "filled",
+                          "dominant", "advice", "model_state_bytes", "boundary_activations_whole_batch_bytes",
                           "boundary_activations_microbatch_bytes", "per_stage"));
   EXPECT_THAT(keys_of(json["memory"]["per_stage"][0]),
               ElementsAre("weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "other_bytes",

@@ -50,6 +50,7 @@ void add_model(const Job& job, Flags& flags) {
   flags.on("--swiglu", m.activation == Activation::kSwiGlu);
   flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
   flags.on("--untie-embeddings-and-output-weights", !m.tied_embeddings);
+  flags.on("--qk-layernorm", m.qk_norm == model::QkNorm::kHead);
   flags.on("--disable-bias-linear", !m.linear_bias);
   flags.on("--add-qkv-bias", !m.linear_bias && m.qkv_bias);
   flags.set("--hidden-dropout", m.hidden_dropout);
@@ -161,6 +162,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
+  add(job.model.normed_behind(), "norms behind attention and MLP are not a flag of pretrain_gpt.py");
+  add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
   add(job.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
   return remarks;
 }

@@ -213,9 +213,9 @@ void write_trace(const TraceInput& input, const TextSink& sink) {
   const std::vector<Track> tracks = tracks_of(workload);
   EventWriter out(sink);
   out.put(R"({{"displayTimeUnit":"ms","metadata":{{"program":"foretoken","version":{},"scenario":{},"fidelity":{},)"
-          R"("step_time_s":{}}},"traceEvents":[)",
+          R"("simulated_step_time_s":{}}},"traceEvents":[)",
           json_string(input.version), json_string(input.metrics.name), json_string(input.fidelity),
-          input.metrics.step_time.value());
+          input.metrics.simulated_step_time.value());
   write_names(out, input.metrics.shown_gpus, workload, streams_used(workload));
   write_passes(out, input);
   write_tasks(out, input, tracks);

@@ -46,7 +46,7 @@ Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& s
   const auto memory = observe::memory_timelines(job, step, run);
   Metrics metrics;
   metrics.name = job.name;
-  metrics.step_time = des::to_seconds(run.makespan - des::Instant{});
+  metrics.simulated_step_time = metrics.step_time = des::to_seconds(run.makespan - des::Instant{});
   metrics.memory.per_stage.resize(memory.size());
   for (std::size_t stage = 0; stage < memory.size(); ++stage)
     metrics.memory.per_stage[stage].other = memory[stage].transient_at_peak;

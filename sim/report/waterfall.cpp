@@ -91,6 +91,15 @@ Waterfall with_stragglers(Waterfall without, Duration step) {
   return without;
 }
 
+Waterfall with_bias(Waterfall simulated, double factor) {
+  simulated.simulated = simulated.step;
+  if (factor == 1) return simulated;
+  simulated.step = step::duration_of(factor * des::to_seconds(simulated.simulated));
+  simulated.steps.push_back(
+      {"bias", "what runs like it took longer than simulated", simulated.step - simulated.simulated});
+  return simulated;
+}
+
 std::string waterfall_text(const Waterfall& fall, const Job& job, const Paint& paint) {
   constexpr std::size_t kBar = 38;
   const double whole = static_cast<double>(fall.step.ps);

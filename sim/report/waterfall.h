@@ -24,6 +24,7 @@ struct Waterfall {
   int stage = 0;                     ///< the busiest, whose timeline this is
   des::Duration ideal;               ///< the model's operations at the GPU's dense peak, spread evenly
   std::vector<WaterfallStep> steps;  ///< including zero ones
+  des::Duration simulated;           ///< the simulated step: the sum before the bias
   des::Duration step;                ///< the predicted step: the sum of `ideal` and all `steps`
 };
 
@@ -35,6 +36,9 @@ struct Waterfall {
 
 /// Adds a last step to a waterfall without stragglers: the time that stragglers add to reach `step`.
 [[nodiscard]] Waterfall with_stragglers(Waterfall without, des::Duration step);
+
+/// Returns the waterfall with a last step: the part by which runs like this one took longer than simulated.
+[[nodiscard]] Waterfall with_bias(Waterfall simulated, double factor);
 
 /// Writes a line and a bar for the ideal and for every step that is not zero.
 [[nodiscard]] std::string waterfall_text(const Waterfall& waterfall, const job::Job& job, const Paint& paint);

@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/trust/local_error.h"
-
 namespace foretoken::trust {
 namespace {
 
@@ -30,7 +28,7 @@ double quantile(const Pairs& pairs, double part) {
 using Takes = std::function<bool(const Place&)>;
 
 Difference difference_among(const Evidence& evidence, const Takes& takes, std::string where) {
-  std::map<std::tuple<std::string, std::string, int, double, double>, std::vector<const Case*>> jobs;
+  std::map<std::tuple<std::string, std::string, double, double, double>, std::vector<const Case*>> jobs;
   for (const Case& one : evidence.cases)
     if (takes(one.place))
       jobs[{one.place.gpu, one.place.runtime, one.place.bits, one.place.gpus, one.place.parameters}].push_back(&one);
@@ -57,9 +55,9 @@ Difference difference_among(const Evidence& evidence, const Takes& takes, std::s
 
 Difference difference_at(const Place& place, const Evidence& evidence) {
   constexpr double kFewest = 5 - 1e-9;  // sums of fifths and thirds
-  const std::string kind = shown_kind(place), bits = place.bits == 16 ? "" : fmt::format(" in {} bits", place.bits);
-  const auto same = [&](const Place& other) { return distance(place, other).jumps == 0; };
-  const auto same_gpu = [&](const Place& other) { return place.gpu_kind() == other.gpu_kind(); };
+  const std::string kind = shown_kind(place), bits = shown_bits(place);
+  const auto same = [&](const Place& other) { return same_kind(place, other); };
+  const auto same_gpu = [&](const Place& other) { return place.gpu == other.gpu; };
   Difference found = difference_among(evidence, same, fmt::format("on {} with this runtime{}", kind, bits));
   if (found.comparisons < kFewest)
     found = difference_among(evidence, same_gpu, fmt::format("on {} (too few with this runtime){}", kind, bits));

@@ -1,16 +1,16 @@
-// Computes an interval, and says in words which cases it rests on.
+// Computes an interval from the distance to the nearest case, and names the cases it rests on.
 #include "sim/trust/interval.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "sim/base/check.h"
 #include "sim/base/noun.h"
-#include "sim/trust/local_error.h"
 
 namespace foretoken::trust {
 namespace {
@@ -25,7 +25,7 @@ using Takes = std::function<bool(const Place&)>;
 // The errors of some of the cases.
 struct Neighbours {
   int count = 0;
-  double mean = 0, spread = 0;  // of predicted / measured - 1
+  double mean = 0, spread = 0;  // of simulated / measured - 1
 
   [[nodiscard]] std::string error() const {
     return count > 1 ? fmt::format("error {:+.1f} +/- {:.1f} %", 100 * mean, 100 * spread)
@@ -50,78 +50,125 @@ Neighbours neighbours(const std::vector<Case>& cases, const Takes& takes) {
   return found;
 }
 
-// Returns "; 3.1 times the GPUs of the largest", which says how far the place lies beyond these cases.
-std::string beyond(const Place& place, const std::vector<Case>& cases, const Takes& takes) {
-  double most_gpus = 0, most_parameters = 0, least_parameters = std::numeric_limits<double>::max();
-  for (const Case& one : cases) {
-    if (!takes(one.place)) continue;
-    most_gpus = std::max(most_gpus, one.place.gpus);
-    most_parameters = std::max(most_parameters, one.place.parameters);
-    least_parameters = std::min(least_parameters, one.place.parameters);
+std::string shown(double number) {
+  return number < 1e9 ? fmt::format("{:.6g}", number) : fmt::format("{:.3g} billion", number / 1e9);
+}
+
+// Returns "sequence length 131072 (validated up to 8192)" when the value lies beyond those of the cases.
+std::string beyond(const PlaceKey& key, double value, double Place::*number, const std::vector<const Place*>& places) {
+  double least = places.front()->*number, most = least;
+  for (const Place* place : places) {
+    least = std::min(least, place->*number);
+    most = std::max(most, place->*number);
   }
-  std::string text;
-  if (place.gpus > kSame * most_gpus)
-    text += fmt::format("; {:.2g} times the GPUs of the largest", place.gpus / most_gpus);
-  if (place.parameters > kSame * most_parameters)
-    text += fmt::format("; {:.2g} times the parameters of the largest", place.parameters / most_parameters);
-  if (kSame * place.parameters < least_parameters)
-    text += fmt::format("; {:.2g} of the parameters of the smallest", place.parameters / least_parameters);
-  return text;
+  const auto limit = [&](const char* side, double end) {
+    return fmt::format("{} {} (validated {} {})", key.words, shown(value), side, shown(end));
+  };
+  if (value > kSame * most) return limit("up to", most);
+  return kSame * value < least ? limit("from", least) : "";
+}
+
+// Returns "attention unfused" when no case has the value.
+std::string never(const PlaceKey& key, const Place& place, const std::vector<const Place*>& places) {
+  const auto same = [&](const Place* each) { return steps_of(key, place, *each) == 0; };
+  if (std::any_of(places.begin(), places.end(), same)) return "";
+  return fmt::format("{} {}", key.words, value_of(key, place));
+}
+
+// Lists the properties whose values none of these cases has.
+std::vector<std::string> away_from(const Place& place, const std::vector<const Place*>& places) {
+  std::vector<std::string> away;
+  for (const PlaceKey& key : place_keys()) {
+    const auto* const number = std::get_if<double Place::*>(&key.member);
+    std::string words = number != nullptr && key.scale == Scale::kDoubling
+                            ? beyond(key, place.*(*number), *number, places)
+                            : never(key, place, places);
+    if (!words.empty()) away.push_back(std::move(words));
+  }
+  return away;
 }
 
 struct Kind {
   Takes takes;
   std::string words;  // they follow "12 cases"
-  bool outside = true;
 };
 
 // Lists the kinds of cases from the nearest to all.
 std::vector<Kind> kinds_around(const Place& place) {
-  const auto same = [&](const Place& other) { return distance(place, other).jumps == 0; };
+  const auto same = [&](const Place& other) { return same_kind(place, other); };
   const auto near = [&, same](const Place& other) {
     return same(other) && ratio_between(place.gpus, other.gpus) <= kNearFactor &&
            ratio_between(place.parameters, other.parameters) <= kNearFactor;
   };
-  const auto same_gpu = [&](const Place& other) { return place.gpu_kind() == other.gpu_kind(); };
-  const std::string kind = shown_kind(place), bits = place.bits == 16 ? "" : fmt::format(" in {} bits", place.bits);
+  const auto same_gpu = [&](const Place& other) { return place.gpu == other.gpu; };
+  const std::string kind = shown_kind(place), bits = shown_bits(place);
   const std::string here = fmt::format("on {} with this runtime{}", kind, bits);
-  return {{near, fmt::format("{}, within {:.0f} times its GPUs and parameters", here, kNearFactor), false},
+  return {{near, fmt::format("{}, within {:.0f} times its GPUs and parameters", here, kNearFactor)},
           {same, here},
           {same_gpu, fmt::format("on {} (none with this runtime){}", kind, bits)},
-          {[](const Place&) { return true; }, fmt::format("on other GPUs (none on {})", place.gpu)}};
+          {[](const Place&) { return true; }, fmt::format("on other GPUs (none on {})", kind)}};
 }
 
 void describe(Interval& interval, const Place& place, const std::vector<Case>& cases) {
   for (const Kind& kind : kinds_around(place)) {
     const Neighbours found = neighbours(cases, kind.takes);
     if (found.count == 0) continue;
-    const std::string limits = beyond(place, cases, kind.takes);
+    std::vector<const Place*> places;
+    for (const Case& one : cases)
+      if (kind.takes(one.place)) places.push_back(&one.place);
     interval.cases = found.count;
-    interval.outside = kind.outside || !limits.empty();
-    interval.words = fmt::format("{} {}{}: {}{}", with_noun(found.count, "case"), kind.words, limits, found.error(),
-                                 interval.outside ? "; outside the validated range, so wider" : "");
+    interval.away = away_from(place, places);
+    interval.outside = !interval.away.empty();
+    interval.words = fmt::format("{} {}: {}", with_noun(found.count, "case"), kind.words, found.error());
+    if (interval.outside)
+      interval.words += fmt::format("; outside the validated range, so wider: {}", fmt::join(interval.away, ", "));
     return;
   }
 }
 
 }  // namespace
 
+double distance_to(const Place& place, const Evidence& evidence) {
+  double nearest = static_cast<double>(place_keys().size());
+  for (const Case& one : evidence.cases)
+    nearest = std::min(nearest, evidence.weights.distance(steps_between(place, one.place)));
+  return nearest;
+}
+
+double spread_at(double distance, double growth) { return std::sqrt(1 + growth * distance); }
+
 double width_at(const Evidence& evidence, double level) {
   const auto width = std::find_if(evidence.widths.begin(), evidence.widths.end(),
                                   [&](const Width& each) { return std::abs(each.level - level) < 1e-9; });
   expects(width != evidence.widths.end(), "an interval is asked for at a calibrated level");
-  return width->spreads;
+  return width->half;
 }
 
-Interval interval_of(const Place& place, Seconds predicted, const Evidence& evidence, double level) {
-  const LocalError error = local_error(place, evidence.cases, [](std::size_t) { return true; });
-  const double half = width_at(evidence, level) * error.spread(evidence.widening);
+Interval interval_of(const Place& place, Seconds headline, const Evidence& evidence, double level) {
   Interval interval;
   interval.level = level;
-  interval.low = std::exp(std::min(0.0, error.mean - half)) * predicted;
-  interval.high = std::exp(std::max(0.0, error.mean + half)) * predicted;
+  interval.distance = distance_to(place, evidence);
+  const double half = width_at(evidence, level) * spread_at(interval.distance, evidence.growth);
+  interval.low = std::exp(-half) * headline;
+  interval.high = std::exp(half) * headline;
   describe(interval, place, evidence.cases);
   return interval;
+}
+
+double error_quantile(const Evidence& evidence, double distance, double part) {
+  expects(part > 0 && part < 1, "a quantile lies between two ends");
+  const boost::math::normal_distribution<double> normal;
+  const double upper = std::max(part, 1 - part), at = boost::math::quantile(normal, upper);
+  double low = 0, low_half = 0, high = 0, high_half = 0;
+  for (const Width& width : evidence.widths) {
+    low = high;
+    low_half = high_half;
+    high = boost::math::quantile(normal, (1 + width.level) / 2);
+    high_half = width.half;
+    if (at <= high) break;
+  }
+  const double half = low_half + (high_half - low_half) * (at - low) / (high - low);
+  return (part < 0.5 ? -half : half) * spread_at(distance, evidence.growth);
 }
 
 }  // namespace foretoken::trust

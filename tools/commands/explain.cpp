@@ -62,7 +62,9 @@ std::string text_of(const study::Explanation& answer, const Paint& paint) {
   text += fmt::format("  step {}, MFU {}; {:.0f} % interval {} to {}\n", report::time_text(m.step_time),
                       report::percent(m.mfu), 100 * m.interval->level, report::time_text(m.interval->low),
                       report::time_text(m.interval->high));
-  text += report::paragraph("  ", m.interval->words);
+  text +=
+      report::paragraph("  ", fmt::format("simulated {}; {}", report::time_text(m.simulated_step_time), m.bias->words));
+  text += report::paragraph("  ", "interval from " + m.interval->words);
   text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
   text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
@@ -81,6 +83,8 @@ std::string json_of(const study::Explanation& answer) {
                         {"step_change", answer.change(each)}});
   return Json{{"name", m.name},
               {"step_time_s", m.step_time.value()},
+              {"simulated_step_time_s", m.simulated_step_time.value()},
+              {"bias", {{"factor", m.bias_factor()}, {"words", m.bias->words}}},
               {"step_time_s_interval", Json::array({m.interval->low.value(), m.interval->high.value()})},
               {"stage", answer.fall.stage},
               {"ideal_s", des::to_seconds(answer.fall.ideal).value()},

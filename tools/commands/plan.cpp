@@ -5,10 +5,11 @@
 #include <thread>
 
 #include "tools/commands.h"
+#include "tools/options/asked_source.h"
+#include "tools/options/command_line.h"
 #include "tools/options/open_options.h"
 #include "tools/options/options.h"
 #include "tools/options/quantity.h"
-#include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
 #include "tools/text/plan_text.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 struct Options {
   OpenOptions open;
+  QuestionOptions asked;
   std::string scenario, tokens, deadline, budget, checkpoint_write, restart, write, colour;
   std::vector<std::string> clusters;
   double price = 0, mtbf = 0, storage = 0, pue = 0;
@@ -25,9 +27,9 @@ struct Options {
 };
 
 study::PlanQuestion question_of(const Options& options) {
-  const study::ScenarioSource source = scenario_source(options.scenario);
-  study::PlanQuestion question{.scenario = source,
-                               .sets = overrides(source, options.open),
+  const AskedSource asked = asked_source(options.scenario, options.asked, options.open, "foretoken plan");
+  study::PlanQuestion question{.scenario = asked.source,
+                               .sets = asked.sets,
                                .clusters = {},
                                .space = space_of(options.open),
                                .assumptions = {},
@@ -53,8 +55,10 @@ study::PlanQuestion question_of(const Options& options) {
   return question;
 }
 
-int run(const Options& options) {
-  const study::Plan plan = study::make_plan(question_of(options));
+int run(const Options& options, const std::string& command) {
+  study::Plan plan = study::make_plan(question_of(options));
+  plan.command = command;
+  plan.version = std::string(version());
   print(options.json ? plan_json(plan) : plan_text(plan, report::Paint(wants_colour(options.colour))));
   return plan.smallest ? 0 : 1;
 }
@@ -62,9 +66,11 @@ int run(const Options& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken plan gpt3-175b-1024-a100 --free all --tokens 300B --gpus 256:4096:x2 --deadline 30d\n"
+    "  foretoken plan --model qwen3-32b --cluster dgx-h100-ndr --gpus 64,128 --tokens 1T\n"
     "  foretoken plan my.json --tokens 2T --clusters dgx-a100-80gb-hdr,dgx-h100-ndr --gpus 512,1024\n"
     "  foretoken plan my.json --tokens 300B --budget 2M --price 2 --json\n\n"
-    "A row meets the deadline when nine in ten runs do (P90).\nExit status 1: no row meets deadline and budget.\n";
+    "A row meets deadline and budget with a chance of one half or more; P90 is for more certainty.\nExit status 1: no "
+    "row meets deadline and budget.\n";
 
 void add_assumptions(CLI::App& command, Options& options) {
   const auto number = [&](const char* name, double& value, double low, double high, const char* about,
@@ -89,8 +95,8 @@ void add_plan(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("plan", "Choose a cluster and a number of GPUs by time and cost");
   command->footer(kExamples);
-  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
-      ->required();
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input");
+  add_question_options(*command, options->asked);
   command->add_option("--tokens", options->tokens, "Train on this many tokens: 300B, 2T")->type_name("N");
   command->add_option("--deadline", options->deadline, "Finish within this time: 30d, 6w")->type_name("TIME");
   command->add_option("--budget", options->budget, "Spend at most this much: 2M")->type_name("N");
@@ -106,7 +112,8 @@ void add_plan(CLI::App& program, Action& chosen) {
   add_interval_option(*command, options->interval);
   command->add_flag("--json", options->json, "Print JSON instead of text");
   add_colour_option(*command, options->colour);
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback(
+      [&chosen, options, command] { chosen = [options, command] { return run(*options, command_line(*command)); }; });
 }
 
 }  // namespace foretoken::tools

@@ -1,8 +1,12 @@
 // The command `foretoken report`: writes everything about one scenario to one HTML file.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +25,7 @@
 #include "sim/study/predict/predict.h"
 #include "sim/study/scenario_source.h"
 #include "tools/commands.h"
+#include "tools/options/command_line.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
 #include "tools/output/output.h"
@@ -33,23 +38,18 @@ constexpr std::size_t kNearRuns = 10, kFound = 8;
 constexpr double kSensitivityPart = 0.1;
 
 struct Options {
-  std::string scenario, output = "report.html";
+  std::string scenario, output = "report.html", date;
   std::vector<std::string> sets;
   bool require_fit = false;
 };
 
-// Returns the command line that writes the same file, its words quoted for a shell.
-std::string command_of(const Options& options) {
-  const auto word = [](const std::string& text) {
-    if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@") == text.npos)
-      return text;
-    std::string quoted = "'";
-    for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-    return quoted + "'";
-  };
-  std::string command = "foretoken report " + word(options.scenario);
-  for (const std::string& set : options.sets) command += " --set " + word(set);
-  return printable(command + " -o " + word(options.output), 100000);
+// Returns the day of the report: as given, else SOURCE_DATE_EPOCH, else today.
+std::string date_of(const Options& options) {
+  if (!options.date.empty()) return printable(options.date, 40);
+  constexpr std::int64_t kYear9999 = 253'370'764'800;
+  std::int64_t now = std::time(nullptr);
+  if (const char* const epoch = std::getenv("SOURCE_DATE_EPOCH")) now = std::strtoll(epoch, nullptr, 10);
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(std::clamp<std::int64_t>(now, 0, kYear9999))));
 }
 
 // A report holds every pass and draws each: about 1.4 kilobytes.
@@ -64,7 +64,7 @@ void expect_a_report_that_fits(const job::Job& job, const std::string& file) {
                                     passes, most)}});
 }
 
-int run(const Options& options) {
+int run(const Options& options, const std::string& command) {
   std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
   if (plan && !options.sets.empty())
     throw ConfigError({{"--set", "",
@@ -87,14 +87,15 @@ int run(const Options& options) {
                         .communication = observe::communication(base.step, base.run, base.observations),
                         .schedules = study::other_schedules(source, options.sets, base.job, evidence),
                         .scaling = study::other_sizes(source, options.sets, base.job, evidence),
-                        .alternatives = study::other_decisions(source, options.sets, base),
+                        .alternatives = study::other_decisions(source, options.sets, base, evidence),
                         .found = study::found_by_search(source, options.sets, base.job, kFound, evidence),
                         .sensitivity_part = kSensitivityPart,
-                        .sensitivity = study::sensitivities(base.job, kSensitivityPart),
+                        .sensitivity = study::sensitivities(base.job, kSensitivityPart, base.metrics.bias_factor()),
                         .near_runs = study::near_runs(base.job, validate::measured_runs(), kNearRuns),
                         .plan = plan ? std::optional(std::move(plan->plan)) : std::nullopt,
-                        .command = command_of(options),
+                        .command = command,
                         .version = std::string(version()),
+                        .date = date_of(options),
                         .scenario_json = source.merged(options.sets)};
   file.write(html::document(data));
   file.commit();
@@ -125,8 +126,11 @@ void add_report(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  command->add_option("--date", options->date, "Show this date in the report (SOURCE_DATE_EPOCH, else today)")
+      ->type_name("TEXT");
   command->add_flag("--require-fit", options->require_fit, "Exit with 1 when the scenario does not fit in memory");
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback(
+      [&chosen, options, command] { chosen = [options, command] { return run(*options, command_line(*command)); }; });
 }
 
 }  // namespace foretoken::tools

@@ -13,9 +13,9 @@
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/search/searcher.h"
 #include "tools/commands.h"
+#include "tools/options/asked_source.h"
 #include "tools/options/open_options.h"
 #include "tools/options/options.h"
-#include "tools/options/scenario_argument.h"
 #include "tools/options/search_values.h"
 #include "tools/output/output.h"
 #include "tools/output/progress_line.h"
@@ -29,6 +29,7 @@ constexpr int kMostThreads = 256, kMostTop = 10'000, kInterrupted = 130;
 
 struct Options {
   OpenOptions open;
+  QuestionOptions asked;
   std::string scenario, objective = "step-time", pareto = "step-time,memory", out, write, colour;
   int top = 10, threads = 0, interval = 90;
   bool json = false, require_fit = true, resume = false;
@@ -113,8 +114,8 @@ search::SearchResult search_all(const Options& options, const study::SearchReque
 int run(const Options& options) {
   if (options.resume && options.out.empty())
     throw ConfigError({{"--resume", "", "expected --out FILE too: the file to continue"}});
-  const study::ScenarioSource source = scenario_source(options.scenario);
-  const io::OpenScenario question = source.read_open(overrides(source, options.open));
+  const AskedSource asked = asked_source(options.scenario, options.asked, options.open, "foretoken search");
+  const io::OpenScenario question = asked.source.read_open(asked.sets);
   refuse_same_files(std::array{NamedFile{"--out", options.out}, NamedFile{"--write", options.write}},
                     io::paths_of(question.files()));
   const study::SearchRequest request = request_of(options, question);
@@ -133,6 +134,7 @@ int run(const Options& options) {
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  foretoken search --model qwen3-32b --cluster dgx-h100-ndr --gpus 64\n"
     "  foretoken search my-question.json                     (searches the keys that it leaves out)\n"
     "  foretoken search gpt3-175b-1024-a100 --free all --fix parallelism.tensor=8\n"
     "  foretoken search gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --objective cost\n"
@@ -147,8 +149,8 @@ void add_search(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("search", "Find the best configurations for a model, a cluster and a batch");
   command->footer(kExamples);
-  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input")
-      ->required();
+  command->add_option("SCENARIO", options->scenario, "Scenario file or name; - reads it from standard input");
+  add_question_options(*command, options->asked);
   add_open_options(*command, options->open);
   command->add_option("--objective", options->objective, "Minimise this: step-time, cost, gpus or memory")
       ->type_name("NAME");

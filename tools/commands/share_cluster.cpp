@@ -13,10 +13,12 @@
 #include "sim/base/error.h"
 #include "sim/base/parse_number.h"
 #include "sim/base/text.h"
+#include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/text/layout.h"
 #include "sim/report/text/number.h"
 #include "sim/report/text/text.h"
+#include "sim/study/predict/interval.h"
 #include "sim/study/share_cluster.h"
 #include "tools/output/output.h"
 
@@ -190,6 +192,16 @@ std::string text_of(const study::SharedCluster& result, const std::string& clust
   return text + '\n' + links.text(paint) + warnings_text(result, paint);
 }
 
+// Makes headlines of simulated steps, as every other command shows them.
+void add_biases(const std::vector<study::PlacedJob>& jobs, study::SharedCluster& result) {
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const double factor = study::bias_of(jobs[i].job, evidence).factor();
+    result.jobs[i].unshared = factor * result.jobs[i].unshared;
+    result.jobs[i].shared = factor * result.jobs[i].shared;
+  }
+}
+
 }  // namespace
 
 int share_cluster(const ShareClusterQuestion& question) {
@@ -198,6 +210,7 @@ int share_cluster(const ShareClusterQuestion& question) {
   study::SharedCluster result;
   try {
     result = study::share_cluster(jobs);
+    add_biases(jobs, result);
   } catch (const ConfigError& error) {
     throw wrong("--share-cluster: " + error.complaints().front().message);
   }

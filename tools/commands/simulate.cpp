@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,12 @@
 #include "sim/study/ordered_parallel.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/predict/strict.h"
+#include "sim/study/search/quick_choice.h"
 #include "tools/commands.h"
 #include "tools/commands/share_cluster.h"
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
+#include "tools/options/question_options.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -33,6 +36,7 @@ namespace {
 constexpr int kMostThreads = 256, kWrongInput = 2;
 
 struct Options {
+  QuestionOptions asked;
   std::vector<std::string> scenarios, sets, nodes;
   std::string fidelity = "stage", collectives, trace, svg, colour;
   bool json = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
@@ -44,6 +48,7 @@ struct Question {
   std::string file;
   std::optional<std::string> line;
   std::size_t line_number = 0;
+  std::vector<std::string> assumptions = {};  // of a question without a file
 };
 
 // Returns the name that complaints use: the file, or "-:3" for the third line of standard input.
@@ -92,6 +97,30 @@ Question only_question(Questions& questions) {
     throw ConfigError(
         {{"foretoken simulate", "", fmt::format("--trace and --svg take one scenario, found {}", count)}});
   return *first;
+}
+
+// Returns the overrides of --model, --gpus and so on, then those of --set.
+std::vector<std::string> all_sets(const Options& options) {
+  std::vector<std::string> sets = sets_of(options.asked);
+  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
+  return sets;
+}
+
+// Returns the overrides that a question needs when it is read. A question without a file holds them already.
+std::vector<std::string> sets_on_top(const Options& options) {
+  return options.scenarios.empty() ? std::vector<std::string>() : all_sets(options);
+}
+
+// Returns the question of the options alone. A quick search chooses the keys that no option states.
+Question question_without_file(const Options& options, const trust::Evidence& evidence) {
+  StatedQuestion stated = stated_question(options.asked, "foretoken simulate");
+  const study::QuickChoice chosen =
+      study::choose_quickly(io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options)), evidence,
+                            std::max(1U, std::thread::hardware_concurrency()));
+  stated.assumptions.push_back(
+      fmt::format("{}: the fastest of {} configurations (state --tp, --pp, --dp, --cp or --micro-batch to choose).",
+                  chosen.words, chosen.considered));
+  return {kStatedOrigin, chosen.scenario, 0, std::move(stated.assumptions)};
 }
 
 step::Fidelity fidelity_of(const Options& options) {
@@ -146,8 +175,11 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one scenario a line"}});
-    job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), options.sets)
-                                       : io::read_scenario_file(question.file, options.sets);
+    const std::vector<std::string> sets = sets_on_top(options);
+    job::Made scenario = question.line ? io::read_scenario_text(*question.line, name_of(question), sets)
+                                       : io::read_scenario_file(question.file, sets);
+    scenario.notes.assumptions.insert(scenario.notes.assumptions.begin(), question.assumptions.begin(),
+                                      question.assumptions.end());
     if (options.strict)
       if (const auto refusal = study::why_not_strict(scenario.job, name_of(question)))
         return {.output = options.json ? error_json(ConfigError({*refusal})) : "",
@@ -177,17 +209,22 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
 
 int run(const Options& options) {
   const bool colour = !options.json && wants_colour(options.colour);
+  if (options.share_cluster && options.scenarios.empty())
+    throw ConfigError({{"foretoken simulate", "", "SCENARIO is required with --share-cluster"}});
   if (options.share_cluster)
-    return share_cluster({options.scenarios, options.sets, options.nodes, options.json, colour});
+    return share_cluster({options.scenarios, all_sets(options), options.nodes, options.json, colour});
   const trust::Evidence evidence = io::read_shipped_residuals();
   bool wrong = false, refused = false, fits = true, first = true;
   const bool writes_files = !(options.trace.empty() && options.svg.empty());
   Questions questions(options.scenarios);
   std::optional<Question> only;
-  if (writes_files) {
+  if (options.scenarios.empty())
+    only = question_without_file(options, evidence);
+  else if (writes_files)
     only = only_question(questions);
-    const auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), options.sets)
-                                   : io::files_of_scenario(only->file, options.sets);
+  if (writes_files) {
+    const auto inputs = only->line ? io::files_of_scenario(*only->line, name_of(*only), sets_on_top(options))
+                                   : io::files_of_scenario(only->file, sets_on_top(options));
     refuse_same_files(std::array{NamedFile{"--trace", options.trace}, NamedFile{"--svg", options.svg}},
                       io::paths_of(inputs));
   }
@@ -221,6 +258,7 @@ void add_share_options(CLI::App& command, Options& options) {
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  foretoken simulate --model qwen3-32b --cluster dgx-h100-ndr --gpus 64\n"
     "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
     "  foretoken simulate gpt3-175b-1024-a100 --set batch.global=3072 --set model.n_layer=48\n"
     "  foretoken simulate gpt3-175b-1024-a100 --trace step.json   (open it in ui.perfetto.dev)\n"
@@ -234,10 +272,10 @@ void add_simulate(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("simulate", "Predict one training step of each scenario");
   command->footer(kExamples);
-  command
-      ->add_option("SCENARIO", options->scenarios,
-                   "Scenario files or names; - reads one scenario a line from standard input")
-      ->required();
+  command->add_option("SCENARIO", options->scenarios,
+                      "Scenario files or names; - reads one scenario a line from standard input");
+  add_question_options(*command, options->asked);
+  add_size_options(*command, options->asked);
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

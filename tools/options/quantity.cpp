@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/parse_count.h"
 #include "sim/base/parse_number.h"
 #include "sim/base/text.h"
 
@@ -30,7 +31,7 @@ double scaled(const std::string& text, std::initializer_list<std::pair<std::stri
 }  // namespace
 
 double parse_count(const std::string& option, const std::string& text) {
-  const double value = scaled(text, {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}});
+  const double value = foretoken::parse_count(text).value_or(0);
   if (value <= 0 || value > 1e18) refuse_quantity(option, text, "a positive number, for instance 300B, 2M or 1.5e12");
   return value;
 }

@@ -92,7 +92,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome, std
   if (outcome.verdict == Verdict::kReplayed) json["overlap"] = overlap_json(outcome.overlap);
   json["fits"] = outcome.fits;
   json["peak_bytes"] = outcome.peak.value();
-  json["step_time_s"] = des::to_seconds(outcome.step_time).value();
+  json["simulated_step_time_s"] = des::to_seconds(outcome.step_time).value();
   json["step_time_ps"] = outcome.step_time.ps;
   std::string line = json.dump();
   line.pop_back();

@@ -30,7 +30,7 @@ const std::vector<Wrong> kWrong = {
     {"misspelt option",
      {"simulate", "gpt-22b-8-a100-full", "--jsn"},
      "foretoken simulate: unknown option \"--jsn\"; did you mean \"--json\"?"},
-    {"no scenario", {"simulate"}, "foretoken simulate: SCENARIO is required"},
+    {"no scenario", {"simulate"}, "foretoken simulate: SCENARIO is required, or --model, --cluster and --gpus"},
     {"misspelt scenario", {"simulate", "gpt-22b-8-a100-ful"}, "did you mean \"gpt-22b-8-a100-full\"?"},
     {"misspelt fidelity",
      {"simulate", "gpt-22b-8-a100-full", "--fidelity", "kernl"},

@@ -95,6 +95,20 @@ TEST(Report, APlanIsShownWithTheOptionItRecommends) {
   EXPECT_THAT(page, HasSubstr("llama-2-7b on 8 a100-sxm4-80gb GPUs"));
 }
 
+TEST(Report, APlanTellsOneStoryWithItsAssumptions) {
+  const TemporaryFolder folder;
+  const Ran planned = run_foretoken({"plan", "gpt3-175b-1024-a100", "--tokens", "300B", "--deadline", "40d", "--json"});
+  ASSERT_EQ(run_foretoken(
+                {"report", folder.put("plan.json", planned.out), "--date", "2026-01-05", "-o", folder.file("r.html")})
+                .status,
+            0);
+  const std::string page = contents(folder.file("r.html"));
+  for (const char* words : {"without failures", "With failures and checkpoints half of such runs are done in",
+                            "50,000 hours between interruptions of one GPU", "to restart", "PUE 1.1", "to write",
+                            "foretoken plan gpt3-175b-1024-a100 --tokens 300B --deadline 40d --json", "2026-01-05"})
+    EXPECT_THAT(page, HasSubstr(words));
+}
+
 TEST(Report, APlanTakesNoOverrides) {
   const TemporaryFolder folder;
   const Ran ran = run_foretoken({"report", folder.put("plan.json", plan_json("12", kPlanned)), "--set", "batch.micro=2",

@@ -77,6 +77,16 @@ std::string operations(const Transformer& m) {
   return text;
 }
 
+std::string norm_in_words(const Transformer& m) {
+  std::string text = m.norm == model::Norm::kLayerNorm ? "LayerNorm" : "RMSNorm";
+  if (!m.norm_scale) text += " without weights";
+  if (m.norm_places == model::NormPlaces::kBehind) text += ", behind attention and MLP";
+  if (m.norm_places == model::NormPlaces::kBoth) text += ", before and behind attention and MLP";
+  if (m.qk_norm == model::QkNorm::kHead) text += "; queries and keys of each head";
+  if (m.qk_norm == model::QkNorm::kAllHeads) text += "; queries and keys of all heads together";
+  return text;
+}
+
 std::string model_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   const Transformer m = read(document, findings);
   std::string text = paint(report::Ink::kBold, m.name) + '\n';
@@ -96,7 +106,7 @@ std::string model_page(const io::Document& document, io::Findings& findings, con
                             number(m.head_dim), number(m.kv_heads), m.parallel_residual ? ", beside the MLP" : ""));
   text += entry("MLP", fmt::format("{} wide, {}{}", number(m.ffn_hidden), activation_name(m.activation),
                                    m.gated() ? ", gated (three matrices)" : ""));
-  text += entry("norm", m.norm == model::Norm::kLayerNorm ? "LayerNorm" : "RMSNorm");
+  text += entry("norm", norm_in_words(m));
   text += entry("positions", fmt::format("{}{}", positions_name(m.positions),
                                          m.max_positions > 0 ? ", " + number(m.max_positions) : ""));
   text += entry("vocabulary", number(m.vocabulary) + " (not padded)");

@@ -25,8 +25,9 @@ Json run_json(const study::PlanRow& row) {
           {"step_time_s_interval", {step.low.value(), step.high.value()}},
           {"training_days", row.run.training_days},
           {"expected_days", failures.expected_days},
-          {"p50_days", failures.p50_days},
-          {"p90_days", failures.p90_days},
+          {"p50_days", row.chances.p50_days},
+          {"p90_days", row.chances.p90_days},
+          {"days_interval", {row.chances.low_days, row.chances.high_days}},
           {"goodput", failures.goodput},
           {"job_mtbf_hours", failures.job_mtbf_hours},
           {"expected_failures", failures.expected_failures},
@@ -47,8 +48,6 @@ Json intervals_json(const study::PlanRow& row) {
   };
   ends("training_days", [](const study::PlannedRun& run) { return run.training_days; });
   ends("expected_days", [](const study::PlannedRun& run) { return run.failures.expected_days; });
-  ends("p50_days", [](const study::PlannedRun& run) { return run.failures.p50_days; });
-  ends("p90_days", [](const study::PlannedRun& run) { return run.failures.p90_days; });
   ends("gpu_hours", [](const study::PlannedRun& run) { return run.gpu_hours; });
   ends("cost", [](const study::PlannedRun& run) { return or_null(run.cost); });
   ends("energy_mwh", [](const study::PlannedRun& run) { return or_null(run.energy_mwh); });
@@ -64,10 +63,11 @@ Json row_json(const study::PlanRow& row) {
   json.update(run_json(row));
   json.update(intervals_json(row));
   json.update({{"scaling_efficiency", row.scaling_efficiency},
-               {"meets_deadline", row.run.meets_deadline},
-               {"meets_deadline_if_slow", row.slow.meets_deadline},
-               {"within_budget", row.run.within_budget},
-               {"within_budget_if_slow", row.slow.within_budget},
+               {"chance_of_deadline", row.chances.deadline},
+               {"meets_deadline", row.chances.deadline >= study::kEnoughChance},
+               {"chance_of_budget", row.chances.budget},
+               {"within_budget", row.chances.budget >= study::kEnoughChance},
+               {"chance", row.chances.both()},
                {"scenario", Json::parse(row.best.text)},
                {"result", Json::parse(report::to_json(*row.best.metrics))}});
   return json;
@@ -78,6 +78,8 @@ Json row_json(const study::PlanRow& row) {
 std::string plan_json(const study::Plan& plan) {
   const study::PlanAssumptions& assumed = plan.assumptions;
   Json json = {{"name", plan.name},
+               {"command", plan.command},
+               {"version", plan.version},
                {"tokens", assumed.tokens},
                {"deadline_days", or_null(plan.deadline_days)},
                {"budget", or_null(plan.budget)},

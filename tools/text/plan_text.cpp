@@ -30,32 +30,35 @@ struct Cells {
   }
 };
 
-// Returns "likely" for a row that meets the limits only when the step is no slower than predicted.
-std::string verdict_word(const study::PlanRow& row) {
-  if (!row.run.meets_deadline) return "late";
-  if (!row.run.within_budget) return row.run.cost ? "dear" : "unpriced";
-  return row.slow.meets_deadline && row.slow.within_budget ? "yes" : "likely";
+// Returns the chance of a row to meet all limits: "87 %".
+std::string verdict_word(const study::PlanRow& row, bool has_budget) {
+  if (has_budget && !row.run.cost) return "unpriced";
+  return fmt::format("{:.0f} %", 100 * row.chances.both());
 }
 
-Cells cells_of(const study::PlanRow& row, bool costs, bool asked) {
+Cells cells_of(const study::PlanRow& row, bool costs, bool asked, bool has_budget) {
   const report::Metrics& m = *row.best.metrics;
   Cells cells;
   cells.add(row.cluster);
   cells.add(fmt::format("{}", row.gpus));
   cells.add(report::percent(m.mfu));
   cells.add(report::percent(row.scaling_efficiency));
-  cells.add(report::significant(row.run.failures.p50_days, 3),
-            report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
-  cells.add(report::significant(row.run.failures.p90_days, 3),
-            report::number_range({row.fast.failures.p90_days, row.slow.failures.p90_days}));
+  cells.add(report::significant(row.chances.p50_days, 3),
+            report::number_range({row.chances.low_days, row.chances.high_days}));
+  cells.add(report::significant(row.chances.p90_days, 3));
   cells.add(report::percent(row.run.failures.goodput));
   cells.add(report::letters(row.run.gpu_hours), report::letters_range({row.fast.gpu_hours, row.slow.gpu_hours}));
   if (costs && row.run.cost)
     cells.add(report::letters(*row.run.cost), report::letters_range({*row.fast.cost, *row.slow.cost}));
   else if (costs)
     cells.add("n/a");
-  if (asked) cells.add(verdict_word(row));
+  if (asked) cells.add(verdict_word(row, has_budget));
   return cells;
+}
+
+std::string_view limits_words(const study::Plan& plan) {
+  if (plan.deadline_days && plan.budget) return "deadline and budget";
+  return plan.budget ? "the budget" : "the deadline";
 }
 
 std::string table_text(const study::Plan& plan, const Paint& paint) {
@@ -71,14 +74,14 @@ std::string table_text(const study::Plan& plan, const Paint& paint) {
                                    {"goodput"},
                                    {"GPU hours"}};
   if (costs) heads.push_back({plan.assumptions.currency});
-  if (asked) heads.push_back({"meets", Table::Align::kLeft});
+  if (asked) heads.push_back({"chance"});
   Table table(std::move(heads));
   for (const study::PlanRow& row : plan.rows) {
     if (!row.impossible.empty()) {
       table.add_note({row.cluster, fmt::format("{}", row.gpus)}, row.impossible);
       continue;
     }
-    Cells cells = cells_of(row, costs, asked);
+    Cells cells = cells_of(row, costs, asked, plan.budget.has_value());
     for (std::string& end : cells.ends) end = paint(Ink::kDim, end);
     table.add(std::move(cells.predicted));
     table.add(std::move(cells.ends));
@@ -91,33 +94,34 @@ std::string legend_text(const study::Plan& plan) {
       std::any_of(plan.rows.begin(), plan.rows.end(), [](const study::PlanRow& row) { return row.impossible.empty(); });
   if (!any) return "";
   std::string text =
-      "  P50, P90: half and nine in ten of runs are done by then, failures and checkpoints counted; scaling:\n"
-      "  tokens/s per GPU against the cluster's smallest size; GPU hours and cost: of the expected time\n" +
-      fmt::format("  below each row: the {:.0f} % interval of the prediction\n", 100 * plan.level);
-  if (plan.deadline_days || plan.budget) text += "  likely: met as predicted, missed at the slow end of the interval\n";
+      "  P50, P90: half and nine in ten of such runs are done by then; both count failures, checkpoints and\n"
+      "  the error of the predicted step. scaling: tokens/s per GPU against the cluster's smallest size;\n"
+      "  GPU hours and cost: of the expected time\n" +
+      fmt::format("  below each row: {:.0f} % of such runs lie between\n", 100 * plan.level);
+  if (plan.deadline_days || plan.budget)
+    text +=
+        fmt::format("  chance: of meeting {}; {:.0f} % is enough\n", limits_words(plan), 100 * study::kEnoughChance);
   return text;
 }
 
 std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
   std::string words =
       fmt::format("{} of {}: done in {} days (P50; P90 {}; {} without failures), a step in {}, {} GPU hours",
-                  report::counted(row.gpus, "GPU"), row.cluster, report::significant(row.run.failures.p50_days, 3),
-                  report::significant(row.run.failures.p90_days, 3), report::significant(row.run.training_days, 3),
+                  report::counted(row.gpus, "GPU"), row.cluster, report::significant(row.chances.p50_days, 3),
+                  report::significant(row.chances.p90_days, 3), report::significant(row.run.training_days, 3),
                   report::time_text(row.best.metrics->step_time), report::whole(row.run.gpu_hours));
   if (row.run.energy_mwh) words += fmt::format(", {} MWh", report::significant(*row.run.energy_mwh, 3));
   if (row.run.cost) words += ", " + money(*row.run.cost, plan.assumptions.currency);
-  words += fmt::format(". {:.0f} % interval: {} days (P50)", 100 * plan.level,
-                       report::number_range({row.fast.failures.p50_days, row.slow.failures.p50_days}));
+  words += fmt::format(". {:.0f} % of such runs: {} days", 100 * plan.level,
+                       report::number_range({row.chances.low_days, row.chances.high_days}));
   if (row.run.cost)
     words += fmt::format(", {} {}", report::words_range({*row.fast.cost, *row.slow.cost}), plan.assumptions.currency);
   words += fmt::format(". {}.", study::configuration_words(row.best));
-  if (study::filled(row.best) > study::kEdgeOfMemory)
+  if (study::filled(row.best) > report::kEdgeOfMemory)
     words += fmt::format(" It fills {} of the memory: try it before you rely on it.",
                          report::percent(study::filled(row.best)));
-  if (row.run.meets_deadline && !row.slow.meets_deadline)
-    words += fmt::format(" At the slow end of the interval it is late: P90 {} days.",
-                         report::significant(row.slow.failures.p90_days, 3));
-  if (row.run.within_budget && !row.slow.within_budget) words += " At the slow end of the interval it is too dear.";
+  if (plan.deadline_days || plan.budget)
+    words += fmt::format(" The chance to meet {} is {:.0f} %.", limits_words(plan), 100 * row.chances.both());
   return words;
 }
 
@@ -126,7 +130,7 @@ std::string nearest_text(const study::Plan& plan) {
   const study::PlanRow *fastest = nullptr, *least = nullptr;
   for (const study::PlanRow& row : plan.rows) {
     if (!row.impossible.empty()) continue;
-    if (fastest == nullptr || row.run.failures.p90_days < fastest->run.failures.p90_days) fastest = &row;
+    if (fastest == nullptr || row.chances.p90_days < fastest->chances.p90_days) fastest = &row;
     if (row.run.cost && (least == nullptr || *row.run.cost < *least->run.cost)) least = &row;
   }
   std::string text;
@@ -138,11 +142,9 @@ std::string nearest_text(const study::Plan& plan) {
 std::string verdict_text(const study::Plan& plan, const Paint& paint) {
   if (!plan.smallest) {
     const std::string nearest = nearest_text(plan);
-    const char* const asked = plan.deadline_days && plan.budget ? "deadline and budget"
-                              : plan.budget                     ? "the budget"
-                                                                : "the deadline";
     return paint(Ink::kRed, nearest.empty() ? "  None of these is possible."
-                                            : fmt::format("  No cluster of these meets {}.", asked)) +
+                                            : fmt::format("  No cluster of these meets {} with a chance of {:.0f} %.",
+                                                          limits_words(plan), 100 * study::kEnoughChance)) +
            '\n' + nearest;
   }
   const bool same = plan.cheapest == plan.smallest;

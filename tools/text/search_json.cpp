@@ -39,7 +39,8 @@ nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found
   json["overlap"] = overlap_json(s.overlap);
   json["fits"] = found.outcome.fits;
   json["peak_bytes"] = found.outcome.peak.value();
-  json["step_time_s"] = des::to_seconds(found.outcome.step_time).value();
+  json["step_time_s"] = found.step_time.value();
+  json["simulated_step_time_s"] = des::to_seconds(found.outcome.step_time).value();
   return json;
 }
 

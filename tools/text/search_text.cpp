@@ -30,7 +30,7 @@ bool any(const study::SearchAnswer& answer, bool (*test)(const study::FoundConfi
 }
 
 std::string objective_value(Objective objective, const study::FoundConfiguration& found) {
-  const Seconds step = des::to_seconds(found.outcome.step_time);
+  const Seconds step = found.step_time;
   switch (objective) {
     case Objective::kStepTime:
       return report::time_text(step);
@@ -262,22 +262,22 @@ std::string order_text(const study::SearchAnswer& answer) {
 // Warns of a best configuration that almost fills the memory.
 std::string edge_text(const study::SearchAnswer& answer) {
   const study::FoundConfiguration& best = answer.ranked.front();
-  if (!best.outcome.fits || study::filled(best) <= study::kEdgeOfMemory) return "";
+  if (!best.outcome.fits || study::filled(best) <= report::kEdgeOfMemory) return "";
   std::string text = fmt::format(
       "The best fills {} of the memory. Predicted peaks miss published ones by up to 2 %, and runs at the edge of the "
       "memory took up to 20 % longer than predicted.",
       report::percent(study::filled(best)));
-  const auto roomy =
-      std::find_if(answer.ranked.begin(), answer.ranked.end(),
-                   [](const study::FoundConfiguration& found) { return study::filled(found) <= study::kEdgeOfMemory; });
+  const auto roomy = std::find_if(
+      answer.ranked.begin(), answer.ranked.end(),
+      [](const study::FoundConfiguration& found) { return study::filled(found) <= report::kEdgeOfMemory; });
   if (roomy != answer.ranked.end())
     text += fmt::format(" Rank {} is the first that leaves {:.0f} % free.", roomy - answer.ranked.begin() + 1,
-                        100 * (1 - study::kEdgeOfMemory));
+                        100 * (1 - report::kEdgeOfMemory));
   return report::paragraph("  ", text);
 }
 
 double axis_value(Objective objective, const study::FoundConfiguration& found) {
-  const double step = des::to_seconds(found.outcome.step_time).value(), gpus = found.candidate.gpus;
+  const double step = found.step_time.value(), gpus = found.candidate.gpus;
   switch (objective) {
     case Objective::kStepTime:
       return step;

@@ -1,5 +1,6 @@
 // Shows a capacity plan: clusters and sizes against deadline and budget.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -47,13 +48,14 @@ std::string conclusion(const study::PlanSummary& plan) {
   if (smallest != nullptr)
     text +=
         fmt::format("The smallest: {}. Half of such runs are done in {} days, nine in ten in {}. ", words_of(*smallest),
-                    days_of(smallest->p50_days, smallest->p50_range), days_of(smallest->p90_days, smallest->p90_range));
+                    days_of(smallest->p50_days, smallest->days_range), report::significant(smallest->p90_days, 3));
   if (cheapest != nullptr && cheapest->cost)
     text +=
         fmt::format("The cheapest: {} for {} {}. ", words_of(*cheapest),
                     with_range(in_words3(*cheapest->cost), cheapest->cost_range, report::words_range), plan.currency);
-  if (smallest != nullptr && smallest->p50_range)
-    text += "In brackets: values for both ends of the step time's interval.";
+  if (smallest != nullptr && smallest->chance && (plan.deadline_days || plan.budget))
+    text += fmt::format("Its chance to meet the limits is {:.0f} %. ", 100 * *smallest->chance);
+  if (smallest != nullptr && smallest->days_range) text += "In brackets: the interval of such runs.";
   return text;
 }
 
@@ -89,7 +91,7 @@ std::string charts(const study::PlanSummary& plan) {
     return std::optional(
         CurvePoint{.x = static_cast<double>(option.gpus),
                    .y = option.p50_days,
-                   .interval = band_of(option.p50_range),
+                   .interval = band_of(option.days_range),
                    .hint = fmt::format("{}: P50 {}, P90 {}", words_of(option), report::days_text(option.p50_days),
                                        report::days_text(option.p90_days)),
                    .is_marked = option.is_smallest});
@@ -112,10 +114,11 @@ std::string charts(const study::PlanSummary& plan) {
          chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
 }
 
-std::string_view verdict_word(const study::PlanOption& option) {
+// The chance to meet the limits; plans of older versions have none.
+std::string verdict_word(const study::PlanOption& option) {
+  if (option.chance) return fmt::format("{:.0f} %", 100 * *option.chance);
   if (!option.meets_deadline) return "too late";
-  if (!option.within_budget) return "too dear";
-  return option.is_safe ? "yes" : "likely";
+  return option.within_budget ? "yes" : "too dear";
 }
 
 void add_row(Table& table, const study::PlanOption& option) {
@@ -127,8 +130,8 @@ void add_row(Table& table, const study::PlanOption& option) {
   }
   table.add(
       {cluster, gpus, Table::text(verdict_word(option)),
-       number_cell(option.p50_days, report::significant(option.p50_days, 3), option.p50_range, report::number_range),
-       number_cell(option.p90_days, report::significant(option.p90_days, 3), option.p90_range, report::number_range),
+       number_cell(option.p50_days, report::significant(option.p50_days, 3), option.days_range, report::number_range),
+       Table::number(option.p90_days, report::significant(option.p90_days, 3)),
        Table::number(option.goodput, report::percent(option.goodput)),
        Table::number(option.scaling_efficiency, report::percent(option.scaling_efficiency)),
        option.cost ? number_cell(*option.cost, report::letters(*option.cost), option.cost_range, report::letters_range)
@@ -139,6 +142,16 @@ void add_row(Table& table, const study::PlanOption& option) {
       option.is_smallest || option.is_cheapest);
 }
 
+// The assumptions of the plan, and the command that made it.
+std::string made_by(const study::PlanSummary& plan) {
+  std::string html;
+  if (!plan.assumptions.empty())
+    html += paragraph(fmt::format("The plan assumes {}.", fmt::join(plan.assumptions, "; ")), "remark");
+  if (!plan.command.empty())
+    html += paragraph(fmt::format("Made by Foretoken {} with {}", plan.version, plan.command), "remark");
+  return html;
+}
+
 }  // namespace
 
 std::string plan(const ReportData& data) {
@@ -146,7 +159,7 @@ std::string plan(const ReportData& data) {
   const study::PlanSummary& plan = *data.plan;
   Table table({{"cluster", false},
                {"GPUs"},
-               {"meets", false},
+               {"chance", false},
                {"P50 days"},
                {"P90 days"},
                {"goodput"},
@@ -157,11 +170,15 @@ std::string plan(const ReportData& data) {
   for (const study::PlanOption& option : plan.options) add_row(table, option);
   return fmt::format("<p class=\"lead\">{}</p>\n", escaped(conclusion(plan))) + charts(plan) + table.html(true) +
          paragraph(
-             "P50 and P90: half and nine in ten of runs are done by then, failures and checkpoints included. Small "
-             "numbers and bands: values for both ends of the step time's interval. Likely: only if the step is no "
-             "slower than predicted. Energy: GPUs at their TDP, times PUE. The sections below show the cheapest option "
+             "P50 and P90: half and nine in ten of such runs are done by then; both count failures, checkpoints and "
+             "the "
+             "error of the predicted step. Small numbers and bands: the interval of such runs; of cost, values for "
+             "both "
+             "ends of the step time's interval. Chance: of meeting deadline and budget; one half is enough. Energy: "
+             "GPUs at their TDP, times PUE. The sections below show the cheapest option "
              "that meets the plan, else the smallest, else the first possible one.",
-             "remark");
+             "remark") +
+         made_by(plan);
 }
 
 }  // namespace foretoken::html

@@ -25,13 +25,26 @@ std::string within(const Metrics& m, double value, std::string (*words)(report::
   return range ? fmt::format("{:g} % of runs: {}", 100 * m.interval->level, unbroken(words(*range))) : std::string();
 }
 
+std::string_view style_of(report::Fit fit) {
+  if (fit == report::Fit::kTight) return "warn";
+  return fit == report::Fit::kFits ? "good" : "bad";
+}
+
+// The run with failures, of the option of a plan that the report is about.
+const study::PlanOption* planned(const ReportData& data) {
+  return data.plan && data.plan->about ? &data.plan->options[*data.plan->about] : nullptr;
+}
+
 std::string sentence(const ReportData& data) {
   const Metrics& m = data.base.metrics;
   const job::Job& job = data.base.job;
   const std::string machine = report::counted(job.gpus, job.gpu_names() + " GPU");
   if (!m.memory.fits)
-    return fmt::format("{} does not fit on {}: {} of {} GiB are needed on the fullest GPU.", job.model.name, machine,
-                       report::gib(m.memory.peak + m.memory.outside_allocator), report::gib(m.memory.capacity));
+    return fmt::format(
+        "{} does not fit on {}: {} of {} GiB are needed on the fullest GPU. `foretoken search` finds "
+        "configurations that fit; the numbers below are those of GPUs with enough memory.",
+        job.model.name, machine, report::gib(m.memory.peak + m.memory.outside_allocator),
+        report::gib(m.memory.capacity));
   if (!m.run)
     return fmt::format("{} on {} takes {} a step, {} tokens a second.", job.model.name, machine,
                        report::time_text(m.step_time), report::significant(m.tokens_per_s, 3));
@@ -45,23 +58,34 @@ std::string sentence(const ReportData& data) {
     text += fmt::format(" and cost {} {}", unbroken(report::words_range(*report::range_of(m, *m.run->cost))),
                         m.run->currency);
   text += '.';
-  if (data.plan) text += " The capacity plan below counts failures and checkpoints.";
+  if (const study::PlanOption* const plan = planned(data)) {
+    text += fmt::format(" With failures and checkpoints half of such runs are done in {}, nine in ten in {}",
+                        report::days_text(plan->p50_days), report::days_text(plan->p90_days));
+    if (plan->cost) text += fmt::format(", at an expected cost of {} {}", in_words3(*plan->cost), data.plan->currency);
+    text += '.';
+  }
   return text;
 }
 
-std::string run_tiles(const Metrics& m) {
+std::string run_tiles(const ReportData& data) {
+  const Metrics& m = data.base.metrics;
   const report::RunCost& run = *m.run;
+  const study::PlanOption* const plan = planned(data);
   const auto tile_of = [&](std::string_view label, const std::string& value, const std::string& range,
                            const std::string& note) {
     return tile(label, value, range.empty() ? note : range + "; " + note);
   };
   std::string html =
       tile_of("Whole run", report::days_text(run.days), within(m, run.days, report::days_range),
-              fmt::format("{} GPU hours, failures not counted", report::in_words(std::round(run.gpu_hours))));
+              plan ? fmt::format("without failures; with them {} (P50), {} (P90)", report::days_text(plan->p50_days),
+                                 report::days_text(plan->p90_days))
+                   : fmt::format("{} GPU hours, failures not counted", report::in_words(std::round(run.gpu_hours))));
   if (run.cost)
     html += tile_of(
         "Cost", fmt::format("{} {}", in_words3(*run.cost), run.currency), within(m, *run.cost, report::words_range),
-        fmt::format("{} {} per billion tokens", report::significant(*run.cost / run.tokens * 1e9, 3), run.currency));
+        plan && plan->cost ? fmt::format("without failures; with them {} {}", in_words3(*plan->cost), run.currency)
+                           : fmt::format("{} {} per billion tokens",
+                                         report::significant(*run.cost / run.tokens * 1e9, 3), run.currency));
   return html;
 }
 
@@ -82,22 +106,26 @@ std::string verdict(const ReportData& data) {
   const auto& batch = data.base.job.batch;
   const Bytes used = m.memory.peak + m.memory.outside_allocator;
   std::string html = fmt::format("<p class=\"lead\">{}</p>\n<dl class=\"tiles\">\n", escaped(sentence(data)));
-  html += tile("Memory", m.memory.fits ? "Fits" : "Does not fit",
-               fmt::format("{} of {} GiB on the fullest GPU", report::gib(used), report::gib(m.memory.capacity)),
-               m.memory.fits ? "good" : "bad");
-  html += tile("Step", report::time_text(m.step_time),
+  html += tile("Memory", std::string(name_of(m.memory.fit())),
+               fmt::format("{} of {} GiB on the fullest GPU, {} full", report::gib(used),
+                           report::gib(m.memory.capacity), report::percent(m.memory.filled())),
+               style_of(m.memory.fit()));
+  html += tile(m.memory.fits ? "Step" : "Step, if it fitted", report::time_text(m.step_time),
                m.interval ? within(m, m.step_time.value(), report::time_range)
                           : fmt::format("{} of {}", report::counted(static_cast<double>(batch.global), "sequence"),
                                         report::counted(static_cast<double>(batch.sequence_length), "token")));
   html += tile("Throughput", fmt::format("{} tokens/s", report::significant(m.tokens_per_s, 3)),
                fmt::format("{} tokens/s per GPU", report::significant(m.tokens_per_s_per_gpu, 3)));
-  html += tile("MFU", report::percent(m.mfu),
+  html += tile(m.memory.fits ? "MFU" : "MFU, if it fitted", report::percent(m.mfu),
                fmt::format("{} of {} dense {} TFLOP/s", report::significant(m.model_tflops_per_gpu, 4),
                            report::plain(m.mfu_peak_tflops), name_of(data.base.job.precision)));
-  if (m.run) html += run_tiles(m);
-  html += tile(
-      "Bubble", report::percent(m.bubble_fraction),
-      fmt::format("idle time over the work of the busiest stage; ideal {}", report::percent(m.ideal_bubble_fraction)));
+  if (m.run) html += run_tiles(data);
+  html +=
+      tile("Bubble", report::percent(m.bubble_fraction),
+           fmt::format(
+               "idle time over the work of the busiest stage; ideal {}; {} of the whole step is waiting that nothing "
+               "hides",
+               report::percent(m.ideal_bubble_fraction), report::percent(m.time.bubble / m.step_time)));
   html += trust_tile(data) + "</dl>\n";
   if (m.interval) html += paragraph("The interval rests on " + m.interval->words + ".", "remark under");
   if (m.memory.advice) html += paragraph("To make it fit: " + *m.memory.advice + ".", "callout");

@@ -37,9 +37,22 @@ std::optional<std::string> why_unreadable(const fs::path& path) {
   return std::nullopt;
 }
 
+/// Explains how to get the config of "org/name", a model of Hugging Face.
+std::string how_to_get(const Node& reference, const DataKind& kind) {
+  const std::string name = reference.is_text() ? reference.as_text() : "";
+  const bool is_model = kind.folder == kModels.folder && !name.ends_with(".json");
+  // --set and --model make paths absolute. The last two parts are the name.
+  const fs::path path(name), shown = path.parent_path().filename() / path.filename();
+  if (!is_model || shown.empty() || name.starts_with('.')) return "";
+  return fmt::format(
+      "; for a model of Hugging Face save https://huggingface.co/{}/raw/main/config.json and give the path of that "
+      "file",
+      printable(shown.generic_string(), 120));
+}
+
 std::optional<Document> open_file(const Node& reference, const DataKind& kind, const fs::path& path, Chain chain) {
   if (const auto wrong = why_unreadable(path)) {
-    reference.complain(*wrong);
+    reference.complain(*wrong + how_to_get(reference, kind));
     return std::nullopt;
   }
   std::error_code error;
@@ -71,11 +84,18 @@ std::optional<Document> open_text(const Node& reference, const DataKind& kind, c
   return open_name(reference, kind, text, chain);
 }
 
+/// Returns " at 2.99 USD" where only the price of a cluster changed, else " (modified)".
+std::string suffix_of(const nlohmann::json& changes) {
+  const auto price = changes.find("price_per_gpu_hour");
+  const bool only_price = changes.size() == 1 && price != changes.end() && price->is_number();
+  return only_price ? fmt::format(" at {} USD", price->get<double>()) : " (modified)";
+}
+
 /// Marks the name of a changed model or cluster, so that no answer shows it as the original.
 void name_modified(const nlohmann::json& base, nlohmann::json& changes) {
   if (!base.is_object() || !changes.is_object() || changes.contains("name")) return;
   const auto name = base.find("name");
-  if (name != base.end() && name->is_string()) changes["name"] = name->get<std::string>() + " (modified)";
+  if (name != base.end() && name->is_string()) changes["name"] = name->get<std::string>() + suffix_of(changes);
 }
 
 std::optional<Document> merged(Document document, const DataKind& kind, Findings& findings, const Chain& chain) {

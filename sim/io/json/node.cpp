@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/parse_count.h"
 #include "sim/base/text.h"
 
 namespace foretoken::io {
@@ -45,6 +46,14 @@ std::string in_words(const Range& range) {
 std::string in_words(const WholeRange& range) {
   if (range.high < WholeRange{}.high) return fmt::format("a whole number from {} to {}", range.low, range.high);
   return range.low == 1 ? "a positive whole number" : fmt::format("a whole number of at least {}", range.low);
+}
+
+/// Returns the number of a text such as "15T". Plain digits stay texts.
+std::optional<double> spelled_count(const json& value, double thousand) {
+  if (thousand == 0 || !value.is_string()) return std::nullopt;
+  const std::string_view text = value.get_ref<const std::string&>();
+  const bool has_letter = !text.empty() && std::string_view("kKMBGT").find(text.back()) != std::string_view::npos;
+  return has_letter ? parse_count(text, thousand) : std::nullopt;
 }
 
 /// Returns the whole number of 8 or 8e0, or nothing when a double would not hold it exactly.
@@ -182,8 +191,9 @@ std::vector<Node> Node::as_array() const {
 double Node::as_number(Range range) const {
   const double harmless = std::clamp(1.0, range.low, range.high);
   const json& held = value();
-  if (held.is_number()) {
-    const double stated = held.get<double>();
+  const std::optional<double> count = spelled_count(held, range.thousand);
+  if (held.is_number() || count) {
+    const double stated = count ? *count : held.get<double>();
     const double number = std::abs(stated) < kSmallest ? 0 : stated;
     const bool inside = number >= range.low && number <= range.high && !(range.above_low && number == range.low);
     if (inside) return number;
@@ -193,7 +203,8 @@ double Node::as_number(Range range) const {
 }
 
 std::int64_t Node::as_whole(WholeRange range) const {
-  const json& held = value();
+  const std::optional<double> count = spelled_count(value(), range.thousand);
+  const json held = count ? json(*count) : value();
   if (held.is_number()) {
     const std::optional<std::int64_t> number = whole_number(held);
     if (number && *number >= range.low && *number <= range.high) return *number;

@@ -52,6 +52,7 @@ struct Range {
   double low = -kLargest;
   double high = kLargest;
   bool above_low = false;  ///< `low` itself is outside
+  double thousand = 0;     ///< the k of texts such as "15T"; 0: the key takes no texts
 };
 inline constexpr Range kAnyNumber{};
 inline constexpr Range kPositive{.low = 0, .above_low = true};
@@ -61,6 +62,7 @@ inline constexpr Range kFraction{.low = 0, .high = 1};
 struct WholeRange {
   std::int64_t low = 1;
   std::int64_t high = std::int64_t{1} << 53;
+  double thousand = 0;  ///< the k of texts such as "4k"; 0: the key takes no texts
 };
 
 /// A JSON value with its pointer. Every kind of value has three forms of access to a member:

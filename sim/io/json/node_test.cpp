@@ -1,6 +1,7 @@
 // Tests reading JSON with checks: accepted values, the text of each complaint, and one complaint for one mistake.
 #include "sim/io/json/node.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -91,6 +92,26 @@ TEST(Node, OneOf) {
                             (void)root.one_of<int>("k", {{"unfused", 1}, {"flash", 2}});
                           }),
             "t.json: /k: expected \"unfused\" or \"flash\", found \"flsh\"; did you mean \"flash\"?\n");
+}
+
+TEST(Node, CountsMayBeSpelled) {
+  const auto read = [](const char* text) {
+    std::int64_t found = 0;
+    const std::string complaints = complaints_of(
+        text, [&](const Node& root) { found = root.whole("n", {.low = 1, .high = 1'000'000, .thousand = 1000}); });
+    return complaints.empty() ? std::to_string(found) : complaints;
+  };
+  EXPECT_EQ(read(R"({"n": "4k"})"), "4000");
+  EXPECT_EQ(read(R"({"n": "0.5M"})"), "500000");
+  for (const char* wrong : {R"("4")", R"("2M")", R"("1.0005k")", R"("4kk")"})
+    EXPECT_THAT(read((std::string(R"({"n": )") + wrong + "}").c_str()),
+                testing::StartsWith("t.json: /n: expected a whole number from 1 to 1000000, found"));
+  EXPECT_EQ(complaints_of(R"({"n": "4k"})", [](const Node& root) { (void)root.whole("n"); }),
+            "t.json: /n: expected a positive whole number, found a string \"4k\"\n")
+      << "a key that is no count";
+  EXPECT_EQ(complaints_of(R"({"n": "15T"})",
+                          [](const Node& root) { EXPECT_EQ(root.number("n", {.low = 0, .thousand = 1000}), 15e12); }),
+            "");
 }
 
 }  // namespace

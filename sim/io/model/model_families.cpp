@@ -8,8 +8,11 @@
 
 #include <cmath>
 #include <string_view>
+#include <vector>
 
+#include "sim/io/model/family_parts.h"
 #include "sim/io/model/model_keys.h"
+#include "sim/io/model/newer_families.h"
 
 namespace foretoken::io {
 namespace {
@@ -18,53 +21,6 @@ using model::Activation;
 using model::Norm;
 using model::Positions;
 using model::Transformer;
-
-// The limits are far beyond any model, and small enough that every product of sizes stays exact.
-constexpr WholeRange kLayers{.low = 1, .high = 100'000};
-constexpr WholeRange kWidth{.low = 1, .high = std::int64_t{1} << 24};
-constexpr WholeRange kPositionsRange{.low = 1, .high = std::int64_t{1} << 30};
-
-/// Reads the activation of an MLP without a gate.
-Activation plain_activation(const Node& node, std::string_view key, Activation fallback) {
-  return node.one_of_or(key, fallback,
-                        {{"gelu", Activation::kGelu},
-                         {"gelu_new", Activation::kGelu},
-                         {"gelu_fast", Activation::kGelu},
-                         {"gelu_pytorch_tanh", Activation::kGelu},
-                         {"gelu_python", Activation::kGelu},
-                         {"quick_gelu", Activation::kGelu},
-                         {"relu", Activation::kRelu},
-                         {"relu2", Activation::kSquaredRelu}});
-}
-
-/// Reads the activation of an MLP with a gate.
-Activation gated_activation(const Node& node, std::string_view key) {
-  return node.one_of_or(key, Activation::kSwiGlu,
-                        {{"silu", Activation::kSwiGlu},
-                         {"swish", Activation::kSwiGlu},
-                         {"gelu", Activation::kGeGlu},
-                         {"gelu_new", Activation::kGeGlu},
-                         {"gelu_pytorch_tanh", Activation::kGeGlu}});
-}
-
-/// The names that a family gives to the sizes of every transformer.
-struct SizeNames {
-  const char *layers, *hidden, *heads, *vocabulary;
-};
-
-void read_sizes(const Node& node, const SizeNames& names, Transformer& model) {
-  model.layers = node.whole(names.layers, kLayers);
-  model.hidden = node.whole(names.hidden, kWidth);
-  model.heads = node.whole(names.heads, kWidth);
-  model.vocabulary = node.whole(names.vocabulary, kWidth);
-  model.kv_heads = model.heads;
-}
-
-/// Refuses a switch in the position that we do not model.
-void require_switch(const Node& node, std::string_view key, bool needed, std::string_view why) {
-  if (node.boolean_or(key, needed) != needed)
-    node.complain(key, fmt::format("expected {}, found {}: {}", needed, !needed, why));
-}
 
 void read_gpt2(const Node& node, Transformer& model) {
   read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
@@ -181,34 +137,6 @@ void read_mpt(const Node& node, Transformer& model) {
   if (model.positions == Positions::kLearned) model.max_positions = positions;
 }
 
-/// Reads the sizes of llama, mistral, qwen2 and nemotron: rotary positions, grouped queries, optional biases.
-void read_llama_sizes(const Node& node, Transformer& model) {
-  read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
-  model.ffn_hidden = node.whole("intermediate_size", kWidth);
-  model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);
-  if (const auto head_dim = node.find_whole("head_dim", kWidth)) model.head_dim = *head_dim;
-  (void)node.find_whole("max_position_embeddings", kPositionsRange);
-  model.positions = Positions::kRotary;
-  model.linear_bias = model.qkv_bias = false;
-  model.hidden_dropout = node.number_or("hidden_dropout", 0, kFraction);
-  model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
-  model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
-}
-
-void read_optional_biases(const Node& node, Transformer& model) {
-  model.qkv_bias = node.boolean_or("attention_bias", false);
-  model.linear_bias = node.boolean_or("mlp_bias", false);
-  if (model.qkv_bias != model.linear_bias)
-    node.complain("mlp_bias", "expected the same as attention_bias: biases in one of them only are not supported");
-}
-
-void read_llama(const Node& node, Transformer& model) {
-  read_llama_sizes(node, model);
-  model.norm = Norm::kRmsNorm;
-  model.activation = gated_activation(node, "hidden_act");
-  read_optional_biases(node, model);
-}
-
 void read_qwen2(const Node& node, Transformer& model) {
   read_llama(node, model);
   model.qkv_bias = true;  // modeling_qwen2.py: q, k and v have biases, o has none
@@ -221,11 +149,6 @@ void read_nemotron(const Node& node, Transformer& model) {
   read_optional_biases(node, model);
 }
 
-/// The keys of read_llama_sizes, and the keys of the families that use it.
-constexpr std::string_view kLlamaKeys[] = {
-    "num_hidden_layers",   "hidden_size", "num_attention_heads",     "vocab_size",     "intermediate_size",
-    "num_key_value_heads", "head_dim",    "max_position_embeddings", "hidden_dropout", "attention_dropout",
-    "tie_word_embeddings", "hidden_act",  "attention_bias",          "mlp_bias"};
 constexpr std::string_view kGpt2Keys[] = {"n_layer",
                                           "n_embd",
                                           "n_head",
@@ -289,6 +212,14 @@ constexpr ModelFamily kFamilies[] = {{"gpt", kGpt2Keys, read_gpt2},
 
 }  // namespace
 
-std::span<const ModelFamily> model_families() { return kFamilies; }
+std::span<const ModelFamily> model_families() {
+  static const std::vector<ModelFamily> kAll = [] {
+    std::vector<ModelFamily> all(std::begin(kFamilies), std::end(kFamilies));
+    const std::span<const ModelFamily> newer = newer_families();
+    all.insert(all.end(), newer.begin(), newer.end());
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace foretoken::io

@@ -1,7 +1,7 @@
 // Lists the keys of a config.json that may be ignored, and keys that must be refused.
 //
 // Sources: transformers, src/transformers/configuration_utils.py (PretrainedConfig and its generation settings) and
-// models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,nemotron}/configuration_*.py.
+// models/{gpt2,gpt_neox,opt,bloom,mpt,llama,mistral,qwen2,qwen3,nemotron,phi3,gemma3,...}/configuration_*.py.
 #include "sim/io/model/model_keys.h"
 
 #include <fmt/format.h>
@@ -108,7 +108,20 @@ constexpr std::string_view kIgnored[] = {"name",
                                          "max_window_layers",
                                          "max_sequence_length",
                                          "quantization_config",
-                                         "use_mrope"};
+                                         "use_mrope",
+                                         "cache_implementation",
+                                         "attn_logit_softcapping",
+                                         "final_logit_softcapping",
+                                         "query_pre_attn_scalar",
+                                         "rope_local_base_freq",
+                                         "sliding_window_pattern",
+                                         "original_max_position_embeddings",
+                                         "norm_epsilon",
+                                         "rotary",
+                                         "rotary_dim",
+                                         "rope_interleaved",
+                                         "is_llama_config",
+                                         "use_bidirectional_attention"};
 
 /// A key of an architecture that we do not model. The values null, false, 0 and empty are harmless.
 struct Refused {
@@ -160,21 +173,12 @@ bool is_off(const nlohmann::json& value) {
   return value.is_null() || value.empty();
 }
 
-void refuse_sliding_window(const Node& node) {
-  if (node.child("sliding_window").value().is_null()) return;
-  const bool switchable = node.has("use_sliding_window") || node.child("model_type").value() == "qwen2";
-  if (switchable && !node.boolean_or("use_sliding_window", false)) return;
-  node.complain("sliding_window",
-                fmt::format("expected null, found {}: sliding-window attention is not supported; null (full attention) "
-                            "gives the same time when the training sequence is not longer than the window",
-                            node.child("sliding_window").found()));
-}
-
 void refuse_hybrid_layers(const Node& node) {
   const auto layer_types = node.find_array("layer_types");
   if (!layer_types) return;
   for (const Node& type : *layer_types) {
     if (type.as_text() == "full_attention") continue;
+    if (type.as_text() == "sliding_attention" && node.has("sliding_window")) continue;
     type.complain("expected \"full_attention\": layers of different kinds are not supported");
     return;
   }
@@ -202,12 +206,19 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
   }
 }
 
+std::int64_t attention_window(const Node& node) {
+  const std::optional<std::int64_t> window = node.find_whole("sliding_window", {.low = 1});
+  const bool switchable = node.has("use_sliding_window") || node.child("model_type").value() == "qwen2" ||
+                          node.child("model_type").value() == "qwen3";
+  if (!window || (switchable && !node.boolean_or("use_sliding_window", false))) return 0;
+  return *window;
+}
+
 void refuse_what_is_not_modelled(const Node& node) {
   for (const Refused& refused : kRefused) {
     const Node member = node.child(refused.key);
     if (!is_off(member.value())) member.complain(refused.what);
   }
-  refuse_sliding_window(node);
   refuse_hybrid_layers(node);
 }
 

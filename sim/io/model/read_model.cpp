@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,17 @@ const ModelFamily* find_family(const Node& node) {
   return nullptr;
 }
 
+std::string folder_name(const std::filesystem::path& folder) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(folder / ".", error).lexically_normal();
+  return printable(whole.parent_path().filename().string());
+}
+
 std::string name_of(const Node& node, std::string_view fallback) {
   std::string name = node.find_text("name").value_or("");
   if (name.empty()) name = node.find_text("_name_or_path").value_or("");
+  // The usual file name says nothing: .../Qwen3-32B/config.json is called Qwen3-32B.
+  if (name.empty() && fallback == "config") name = folder_name(node.source().folder);
   if (name.empty()) name = fallback;
   return name.empty() ? "unnamed model" : name;
 }
@@ -59,6 +68,7 @@ Transformer read_model(const Node& node, std::string_view fallback_name) {
   const std::size_t complaints = node.findings().complaints.size();
   allow_model_keys(node, family->keys);
   model.head_dim = 0;
+  model.attention_window = attention_window(node);
   family->read(node, model);
   if (node.findings().complaints.size() == complaints) check_heads(node, model);
   model.head_dim = std::max<std::int64_t>(1, model.head_dim);

@@ -77,6 +77,34 @@ TEST(ReadModel, KindsOfEveryFamily) {
   EXPECT_TRUE(read_fixture("qwen2-7b").qkv_bias);
 }
 
+TEST(ReadModel, WindowsAreReadWhereTheyAreSwitchedOn) {
+  Findings findings;
+  const auto fixture = document_from_file(kFixtures + "llama-3-8b.json", findings);
+  ASSERT_TRUE(fixture);
+  const auto window = [&](const char* patch) {
+    nlohmann::json value = fixture->value;
+    value.merge_patch(nlohmann::json::parse(patch));
+    const Source source{.file = "t.json"};
+    return read_model(Node(value, source, findings)).attention_window;
+  };
+  EXPECT_EQ(window(R"({"model_type": "mistral", "sliding_window": 4096})"), 4096);
+  EXPECT_EQ(window(R"({"model_type": "mistral", "sliding_window": null})"), 0);
+  EXPECT_EQ(window(R"({"model_type": "qwen2", "sliding_window": 4096})"), 0) << "off unless it is switched on";
+  EXPECT_EQ(window(R"({"model_type": "qwen3", "sliding_window": 4096, "use_sliding_window": true})"), 4096);
+  EXPECT_EQ(window(R"({"model_type": "gemma2", "sliding_window": 4096, "layer_types": ["sliding_attention"]})"), 4096);
+  EXPECT_EQ(lines_of(findings.complaints), "");
+}
+
+TEST(ReadModel, AConfigIsCalledByItsFolder) {
+  nlohmann::json value = {{"model_type", "llama"}};
+  Findings findings;
+  const Source source{.file = "t.json", .folder = "/models/Qwen3-32B"};
+  EXPECT_EQ(read_model(Node(value, source, findings), "config").name, "Qwen3-32B");
+  EXPECT_EQ(read_model(Node(value, source, findings), "mine").name, "mine");
+  value["_name_or_path"] = "org/name";
+  EXPECT_EQ(read_model(Node(value, source, findings), "config").name, "org/name");
+}
+
 struct WrongModel {
   const char* name;
   const char* patch;  ///< merged over the Llama-3-8B fixture
@@ -84,13 +112,8 @@ struct WrongModel {
 };
 
 const WrongModel kWrongModels[] = {
-    {"sliding window on", R"({"model_type": "mistral", "sliding_window": 4096})",
-     "/sliding_window: expected null, found 4096: sliding-window attention is not supported; null (full attention) "
-     "gives the same time when the training sequence is not longer than the window"},
-    {"qwen2 with its window switched on",
-     R"({"model_type": "qwen2", "use_sliding_window": true, "sliding_window": 4096})",
-     "/sliding_window: expected null, found 4096: sliding-window attention is not supported; null (full attention) "
-     "gives the same time when the training sequence is not longer than the window"},
+    {"no window", R"({"model_type": "mistral", "sliding_window": 0})",
+     "/sliding_window: expected a positive whole number, found 0"},
     {"experts", R"({"num_local_experts": 8})",
      "/num_local_experts: mixture of experts is not supported yet; give the config of a dense model"},
     {"latent attention", R"({"kv_lora_rank": 512})", "/kv_lora_rank: multi-head latent attention is not supported yet"},
@@ -103,7 +126,8 @@ const WrongModel kWrongModels[] = {
     {"unknown family", R"({"model_type": "lama"})",
      "/model_type: \"lama\" is not supported; did you mean \"llama\"?; supported are gpt, gpt2, gpt_neox, opt, "
      "bloom, "
-     "mpt, llama, mistral, qwen2, nemotron"},
+     "mpt, llama, mistral, qwen2, nemotron, qwen3, phi3, gemma, gemma2, gemma3_text, falcon, starcoder2, gptj, "
+     "granite, olmo, olmo2"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/hash.h"
+#include "sim/io/scenario/inline_files.h"
 #include "sim/job/rules/precision_recipe.h"
 
 namespace foretoken::io {
@@ -24,6 +25,7 @@ bool short_gradients(const job::Question& asked, const job::Job& job) {
 
 OpenScenario::OpenScenario(job::Question asked, Document document, std::vector<ReadFile> files)
     : asked_(std::move(asked)), document_(std::move(document)), files_(std::move(files)) {
+  inline_files(document_.value, document_.source.folder);
   anchor_references(document_.value, document_.source.folder);
   document_.value["name"] = asked_.name;
 }

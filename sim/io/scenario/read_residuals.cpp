@@ -1,9 +1,10 @@
-// Reads the residuals of a group: [GPUs, parameters, log(measured / predicted)] of each case.
+// Reads the residuals of a group: the values that all its cases share, and a row for each case.
 #include "sim/io/scenario/read_residuals.h"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "sim/base/error.h"
 #include "sim/io/json/document.h"
@@ -11,22 +12,38 @@
 namespace foretoken::io {
 namespace {
 
+const trust::PlaceKey* key_named(std::string_view name) {
+  const auto keys = trust::place_keys();
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+void read_value(const Node& value, const trust::PlaceKey& key, trust::Place& place) {
+  constexpr Range kValue{.low = 0, .high = 1e18};
+  if (const auto* text = std::get_if<std::string trust::Place::*>(&key.member))
+    place.*(*text) = value.as_text();
+  else
+    place.*std::get<double trust::Place::*>(key.member) = value.as_number(kValue);
+}
+
 void read_group(const Node& group, std::vector<trust::Case>& cases) {
-  group.allow_only({"set", "gpu", "runtime", "bits", "weight", "cases"});
+  group.allow_only({"set", "publication", "weight", "all", "keys", "cases"});
   trust::Case one;
-  one.place.gpu = group.text("gpu");
-  one.place.runtime = group.text("runtime");
-  one.place.bits = static_cast<int>(group.whole("bits", {.low = 4, .high = 32}));
+  one.publication = group.text("publication");
   one.weight = group.number("weight", {.low = 0, .high = 1, .above_low = true});
+  const Node shared = group.object("all");
+  for (const trust::PlaceKey& key : trust::place_keys())
+    if (shared.has(key.name)) read_value(shared.child(key.name), key, one.place);
+  std::vector<const trust::PlaceKey*> keys;
+  for (const Node& name : group.array("keys")) {
+    keys.push_back(key_named(name.as_text()));
+    if (keys.back() == nullptr) return name.expected("a key of a place; write the file anew with foretoken validate");
+  }
   for (const Node& row : group.array("cases")) {
-    const std::vector<Node> numbers = row.as_array();
-    if (numbers.size() != 3) {
-      row.expected("[GPUs, parameters, log(measured / predicted)]");
-      continue;
-    }
-    one.place.gpus = numbers[0].as_number({.low = 1, .high = 1e9});
-    one.place.parameters = numbers[1].as_number({.low = 1, .high = 1e18});
-    one.log_ratio = numbers[2].as_number({.low = -10, .high = 10});
+    const std::vector<Node> values = row.as_array();
+    if (values.size() != keys.size() + 1) return row.expected("the values of keys, and log(measured / simulated)");
+    for (std::size_t k = 0; k < keys.size(); ++k) read_value(values[k], *keys[k], one.place);
+    one.log_ratio = values.back().as_number({.low = -10, .high = 10});
     cases.push_back(one);
   }
 }
@@ -34,12 +51,15 @@ void read_group(const Node& group, std::vector<trust::Case>& cases) {
 }  // namespace
 
 trust::Evidence read_residuals(const Node& node) {
-  node.allow_only({"about", "widening", "widths", "groups"});
+  node.allow_only({"about", "switch", "doubling", "growth", "doubt", "widths", "groups"});
+  constexpr Range kWeight{.low = 0, .high = 1000};
   trust::Evidence evidence;
-  evidence.widening = node.number("widening", {.low = 0, .high = 10});
+  evidence.weights = {.one_switch = node.number("switch", kWeight), .doubling = node.number("doubling", kWeight)};
+  evidence.growth = node.number("growth", kWeight);
+  evidence.doubt = node.find_number("doubt", {.low = 0, .high = 1000, .above_low = true});
   for (const Node& width : node.array("widths")) {
-    width.allow_only({"level", "spreads"});
-    evidence.widths.push_back({width.number("level", kFraction), width.number("spreads", {.low = 0, .high = 1000})});
+    width.allow_only({"level", "half"});
+    evidence.widths.push_back({width.number("level", kFraction), width.number("half", {.low = 0, .high = 10})});
   }
   const auto has = [&](double level) {
     return std::any_of(evidence.widths.begin(), evidence.widths.end(),

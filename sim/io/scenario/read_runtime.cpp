@@ -89,14 +89,31 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
 }  // namespace
 
 job::Runtime read_runtime(const Node& node) {
-  node.allow_only({"name", "description", "source", "notes", "default_attention", "default_zero_stage", "fully_sharded",
-                   "overlap", "overlap_switches", "scatter_gather", "fused_cross_entropy", "compiled_cross_entropy",
-                   "cublas_before_11_7", "pads_vocabulary", "transformer_engine", "fused_accumulation",
-                   "keeps_16bit_gradients", "gradient_bytes", "fitted"});
+  node.allow_only({"name",
+                   "description",
+                   "source",
+                   "year",
+                   "notes",
+                   "default_attention",
+                   "default_zero_stage",
+                   "fully_sharded",
+                   "overlap",
+                   "overlap_switches",
+                   "scatter_gather",
+                   "fused_cross_entropy",
+                   "compiled_cross_entropy",
+                   "cublas_before_11_7",
+                   "pads_vocabulary",
+                   "transformer_engine",
+                   "fused_accumulation",
+                   "keeps_16bit_gradients",
+                   "gradient_bytes",
+                   "fitted"});
   job::Runtime runtime;
   runtime.name = node.text("name");
   runtime.description = node.find_text("description").value_or("");
   runtime.source = node.find_text("source").value_or("");
+  runtime.year = static_cast<int>(node.find_whole("year", {.low = 2017, .high = 2100}).value_or(0));
   read_switches(node, runtime);
   read_fitted_numbers(node.object_or_empty("fitted"), runtime);
   return runtime;

@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "sim/base/parse_count.h"
 #include "sim/base/text.h"
 #include "sim/io/hardware/read_hardware.h"
 #include "sim/io/json/data_path.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/set_value.h"
 #include "sim/io/model/read_model.h"
+#include "sim/io/scenario/inline_files.h"
 #include "sim/io/scenario/read_imperfections.h"
 #include "sim/io/scenario/read_runtime.h"
 #include "sim/io/scenario/scenario_parts.h"
@@ -26,7 +28,7 @@ using job::Made;
 using job::Question;
 using job::Sound;
 
-constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20};
+constexpr WholeRange kGpuCount{.low = 1, .high = 1 << 20, .thousand = kThousand};
 
 /// Runs `read`, and returns true when it made no complaint.
 template <class Read>
@@ -78,9 +80,19 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
   return question;
 }
 
+/// Recognises the config.json of a model where a scenario is expected.
+void refuse_model_config(const Node& root) {
+  if (root.has("model") || !(root.has("model_type") || root.has("architectures"))) return;
+  root.complain(fmt::format(
+      "the config of a model, not a scenario; a scenario names a model, a cluster, its GPUs and a batch; try "
+      "foretoken simulate --model {} --cluster dgx-h100-ndr --gpus 64",
+      root.source().file));
+}
+
 Made read_scenario(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
-  if (!document.value.is_object()) findings.throw_if_wrong();
+  refuse_model_config(root);
+  findings.throw_if_wrong();
   Sound sound;
   Question question = read_parts(root, document.name, sound);
   read_stragglers(root, question);
@@ -102,6 +114,8 @@ Made read_scenario(const Document& document, Findings& findings) {
 
 OpenScenario read_open(const Document& document, Findings& findings) {
   const Node root = document.root(findings);
+  refuse_model_config(root);
+  findings.throw_if_wrong();
   Sound sound;
   Question question = read_parts(root, document.name, sound);
   read_schedule(root, question);
@@ -168,6 +182,7 @@ std::vector<ReadFile> files_of(DocumentOf document_of) {
 }
 
 std::string text_of(Document document) {
+  inline_files(document.value, document.source.folder);
   anchor_references(document.value, document.source.folder);
   return document.value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -290,5 +290,42 @@ TEST_F(Files, WrongFilesAndNames) {
   EXPECT_THAT(thrown(std::string(5000, 'x') + ".json"), HasSubstr(": cannot be read: File name too long\n"));
 }
 
+TEST(ReadScenario, CountsMayBeSpelled) {
+  const std::vector<std::string> sets = {"batch.sequence_length=4k", "batch.global=1k", "run.tokens=15T",
+                                         "gpus=0.008k"};
+  const job::Job job = read_scenario_text(kLeast, "t.json", sets).job;
+  EXPECT_EQ(job.batch.sequence_length, 4096);
+  EXPECT_EQ(job.batch.global, 1000);
+  EXPECT_EQ(job.gpus, 8);
+  EXPECT_EQ(job.run->tokens, 15e12);
+}
+
+TEST(ReadScenario, ASequenceBeyondTheAttentionWindowIsRefused) {
+  const auto read = [&](const std::vector<std::string>& sets) {
+    try {
+      (void)read_scenario_text(kLeast, "t.json", sets);
+    } catch (const ConfigError& error) {
+      return error.complaints().front().message;
+    }
+    return std::string();
+  };
+  const std::string mistral = "model.model_type=mistral";
+  EXPECT_EQ(read({mistral, "model.sliding_window=2048", "batch.sequence_length=2048"}), "");
+  EXPECT_EQ(
+      read({mistral, "model.sliding_window=2048", "batch.sequence_length=4096"}),
+      "expected at most 2048, the attention window of model \"llama-3-8b (modified)\", found 4096: sliding-window "
+      "attention is not supported; try --set model.sliding_window=null (full attention)");
+  EXPECT_EQ(read({mistral, "model.sliding_window=2048", "model.sliding_window=null", "batch.sequence_length=4096"}),
+            "");
+}
+
+TEST(ReadScenario, AClusterWithAnotherPriceSaysIt) {
+  const auto name = [](const std::vector<std::string>& sets) {
+    return read_scenario_text(kLeast, "t.json", sets).job.cluster.name;
+  };
+  EXPECT_EQ(name({"cluster.price_per_gpu_hour=2.99"}), "dgx-h100-ndr at 2.99 USD");
+  EXPECT_EQ(name({"cluster.price_per_gpu_hour=2.99", "cluster.notes=mine"}), "dgx-h100-ndr (modified)");
+}
+
 }  // namespace
 }  // namespace foretoken::io

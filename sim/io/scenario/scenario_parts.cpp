@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/parse_count.h"
 #include "sim/base/text.h"
 #include "sim/io/scenario/attention_choice.h"
 #include "sim/schedule/catalogue.h"
@@ -20,9 +21,9 @@ using model::RecomputeGranularity;
 // The limits are far beyond any job, and small enough that products of three degrees stay exact.
 constexpr WholeRange kDegree{.low = 1, .high = 1 << 20};
 constexpr WholeRange kStages{.low = 1, .high = 10'000};  // of one pipeline, and chunks of one stage
-constexpr WholeRange kSequence{.low = 1, .high = 1 << 28};
+constexpr WholeRange kSequence{.low = 1, .high = 1 << 28, .thousand = kBinaryThousand};
 constexpr WholeRange kMicroBatch{.low = 1, .high = 1 << 20};
-constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30};
+constexpr WholeRange kGlobalBatch{.low = 1, .high = 1 << 30, .thousand = kThousand};
 
 /// Reads a whole number, if it is stated. A missing one is noted as a default, which the rules choose.
 std::optional<int> find_degree(const Node& node, std::string_view key, WholeRange range = kDegree) {
@@ -149,7 +150,7 @@ void read_run(const Node& root, Question& question) {
   if (!node) return;
   node->allow_only({"tokens", "price_per_gpu_hour", "currency"});
   job::TrainingRun run;
-  run.tokens = node->number("tokens", {.low = 1, .high = 1e18});
+  run.tokens = node->number("tokens", {.low = 1, .high = 1e18, .thousand = kThousand});
   run.price_per_gpu_hour = node->find_number("price_per_gpu_hour", {.low = 0, .high = 1e6});
   run.currency = node->text_or("currency", "USD");
   question.run = run;

@@ -117,6 +117,11 @@ void check_positions(Draft& draft) {
     draft.complain("/batch/sequence_length",
                    fmt::format("expected at most {}, the learned positions of model {}, found {}", model.max_positions,
                                in_quotes(model.name), sequence));
+  if (model.attention_window > 0 && sequence > model.attention_window)
+    draft.complain("/batch/sequence_length",
+                   fmt::format("expected at most {}, the attention window of model {}, found {}: sliding-window "
+                               "attention is not supported; try --set model.sliding_window=null (full attention)",
+                               model.attention_window, in_quotes(model.name), sequence));
 }
 
 void check_sharding(Draft& draft) {

@@ -44,6 +44,34 @@ double rotary_bytes(const Transformer& model, const Cut& cut) {
   return 4 * cut.tokens * width / cut.context.tensor;
 }
 
+// Norms of queries and keys. A weight has the size of one head, or of the heads of this model together.
+//
+// The norm reads and writes 4 bytes an element forward, and 8 backward, like every norm. Its backward pass needs its
+// inputs; the core saves its outputs. Every head has statistics of its own, four bytes a number, where Transformer
+// Engine runs the norm.
+void add_qk_norm(BlockOps& block, const Transformer& model, const Cut& cut, TensorId queries, TensorId keys) {
+  if (model.qk_norm == QkNorm::kNone) return;
+  const bool each_head = model.qk_norm == QkNorm::kHead;
+  const auto width = real((model.heads + model.kv_heads) * model.head_dim);
+  const double elements = cut.tokens * width / cut.context.tensor;
+  const double numbers = each_head ? elements / real(model.head_dim) : 2 * cut.tokens / cut.context.tensor;
+  const bool keeps_statistics = cut.context.attention == AttentionKind::kFlash;
+  const TensorId inputs = block.add(Tensor{.name = "queries and keys before their norm", .bytes = 2 * elements});
+  const TensorId statistics = block.add(
+      Tensor{.name = "statistics of the norms of queries and keys", .bytes = keeps_statistics ? 4 * numbers : 0});
+  const auto weight = [&](std::string_view name, std::int64_t heads) {
+    const std::int64_t size = each_head ? model.head_dim : heads * model.head_dim;
+    return block.add(bias_weight(name, size, each_head ? Split::kWhole : Split::kRows));
+  };
+  block.add(Op{.name = "norm of queries and keys",
+               .role = OpRole::kNorm,
+               .work = MemoryBound{4 * elements, 8 * elements, "gradient of the norm of queries and keys"},
+               .weights = {weight("query norm", model.heads), weight("key norm", model.kv_heads)},
+               .reads = {queries, keys},
+               .writes = {queries, keys, inputs, statistics},
+               .saves = {inputs, statistics}});
+}
+
 /// Queries, keys and values of one layer.
 struct Operands {
   TensorId queries, keys_and_values;
@@ -81,6 +109,7 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
     in_place("gather qkv", OpRole::kComm,
              Exchange{bytes * cut.context.tensor, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
                       "scatter qkv gradient"});
+  add_qk_norm(block, model, cut, operands.queries, operands.keys_and_values);
   const double rotary = rotary_bytes(model, cut);
   in_place("rotary embedding", OpRole::kElementwise, MemoryBound{rotary, rotary, "rotary gradient"});
   in_place("split qkv", OpRole::kAttention, MemoryBound{0, 2 * bytes, "qkv gradient concat"});
@@ -143,7 +172,8 @@ TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut
     op.writes.add(read);
   }
   op.saves.add(read);
-  if (model.linear_bias) op.weights.add(block.add(bias_weight("projection bias", model.hidden, Split::kWhole)));
+  if (model.linear_bias && model.projection_bias)
+    op.weights.add(block.add(bias_weight("projection bias", model.hidden, Split::kWhole)));
   block.add(op);
   return output;
 }

@@ -8,6 +8,16 @@
 #include "sim/model/blocks/parts.h"
 
 namespace foretoken::model {
+namespace {
+
+constexpr NormNames kNorm1{"norm 1", "norm 1 gradient", "norm 1", "norm 1 statistics", "norm 1 output"};
+constexpr NormNames kNorm2{"norm 2", "norm 2 gradient", "norm 2", "norm 2 statistics", "norm 2 output"};
+constexpr NormNames kBehind1{"norm behind attention", "norm behind attention gradient", "norm behind attention",
+                             "statistics of the norm behind attention", "normed attention"};
+constexpr NormNames kBehind2{"norm behind MLP", "norm behind MLP gradient", "norm behind MLP",
+                             "statistics of the norm behind MLP", "normed MLP"};
+
+}  // namespace
 
 BlockOps dense_layer(const Transformer& model, const LayerContext& context) {
   const Cut cut(context);
@@ -21,22 +31,27 @@ BlockOps dense_layer(const Transformer& model, const LayerContext& context) {
   block.input = block.add(Tensor{.name = "layer input", .bytes = residual});
   block.gradient_bytes = residual * (model.hidden_dropout > 0 ? 2 : 1);
 
-  const TensorId first =
-      add_norm(block, model, cut, {"norm 1", "norm 1 gradient", "norm 1", "norm 1 statistics", "norm 1 output"},
-               block.input, kNoModule);
-  const TensorId attended = add_attention(block, model, cut, first);
-  const TensorId between = add_residual(
-      block, model, cut,
-      {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1", "residual between attention and MLP"},
-      attended, block.input, kNoModule, parallel);
+  const auto norm_before = [&](const NormNames& names, TensorId input, SelectiveModules reader) {
+    return model.normed_before() ? add_norm(block, model, cut, names, input, reader) : input;
+  };
+  const auto norm_behind = [&](const NormNames& names, TensorId branch) {
+    return model.normed_behind() ? add_norm_behind(block, model, cut, names, branch) : branch;
+  };
+  const TensorId first = norm_before(kNorm1, block.input, kNoModule);
+  const TensorId attended = norm_behind(kBehind1, add_attention(block, model, cut, first));
+  const TensorId between =
+      add_residual(block, model, cut,
+                   {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
+                    "residual between attention and MLP", model.linear_bias && model.projection_bias},
+                   attended, block.input, kNoModule, parallel);
   // With a parallel residual the MLP reads the layer's input. One reduction follows the sum of both outputs.
-  const TensorId second =
-      add_norm(block, model, cut, {"norm 2", "norm 2 gradient", "norm 2", "norm 2 statistics", "norm 2 output"},
-               parallel ? block.input : between, mlp);
-  const TensorId widened = add_mlp(block, model, cut, second);
-  add_residual(block, model, cut,
-               {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output"}, widened,
-               between, mlp, false);
+  const bool shares = parallel && model.shared_norm;
+  const TensorId second = shares ? first : norm_before(kNorm2, parallel ? block.input : between, mlp);
+  const TensorId widened = norm_behind(kBehind2, add_mlp(block, model, cut, second));
+  add_residual(
+      block, model, cut,
+      {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output", model.linear_bias},
+      widened, between, mlp, false);
   return block;
 }
 

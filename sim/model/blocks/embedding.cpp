@@ -51,12 +51,14 @@ BlockOps embedding_block(const Transformer& model, const LayerContext& context) 
   const auto in_place = [&](std::string_view name, MemoryBound work) -> Op& {
     return block.add(Op{.name = name, .role = OpRole::kEmbedding, .work = work, .reads = {output}, .writes = {output}});
   };
+  if (model.scaled_embedding)
+    in_place("scale embedding", {4 * cut.region * hidden, 4 * cut.region * hidden, "embedding scale gradient"});
   if (model.positions == Positions::kLearned)
     in_place("add positions", {.forward_bytes = 6 * cut.region * hidden})
         .weights.add(block.add(Weight{.name = "positions", .rows = model.max_positions, .columns = model.hidden}));
   if (model.embedding_norm) {
     Op& norm = in_place("embedding norm", {});
-    norm.weights.add(block.add(norm_weight(model, "embedding norm")));
+    norm.weights = add_norm_weight(block, model, "embedding norm");
     norm.saves.add(output);
   }
   if (model.hidden_dropout > 0) {

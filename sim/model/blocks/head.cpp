@@ -71,10 +71,11 @@ BlockOps head_block(const Transformer& model, const LayerContext& context) {
   block.input = block.add(Tensor{.name = "output of the last layer", .bytes = residual});
   const TensorId normed = block.add(Tensor{.name = "final norm output", .bytes = residual});
   const TensorId logits = block.add(Tensor{.name = "logits", .bytes = 2 * sizes.logits});
+  const IdList<WeightId> norm_weights = add_norm_weight(block, model, "final norm");
   block.add(Op{.name = "final norm",
                .role = OpRole::kHead,
                .work = MemoryBound{4 * cut.region * hidden, 8 * cut.region * hidden, "final norm gradient"},
-               .weights = {block.add(norm_weight(model, "final norm"))},
+               .weights = norm_weights,
                .reads = {block.input},
                .writes = {normed},
                .saves = {block.input}});
@@ -86,6 +87,13 @@ BlockOps head_block(const Transformer& model, const LayerContext& context) {
                .writes = {logits},
                .saves = {normed},
                .working_bytes = projection_working_bytes(cut, sizes, hidden)});
+  if (model.head_bias)  // the product itself adds the bias; its gradient sums the gradient of the logits
+    block.add(Op{.name = "head bias",
+                 .role = OpRole::kHead,
+                 .work = MemoryBound{0, 2 * sizes.logits, "head bias gradient"},
+                 .weights = {block.add(bias_weight("head bias", model.vocabulary, Split::kRows))},
+                 .reads = {logits},
+                 .writes = {logits}});
   add_loss(block, cut, sizes, logits);
   return block;
 }

@@ -9,8 +9,12 @@ namespace {
 double norm_forward_bytes(const Cut& cut, double hidden) { return 4 * cut.region * hidden; }
 
 // The kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x 2
-// bytes. A further 6Rh add the residual's gradient: two reads, one write.
-double norm_backward_bytes(const Cut& cut, double hidden) { return (8 + 6) * cut.region * hidden; }
+// bytes. A further 6Rh add the residual's gradient: two reads, one write. A norm that attention and MLP share adds
+// their gradients likewise.
+double norm_backward_bytes(const Transformer& model, const Cut& cut, double hidden) {
+  const bool shared = model.parallel_residual && model.shared_norm;
+  return (8 + (shared ? 12 : 6)) * cut.region * hidden;
+}
 
 // Transformer Engine keeps fp32 statistics. Table 2 of arXiv:2205.05198 neglects them.
 double statistics_bytes(const Transformer& model, const Cut& cut) {
@@ -29,17 +33,18 @@ double residual_forward_bytes(const Transformer& model, const Cut& cut) {
   return (model.hidden_dropout > 0 ? 7 : 6) * cut.region * real(model.hidden);
 }
 
-double residual_backward_bytes(const Transformer& model, const Cut& cut) {
+double residual_backward_bytes(const Transformer& model, const Cut& cut, bool has_bias) {
   const double dropout = model.hidden_dropout > 0 ? 5 : 0;  // gradient, mask, out
-  const double bias = model.linear_bias ? 2 : 0;            // bias gradient reads the gradient
+  const double bias = has_bias ? 2 : 0;                     // bias gradient reads the gradient
   return (dropout + bias) * cut.region * real(model.hidden);
 }
 
 }  // namespace
 
-Weight norm_weight(const Transformer& model, std::string_view name) {
+IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name) {
+  if (!model.norm_scale) return {};
   const bool bias = model.norm == Norm::kLayerNorm && model.norm_bias;
-  return {.name = name, .rows = bias ? 2 : 1, .columns = model.hidden};
+  return {block.add(Weight{.name = name, .rows = bias ? 2 : 1, .columns = model.hidden})};
 }
 
 Weight bias_weight(std::string_view name, std::int64_t elements, Split split) {
@@ -49,24 +54,44 @@ Weight bias_weight(std::string_view name, std::int64_t elements, Split split) {
 TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names, TensorId input,
                   SelectiveModules reads_output) {
   const double hidden = real(model.hidden);
-  const WeightId weight = block.add(norm_weight(model, names.weight));
+  const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
   const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
   const TensorId output = block.add(Tensor{.name = names.output,
                                            .bytes = cut.residual_bytes(hidden) * cut.input_share(),
                                            .dropped_by = {.core_attention = false, .layer_norm = true}});
-  block.add(Op{.name = names.forward,
-               .role = OpRole::kNorm,
-               .work = MemoryBound{norm_forward_bytes(cut, hidden), norm_backward_bytes(cut, hidden), names.backward},
-               .weights = {weight},
-               .reads = {input},
-               .writes = {statistics, output},
-               .saves = {input, statistics},
-               .repeated_by = {.core_attention = false, .layer_norm = true}});
+  block.add(
+      Op{.name = names.forward,
+         .role = OpRole::kNorm,
+         .work = MemoryBound{norm_forward_bytes(cut, hidden), norm_backward_bytes(model, cut, hidden), names.backward},
+         .weights = weights,
+         .reads = {input},
+         .writes = {statistics, output},
+         .saves = {input, statistics},
+         .repeated_by = {.core_attention = false, .layer_norm = true}});
   block.add(Op{.name = "quantise",
                .work = MemoryBound{.forward_bytes = quantise_bytes(cut, hidden)},
                .reads = {output},
                .writes = {output},
                .repeated_by = reads_output});
+  return output;
+}
+
+// The kernels move what every norm moves. Where no norm stands before the branch, they add the residual's gradient. The
+// backward pass needs the branch itself.
+TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names,
+                         TensorId input) {
+  const double hidden = real(model.hidden);
+  const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
+  const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
+  const TensorId output = block.add(Tensor{.name = names.output, .bytes = cut.residual_bytes(hidden)});
+  block.add(Op{.name = names.forward,
+               .role = OpRole::kNorm,
+               .work = MemoryBound{norm_forward_bytes(cut, hidden),
+                                   (model.normed_before() ? 8 : 14) * cut.region * hidden, names.backward},
+               .weights = weights,
+               .reads = {input},
+               .writes = {statistics, output},
+               .saves = {input, statistics}});
   return output;
 }
 
@@ -77,7 +102,8 @@ TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut,
   Op op{.name = names.forward, .work = MemoryBound{}, .reads = {branch, stream}, .writes = {sum}};
   op.repeated_by = repeated_by;
   if (!deferred)
-    op.work = MemoryBound{residual_forward_bytes(model, cut), residual_backward_bytes(model, cut), names.backward};
+    op.work = MemoryBound{residual_forward_bytes(model, cut), residual_backward_bytes(model, cut, names.bias),
+                          names.backward};
   if (model.hidden_dropout > 0) {
     const TensorId mask = block.add(Tensor{.name = names.mask, .bytes = bytes / 2});
     op.writes.add(mask);

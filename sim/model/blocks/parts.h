@@ -17,9 +17,14 @@ struct NormNames {
 TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names, TensorId input,
                   SelectiveModules reads_output);
 
-/// Names of a residual connection's kernels and tensors.
+/// Adds the norm of a branch, between its last product and the residual connection. Returns its output, in 16 bit.
+TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& cut, const NormNames& names,
+                         TensorId input);
+
+/// Names of a residual connection's kernels and tensors, and whether its branch ends in a bias.
 struct ResidualNames {
   std::string_view forward, backward, mask, output;
+  bool bias = false;
 };
 
 /// Adds bias, dropout and residual connection: `branch` is added to `stream`. With `deferred` a later call adds both
@@ -35,8 +40,8 @@ TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut
 /// product's output.
 TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
 
-/// Returns the weight of one norm: its scale, and its bias where the norm has one.
-[[nodiscard]] Weight norm_weight(const Transformer& model, std::string_view name);
+/// Adds the weight of one norm: its scale, and its bias where the norm has one. Norms without weights add none.
+[[nodiscard]] IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name);
 
 /// Returns a vector of `elements`, whole on every rank or split like the rows of its product.
 [[nodiscard]] Weight bias_weight(std::string_view name, std::int64_t elements, Split split);

@@ -64,7 +64,11 @@ double layer_parameters(const Transformer& model) { return parameters(dense_laye
 
 double replicated_layer_parameters(const Transformer& model) { return replicated_parameters(dense_layer(model, {})); }
 
-double norm_parameters(const Transformer& model) { return elements(norm_weight(model, "norm")); }
+double norm_parameters(const Transformer& model) {
+  BlockOps block;
+  (void)add_norm_weight(block, model, "norm");
+  return parameters(block);
+}
 
 double embedding_parameters(const Transformer& model) { return parameters(embedding_block(model, {})); }
 

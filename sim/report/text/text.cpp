@@ -12,9 +12,10 @@
 namespace foretoken::report {
 namespace {
 
-std::string head_line(std::string_view label, std::string_view value, std::string_view remark, const Paint& paint) {
+std::string head_line(std::string_view label, std::string_view value, std::string_view remark, const Paint& paint,
+                      Ink ink = Ink::kBold) {
   constexpr std::size_t kLabel = 14, kValue = 24;
-  const std::string front = "  " + pad_right(label, kLabel) + paint(Ink::kBold, value);
+  const std::string front = "  " + pad_right(label, kLabel) + paint(ink, value);
   if (remark.empty()) return front + '\n';
   const std::size_t used = columns_of(front), column = 2 + kLabel + kValue;
   const std::string gap(used + 2 > column ? 2 : column - used, ' ');
@@ -38,18 +39,34 @@ std::string run_lines(const Metrics& m, const Paint& paint) {
 
 std::string memory_line(const Memory& memory, const Paint& paint) {
   const std::string where = memory.per_stage.size() > 1 ? fmt::format(", stage {}", memory.fullest) : std::string();
-  const std::string remark = fmt::format("{} on the fullest GPU{}; allocator's peak {}",
-                                         memory.fits ? "fits" : "does NOT fit", where, gib(memory.peak));
+  const Fit fit = memory.fit();
+  const std::string remark =
+      fmt::format("{} on the fullest GPU{}{}; allocator's peak {}", name_of(fit), where,
+                  fit == Fit::kTight ? fmt::format(", {} full: try it before you rely on it", percent(memory.filled()))
+                                     : std::string(),
+                  gib(memory.peak));
   return head_line("memory",
                    fmt::format("{} of {} GiB", gib(memory.peak + memory.outside_allocator), gib(memory.capacity)),
-                   memory.fits ? remark : paint(Ink::kRed, remark), paint);
+                   fit == Fit::kFits ? remark : paint(fit == Fit::kTight ? Ink::kOrange : Ink::kRed, remark), paint);
+}
+
+// The first lines of a job that cannot run: its numbers are those of GPUs with enough memory.
+std::string too_large_text(const Memory& memory, const Paint& paint) {
+  return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB on the fullest GPU",
+                                      gib(memory.peak + memory.outside_allocator), gib(memory.capacity))) +
+         '\n' +
+         paragraph("  ",
+                   "The numbers below are those of GPUs with enough memory. `foretoken search` finds configurations "
+                   "that fit.");
 }
 
 std::string bubble_text(const Metrics& metrics, const Paint& paint) {
   return title_text("Pipeline bubble", "idle time of the pipeline over the work of its busiest stage", paint) +
-         fmt::format("  measured {} of the work ({} of the pipeline's time); ideal (p-1)/(vm) = {}\n",
-                     percent(metrics.bubble_fraction), percent(metrics.bubble_fraction_of_step),
-                     percent(metrics.ideal_bubble_fraction));
+         paragraph("  ", fmt::format("{} of the work of the busiest stage, or {} of the pipeline's time; ideal "
+                                     "(p-1)/(vm) = {}. The table above counts less: only time of the whole step in "
+                                     "which this stage waits and nothing else runs",
+                                     percent(metrics.bubble_fraction), percent(metrics.bubble_fraction_of_step),
+                                     percent(metrics.ideal_bubble_fraction)));
 }
 
 std::string list_text(std::string_view title, const std::vector<std::string>& lines, const Paint& paint) {
@@ -61,6 +78,11 @@ std::string list_text(std::string_view title, const std::vector<std::string>& li
 
 }  // namespace
 
+std::string_view name_of(Fit fit) {
+  if (fit == Fit::kTight) return "tight";
+  return fit == Fit::kFits ? "fits" : "does not fit";
+}
+
 std::string title_text(std::string_view title, std::string_view remark, const Paint& paint) {
   std::string text = '\n' + paint(Ink::kBold, title);
   if (!remark.empty()) text += "  " + paint(Ink::kDim, remark);
@@ -70,24 +92,27 @@ std::string title_text(std::string_view title, std::string_view remark, const Pa
 std::string headline_text(const job::Job& job, const Metrics& m, const Paint& paint) {
   const auto& batch = job.batch;
   std::string text = paint(Ink::kBold, m.name) + '\n';
+  if (!m.memory.fits) text += too_large_text(m.memory, paint);
+  const Ink ink = m.memory.fits ? Ink::kBold : Ink::kDim;
   text += head_line("step", time_text(m.step_time),
                     fmt::format("{} of {}", counted(static_cast<double>(batch.global), "sequence"),
                                 counted(static_cast<double>(batch.sequence_length), "token")),
-                    paint);
+                    paint, ink);
   if (m.interval)
     text += head_line("interval", time_text(m.interval->low) + " to " + time_text(m.interval->high),
-                      fmt::format("{:.0f} %: {}", 100 * m.interval->level, m.interval->words), paint);
+                      fmt::format("{:.0f} %: {}", 100 * m.interval->level, m.interval->words), paint, ink);
   text += head_line("throughput", significant(m.tokens_per_s) + " tokens/s",
-                    significant(m.tokens_per_s_per_gpu) + " tokens/s per GPU", paint);
+                    significant(m.tokens_per_s_per_gpu) + " tokens/s per GPU", paint, ink);
   text += head_line("MFU", percent(m.mfu),
                     fmt::format("of {} dense {} TFLOP/s: {} model TFLOP/s per GPU", plain(m.mfu_peak_tflops),
                                 name_of(job.precision), significant(m.model_tflops_per_gpu)),
-                    paint);
-  text += head_line(
-      "HFU", percent(m.hfu),
-      fmt::format("{} TFLOP/s per GPU, with recomputed operations", significant(m.hardware_tflops_per_gpu)), paint);
+                    paint, ink);
+  text +=
+      head_line("HFU", percent(m.hfu),
+                fmt::format("{} TFLOP/s per GPU, with recomputed operations", significant(m.hardware_tflops_per_gpu)),
+                paint, ink);
   text += head_line("Megatron log", significant(m.megatron_log_tflops_per_gpu) + " TFLOP/s/GPU",
-                    "as current versions print it: causal attention counted half", paint);
+                    "as current versions print it: causal attention counted half", paint, ink);
   text += memory_line(m.memory, paint);
   if (m.run) text += run_lines(m, paint);
   return text;

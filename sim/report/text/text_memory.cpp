@@ -120,7 +120,7 @@ std::string memory_text(const Memory& memory, const Paint& paint) {
     text += paragraph(
         "  ", fmt::format("Fits: {}; {} free. Most of it is {}.", sum, gib(memory.capacity - needed), memory.dominant));
   } else {
-    text += paragraph("  ", fmt::format("Does NOT fit: {}; {} too much. Most of it is {}.", sum,
+    text += paragraph("  ", fmt::format("Does not fit: {}; {} too much. Most of it is {}.", sum,
                                         gib(needed - memory.capacity), memory.dominant));
     if (memory.advice) text += paragraph("  To make it fit: ", *memory.advice);
   }

@@ -139,9 +139,29 @@ TEST(Text, SaysWhatWouldFit) {
   m.memory.fits = false;
   m.memory.advice = "recompute \"selective\": 36.0 GiB, step time +2.1 %";
   const std::string text = to_text(example_scenario(), example_notes(), {}, m, Paint(false));
-  EXPECT_THAT(text, HasSubstr("does NOT fit on the fullest GPU, stage 0;"));
+  EXPECT_THAT(text, HasSubstr("does not fit on the fullest GPU, stage 0;"));
+  EXPECT_THAT(text, HasSubstr("  does not fit: 49.0 of 40.0 GiB on the fullest GPU\n"));
+  EXPECT_THAT(text, HasSubstr("foretoken search"));
   EXPECT_THAT(text, HasSubstr("9.0 too much."));
   EXPECT_THAT(text, HasSubstr("To make it fit: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
+}
+
+TEST(Text, MemoryHasOneOfThreeVerdicts) {
+  Metrics m = example_metrics();
+  for (const auto& [capacity, words] : {std::pair{60.0, "fits on"}, std::pair{50.0, "tight on"}}) {
+    m.memory.capacity = Bytes(capacity * 1024 * 1024 * 1024);
+    EXPECT_THAT(headline_text(example_scenario(), m, Paint(false)), HasSubstr(words));
+  }
+  EXPECT_EQ(m.memory.fit(), Fit::kTight);
+  EXPECT_THAT(headline_text(example_scenario(), m, Paint(false)), HasSubstr("98.0 % full: try it"));
+}
+
+TEST(Text, WhatDoesNotFitIsNotPrintedInBold) {
+  Metrics m = example_metrics();
+  const std::string bold = Paint(true)(Ink::kBold, "10.00 s");
+  EXPECT_THAT(headline_text(example_scenario(), m, Paint(true)), HasSubstr(bold));
+  m.memory.fits = false;
+  EXPECT_THAT(headline_text(example_scenario(), m, Paint(true)), testing::Not(HasSubstr(bold)));
 }
 
 TEST(Text, ManyStagesAreSummarised) {

@@ -15,14 +15,13 @@
 #include "sim/report/text/number.h"
 #include "sim/study/predict/interval.h"
 #include "sim/study/predict/predict.h"
-#include "sim/trust/local_error.h"
+#include "sim/trust/place.h"
 
 namespace foretoken::study {
 namespace {
 
 using job::Job;
 
-constexpr int kMostJumps = 2;           // how many of GPU kind, runtime and element width may differ
 constexpr std::size_t kMostOfASet = 4;  // one publication may not fill the list
 
 // Collects the differences between two jobs in words.
@@ -71,8 +70,8 @@ std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRu
   std::vector<NearCandidate> all;
   for (const MeasuredRun& run : measured) {
     NearCandidate each{.run = {}, .job = io::read_scenario_text(run.scenario, run.id).job};
-    const trust::Distance distance = trust::distance(here, place_of(each.job));
-    if (distance.jumps > kMostJumps) continue;
+    const trust::Place there = place_of(each.job);
+    if (here.gpu != there.gpu && here.runtime != there.runtime && here.bits != there.bits) continue;
     each.run = {.set = run.set,
                 .id = run.id,
                 .source = run.source,
@@ -80,7 +79,7 @@ std::vector<NearCandidate> candidates(const Job& job, std::span<const MeasuredRu
                 .measured = run.measured,
                 .predicted = {},
                 .fitted = run.fitted,
-                .distance = distance.halvings(),
+                .distance = trust::Weights{}.distance(trust::steps_between(here, there)),
                 .difference = differences(job, each.job)};
     all.push_back(std::move(each));
   }
@@ -97,7 +96,7 @@ std::vector<NearRun> near_runs(const Job& job, std::span<const MeasuredRun> meas
   for (NearCandidate& each : candidates(job, measured)) {
     if (runs.size() == count) break;
     if (++taken[each.run.set] > kMostOfASet) continue;
-    each.run.predicted = predict(std::move(each.job)).metrics.step_time;
+    each.run.predicted = predict(std::move(each.job)).metrics.simulated_step_time;
     runs.push_back(std::move(each.run));
   }
   return runs;

@@ -25,13 +25,13 @@ struct NearRun {
   int gpus = 0;
   Seconds measured, predicted;
   bool fitted = false;     ///< took part in fitting a number
-  double distance = 0;     ///< how often the weight of the run halves (trust::Distance)
+  double distance = 0;     ///< in steps (trust::Weights)
   std::string difference;  ///< "175B parameters, H100"
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// Returns at most `count` of `measured`, the nearest to `job` first, at most four of a set. Distance is the same as
-/// for the interval: the weight of a case there (trust::Distance::halvings). Runs that differ in GPU kind, runtime and
+/// Returns at most `count` of `measured`, the nearest to `job` first, at most four of a set. Distance
+/// counts the same keys as that of intervals (trust::Place), with the usual weights. Runs that differ in GPU kind, runtime and
 /// element width at once are left out. Throws ConfigError when a scenario cannot be read.
 [[nodiscard]] std::vector<NearRun> near_runs(const job::Job& job, std::span<const MeasuredRun> measured,
                                              std::size_t count);

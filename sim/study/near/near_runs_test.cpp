@@ -27,7 +27,7 @@ std::vector<std::string> ids_of(const std::vector<NearRun>& runs) {
   return all;
 }
 
-TEST(NearRuns, AnotherRuntimeIsFartherThanAnySize) {
+TEST(NearRuns, AnotherRuntimeIsFartherThanTwiceTheGpus) {
   const job::Job job = io::read_scenario_text(small_scenario("dgx-a100-80gb-hdr", 8), "test").job;
   const std::vector<MeasuredRun> measured{
       measured_run("other GPU and runtime", small_scenario("dgx-h100-ndr", 8, R"(, "runtime": "megatron-2022")")),
@@ -40,7 +40,7 @@ TEST(NearRuns, AnotherRuntimeIsFartherThanAnySize) {
   EXPECT_THAT(ids_of(near),
               testing::ElementsAre("the same", "twice the GPUs", "other runtime", "other GPU and runtime"));
   EXPECT_EQ(near[0].distance, 0);
-  EXPECT_EQ(near[1].distance, 0.125) << "an octave is an eighth of a halving";
+  EXPECT_EQ(near[1].distance, 0.5) << "twice the GPUs, and half the micro-batches";
   EXPECT_EQ(near[0].difference, "nothing important");
   EXPECT_EQ(near[0].predicted.value(), predict(job).metrics.step_time.value());
   EXPECT_THAT(ids_of(near_runs(job, measured, 1)), testing::ElementsAre("the same"));

@@ -12,8 +12,11 @@ Explanation explain(job::Made made, const trust::Evidence& evidence, double part
   Explanation answer{.prediction = predict(std::move(made), {.delays = true, .interval = IntervalQuestion{evidence}}),
                      .fall = {},
                      .part = part,
-                     .repaired = predict(sound).metrics.step_time,
-                     .hardware = sensitivities(sound, part)};
+                     .repaired = {},
+                     .hardware = {}};
+  const double factor = answer.prediction.metrics.bias_factor();
+  answer.repaired = factor * predict(sound).metrics.simulated_step_time;
+  answer.hardware = sensitivities(sound, part, factor);
   answer.fall = waterfall_of(answer.prediction);
   return answer;
 }

@@ -34,7 +34,7 @@ Seconds step_time_with(const job::Question& question, Key key, double factor) {
 
 }  // namespace
 
-std::vector<Sensitivity> sensitivities(const job::Job& job, double part) {
+std::vector<Sensitivity> sensitivities(const job::Job& job, double part, double bias_factor) {
   expects(part > 0 && part < 1, "a part of a hardware property lies between 0 and 1");
   const job::Question question = job::question_of(job);
   std::vector<Sensitivity> all;
@@ -42,8 +42,8 @@ std::vector<Sensitivity> sensitivities(const job::Job& job, double part) {
     if (job::has_property(key, question))
       all.push_back({.name = name,
                      .belongs = job::name_of(key),
-                     .smaller = step_time_with(question, key, 1 - part),
-                     .larger = step_time_with(question, key, 1 + part)});
+                     .smaller = bias_factor * step_time_with(question, key, 1 - part),
+                     .larger = bias_factor * step_time_with(question, key, 1 + part)});
   std::stable_sort(all.begin(), all.end(),
                    [](const Sensitivity& a, const Sensitivity& b) { return a.swing() > b.swing(); });
   return all;

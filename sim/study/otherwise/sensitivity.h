@@ -18,7 +18,8 @@ struct Sensitivity {
 
 /// Simulates `job` with each hardware property times 1 - part and times 1 + part. The properties are rates of
 /// arithmetic, memory and links, launch and network latencies, and host time. The largest swing comes first, ties in
-/// the order of the list. Properties that the cluster lacks, such as NVLink, are left out. Precondition: 0 < part < 1.
-[[nodiscard]] std::vector<Sensitivity> sensitivities(const job::Job& job, double part);
+/// the order of the list. All times are times `bias_factor` (report::Metrics). Properties that the cluster lacks, such
+/// as NVLink, are left out. Precondition: 0 < part < 1.
+[[nodiscard]] std::vector<Sensitivity> sensitivities(const job::Job& job, double part, double bias_factor = 1);
 
 }  // namespace foretoken::study

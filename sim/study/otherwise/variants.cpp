@@ -127,13 +127,13 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
 }
 
 std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const Prediction& base) {
+                                     const Prediction& base, const trust::Evidence& evidence) {
   std::vector<Variant> variants{empty_variant("this scenario", base.job.gpus)};
   variants.front().is_base = true;
   variants.front().metrics = base.metrics;
   for (const Decision& decision : decisions_of(base.job)) {
     try {
-      Prediction prediction = predict(source.read(sets, decision.patch));
+      Prediction prediction = predict(source.read(sets, decision.patch), {.interval = IntervalQuestion{evidence}});
       Variant variant = empty_variant(decision.label, prediction.job.gpus);
       variant.metrics = std::move(prediction.metrics);
       variants.push_back(std::move(variant));

@@ -33,7 +33,7 @@ struct Variant {
 
 /// Predicts changes of one decision at a time, with the same GPUs and batch. The list includes the base, fastest first.
 [[nodiscard]] std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
-                                                   const Prediction& base);
+                                                   const Prediction& base, const trust::Evidence& evidence);
 
 /// Returns the `count` fastest configurations that fit, of all that the GPUs, the batch and the software allow. The
 /// search is free to change parallelism, schedule, micro-batch, recomputation and shards.

@@ -143,7 +143,7 @@ WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) 
   conclude(whatif);
   if (!whatif.rows.empty() && !whatif.best)
     throw ConfigError(why_all_are_impossible(whatif, printable(question.scenario.name())));
-  if (question.tornado) whatif.tornado = sensitivities(base, question.part);
+  if (question.tornado) whatif.tornado = sensitivities(base, question.part, whatif.base.bias_factor());
   return whatif;
 }
 

@@ -13,9 +13,11 @@
 #include "sim/model/counts/parameters.h"
 #include "sim/report/text/number.h"
 #include "sim/step/memory/memory.h"
+#include "sim/study/plan/outlook.h"
 #include "sim/study/reason.h"
 #include "sim/study/scenario_source.h"
 #include "sim/study/search/searcher.h"
+#include "sim/trust/interval.h"
 
 namespace foretoken::study {
 namespace {
@@ -57,20 +59,21 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
   }
 }
 
-PlannedRun planned_run(const PlanQuestion& asked, const PlanAssumptions& assumed, const PlanRow& row, Seconds step) {
+search::FailureModel failures_of(const PlanAssumptions& assumed, const PlanRow& row) {
+  return {.mtbf_hours_per_gpu = assumed.mtbf_hours_per_gpu,
+          .checkpoint_write_s = row.checkpoint_write_s,
+          .restart_s = assumed.restart_s};
+}
+
+PlannedRun planned_run(const PlanAssumptions& assumed, const PlanRow& row, Seconds step) {
   const job::Job& scenario = row.best.scenario;
   const double steps = assumed.tokens / static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
   PlannedRun run;
   run.training_days = steps * step.value() / 86400;
-  run.failures = search::run_with_failures(run.training_days, row.gpus,
-                                           {.mtbf_hours_per_gpu = assumed.mtbf_hours_per_gpu,
-                                            .checkpoint_write_s = row.checkpoint_write_s,
-                                            .restart_s = assumed.restart_s});
+  run.failures = search::run_with_failures(run.training_days, row.gpus, failures_of(assumed, row));
   run.gpu_hours = run.failures.expected_days * 24 * row.gpus;
   if (row.price_per_gpu_hour) run.cost = run.gpu_hours * *row.price_per_gpu_hour;
   if (const auto watts = scenario.cluster.gpu.tdp_watts) run.energy_mwh = run.gpu_hours * *watts * assumed.pue / 1e6;
-  run.meets_deadline = !asked.deadline_days || run.failures.p90_days <= *asked.deadline_days;
-  run.within_budget = !asked.budget || (run.cost && *run.cost <= *asked.budget);
   return run;
 }
 
@@ -99,15 +102,32 @@ io::OpenScenario question_on(const PlanQuestion& asked, const std::string& clust
   return asked.scenario.read_open(sets);
 }
 
-void add_runs(const PlanQuestion& asked, const PlanAssumptions& assumed, PlanRow& row) {
+RunChances chances_of(const PlanQuestion& asked, const PlanAssumptions& assumed, const PlanRow& row,
+                      const trust::Evidence& evidence) {
+  const double distance = row.best.metrics->interval->distance;
+  const Outlook outlook(row.run.training_days, row.gpus, failures_of(assumed, row),
+                        [&](double part) { return trust::error_quantile(evidence, distance, part); });
+  RunChances chances{.p50_days = outlook.days_by(0.5),
+                     .p90_days = outlook.days_by(0.9),
+                     .low_days = outlook.days_by((1 - asked.level) / 2),
+                     .high_days = outlook.days_by((1 + asked.level) / 2)};
+  if (asked.deadline_days) chances.deadline = outlook.chance_within(*asked.deadline_days);
+  if (asked.budget) {
+    const double a_day = 24 * row.gpus * row.price_per_gpu_hour.value_or(0);
+    chances.budget = a_day > 0 ? outlook.chance_within(*asked.budget / a_day) : 0;
+  }
+  return chances;
+}
+
+void add_runs(const PlanAssumptions& assumed, PlanRow& row) {
   const job::Job& scenario = row.best.scenario;
   row.checkpoint_bytes = checkpoint_bytes(scenario);
   row.checkpoint_write_s = assumed.checkpoint_write_s.value_or(row.checkpoint_bytes /
                                                                (assumed.checkpoint_gb_per_s_per_gpu * 1e9 * row.gpus));
   const report::Metrics& metrics = *row.best.metrics;
-  row.run = planned_run(asked, assumed, row, metrics.step_time);
-  row.fast = planned_run(asked, assumed, row, metrics.interval->low);
-  row.slow = planned_run(asked, assumed, row, metrics.interval->high);
+  row.run = planned_run(assumed, row, metrics.step_time);
+  row.fast = planned_run(assumed, row, metrics.interval->low);
+  row.slow = planned_run(assumed, row, metrics.interval->high);
 }
 
 void choose(Plan& plan) {
@@ -115,7 +135,7 @@ void choose(Plan& plan) {
   std::vector<std::size_t> good;
   for (std::size_t at = 0; at < plan.rows.size(); ++at) {
     const PlanRow& row = plan.rows[at];
-    if (!row.impossible.empty() || !row.run.meets_deadline || !row.run.within_budget) continue;
+    if (!row.impossible.empty() || row.chances.both() < kEnoughChance) continue;
     good.push_back(at);
     priced = priced || row.run.cost;
   }
@@ -153,9 +173,10 @@ void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust
     if (!row.impossible.empty()) continue;
     row.price_per_gpu_hour = job::price_of(question.asked());
     if (!cluster.empty() || !asked.space.gpus.empty()) rename(row.best, row.cluster);
-    add_runs(asked, plan.assumptions, row);
+    add_runs(plan.assumptions, row);
     row.impossible = why_endless(row);
     if (!row.impossible.empty()) continue;
+    row.chances = chances_of(asked, plan.assumptions, row, evidence);
     const double rate = row.best.metrics->tokens_per_s_per_gpu;
     if (base_rate == 0) base_rate = rate;
     row.scaling_efficiency = rate / base_rate;
@@ -167,6 +188,8 @@ void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust
 Plan make_plan(const PlanQuestion& asked) {
   const trust::Evidence evidence = io::read_shipped_residuals();
   Plan plan{.name = {},
+            .command = {},
+            .version = {},
             .assumptions = asked.assumptions,
             .deadline_days = asked.deadline_days,
             .budget = asked.budget,

@@ -41,7 +41,17 @@ struct PlannedRun {
   search::RunWithFailures failures;
   double gpu_hours = 0;  ///< of the expected days
   std::optional<double> cost, energy_mwh;
-  bool meets_deadline = true, within_budget = true;
+};
+
+/// A chance at least this large counts as meeting a limit.
+inline constexpr double kEnoughChance = 0.5;
+
+/// The end of a run when both its step and its failures are uncertain, and the chances that it meets the limits.
+struct RunChances {
+  double p50_days = 0, p90_days = 0;   ///< half, and nine in ten, of such runs are done by then
+  double low_days = 0, high_days = 0;  ///< between them lies the part of runs that intervals are to hold
+  double deadline = 1, budget = 1;     ///< 1 without a limit; no budget is met without a price
+  [[nodiscard]] double both() const { return deadline < budget ? deadline : budget; }  ///< one clock decides both
 };
 
 /// One cluster at one size.
@@ -52,19 +62,22 @@ struct PlanRow {
   FoundConfiguration best;
   double checkpoint_bytes = 0, checkpoint_write_s = 0;
   std::optional<double> price_per_gpu_hour;
-  PlannedRun run, fast, slow;     ///< with the predicted step time, and with the ends of its interval
+  PlannedRun run, fast, slow;  ///< at the headline step, and at the ends of its interval
+  RunChances chances;
   double scaling_efficiency = 1;  ///< tokens/s per GPU, relative to this cluster's smallest size that works
 };
 
 struct Plan {
   std::string name;
+  std::string command = "", version = "";  ///< that made it
   PlanAssumptions assumptions;
   std::optional<double> deadline_days, budget;
   double level = trust::kUsualLevel;
   std::vector<PlanRow> rows;  ///< clusters in the order asked, sizes upwards
   /// Rows that meet deadline and budget as predicted. The cheapest has the least cost, or the fewest GPU hours when no
   /// price is known.
-  std::optional<std::size_t> smallest, cheapest;
+  std::optional<std::size_t> smallest, cheapest;  ///< rows that meet the limits with kEnoughChance; the cheapest by
+                                                  ///< cost, without prices by GPU hours
 };
 
 /// Searches every cluster and size. Throws ConfigError when the question is wrong.

@@ -11,6 +11,7 @@
 #include "sim/base/text.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/node.h"
+#include "sim/report/text/number.h"
 #include "sim/study/search/answer.h"
 
 namespace foretoken::study {
@@ -82,12 +83,11 @@ PlanOption read_option(const Node& node) {
   option.scaling_efficiency = node.number("scaling_efficiency", io::kNonNegative);
   option.cost = node.find_number("cost", io::kNonNegative);
   option.energy_mwh = node.find_number("energy_mwh", io::kNonNegative);
-  option.p50_range = find_range(node, "p50_days_interval");
-  option.p90_range = find_range(node, "p90_days_interval");
+  option.days_range = find_range(node, "days_interval");
   option.cost_range = find_range(node, "cost_interval");
   option.meets_deadline = node.boolean("meets_deadline");
   option.within_budget = node.boolean("within_budget");
-  option.is_safe = node.boolean_or("meets_deadline_if_slow", true) && node.boolean_or("within_budget_if_slow", true);
+  option.chance = node.find_number("chance", io::kFraction);
   return option;
 }
 
@@ -101,12 +101,35 @@ std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::s
   return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
 }
 
+// What the plan takes for granted, of the option that the report is about. Plans of older versions say less.
+std::vector<std::string> assumptions_of(const Node& root, const Node& option) {
+  std::vector<std::string> lines;
+  if (const auto assumed = root.find_object("assumptions")) {
+    if (const auto hours = assumed->find_number("mtbf_hours_per_gpu", io::kPositive))
+      lines.push_back(fmt::format("{} hours between interruptions of one GPU", report::plain(*hours)));
+    if (const auto restart = assumed->find_number("restart_s", io::kNonNegative))
+      lines.push_back(fmt::format("{} to restart", report::days_text(*restart / 86400)));
+    if (const auto pue = assumed->find_number("pue", io::kPositive))
+      lines.push_back(fmt::format("PUE {}", report::plain(*pue)));
+  }
+  const auto write = option.find_number("checkpoint_write_s", io::kNonNegative);
+  const auto between = option.find_number("checkpoint_interval_s", io::kNonNegative);
+  if (write && between)
+    lines.push_back(fmt::format("a checkpoint every {}, {} to write", report::days_text(*between / 86400),
+                                report::time_text(Seconds(*write))));
+  return lines;
+}
+
 PlanFile read(const Node& root) {
   PlanFile file{.plan = {.tokens = root.number("tokens", io::kPositive),
                          .deadline_days = root.find_number("deadline_days", io::kPositive),
                          .budget = root.find_number("budget", io::kPositive),
                          .currency = root.text_or("currency", "USD"),
-                         .options = {}},
+                         .options = {},
+                         .about = {},
+                         .assumptions = {},
+                         .command = root.text_or("command", ""),
+                         .version = root.text_or("version", "")},
                 .scenario = {}};
   const std::vector<Node> options = root.array("options");
   std::optional<std::size_t> about;
@@ -121,8 +144,11 @@ PlanFile read(const Node& root) {
   if (cheapest) about = cheapest;
   if (!about)
     root.complain("options", "expected an option with a configuration, found none; there is nothing to report on");
-  else
+  else {
+    file.plan.about = about;
+    file.plan.assumptions = assumptions_of(root, options[*about].as_object());
     file.scenario = options[*about].object("scenario").value().dump();
+  }
   return file;
 }
 

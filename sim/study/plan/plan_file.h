@@ -17,9 +17,10 @@ struct PlanOption {
   std::string configuration;  ///< "TP8 PP8 DP16, micro-batch 1"
   double expected_days = 0, p50_days = 0, p90_days = 0, goodput = 0, gpu_hours = 0, scaling_efficiency = 0;
   std::optional<double> cost, energy_mwh;
-  std::optional<report::Range> p50_range{}, p90_range{}, cost_range{};  ///< for the ends of the step's interval
+  std::optional<report::Range> days_range{},
+      cost_range{};  ///< of all runs with their failures; at the ends of the step's interval
   bool meets_deadline = true, within_budget = true, is_smallest = false, is_cheapest = false;
-  bool is_safe = true;  ///< meets deadline and budget also at the slow end of the step's interval
+  std::optional<double> chance{};  ///< of meeting deadline and budget
 };
 
 /// A capacity plan. The report shows its cheapest option, else its smallest, else its first possible one.
@@ -28,6 +29,9 @@ struct PlanSummary {
   std::optional<double> deadline_days, budget;
   std::string currency = "USD";
   std::vector<PlanOption> options;
+  std::optional<std::size_t> about;        ///< the option that the report is about
+  std::vector<std::string> assumptions;    ///< of failures, checkpoints and energy, in words
+  std::string command = "", version = "";  ///< that made the plan; empty when it does not say
 };
 
 struct PlanFile {

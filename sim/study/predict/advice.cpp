@@ -75,7 +75,7 @@ std::string words_of(const Patch& patch) {
 
 std::string advise(const Prediction& prediction) {
   const job::Question question = job::question_of(prediction.job);
-  const double now = prediction.metrics.step_time.value();
+  const double now = prediction.metrics.simulated_step_time.value();
   std::string best_words;
   double best_step = 0, best_peak = 0, lowest_peak = prediction.metrics.memory.peak.value();
   for (unsigned mask = 1; mask < 1U << kChanges.size(); ++mask) {

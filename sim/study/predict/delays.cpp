@@ -144,8 +144,9 @@ void add_drawn(const Prediction& run, std::vector<Part>& parts) {
       waits[{false, gpu}] = time;
   }
   std::vector<std::pair<std::pair<bool, int>, des::Duration>> drawn(waits.begin(), waits.end());
-  std::erase_if(drawn,
-                [&](const auto& each) { return des::to_seconds(each.second) < kLeastShare * run.metrics.step_time; });
+  std::erase_if(drawn, [&](const auto& each) {
+    return des::to_seconds(each.second) < kLeastShare * run.metrics.simulated_step_time;
+  });
   std::stable_sort(drawn.begin(), drawn.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (drawn.size() > kMostDrawn) drawn.resize(kMostDrawn);
   for (const auto& [which, time] : drawn) {
@@ -216,11 +217,13 @@ std::vector<Delay> delays_of(const Prediction& prediction) {
   add_drawn(prediction, parts);
   if (stated > 1 || (stated == 1 && prediction.job.stragglers.on))
     parts.push_back({{.what = "everything that is slow"}, [](Job& to) { to = repaired(std::move(to)); }});
+  const double factor = prediction.metrics.bias_factor();
   std::vector<Delay> delays;
   for (Part& part : parts) {
     Job without = prediction.job;
     part.mend(without);
-    part.delay.without = step_time(prediction.step, without, prediction.how);
+    part.delay.without = factor * step_time(prediction.step, without, prediction.how);
+    if (part.delay.on_critical_path) part.delay.on_critical_path = factor * *part.delay.on_critical_path;
     delays.push_back(std::move(part.delay));
   }
   std::stable_sort(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(one_by_one),
@@ -229,10 +232,15 @@ std::vector<Delay> delays_of(const Prediction& prediction) {
 }
 
 report::Waterfall waterfall_of(const Prediction& prediction) {
-  if (!is_slow(prediction.job)) return report::waterfall_of(prediction.job, prediction.step, prediction.observations);
-  const Prediction sound = predict(repaired(prediction.job), prediction.how);
-  return report::with_stragglers(report::waterfall_of(sound.job, sound.step, sound.observations),
-                                 prediction.observations.makespan);
+  report::Waterfall fall;
+  if (is_slow(prediction.job)) {
+    const Prediction sound = predict(repaired(prediction.job), prediction.how);
+    fall = report::with_stragglers(report::waterfall_of(sound.job, sound.step, sound.observations),
+                                   prediction.observations.makespan);
+  } else {
+    fall = report::waterfall_of(prediction.job, prediction.step, prediction.observations);
+  }
+  return report::with_bias(std::move(fall), prediction.metrics.bias_factor());
 }
 
 }  // namespace foretoken::study

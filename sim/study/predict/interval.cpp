@@ -1,8 +1,13 @@
-// Finds the place of a job among the validated cases, and the interval around its step time.
+// From a job to its place, and from there to its bias and its interval.
 #include "sim/study/predict/interval.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "sim/model/counts/parameters.h"
 
@@ -10,32 +15,131 @@ namespace foretoken::study {
 
 namespace {
 
-// Names the kind of GPU. A mix of kinds is a kind of its own, which no validated case has.
-std::string gpu_of(const job::Job& job) {
-  std::string kinds;
-  std::set<std::string> names;
-  trust::Place place;
+// One piece of the names of a job's GPUs. Several kinds of nodes are a kind of their own, which no case stands for.
+template <class Piece>
+std::string joined(const job::Job& job, Piece&& piece) {
+  if (job.groups.empty()) return std::string(piece(job.cluster.gpu));
+  std::string all;
+  std::set<std::string> known;
   for (const job::StageGroup& group : job.groups) {
-    if (!names.insert(group.cluster.name).second) continue;
-    place.gpu = group.cluster.gpu.name;
-    if (!kinds.empty()) kinds += '+';
-    kinds += place.gpu_kind();
+    const std::string one(piece(group.cluster.gpu));
+    if (!known.insert(one).second) continue;
+    if (!all.empty()) all += '+';
+    all += one;
   }
-  return kinds.empty() ? job.cluster.gpu.name : kinds;
+  return all;
+}
+
+// "a100" of "a100-sxm4-80gb".
+std::string_view kind_of(const net::Gpu& gpu) { return std::string_view(gpu.name).substr(0, gpu.name.find('-')); }
+
+// "sxm" of "a100-sxm4-80gb"; "" of "gb200-186gb".
+std::string_view board_of(const net::Gpu& gpu) {
+  const std::string_view name = gpu.name;
+  const std::size_t first = std::min(name.find('-'), name.size() - 1) + 1;
+  const auto* const letter = std::find_if(name.begin() + static_cast<std::ptrdiff_t>(first), name.end(),
+                                          [](unsigned char c) { return std::isalpha(c) == 0; });
+  return name.substr(first, static_cast<std::size_t>(letter - name.begin()) - first);
+}
+
+std::string layers_of(const model::Transformer& model) {
+  if (!model.stack) return "dense";
+  std::set<std::string> names;
+  for (const model::LayerRun& run : *model.stack) names.insert(run.block.name);
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : "+") + name;
+  return all;
+}
+
+std::string recipe_of(const job::Job& job) {
+  const job::PrecisionRecipe& recipe = job.recipe;
+  std::string text =
+      fmt::format("{:g}+{:g}+{:g}+{:g}", recipe.weight_bytes, recipe.gradient_bytes + recipe.extra_gradient_bytes,
+                  recipe.master_bytes, recipe.moment_bytes);
+  if (job.precision == Precision::kFp8) text += fmt::format(" fp8 recipe {}", static_cast<int>(recipe.fp8));
+  return text;
+}
+
+std::string recompute_of(const job::Recompute& recompute) {
+  std::string text(model::name_of(recompute.granularity));
+  const model::SelectiveModules& modules = recompute.modules;
+  if (recompute.granularity == model::RecomputeGranularity::kSelective)
+    for (const auto& [is_on, name] :
+         {std::pair{modules.core_attention, " core_attn"}, std::pair{modules.mlp, " mlp"},
+          std::pair{modules.layer_norm, " layernorm"}, std::pair{modules.activation, " activation"}})
+      if (is_on) text += name;
+  return recompute.block ? text + " of some layers" : text;
+}
+
+std::string on_or_off(bool is_on) { return is_on ? "on" : "off"; }
+
+// GB/s of network that a GPU has to itself; what joins GPUs without a network is no network.
+double network_of(const net::Cluster& cluster) {
+  const double each = cluster.links.nics_total().value() / (1e9 * std::max(1, cluster.links.gpus));
+  return each > 0 ? each : 1;
+}
+
+void add_question(trust::Place& place, const job::Job& job) {
+  place.gpu = joined(job, kind_of);
+  place.architecture = joined(job, [](const net::Gpu& gpu) -> std::string_view { return gpu.architecture; });
+  place.runtime = job.runtime.name;
+  place.year = job.runtime.year;
+  place.bits = 8 * bytes_per_element(job.precision);
+  place.layers = layers_of(job.model);
+  place.heads = job.model.kv_heads < job.model.heads ? "grouped" : "all";
+  place.mlp = job.model.gated() ? "gated" : "plain";
+  place.parameters = model::total_parameters(job.model);
+}
+
+void add_switches(trust::Place& place, const job::Job& job) {
+  place.board = joined(job, board_of);
+  place.fabric = job.cluster.fabric_kind;
+  place.recipe = recipe_of(job);
+  place.attention = std::string(model::name_of(job.attention, job.flash_kernel));
+  place.exchange = job.parallelism.context > 1 ? std::to_string(static_cast<int>(job.parallelism.exchange)) : "none";
+  place.recompute = recompute_of(job.recompute);
+  place.schedule = job.schedule.name;
+  place.zero = std::to_string(job.optimizer.zero_stage);
+  place.sequence_parallel = on_or_off(job.parallelism.sequence_parallel);
+  place.grad_reduce = on_or_off(job.overlap.grad_reduce);
+  place.param_gather = on_or_off(job.overlap.param_gather);
+  place.p2p = on_or_off(job.overlap.p2p);
+  place.userbuffers = on_or_off(job.overlap.tensor_parallel);
+  place.dropout = on_or_off(job.model.hidden_dropout > 0 || job.model.attention_dropout > 0);
+  place.hardware = job.imperfections.any() || job.stragglers.on ? "uneven" : "even";
+}
+
+void add_sizes(trust::Place& place, const job::Job& job) {
+  const job::Parallelism& cut = job.parallelism;
+  place.gpus = job.gpus;
+  place.domain = std::max(1, job.cluster.links.gpus);
+  place.network = network_of(job.cluster);
+  place.sequence = static_cast<double>(job.batch.sequence_length);
+  place.micro = static_cast<double>(job.batch.micro);
+  place.microbatches = job.microbatches();
+  place.tensor = cut.tensor;
+  place.context = cut.context;
+  place.pipeline = cut.pipeline;
+  place.chunks = cut.virtual_pipeline;
+  place.expert = cut.expert;
 }
 
 }  // namespace
 
 trust::Place place_of(const job::Job& job) {
-  return {.gpu = gpu_of(job),
-          .runtime = job.runtime.name,
-          .bits = static_cast<int>(8 * bytes_per_element(job.precision)),
-          .gpus = static_cast<double>(job.gpus),
-          .parameters = model::total_parameters(job.model)};
+  trust::Place place;
+  add_question(place, job);
+  add_switches(place, job);
+  add_sizes(place, job);
+  return place;
 }
 
-trust::Interval interval_of(const job::Job& job, Seconds predicted, const IntervalQuestion& question) {
-  return trust::interval_of(place_of(job), predicted, question.evidence, question.level);
+trust::Bias bias_of(const job::Job& job, const trust::Evidence& evidence) {
+  return trust::bias_at(place_of(job), evidence);
+}
+
+trust::Interval interval_of(const job::Job& job, Seconds headline, const IntervalQuestion& question) {
+  return trust::interval_of(place_of(job), headline, question.evidence, question.level);
 }
 
 }  // namespace foretoken::study

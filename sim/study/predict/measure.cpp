@@ -81,8 +81,8 @@ void measure_bubble(Metrics& metrics, const Job& job, const observe::Observation
       (job.parallelism.pipeline - 1.0) / (static_cast<double>(job.parallelism.virtual_pipeline) * job.microbatches());
 }
 
-TimeSplit split_of(const observe::StageSplit& split) {
-  using des::to_seconds;
+TimeSplit split_of(const observe::StageSplit& split, double factor) {
+  const auto to_seconds = [&](des::Duration time) { return factor * des::to_seconds(time); };
   TimeSplit seconds{.compute = to_seconds(split.compute),
                     .comm = {},
                     .optimizer = to_seconds(split.optimizer),
@@ -153,15 +153,17 @@ std::optional<RunCost> measure_run(const Job& job, const Metrics& metrics) {
 }  // namespace
 
 Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& observations,
-                const std::vector<observe::StageTimeline>& memory) {
+                const std::vector<observe::StageTimeline>& memory, std::optional<trust::Bias> bias) {
   Metrics metrics;
   metrics.name = job.name;
-  metrics.step_time = des::to_seconds(observations.makespan);
+  metrics.bias = std::move(bias);
+  metrics.simulated_step_time = des::to_seconds(observations.makespan);
+  metrics.step_time = metrics.bias_factor() * metrics.simulated_step_time;
   measure_rates(metrics, job);
   measure_bubble(metrics, job, observations);
   metrics.layer_forward = step.passes->layer_forward(observations.busiest_stage);
   metrics.layer_backward = step.passes->layer_backward(observations.busiest_stage);
-  metrics.time = split_of(observations.busiest);
+  metrics.time = split_of(observations.busiest, metrics.bias_factor());
   metrics.memory = measure_memory(job, memory);
   metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();

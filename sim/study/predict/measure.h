@@ -12,8 +12,11 @@ namespace foretoken::study {
 ///              T: from the first start of a forward to the last end of a backward
 ///              W: the largest busy time of a stage
 ///   ideal    = (p - 1) / (v m)
+/// The step is the simulated one times the factor of `bias`, and all that follows from it is of this step: rates, MFU,
+/// the parts of its time, days and cost.
 [[nodiscard]] report::Metrics measure(const job::Job& job, const step::LoweredStep& step,
                                       const observe::Observations& observations,
-                                      const std::vector<observe::StageTimeline>& memory);
+                                      const std::vector<observe::StageTimeline>& memory,
+                                      std::optional<trust::Bias> bias = std::nullopt);
 
 }  // namespace foretoken::study

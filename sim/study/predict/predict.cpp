@@ -126,7 +126,9 @@ Prediction predict(job::Made made, const How& how) {
 
   // Computes the numbers of this run, with its assumptions and omissions.
   report::Metrics& metrics = result.metrics;
-  metrics = measure(result.job, result.step, result.observations, result.memory);
+  std::optional<trust::Bias> bias;
+  if (how.interval) bias = bias_of(result.job, how.interval->evidence);
+  metrics = measure(result.job, result.step, result.observations, result.memory, std::move(bias));
   metrics.shown_gpus = std::move(shown.gpus);
   metrics.assumptions = result.notes.assumptions;
   metrics.warnings = result.notes.warnings;

@@ -27,6 +27,8 @@ struct How {
 
   bool advice = false;  ///< for a job that does not fit: simulates up to 31 changes of it
   bool delays = false;  ///< for slow hardware: runs the step again with each part repaired, at most fourteen times
+  /// With it the step is the headline, which includes the bias of runs like it, and has an interval. Without it the
+  /// step is the simulated one.
   std::optional<IntervalQuestion> interval = std::nullopt;
 };
 

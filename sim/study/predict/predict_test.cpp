@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "sim/base/test_sanitized.h"
 #include "sim/io/scenario/read_residuals.h"
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/report/text/time_parts.h"
 #include "sim/study/tests/test_scenarios.h"
 
 namespace foretoken::study {
@@ -269,8 +271,78 @@ TEST(Predict, HasThePartsThatWereAskedForAndNoOthers) {
   EXPECT_TRUE(whole.metrics.delays->empty()) << "nothing is slow";
   EXPECT_EQ(whole.metrics.interval->level, 0.5);
   EXPECT_LT(whole.metrics.interval->low, whole.metrics.step_time);
-  EXPECT_EQ(whole.metrics.step_time.value(), bare.step_time.value());
+  EXPECT_EQ(whole.metrics.simulated_step_time, bare.step_time) << "the engine knows no bias";
+  EXPECT_EQ(bare.step_time, bare.simulated_step_time);
   EXPECT_FALSE(whole.how.advice || whole.how.delays || whole.how.interval) << "the way of the run alone";
+}
+
+// Evidence of one publication, whose runs took 10 % longer than simulated.
+trust::Evidence slower_runs(const Prediction& like) {
+  trust::Evidence evidence = io::read_shipped_residuals();
+  evidence.cases.assign(20, {place_of(like.job), "a publication", std::log(1.1)});
+  evidence.doubt = 0.25;
+  return evidence;
+}
+
+TEST(Predict, TheHeadlineIsTheSimulatedStepTimesTheBiasAndAllElseFollows) {
+  const job::Job job = small({{"run", {{"tokens", 1e9}, {"price_per_gpu_hour", 2}}}});
+  const Prediction bare = predict(job);
+  const trust::Evidence evidence = slower_runs(bare);
+  const report::Metrics simulated = bare.metrics,
+                        headline = predict(job, {.interval = IntervalQuestion{evidence}}).metrics;
+  const double factor = headline.bias_factor();
+  EXPECT_GT(factor, 1.05);
+  EXPECT_LT(factor, 1.1);
+  EXPECT_EQ(headline.simulated_step_time, simulated.step_time);
+  EXPECT_DOUBLE_EQ(headline.step_time.value(), factor * simulated.step_time.value());
+  EXPECT_DOUBLE_EQ(headline.mfu, simulated.mfu / factor);
+  EXPECT_DOUBLE_EQ(headline.tokens_per_s, simulated.tokens_per_s / factor);
+  EXPECT_DOUBLE_EQ(headline.run->days, simulated.run->days * factor);
+  EXPECT_DOUBLE_EQ(*headline.run->cost, *simulated.run->cost * factor);
+  EXPECT_EQ(headline.bubble_fraction, simulated.bubble_fraction) << "a ratio of simulated times";
+  Seconds sum(0);
+  for (const report::TimePart& part : report::time_parts()) sum += part.of(headline.time);
+  EXPECT_NEAR(sum / headline.step_time, 1, 1e-12);
+  EXPECT_NEAR(headline.interval->low / headline.step_time, headline.step_time / headline.interval->high, 1e-12);
+}
+
+TEST(Predict, EveryShippedHeadlineIsTheMedianOfItsInterval) {
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  for (const char* name : {"gpt3-175b-1024-a100", "llama-3-70b-64-b200", "llama-3-8b-8-h200"}) {
+    const report::Metrics m =
+        predict(io::read_scenario_file(name), {.interval = IntervalQuestion{evidence, 0.8}}).metrics;
+    EXPECT_NEAR(m.interval->low.value() * m.interval->high.value(), std::pow(m.step_time.value(), 2),
+                1e-9 * std::pow(m.step_time.value(), 2))
+        << name;
+  }
+}
+
+// Values of one key, the first of them validated, each farther from anything validated than the one before.
+TEST(Predict, IntervalsWidenWithEveryStepAwayInASetting) {
+  const trust::Evidence evidence = io::read_shipped_residuals();
+  const auto width = [&](const std::vector<std::string>& sets) {
+    const auto made = io::read_scenario_file("gpt3-175b-1024-a100", sets);
+    const trust::Interval interval = interval_of(made.job, Seconds(1), {evidence, trust::kUsualLevel});
+    return std::pair(std::log(interval.high.value()), interval.outside);
+  };
+  const auto base = width({});
+  EXPECT_FALSE(base.second);
+  const std::vector<std::vector<std::string>> walks{
+      {"batch.sequence_length=4096", "batch.sequence_length=16384", "batch.sequence_length=131072"},
+      {"precision=fp32"},
+      {"attention=flash-1"},
+      {"schedule=gpipe"},
+      {"optimizer.zero_stage=2"}};
+  for (const std::vector<std::string>& walk : walks) {
+    double last = base.first;
+    for (const std::string& set : walk) {
+      SCOPED_TRACE(set);
+      const auto [here, outside] = width({set, "model.max_position_embeddings=131072"});
+      EXPECT_GT(here, last);
+      EXPECT_TRUE(outside);
+      last = here;
+    }
+  }
 }
 
 }  // namespace

@@ -38,7 +38,12 @@ FoundConfiguration found(const search::Space& space, const Outcome& outcome) {
   const job::Overlap overlap =
       outcome.verdict == search::Verdict::kReplayed ? outcome.overlap : space.overlaps(candidate).front();
   job::Made made = job::make(job::with(space.question().asked(), space.patch_of(candidate, overlap)));
-  return {.candidate = candidate, .outcome = outcome, .scenario = std::move(made.job), .text = {}, .metrics = {}};
+  return {.candidate = candidate,
+          .outcome = outcome,
+          .step_time = des::to_seconds(outcome.step_time),
+          .scenario = std::move(made.job),
+          .text = {},
+          .metrics = {}};
 }
 
 std::vector<FoundConfiguration> all_found(const search::Space& space, const std::vector<Outcome>& outcomes) {
@@ -64,8 +69,8 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
   job::Made made = io::read_scenario_text(best.text, "the configuration found");
   best.scenario = made.job;
   best.metrics = predict(std::move(made), {.interval = IntervalQuestion{options.evidence, options.level}}).metrics;
-  const bool same = best.metrics->step_time == des::to_seconds(best.outcome.step_time) &&
-                    best.metrics->memory.peak == best.outcome.peak;
+  const bool same = best.metrics->simulated_step_time == des::to_seconds(best.outcome.step_time) &&
+                    best.metrics->step_time == best.step_time && best.metrics->memory.peak == best.outcome.peak;
   if (same) return;
   refuse_changed(question);
   if (options.resumed)
@@ -73,6 +78,17 @@ void predict_in_full(FoundConfiguration& best, const io::OpenScenario& question,
         {{question.asked().name, "",
           "the results that were taken up are not those of this search; search again into another file"}});
   expects(false, "a replay gives the step time of simulate");
+}
+
+// One bias holds for all: what a search changes takes no part in it.
+void add_bias(SearchAnswer& answer, const trust::Evidence& evidence) {
+  const std::array lists{&answer.ranked, &answer.front, &answer.smallest};
+  const auto* const first =
+      *std::find_if(lists.begin(), lists.end() - 1, [](const auto* list) { return !list->empty(); });
+  if (first->empty()) return;
+  answer.bias = bias_of(first->front().scenario, evidence);
+  for (std::vector<FoundConfiguration>* list : lists)
+    for (FoundConfiguration& found : *list) found.step_time = answer.bias.factor() * found.step_time;
 }
 
 }  // namespace
@@ -89,12 +105,14 @@ SearchAnswer answer_of(const SearchRequest& request, const search::Space& space,
                       .decided = ranking.count(),
                       .invalid = ranking.count(search::Verdict::kInvalid),
                       .too_large = ranking.too_large(),
+                      .bias = {},
                       .ranked = all_found(space, ranking.top()),
                       .front = all_found(space, ranking.front()),
                       .smallest = {},
                       .difference = {}};
   refuse_changed(space.question());
   if (answer.ranked.empty()) answer.smallest = all_found(space, ranking.smallest());
+  add_bias(answer, options.evidence);
   search::parallel_for(options.threads, answer.ranked.size(), [&](std::size_t, std::size_t rank) {
     predict_in_full(answer.ranked[rank], space.question(), options);
   });

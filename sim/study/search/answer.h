@@ -18,6 +18,7 @@ namespace foretoken::study {
 struct FoundConfiguration {
   search::Candidate candidate;
   search::Outcome outcome;
+  Seconds step_time;  ///< the headline: replayed, times what runs like it took longer
   job::Job scenario;
   std::string text;                        ///< the scenario as JSON; only of ranked ones
   std::optional<report::Metrics> metrics;  ///< with intervals; only of ranked ones
@@ -31,6 +32,7 @@ struct SearchAnswer {
   bool several_sizes = false;
   bool complete = true;
   std::size_t considered = 0, decided = 0, invalid = 0, too_large = 0;  ///< decided: all when complete
+  trust::Bias bias;  ///< of all configurations alike, so that it changes no rank
   std::vector<FoundConfiguration> ranked, front, smallest;
   trust::Difference difference;  ///< error of the predicted ratio of two configurations
 };
@@ -51,11 +53,6 @@ struct AnswerOptions {
 
 /// Returns the same as a part of the GPU's memory.
 [[nodiscard]] double filled(const FoundConfiguration& found);
-
-/// A configuration that fills more is at the edge of the memory. Predicted peaks miss published ones by up to 2 %
-/// (docs/modeller/validation.md, set megatron-ci). Allocators that run short make steps up to 20 % longer (sets
-/// mpt-fsdp-a100 and mpt-fsdp-h100).
-inline constexpr double kEdgeOfMemory = 0.95;
 
 /// Names the scenario by model, GPUs and cluster, because its own name may speak of other GPUs.
 void rename(FoundConfiguration& found, const std::string& cluster);

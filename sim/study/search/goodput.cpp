@@ -56,6 +56,9 @@ RunWithFailures run_with_failures(double days, int gpus, const FailureModel& fai
   run.goodput = days / run.expected_days;
   run.expected_failures = (without + added) / m;
   run.p50_days = run.p90_days = run.expected_days;
+  run.undisturbed_days = without / kDay;
+  run.added_days = added / kDay;
+  run.added_variance = variance / (kDay * kDay);
   if (!std::isfinite(added) || !std::isfinite(variance)) {  // no progress between two interruptions
     run.expected_days = run.p50_days = run.p90_days = run.expected_failures = std::numeric_limits<double>::infinity();
     run.goodput = 0;
@@ -65,6 +68,14 @@ RunWithFailures run_with_failures(double days, int gpus, const FailureModel& fai
     run.p90_days = (without + boost::math::quantile(shape, 0.9)) / kDay;
   }
   return run;
+}
+
+double chance_within(const RunWithFailures& run, double days) {
+  if (!std::isfinite(run.expected_days) || days <= run.undisturbed_days) return 0;
+  if (run.added_days <= 0 || run.added_variance <= 0) return days >= run.expected_days ? 1 : 0;
+  const boost::math::gamma_distribution<double> added(run.added_days * run.added_days / run.added_variance,
+                                                      run.added_variance / run.added_days);
+  return boost::math::cdf(added, days - run.undisturbed_days);
 }
 
 }  // namespace foretoken::search

@@ -17,6 +17,8 @@ struct RunWithFailures {
   double expected_days = 0, p50_days = 0, p90_days = 0;
   double goodput = 0;  ///< days without failures and checkpoints / expected_days
   double expected_failures = 0;
+  double undisturbed_days = 0;                ///< with checkpoints, without failures
+  double added_days = 0, added_variance = 0;  ///< by failures: mean, and variance in days^2
 };
 
 /// Returns the best training time between checkpoints, in seconds.
@@ -34,5 +36,8 @@ struct RunWithFailures {
 /// interruptions come so fast that the run makes no progress. Holds for: independent interruptions, one job on all
 /// GPUs, spares at hand.
 [[nodiscard]] RunWithFailures run_with_failures(double days, int gpus, const FailureModel& failures);
+
+/// Returns the part of such runs that are done within so many days.
+[[nodiscard]] double chance_within(const RunWithFailures& run, double days);
 
 }  // namespace foretoken::search

@@ -245,7 +245,7 @@ TEST(MixedCluster, PeakAndPlaceAreThoseOfAllGpus) {
   const Prediction run = predict(job(mixed(kA100, kH100), 8, 4));
   EXPECT_DOUBLE_EQ(run.metrics.mfu_peak_tflops, (312 + 989) / 2.0);
   EXPECT_EQ(run.job.gpu_names(), "a100-sxm4-80gb and h100-sxm5-80gb");
-  EXPECT_EQ(place_of(run.job).gpu_kind(), "a100+h100") << "no validated case is of this kind";
+  EXPECT_EQ(place_of(run.job).gpu, "a100+h100") << "no validated case is of this kind";
   for (const Sensitivity& each : sensitivities(run.job, 0.1))
     if (each.name == "GPU arithmetic rate") {
       EXPECT_LT(each.larger, run.metrics.step_time);

@@ -1,0 +1,74 @@
+// Reads the fields that several families share.
+#include "sim/io/model/family_parts.h"
+
+#include <fmt/format.h>
+
+namespace foretoken::io {
+
+using model::Activation;
+using model::Norm;
+using model::Positions;
+using model::Transformer;
+
+Activation plain_activation(const Node& node, std::string_view key, Activation fallback) {
+  return node.one_of_or(key, fallback,
+                        {{"gelu", Activation::kGelu},
+                         {"gelu_new", Activation::kGelu},
+                         {"gelu_fast", Activation::kGelu},
+                         {"gelu_pytorch_tanh", Activation::kGelu},
+                         {"gelu_python", Activation::kGelu},
+                         {"quick_gelu", Activation::kGelu},
+                         {"relu", Activation::kRelu},
+                         {"relu2", Activation::kSquaredRelu}});
+}
+
+Activation gated_activation(const Node& node, std::string_view key) {
+  return node.one_of_or(key, Activation::kSwiGlu,
+                        {{"silu", Activation::kSwiGlu},
+                         {"swish", Activation::kSwiGlu},
+                         {"gelu", Activation::kGeGlu},
+                         {"gelu_new", Activation::kGeGlu},
+                         {"gelu_pytorch_tanh", Activation::kGeGlu}});
+}
+
+void read_sizes(const Node& node, const SizeNames& names, Transformer& model) {
+  model.layers = node.whole(names.layers, kLayers);
+  model.hidden = node.whole(names.hidden, kWidth);
+  model.heads = node.whole(names.heads, kWidth);
+  model.vocabulary = node.whole(names.vocabulary, kWidth);
+  model.kv_heads = model.heads;
+}
+
+void require_switch(const Node& node, std::string_view key, bool needed, std::string_view why) {
+  if (node.boolean_or(key, needed) != needed)
+    node.complain(key, fmt::format("expected {}, found {}: {}", needed, !needed, why));
+}
+
+void read_llama_sizes(const Node& node, Transformer& model) {
+  read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
+  model.ffn_hidden = node.whole("intermediate_size", kWidth);
+  model.kv_heads = node.whole_or("num_key_value_heads", model.heads, kWidth);
+  if (const auto head_dim = node.find_whole("head_dim", kWidth)) model.head_dim = *head_dim;
+  (void)node.find_whole("max_position_embeddings", kPositionsRange);
+  model.positions = Positions::kRotary;
+  model.linear_bias = model.qkv_bias = false;
+  model.hidden_dropout = node.number_or("hidden_dropout", 0, kFraction);
+  model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
+}
+
+void read_optional_biases(const Node& node, Transformer& model) {
+  model.qkv_bias = node.boolean_or("attention_bias", false);
+  model.linear_bias = node.boolean_or("mlp_bias", false);
+  if (model.qkv_bias != model.linear_bias)
+    node.complain("mlp_bias", "expected the same as attention_bias: biases in one of them only are not supported");
+}
+
+void read_llama(const Node& node, Transformer& model) {
+  read_llama_sizes(node, model);
+  model.norm = Norm::kRmsNorm;
+  model.activation = gated_activation(node, "hidden_act");
+  read_optional_biases(node, model);
+}
+
+}  // namespace foretoken::io

@@ -1,0 +1,47 @@
+// Parts that the readers of several families share.
+#pragma once
+
+#include <string_view>
+
+#include "sim/io/json/node.h"
+#include "sim/model/transformer.h"
+
+namespace foretoken::io {
+
+// The limits are far beyond any model, and small enough that every product of sizes stays exact.
+inline constexpr WholeRange kLayers{.low = 1, .high = 100'000};
+inline constexpr WholeRange kWidth{.low = 1, .high = std::int64_t{1} << 24};
+inline constexpr WholeRange kPositionsRange{.low = 1, .high = std::int64_t{1} << 30};
+
+/// Reads the activation of an MLP without a gate.
+[[nodiscard]] model::Activation plain_activation(const Node& node, std::string_view key, model::Activation fallback);
+
+/// Reads the activation of an MLP with a gate.
+[[nodiscard]] model::Activation gated_activation(const Node& node, std::string_view key);
+
+/// The names that a family gives to the sizes of every transformer.
+struct SizeNames {
+  const char *layers = "", *hidden = "", *heads = "", *vocabulary = "";
+};
+
+void read_sizes(const Node& node, const SizeNames& names, model::Transformer& model);
+
+/// Refuses a switch in the position that we do not model.
+void require_switch(const Node& node, std::string_view key, bool needed, std::string_view why);
+
+/// Reads sizes with llama's names: rotary positions, grouped queries, no biases.
+void read_llama_sizes(const Node& node, model::Transformer& model);
+
+/// Reads attention_bias and mlp_bias, which must be equal.
+void read_optional_biases(const Node& node, model::Transformer& model);
+
+/// Reads llama: its sizes, RMSNorm, a gated MLP and optional biases.
+void read_llama(const Node& node, model::Transformer& model);
+
+/// The keys of read_llama().
+inline constexpr std::string_view kLlamaKeys[] = {
+    "num_hidden_layers",   "hidden_size", "num_attention_heads",     "vocab_size",     "intermediate_size",
+    "num_key_value_heads", "head_dim",    "max_position_embeddings", "hidden_dropout", "attention_dropout",
+    "tie_word_embeddings", "hidden_act",  "attention_bias",          "mlp_bias"};
+
+}  // namespace foretoken::io

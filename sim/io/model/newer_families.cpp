@@ -1,0 +1,175 @@
+// Reads qwen3, phi3, gemma, falcon, starcoder2, gptj, granite and olmo.
+//
+// Names and defaults come from transformers, src/transformers/models/*/configuration_*.py. The places of norms and
+// biases come from the modeling_*.py beside them.
+#include "sim/io/model/newer_families.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "sim/io/model/family_parts.h"
+
+namespace foretoken::io {
+namespace {
+
+using model::Activation;
+using model::Norm;
+using model::NormPlaces;
+using model::Positions;
+using model::QkNorm;
+using model::Transformer;
+
+void read_qwen3(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  if (!node.has("head_dim")) model.head_dim = 128;  // Qwen3Config
+  model.qk_norm = QkNorm::kHead;
+}
+
+// One matrix holds q, k and v, and one holds gate and up. Their sizes are those of llama.
+void read_phi3(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.hidden_dropout = node.number_or("resid_pdrop", 0, kFraction);
+  (void)node.number_or("embd_pdrop", 0, kFraction);
+}
+
+void read_gemma(const Node& node, Transformer& model) {
+  read_llama_sizes(node, model);
+  if (!node.has("head_dim")) model.head_dim = 256;  // GemmaConfig, Gemma2Config, Gemma3TextConfig
+  model.norm = Norm::kRmsNorm;
+  model.activation = Activation::kGeGlu;
+  for (const char* key : {"hidden_activation", "hidden_act"})
+    if (node.has(key)) (void)gated_activation(node, key);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+  model.qkv_bias = node.boolean_or("attention_bias", false);
+  require_switch(node, "attention_bias", false, "no published Gemma has biases");
+  model.scaled_embedding = true;
+}
+
+void read_gemma2(const Node& node, Transformer& model) {
+  read_gemma(node, model);
+  model.norm_places = NormPlaces::kBoth;
+}
+
+void read_gemma3(const Node& node, Transformer& model) {
+  read_gemma2(node, model);
+  model.qk_norm = QkNorm::kHead;
+}
+
+void read_falcon(const Node& node, Transformer& model) {
+  read_sizes(node, {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"}, model);
+  const bool newer = node.boolean_or("new_decoder_architecture", false);
+  const bool one_head = node.boolean_or("multi_query", true);
+  if (newer) model.kv_heads = node.whole_or("num_kv_heads", model.heads, kWidth);
+  if (!newer && one_head) model.kv_heads = 1;
+  model.ffn_hidden = node.whole_or("ffn_hidden_size", 4 * model.hidden, kWidth);
+  model.activation = plain_activation(node, "activation", Activation::kGelu);
+  model.positions = node.boolean_or("alibi", false) ? Positions::kAlibi : Positions::kRotary;
+  model.linear_bias = model.qkv_bias = node.boolean_or("bias", false);
+  model.parallel_residual = newer || node.boolean_or("parallel_attn", true);
+  const std::int64_t norms = node.whole_or("num_ln_in_parallel_attn", newer ? 2 : 1, {.low = 1, .high = 2});
+  model.shared_norm = model.parallel_residual && norms == 1;
+  model.hidden_dropout = node.number_or("hidden_dropout", 0, kFraction);
+  model.attention_dropout = node.number_or("attention_dropout", 0, kFraction);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+}
+
+void read_starcoder2(const Node& node, Transformer& model) {
+  read_llama_sizes(node, model);
+  model.norm = node.one_of_or("norm_type", Norm::kLayerNorm, {{"layer_norm", Norm::kLayerNorm}});
+  (void)node.one_of_or("mlp_type", true, {{"default", true}});
+  model.activation = plain_activation(node, "hidden_act", Activation::kGelu);
+  model.linear_bias = model.qkv_bias = node.boolean_or("use_bias", true);
+  model.hidden_dropout = node.number_or("residual_dropout", 0, kFraction);
+  (void)node.number_or("embedding_dropout", 0, kFraction);
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
+}
+
+void read_gptj(const Node& node, Transformer& model) {
+  read_sizes(node, {"n_layer", "n_embd", "n_head", "vocab_size"}, model);
+  model.ffn_hidden = node.whole_or("n_inner", 4 * model.hidden, kWidth);
+  (void)node.find_whole("n_positions", kPositionsRange);
+  model.positions = Positions::kRotary;
+  model.activation = plain_activation(node, "activation_function", Activation::kGelu);
+  model.parallel_residual = model.shared_norm = true;
+  model.qkv_bias = model.projection_bias = false;
+  model.tied_embeddings = node.boolean_or("tie_word_embeddings", false);
+  model.head_bias = !model.tied_embeddings;
+  model.hidden_dropout = node.number_or("resid_pdrop", 0, kFraction);
+  (void)node.number_or("embd_pdrop", 0, kFraction);
+  model.attention_dropout = node.number_or("attn_pdrop", 0, kFraction);
+}
+
+// Multipliers of residuals and logits run inside other kernels.
+void read_granite(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.scaled_embedding = node.number_or("embedding_multiplier", 1) != 1;
+  for (const char* key : {"residual_multiplier", "logits_scaling", "attention_multiplier"})
+    (void)node.number_or(key, 1);
+}
+
+void read_olmo(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.norm = Norm::kLayerNorm;
+  model.norm_scale = model.norm_bias = false;
+  (void)node.find_number("clip_qkv");
+}
+
+void read_olmo2(const Node& node, Transformer& model) {
+  read_llama(node, model);
+  model.norm_places = NormPlaces::kBehind;
+  model.qk_norm = QkNorm::kAllHeads;
+}
+
+/// Llama's keys and some more.
+std::vector<std::string_view> with_llama_keys(std::initializer_list<std::string_view> more) {
+  std::vector<std::string_view> keys(std::begin(kLlamaKeys), std::end(kLlamaKeys));
+  keys.insert(keys.end(), more);
+  return keys;
+}
+
+}  // namespace
+
+std::span<const ModelFamily> newer_families() {
+  static const std::vector<std::string_view> kPhi3 = with_llama_keys({"resid_pdrop", "embd_pdrop"}),
+                                             kGemma = with_llama_keys({"hidden_activation"}),
+                                             kStarcoder2 =
+                                                 with_llama_keys({"use_bias", "residual_dropout", "embedding_dropout",
+                                                                  "norm_type", "mlp_type"}),
+                                             kGranite = with_llama_keys({"embedding_multiplier", "residual_multiplier",
+                                                                         "logits_scaling", "attention_multiplier"}),
+                                             kOlmo = with_llama_keys({"clip_qkv"});
+  static constexpr std::string_view kFalcon[] = {"num_hidden_layers",
+                                                 "hidden_size",
+                                                 "num_attention_heads",
+                                                 "vocab_size",
+                                                 "multi_query",
+                                                 "num_kv_heads",
+                                                 "ffn_hidden_size",
+                                                 "new_decoder_architecture",
+                                                 "activation",
+                                                 "alibi",
+                                                 "bias",
+                                                 "parallel_attn",
+                                                 "hidden_dropout",
+                                                 "attention_dropout",
+                                                 "tie_word_embeddings",
+                                                 "num_ln_in_parallel_attn"};
+  static constexpr std::string_view kGptj[] = {
+      "n_layer",     "n_embd",     "n_head",     "vocab_size",         "n_inner", "n_positions", "activation_function",
+      "resid_pdrop", "embd_pdrop", "attn_pdrop", "tie_word_embeddings"};
+  static const ModelFamily kFamiliesSince2021[] = {{"qwen3", kLlamaKeys, read_qwen3},
+                                                   {"phi3", kPhi3, read_phi3},
+                                                   {"gemma", kGemma, read_gemma},
+                                                   {"gemma2", kGemma, read_gemma2},
+                                                   {"gemma3_text", kGemma, read_gemma3},
+                                                   {"falcon", kFalcon, read_falcon},
+                                                   {"starcoder2", kStarcoder2, read_starcoder2},
+                                                   {"gptj", kGptj, read_gptj},
+                                                   {"granite", kGranite, read_granite},
+                                                   {"olmo", kOlmo, read_olmo},
+                                                   {"olmo2", kLlamaKeys, read_olmo2}};
+  return kFamiliesSince2021;
+}
+
+}  // namespace foretoken::io

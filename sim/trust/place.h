@@ -1,0 +1,87 @@
+// The properties of a run that decide how much it says about another, and the distance between two runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace foretoken::trust {
+
+/// Where a run stands. A key of a scenario that changes its step time changes a member, or a rate behind one.
+struct Place {
+  // What a question states. One value holds for every configuration that a search compares.
+  std::string gpu = "";           ///< kind: "a100"; "a100+h100" of several
+  std::string architecture = "";  ///< "ampere"
+  std::string runtime = "";       ///< "megatron-2022"
+  double year = 0;                ///< of the runtime's software; 0: not stated
+  std::string layers = "dense";   ///< kinds of layers: "dense", "dense+moe"
+  std::string heads = "";         ///< "all" or "grouped" key and value heads
+  std::string mlp = "";           ///< "plain" or "gated"
+  double parameters = 1;
+  // What a configuration adds.
+  double bits = 16;         ///< of an element in matrix products
+  std::string board = "";   ///< "sxm", "pcie"
+  std::string fabric = "";  ///< kind of network between nodes
+  std::string recipe = "";  ///< bytes of weight, gradient, master copy and moments of a parameter; recipe of fp8
+  std::string attention = "", exchange = "", recompute = "", schedule = "", zero = "", sequence_parallel = "";
+  std::string grad_reduce = "", param_gather = "", p2p = "", userbuffers = "";  ///< overlap: "on" or "off"
+  std::string dropout = "", hardware = "";                                      ///< hardware: "even" or "uneven"
+  double gpus = 1, domain = 1, network = 1;  ///< domain: GPUs that NVLink joins; network: GB/s of a GPU
+  double sequence = 1, micro = 1, microbatches = 1;
+  double tensor = 1, context = 1, pipeline = 1, chunks = 1, expert = 1;
+};
+
+/// The way in which the values of a key differ.
+enum class Scale : std::uint8_t {
+  kKind,      ///< another value is a step of full weight: another GPU, runtime or precision
+  kSwitch,    ///< another value is a step of less weight: recomputation on or off
+  kYear,      ///< a switch for each year
+  kDoubling,  ///< each doubling counts
+};
+
+struct PlaceKey {
+  std::string_view name;   ///< in validate/residuals.json: "sequence"
+  std::string_view words;  ///< "sequence length"
+  Scale scale;
+  bool is_of_question;  ///< one value for every configuration that a search compares
+  std::variant<std::string Place::*, double Place::*> member;
+};
+
+/// Every member of Place.
+[[nodiscard]] std::span<const PlaceKey> place_keys();
+
+/// The value of a key as text: "8192".
+[[nodiscard]] std::string value_of(const PlaceKey& key, const Place& place);
+
+/// The differences between two places, counted by their scale.
+struct Steps {
+  double kinds = 0, switches = 0, doublings = 0;  ///< a year is a switch
+};
+
+/// Returns how far two values of one key stand apart: 0 when they are equal.
+[[nodiscard]] double steps_of(const PlaceKey& key, const Place& a, const Place& b);
+
+/// Returns the steps of all keys, or of those alone that a question states.
+[[nodiscard]] Steps steps_between(const Place& a, const Place& b, bool of_question_alone = false);
+
+/// The weight of a step beside one of another kind, which weighs 1.
+struct Weights {
+  double one_switch = 0.5, doubling = 0.25;
+
+  [[nodiscard]] double distance(const Steps& steps) const {
+    return steps.kinds + one_switch * steps.switches + doubling * steps.doublings;
+  }
+};
+
+/// Returns true for places of one kind of GPU, runtime and width of elements.
+[[nodiscard]] bool same_kind(const Place& a, const Place& b);
+
+/// Returns the kind of its GPUs as text shows it: "A100".
+[[nodiscard]] std::string shown_kind(const Place& place);
+
+/// " in 8 bits", for places whose elements are not the usual ones.
+[[nodiscard]] std::string shown_bits(const Place& place);
+
+}  // namespace foretoken::trust

@@ -1,0 +1,45 @@
+// Reads a question from a file, or makes one of the options.
+#include "tools/options/asked_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/options/scenario_argument.h"
+#include "tools/options/search_values.h"
+#include "tools/output/output.h"
+
+namespace foretoken::tools {
+namespace {
+
+// Returns a question for the largest of the sizes, so that its batch suits them all.
+study::ScenarioSource stated_source(QuestionOptions asked, const OpenOptions& open, const std::string& command) {
+  if (!open.gpus.empty()) asked.gpus = std::to_string(parse_gpus(open.gpus).back());
+  StatedQuestion stated = stated_question(asked, command);
+  for (const std::string& assumption : stated.assumptions) print_error("Assumed: " + assumption);
+  return {std::move(stated.text), kStatedOrigin};
+}
+
+}  // namespace
+
+AskedSource asked_source(const std::string& argument, QuestionOptions asked, const OpenOptions& open,
+                         const std::string& command) {
+  std::vector<std::string> stated = sets_of(asked);
+  study::ScenarioSource source =
+      argument.empty() ? stated_source(std::move(asked), open, command) : scenario_source(argument);
+  std::vector<std::string> sets = overrides(source, open);
+  sets.insert(sets.end(), stated.begin(), stated.end());
+  return {std::move(source), std::move(sets)};
+}
+
+}  // namespace
+
+AskedSource asked_source(const std::string& argument, QuestionOptions asked, const OpenOptions& open,
+                         const std::string& command) {
+  std::vector<std::string> sets = sets_of(asked);
+  const std::vector<std::string> more = overrides(open);
+  sets.insert(sets.begin(), more.begin(), more.end());
+  if (!argument.empty()) return {scenario_source(argument), std::move(sets)};
+  return {stated_source(std::move(asked), open, command), std::move(sets)};
+}
+
+}  // namespace foretoken::tools

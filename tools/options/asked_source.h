@@ -1,0 +1,23 @@
+// The question of a command that searches: of a file, or of the options alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/study/scenario_source.h"
+#include "tools/options/open_options.h"
+#include "tools/options/question_options.h"
+
+namespace foretoken::tools {
+
+struct AskedSource {
+  study::ScenarioSource source;
+  std::vector<std::string> sets;  ///< overrides, in order
+};
+
+/// Returns the scenario that `argument` names, or without one the question that the options state. Then the assumptions
+/// about its batch go to standard error.
+[[nodiscard]] AskedSource asked_source(const std::string& argument, QuestionOptions asked, const OpenOptions& open,
+                                       const std::string& command);
+
+}  // namespace foretoken::tools

@@ -1,0 +1,39 @@
+// Writes the options that were given, in the order of the help text.
+#include "tools/options/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/text.h"
+
+namespace foretoken::tools {
+namespace {
+
+std::string shell_word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string words_of(const CLI::Option& option) {
+  const std::string name = option.get_lnames().empty() ? "" : " --" + option.get_lnames().front();
+  if (option.get_items_expected_max() == 0) return name;
+  if (option.get_delimiter() != '\0')
+    return name + ' ' + shell_word(fmt::format("{}", fmt::join(option.results(), ",")));
+  std::string words;
+  for (const std::string& value : option.results()) words += name + ' ' + shell_word(value);
+  return words;
+}
+
+}  // namespace
+
+std::string command_line(const CLI::App& command) {
+  std::string line = "foretoken " + command.get_name();
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0) line += words_of(*option);
+  return printable(line, 100000);
+}
+
+}  // namespace foretoken::tools

@@ -1,0 +1,12 @@
+// The command line of a command, as a user can repeat it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace foretoken::tools {
+
+/// Returns "foretoken plan my.json --tokens 300B": the given options of a parsed command, quoted for a shell.
+[[nodiscard]] std::string command_line(const CLI::App& command);
+
+}  // namespace foretoken::tools

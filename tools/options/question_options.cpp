@@ -1,0 +1,132 @@
+// Turns the options of a question into overrides, or into a question of their own.
+#include "tools/options/question_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/base/parse_count.h"
+#include "sim/base/text.h"
+#include "sim/io/scenario/read_scenario.h"
+
+namespace foretoken::tools {
+namespace {
+
+constexpr std::int64_t kUsualSequence = 4096;
+constexpr std::int64_t kUsualTokens = 4 << 20;  // a step of Llama 2 (arXiv:2307.09288, section 2.1): 4 M tokens
+
+struct Keyed {
+  const char *option, *key;
+  std::string QuestionOptions::*value;
+  const char *type, *about;
+};
+
+constexpr Keyed kKeyed[] = {
+    {"--model", "model", &QuestionOptions::model, "NAME", "Model: a name (foretoken models list) or a config.json"},
+    {"--cluster", "cluster", &QuestionOptions::cluster, "NAME", "Cluster: a name (foretoken clusters list) or a file"},
+    {"--tp", "parallelism.tensor", &QuestionOptions::tensor, "N", "Tensor-parallel degree"},
+    {"--pp", "parallelism.pipeline", &QuestionOptions::pipeline, "N", "Pipeline-parallel degree"},
+    {"--dp", "parallelism.data", &QuestionOptions::data, "N", "Data-parallel degree"},
+    {"--cp", "parallelism.context", &QuestionOptions::context, "N", "Context-parallel degree"},
+    {"--micro-batch", "batch.micro", &QuestionOptions::micro_batch, "N", "Sequences of a micro-batch"},
+    {"--global-batch", "batch.global", &QuestionOptions::global_batch, "N",
+     "Sequences of a step: 1024, or 1k for 1000"},
+    {"--seq", "batch.sequence_length", &QuestionOptions::sequence, "N", "Tokens of a sequence: 4096, or 4k"}};
+
+constexpr Keyed kSizes[] = {
+    {"--gpus", "gpus", &QuestionOptions::gpus, "N", "GPUs of the job"},
+    {"--tokens", "run.tokens", &QuestionOptions::tokens, "N", "Tokens of the whole training: 15T, 300B"}};
+
+void add(CLI::App& command, QuestionOptions& options, const Keyed& keyed) {
+  command.add_option(keyed.option, options.*keyed.value, keyed.about)->type_name(keyed.type);
+}
+
+// Asks for what no assumption can stand for.
+void require_basics(const QuestionOptions& options, const std::string& command) {
+  std::vector<Complaint> complaints;
+  if (options.model.empty() && options.cluster.empty() && options.gpus.empty())
+    throw ConfigError({{command, "", "SCENARIO is required, or --model, --cluster and --gpus"}});
+  const auto require = [&](const std::string& value, const char* option, const char* example) {
+    if (value.empty())
+      complaints.push_back({command, "", fmt::format("without a SCENARIO, {} is required; try {}", option, example)});
+  };
+  require(options.model, "--model", "--model qwen3-32b (foretoken models list)");
+  require(options.cluster, "--cluster", "--cluster dgx-h100-ndr (foretoken clusters list)");
+  require(options.gpus, "--gpus", "--gpus 64");
+  if (!complaints.empty()) throw ConfigError(std::move(complaints));
+}
+
+std::int64_t number_or(const std::string& text, double thousand, std::int64_t fallback) {
+  const double value = parse_count(text, thousand).value_or(0);
+  return value >= 1 && value < 1e9 ? static_cast<std::int64_t>(value) : fallback;
+}
+
+// Returns 4096, or fewer tokens where the model has fewer learned positions or a narrower window.
+std::int64_t usual_sequence(const std::string& text) {
+  const model::Transformer model = io::read_open_scenario_text(text, kStatedOrigin).asked().model;
+  std::int64_t sequence = kUsualSequence;
+  for (const std::int64_t most : {model.max_positions, model.attention_window})
+    if (most > 0) sequence = std::min(sequence, most);
+  return sequence;
+}
+
+// Returns sequences of about four million tokens, as a multiple of the GPUs: every data-parallel degree divides it.
+std::int64_t usual_batch(std::int64_t gpus, std::int64_t sequence) {
+  const std::int64_t tokens = gpus * sequence;
+  return gpus * std::max<std::int64_t>(1, (kUsualTokens + tokens - 1) / tokens);
+}
+
+}  // namespace
+
+void add_question_options(CLI::App& command, QuestionOptions& options) {
+  for (const Keyed& keyed : kKeyed) add(command, options, keyed);
+}
+
+void add_size_options(CLI::App& command, QuestionOptions& options) {
+  for (const Keyed& keyed : kSizes) add(command, options, keyed);
+}
+
+std::vector<std::string> sets_of(const QuestionOptions& options) {
+  std::vector<std::string> sets;
+  if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
+  const auto add_set = [&](const Keyed& keyed) {
+    if (!(options.*keyed.value).empty()) sets.push_back(fmt::format("{}={}", keyed.key, options.*keyed.value));
+  };
+  for (const Keyed& keyed : kSizes) add_set(keyed);
+  for (const Keyed& keyed : kKeyed) add_set(keyed);
+  return sets;
+}
+
+StatedQuestion stated_question(const QuestionOptions& options, const std::string& command) {
+  require_basics(options, command);
+  const std::int64_t gpus = number_or(options.gpus, kThousand, 1);
+  nlohmann::ordered_json json = {
+      {"name", fmt::format("{} on {} GPUs of {}", options.model, options.gpus, options.cluster)},
+      {"model", options.model},
+      {"cluster", options.cluster},
+      {"gpus", gpus},
+      {"batch", {{"global", gpus}, {"sequence_length", 1}}}};
+  StatedQuestion stated;
+  std::int64_t sequence = number_or(options.sequence, kBinaryThousand, kUsualSequence);
+  if (options.sequence.empty()) {
+    sequence = usual_sequence(json.dump());
+    stated.assumptions.push_back(fmt::format("Sequences of {} tokens (state them with --seq).", sequence));
+  }
+  json["batch"]["sequence_length"] = sequence;
+  if (options.global_batch.empty()) {
+    const std::int64_t batch = usual_batch(gpus, sequence);
+    json["batch"]["global"] = batch;
+    stated.assumptions.push_back(
+        fmt::format("A global batch of {} sequences, {:.1f} million tokens, about that of Llama 2 "
+                    "(arXiv:2307.09288, section 2.1; state it with --global-batch).",
+                    batch, static_cast<double>(batch * sequence) / 1e6));
+  }
+  stated.text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return stated;
+}
+
+}  // namespace foretoken::tools

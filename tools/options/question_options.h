@@ -1,0 +1,36 @@
+// Options that state a question without a file, or change the one of a file: --model, --cluster, --gpus, --tp, ...
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace foretoken::tools {
+
+struct QuestionOptions {
+  std::string model, cluster, gpus, tensor, pipeline, data, context, micro_batch, global_batch, sequence, tokens;
+};
+
+/// Adds --model, --cluster, --tp, --pp, --dp, --cp, --micro-batch, --global-batch and --seq.
+void add_question_options(CLI::App& command, QuestionOptions& options);
+
+/// Adds --gpus as one number, and --tokens. Commands that try several sizes have options of their own.
+void add_size_options(CLI::App& command, QuestionOptions& options);
+
+/// Returns the overrides that the options stand for, in the form KEY=VALUE. A stated number of GPUs leaves the
+/// data-parallel degree open, unless --dp states it.
+[[nodiscard]] std::vector<std::string> sets_of(const QuestionOptions& options);
+
+/// A question without a file.
+struct StatedQuestion {
+  std::string text;                      ///< JSON with model, cluster, GPUs and batch
+  std::vector<std::string> assumptions;  ///< of the keys that no option states
+};
+
+/// Returns the question of the options alone, with a batch where none is stated. Throws ConfigError unless model,
+/// cluster and GPUs are stated; `command` is named in the complaint.
+[[nodiscard]] StatedQuestion stated_question(const QuestionOptions& options, const std::string& command);
+
+inline constexpr const char* kStatedOrigin = "the command line";  ///< the name of such a question in complaints
+
+}  // namespace foretoken::tools
