@@ -31,15 +31,4 @@ AskedSource asked_source(const std::string& argument, QuestionOptions asked, con
   return {std::move(source), std::move(sets)};
 }
 
-}  // namespace
-
-AskedSource asked_source(const std::string& argument, QuestionOptions asked, const OpenOptions& open,
-                         const std::string& command) {
-  std::vector<std::string> sets = sets_of(asked);
-  const std::vector<std::string> more = overrides(open);
-  sets.insert(sets.begin(), more.begin(), more.end());
-  if (!argument.empty()) return {scenario_source(argument), std::move(sets)};
-  return {stated_source(std::move(asked), open, command), std::move(sets)};
-}
-
 }  // namespace foretoken::tools

@@ -61,7 +61,7 @@ void require_basics(const QuestionOptions& options, const std::string& command) 
 }
 
 std::int64_t number_or(const std::string& text, double thousand, std::int64_t fallback) {
-  const double value = parse_count(text, thousand).value_or(0);
+  const double value = foretoken::parse_count(text, thousand).value_or(0);
   return value >= 1 && value < 1e9 ? static_cast<std::int64_t>(value) : fallback;
 }
 
