@@ -1,5 +1,5 @@
 // The program `foretoken`: predicts time, memory and cost of training a transformer on a GPU cluster.
-#include "sim/base/keep_memory.h"
+#include "sim/base/process/keep_memory.h"
 #include "tools/commands.h"
 
 int main(int argc, char** argv) {

@@ -1,15 +1,14 @@
-// foretoken-fit-collectives: curves of measured systems, and how well all curves meet the tables
+// foretoken-fit-collectives: fits the curves of measured systems, and prints the errors of all curves on the tables
 // (docs/modeller/collectives.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 
 #include "calibration/fit/collectives/check_collectives.h"
 #include "calibration/fit/collectives/check_flows.h"
+#include "calibration/fit/run_main.h"
 #include "sim/base/error.h"
 #include "sim/io/hardware/collectives.h"
 
@@ -42,9 +41,12 @@ int run(int argc, char** argv) {
   bool check = false, flows = false, flows_left_out = false;
   app.add_option("--collectives", collectives, "nccl-tests tables, JSON");
   app.add_option("--out", out, "write NAME.json of every measured system to this folder");
-  app.add_flag("--check", check, "print the errors of every table as Markdown (minutes: one fit without each table)");
-  app.add_flag("--flows", flows, "print what flows by NCCL's choice say of every table from 16 MiB on, as Markdown");
-  app.add_flag("--flows-left-out", flows_left_out, "the same, every table by numbers fitted on the others alone");
+  app.add_flag("--check", check,
+               "print the errors on every table as Markdown; takes minutes, because it fits once without each table");
+  app.add_flag("--flows", flows,
+               "print the errors of collectives simulated as flows, for rows of 16 MiB and more, as Markdown");
+  app.add_flag("--flows-left-out", flows_left_out,
+               "the same, with each table's numbers fitted on the other tables only");
   CLI11_PARSE(app, argc, argv);
 
   const auto tables = read_collective_tables(collectives);
@@ -60,11 +62,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace foretoken::fit
 
-int main(int argc, char** argv) {
-  try {
-    return foretoken::fit::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }

@@ -3,13 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 
 #include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/run_main.h"
 #include "calibration/fit/shipped/fitting.h"
 #include "sim/base/error.h"
 #include "sim/io/hardware/profile.h"
@@ -33,7 +32,7 @@ void write_profile(const cost::Profile& profile, const std::filesystem::path& fo
   for (const std::string& note : profile.notes) fmt::print("  {}\n", note);
 }
 
-/// Exit status 1 when an input is missing or changed.
+/// Prints the state of every input. Returns exit status 1 when an input is missing or changed.
 int list_inputs(const std::vector<InputState>& states) {
   int status = 0;
   for (const InputState& state : states) {
@@ -43,7 +42,7 @@ int list_inputs(const std::vector<InputState>& states) {
   return status;
 }
 
-/// Before minutes of fitting: every input is there.
+/// Refuses missing or changed inputs, before minutes of fitting.
 void want_inputs(const std::vector<InputState>& states) {
   std::vector<Complaint> complaints;
   for (const InputState& state : states)
@@ -58,7 +57,7 @@ int run(int argc, char** argv) {
   app.add_option("recipes", asked.recipes, "names or files of recipes; all of calibration/recipes when there are none");
   app.add_option("--inputs", asked.inputs, "folder of the tables that are not in the repository");
   app.add_option("--out", asked.out, "folder of the profiles");
-  app.add_flag("--list", asked.list, "only say of every input where it is, or where it is public");
+  app.add_flag("--list", asked.list, "list every input: its file, or where it is public");
   CLI11_PARSE(app, argc, argv);
 
   const RecipeBook recipes = read_recipes(asked.recipes);
@@ -74,11 +73,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace foretoken::fit
 
-int main(int argc, char** argv) {
-  try {
-    return foretoken::fit::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return foretoken::fit::run_main(foretoken::fit::run, argc, argv); }

@@ -1,4 +1,4 @@
-// Files that the repository ships, for the tests of fits.
+// Finds files that the repository ships, for the tests of fits.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Reading operator tables of attention.
+// Reads operator tables of attention.
 #include "calibration/import/attention_csv.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace foretoken::measured {
 namespace {
 
-/// The integer after "name=" in a shape text such as "batch=1, seq_len=4096".
+/// Returns the integer after "name=" in a shape text such as "batch=1, seq_len=4096".
 std::int64_t named_size(const std::string& shape, const std::string& name) {
   const auto at = shape.find(name + "=");
   if (at != std::string::npos) {

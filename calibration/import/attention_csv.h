@@ -1,4 +1,4 @@
-// Operator tables of attention as CSV.
+// Reads operator tables of attention from CSV.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace foretoken::measured {
 
-/// SimuMax's operator efficiencies: columns system, op (sdp_fwd or sdp_bwd; others are left out), tflops, and shape, a
-/// text such as "batch=1, seq_len=4096, head_num=32, kv_head_num=32, qk_head_dim=128, v_head_dim=128". Causal, 16 bit.
-/// The published rate counts the full square of a causal kernel. Values of another width than the keys are left out,
-/// and so are inputs that do not lie one behind the other. `implementation` is the system. Throws ConfigError with
-/// every wrong row as "FILE:LINE: what".
+/// Reads SimuMax's operator efficiencies of causal 16-bit attention. The columns are system, op (sdp_fwd or sdp_bwd),
+/// tflops and shape. A shape is a text such as "batch=1, seq_len=4096, head_num=32, kv_head_num=32, qk_head_dim=128,
+/// v_head_dim=128". The published rate counts the full square of a causal kernel. Rows of other ops, of values with
+/// another width than the keys, and of inputs that are not contiguous are left out. `implementation` becomes the
+/// system. Throws ConfigError with every wrong row as "FILE:LINE: what".
 [[nodiscard]] std::vector<AttentionSample> parse_attention_operators(std::string_view text, const std::string& file,
                                                                      const RowChoice& choice = {});
 

@@ -1,4 +1,4 @@
-// Splitting lines of comma-separated tables.
+// Splits the lines of comma-separated tables.
 #include "calibration/import/csv.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Lines of comma-separated tables.
+// Reads comma-separated tables row by row, and chooses rows by their values.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,17 @@
 
 namespace foretoken::measured {
 
-/// The fields of one line: split at commas outside double quotes, without the quotes and
-/// without blanks around a field.
+/// Splits one line at commas outside double quotes. Removes the quotes and the blanks around a field.
 [[nodiscard]] std::vector<std::string> split_csv(std::string_view line);
 
 /// A test of one column: its text is one of these, or its number lies between two bounds.
 struct ColumnTest {
-  std::string column;  ///< in lower case, as all names of columns here
+  std::string column;  ///< in lower case, like all names of columns here
   std::vector<std::string> one_of{};
   std::optional<double> least{}, most{};
 };
 
-/// Some of a table's rows: those that pass every test.
+/// A choice of a table's rows: the rows that pass every test.
 struct RowChoice {
   std::vector<ColumnTest> where{};
 };
@@ -39,7 +38,7 @@ class CsvRow {
 
   [[nodiscard]] bool has(const std::string& column) const { return columns_->contains(column); }
   [[nodiscard]] const std::string& text(const std::string& column) const;
-  /// The text of the first column that the table has.
+  /// Returns the text of the first of these columns that the table has.
   [[nodiscard]] std::optional<std::string> find(std::initializer_list<const char*> names) const;
   [[nodiscard]] double number(const std::string& column) const;           ///< above 0
   [[nodiscard]] std::int64_t dimension(const std::string& column) const;  ///< whole, 1 .. 2^31

@@ -1,4 +1,4 @@
-// Reading tables of matrix products.
+// Reads tables of matrix products.
 #include "calibration/import/gemm_csv.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ constexpr std::array kTimeColumns{
     TimeColumn{"ms", 1e-3},         TimeColumn{"latency", 1e-3}, TimeColumn{"latency_us", 1e-6},
     TimeColumn{"latency_ms", 1e-3}, TimeColumn{"time_s", 1},     TimeColumn{"tflops", 0}};
 
-/// Which column holds the time. All columns that a product needs are there.
+/// Finds the column that holds the time. Complains when a column that a product needs is missing.
 TimeColumn time_column(const Columns& columns, const GemmCsvHints& hints) {
   for (const char* name : {"m", "n", "k"})
     if (!columns.contains(name)) throw std::invalid_argument(fmt::format("no column {}", name));
@@ -71,7 +71,8 @@ Seconds time_of(const CsvRow& row, const GemmShape& shape, const TimeColumn& col
       fmt::format("{}: expected less than the {} of the row, found \"{}\"", less, column.name, row.text(less)));
 }
 
-/// A quantisation that is said to last longer than both together is another run's; then it stays in.
+/// Subtracts the time of the quantisation, unless it is longer than the time of both together. Such a number comes from
+/// another run.
 void take_off_quantisation(GemmSample& s, const CsvRow& row) {
   const double quantisation = row.text("quant_us").empty() ? 0 : row.number("quant_us") * 1e-6;
   s.with_quantisation = quantisation == 0 || quantisation >= s.time.median.value();

@@ -1,4 +1,4 @@
-// Tables of matrix products as CSV.
+// Reads tables of matrix products from CSV.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,26 @@
 
 namespace foretoken::measured {
 
-/// What the table does not say, and which of its rows count.
+/// Facts that the table does not state, and the choice of its rows.
 struct GemmCsvHints {
   std::string gpu{};
   Precision precision = Precision::kBf16;  ///< where there is no dtype column
   GemmPass pass = GemmPass::kForward;      ///< where there is no layout column
   RowChoice choice{};                      ///< rows that do not pass are left out unread
-  std::string less{};                      ///< a column of time, in the unit of the table's, to take off every row's
-  bool states_precision = false;           ///< `precision` holds whatever the dtype column says
-  bool states_pass = false;                ///< `pass` holds whatever the layout column says
+  std::string less{};                      ///< a column of time, in the table's unit, that is subtracted from each row
+  bool states_precision = false;           ///< `precision` replaces the dtype column
+  bool states_pass = false;                ///< `pass` replaces the layout column
 };
 
-/// Columns by name, in any order and case: m, n, k; one of time_us, time_ms, time_s, latency (ms), us, ms, tflops;
-/// optional b or batch, dtype or precision, layout (TN, NN, NT), accumulate (true: into fp32). Others are ignored. A
-/// row whose `less` column is empty is left out.
+/// Reads a table of products. Columns have names, in any order and case:
+///   m, n, k
+///   one of time_us, time_ms, time_s, latency (ms), us, ms, tflops
+///   optional: b or batch, dtype or precision, layout (TN, NN, NT), accumulate (true: into fp32)
+/// Other columns are ignored. A row whose `less` column is empty is left out.
 ///
-/// With a column quant_us that is not `less`, products of 8 and 4 bit were timed together with the quantisation of
-/// their input. A number in that column is taken off; where it is empty, the sample says so (with_quantisation).
-/// Products of 16-bit inputs and narrow weights (int8_wo, int4_wo) are left out.
+/// A table with a column quant_us times products of 8 and 4 bit together with the quantisation of their input, unless
+/// `less` names the column. A number in the column is subtracted. An empty field sets with_quantisation. Products of
+/// 16-bit inputs and narrow weights (int8_wo, int4_wo) are left out.
 ///
 /// Throws ConfigError with every wrong row as "FILE:LINE: what".
 [[nodiscard]] Samples parse_gemm_csv(std::string_view text, const std::string& file, const GemmCsvHints& hints = {});

@@ -1,4 +1,4 @@
-// Reading measurement files and writing samples.
+// Reads measurement files, and writes samples.
 #include "calibration/import/import.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "calibration/import/kernel_csv.h"
-#include "calibration/import/nccl_tests_json.h"
+#include "calibration/import/nccl/nccl_tests_json.h"
 #include "calibration/import/sample_lines.h"
 #include "sim/base/error.h"
 #include "sim/io/json/parse_json.h"

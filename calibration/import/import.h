@@ -1,4 +1,5 @@
-// The ways measurements come in: what `foretoken calibrate import` calls. All throw ConfigError.
+// Imports measurements from files of every known form, for `foretoken calibrate import`. All functions throw
+// ConfigError.
 #pragma once
 
 #include <filesystem>
@@ -6,26 +7,27 @@
 #include <vector>
 
 #include "calibration/import/gemm_csv.h"
-#include "calibration/import/nccl_tests_text.h"
+#include "calibration/import/nccl/nccl_tests_text.h"
 #include "calibration/import/samples.h"
 
 namespace foretoken::measured {
 
-/// All bytes of a file.
+/// Returns all bytes of a file.
 [[nodiscard]] std::string text_of(const std::filesystem::path& path);
 
-/// Files printed by nccl-tests, or written by its -J: told apart by their first character.
+/// Reads files that nccl-tests printed, or wrote with -J. The first character shows which.
 [[nodiscard]] Samples import_nccl_tests(const std::vector<std::filesystem::path>& files,
                                         const NcclTestsHints& hints = {});
 
-/// A table of matrix products (parse_gemm_csv() lists the columns).
+/// Reads a table of matrix products. parse_gemm_csv() lists the columns.
 [[nodiscard]] Samples import_gemm_csv(const std::filesystem::path& file, const GemmCsvHints& hints = {});
 
-/// A folder that foretoken-calibrate wrote: its *.jsonl files in the order of their names. Or one such file.
+/// Reads a folder that foretoken-calibrate wrote, or one of its files. The *.jsonl files of a folder are read in the
+/// order of their names.
 [[nodiscard]] Samples import_samples(const std::filesystem::path& folder_or_file);
 
-/// Any of the above, without hints: a folder or a file of samples, a *.csv table of products, attention or
-/// quantisation, else nccl-tests' output.
+/// Reads any of these forms without hints: a folder or a file of samples, a *.csv table of products, attention or
+/// quantisation, or else the output of nccl-tests.
 [[nodiscard]] Samples import_any(const std::filesystem::path& folder_or_file);
 
 /// Writes the samples as one file of JSON lines, which import_samples() reads. An existing file is replaced only when

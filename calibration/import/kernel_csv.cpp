@@ -1,4 +1,4 @@
-// Reading tables of attention and of quantisation.
+// Reads tables of attention and of quantisation.
 #include "calibration/import/kernel_csv.h"
 
 #include <algorithm>

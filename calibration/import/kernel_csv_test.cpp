@@ -1,4 +1,4 @@
-// Tables of attention and of quantisation: each column by hand, and wrong rows by line.
+// Tests tables of attention and of quantisation: each column by hand, and wrong rows with their lines.
 #include "calibration/import/kernel_csv.h"
 
 #include <gmock/gmock.h>

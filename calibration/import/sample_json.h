@@ -1,4 +1,4 @@
-// One sample as one compact line of JSON, and back.
+// Writes and reads samples as compact lines of JSON, one line each.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

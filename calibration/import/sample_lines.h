@@ -1,4 +1,4 @@
-// Files of samples: JSON lines, with a header line before the samples it describes.
+// Reads and writes files of samples: JSON lines, with a header line before the samples that it describes.
 #pragma once
 
 #include <string>

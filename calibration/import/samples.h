@@ -23,7 +23,8 @@ struct Provenance {
   friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
-/// What a measurement can be: a picosecond to eleven days, and up to a billion TFLOP/s. Anything else is a wrong unit.
+/// The range of a measurement: a picosecond to eleven days, and up to a billion TFLOP/s. Other values have a wrong
+/// unit.
 inline constexpr double kShortestUs = 1e-6, kLongestUs = 1e12, kHighestTflops = 1e9;
 
 /// Times of one kernel over repeated runs. A published table gives one number: then all three are that number, and runs
@@ -39,10 +40,10 @@ struct GemmSample {
   GemmShape shape;
   bool adds_to_fp32 = false;  ///< accumulates into an fp32 matrix (C = D, beta = 1); else writes `shape.precision`
   Timing time{};
-  bool with_quantisation = false;  ///< the time holds the quantisation of its m x k input too
+  bool with_quantisation = false;  ///< the time includes the quantisation of the m x k input
 };
 
-/// Why no GPU can have done this product in this time; empty when one can.
+/// Returns the reason why no GPU can do this product in this time, or an empty text when one can.
 [[nodiscard]] std::string why_impossible(const GemmSample& sample);
 
 /// A kernel limited by device memory.
@@ -59,7 +60,7 @@ struct AttentionSample {
   AttentionShape shape;
   std::string implementation;  ///< "cudnn" (fused), "composed" (batched products and a softmax kernel)
   Timing time;
-  Bytes beside{};  ///< moved by a kernel of its own in the same time: keys and values into a cache
+  Bytes beside{};  ///< keys and values that another kernel writes into a cache; the time includes that kernel
 };
 
 /// Measurements that nccl-tests can make, by the names of its programs without "_perf".

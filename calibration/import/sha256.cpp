@@ -1,4 +1,4 @@
-// The compression function by the names of FIPS 180-4, section 6.2.2.
+// Computes SHA-256 with the names of FIPS 180-4, section 6.2.2.
 #include "calibration/import/sha256.h"
 
 #include <fmt/format.h>

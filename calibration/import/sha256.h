@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), by which recipes know their inputs.
+// Computes SHA-256 (FIPS 180-4). Recipes recognise their inputs by it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace foretoken::measured {
 
-/// 64 hexadecimal digits, as sha256sum prints them.
+/// Returns 64 hexadecimal digits, as sha256sum prints them.
 [[nodiscard]] std::string sha256(std::string_view bytes);
 
 }  // namespace foretoken::measured

@@ -1,4 +1,4 @@
-// The ways in which a job spreads its work over GPUs.
+// The parallel axes: the ways in which a job spreads its work over GPUs.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The wording of complaints.
+// Words complaints.
 #include "sim/base/error.h"
 
 #include <utility>

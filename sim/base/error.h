@@ -30,7 +30,7 @@ class Complaints {
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] bool is_full() const { return kept_.size() == kMost; }  ///< the words of another one are not needed
   [[nodiscard]] const Complaint& front() const { return kept_.front(); }
-  /// Those that stayed, then "and 12345 more", if there are more.
+  /// Returns the complaints that were stored, then "and 12345 more" if there were more.
   [[nodiscard]] std::vector<Complaint> listed() const;
 
  private:

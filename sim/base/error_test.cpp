@@ -1,4 +1,4 @@
-// Complaints: how many stay, and lines of bearable length.
+// Tests complaints: the number that is stored, and the length of their lines.
 #include "sim/base/error.h"
 
 #include <gtest/gtest.h>

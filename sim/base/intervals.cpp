@@ -1,4 +1,4 @@
-// Lengths of time covered by intervals.
+// Measures the time that intervals cover.
 #include "sim/base/intervals.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Lengths of time covered by intervals, each instant counted once.
+// Measures the time that intervals cover, and counts each instant once.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Coverage counts every instant once.
+// Tests that covered time counts every instant once.
 #include "sim/base/intervals.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Counted nouns: 1 GPU, 2 GPUs.
+// Writes counted nouns: 1 GPU, 2 GPUs.
 #pragma once
 
 #include <cstdint>

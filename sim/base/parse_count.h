@@ -1,4 +1,4 @@
-// Counts as people write them: 300B tokens, 1.5M, a sequence of 4k.
+// Reads counts as people write them: 300B tokens, 1.5M, a sequence of 4k.
 #pragma once
 
 #include <optional>

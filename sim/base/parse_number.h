@@ -1,4 +1,4 @@
-// Numbers from text: one parser for all rooms.
+// Reads numbers from text: one parser for all rooms.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Tests of numbers from text: the whole text, its range, its sign.
+// Tests numbers from text: the whole text counts, with its range and its sign.
 #include "sim/base/parse_number.h"
 
 #include <gtest/gtest.h>

@@ -42,9 +42,9 @@ struct AttentionLaws {
   double sustained_factor = 1;  ///< like that of products: the clock falls for all kernels
 };
 
-/// What a smooth law misses: log(measured / law), linear between knots that stand evenly over log2 of the bytes; the
-/// ends hold beyond. No values: no correction. NCCL changes its protocol or algorithm with the payload; small tensors
-/// stay in a GPU's cache.
+/// The error of a smooth law by size: NCCL changes its protocol with the payload, and small tensors stay in a GPU's
+/// cache. The values are log(measured / law) at knots with equal distances in log2 of the bytes, linear between knots
+/// and constant beyond the ends. Without values there is no correction.
 struct SizeCorrection {
   double first_log2 = 0, last_log2 = 1;
   std::vector<double> log_ratio{};

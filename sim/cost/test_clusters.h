@@ -1,4 +1,4 @@
-// Nodes for the tests of this room.
+// Makes nodes for the tests of sim/cost.
 #pragma once
 
 #include "sim/base/placement.h"

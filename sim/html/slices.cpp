@@ -1,5 +1,5 @@
-// Packs bars. Passes follow a rhythm: the next micro-batch of the same chunk, as long as the one before, right after
-// it. Each part of the rhythm that holds costs one bit.
+// Packs bars. Passes follow a rhythm: the next micro-batch of the same chunk follows at once, and takes equally long.
+// Each of these expectations that a bar meets costs one bit.
 #include "sim/html/slices.h"
 
 #include <array>

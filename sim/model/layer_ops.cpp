@@ -1,4 +1,4 @@
-// The kernels of a dense layer and of the two ends of a model.
+// Lists the kernels of a dense layer, of the embedding and of the head.
 #include "sim/model/layer_ops.h"
 
 #include "sim/model/blocks/blocks.h"

@@ -11,7 +11,7 @@
 
 #include "sim/base/check.h"
 #include "sim/base/error.h"
-#include "sim/base/memory_limit.h"
+#include "sim/base/process/memory_limit.h"
 #include "sim/ranks/speeds.h"
 #include "sim/ranks/transfers.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/threads.h"
+#include "sim/base/process/threads.h"
 
 namespace foretoken::study {
 

@@ -35,14 +35,14 @@ struct SharedLink {
 struct SharedCluster {
   std::vector<SharedJob> jobs;
   std::vector<SharedLink> links;  ///< the longest full first
-  Seconds simulated;              ///< until the job with the longest step has ended its first
+  Seconds simulated;              ///< until the job with the longest step has ended its first step
 };
 
 /// Returns the number of nodes that a job takes.
 [[nodiscard]] int nodes_of(const job::Job& job);
 
-/// Simulates jobs that start together and repeat their steps without a pause until each has ended its first. The shared
-/// time of a job is the mean of the steps that it has ended by then.
+/// Simulates jobs that start together and repeat their steps without a pause, until each has ended its first step. The
+/// shared time of a job is the mean of the steps that it has ended by then.
 /// Messages and data-parallel collectives are flows that share the cluster's links. NICs and links inside a node belong
 /// to the node's job. The result does not depend on the order of the jobs. Throws ConfigError when a step is more than
 /// a hundred times as long as another. Precondition: at least one job, and all jobs name the same cluster.

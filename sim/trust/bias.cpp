@@ -1,4 +1,4 @@
-// A publication speaks with one voice, however many rows it has.
+// Computes a bias as the mean over publications. Each publication counts once, however many rows it has.
 #include "sim/trust/bias.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The part by which runs like one took longer than their simulations.
+// Computes the bias of a prediction: published runs like it took longer than simulated by this part.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Bias {
   [[nodiscard]] double factor() const;
 };
 
-/// The cases of one publication, as a place weighs them.
+/// Sums over the cases of one publication, weighted by their nearness to a place.
 struct Testimony {
   double weight = 0, sum = 0;  ///< of w, and of w log_ratio
 

@@ -167,8 +167,7 @@ double width_of_large(const Rows& rows, const std::vector<Held>& held, double le
 double width_of(const Rows& rows, const std::vector<Held>& without, const std::vector<Held>& with, double level) {
   constexpr double kLessOfOne = 0.15;
   return std::max({quantile(scores(rows, without, true), level), quantile(scores(rows, with, true), level),
-                   quantile(scores(rows, without, false), level),
-                   width_of_large(rows, without, level - kLessOfOne)});
+                   quantile(scores(rows, without, false), level), width_of_large(rows, without, level - kLessOfOne)});
 }
 
 }  // namespace

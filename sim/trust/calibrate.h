@@ -36,15 +36,14 @@ struct Calibration {
 /// - weights of steps and growth, by the interval score (Gneiting and Raftery 2007, eq. 43) at the usual level, over
 ///   rows without their publication and without their copies.
 /// - for each level the least width that covers it both ways, where a publication counts as at most twenty rows.
-/// Without
-///   their publication the width also covers the level of all rows alike, and level - 0.15 of each publication of 15
-///   rows or more.
+///   Without their publication, the width also covers the level when all rows count equally. It then covers at least
+///   level - 0.15 of each publication of 15 rows or more.
 ///
 /// Deterministic. Precondition: at least one row.
 [[nodiscard]] Calibration calibrate(const std::vector<Validated>& rows);
 
-/// Returns the errors of all rows when doubt, weights, growth and widths, too, come from other publications. The score
-/// of a row is relative: 1 at the edge of its interval of the usual level.
+/// Returns the errors of all rows, each predicted by a calibration without its publication. The score of a row is
+/// relative: 1 at the edge of its interval of the usual level.
 [[nodiscard]] std::vector<Held> as_new_publications(const std::vector<Validated>& rows);
 
 }  // namespace foretoken::trust

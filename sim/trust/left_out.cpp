@@ -1,4 +1,4 @@
-// Sums over pairs of rows, by publication.
+// Computes the sums over pairs of rows, by publication.
 #include "sim/trust/left_out.h"
 
 #include <algorithm>

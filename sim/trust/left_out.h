@@ -1,4 +1,4 @@
-// All rows against all others, once: the sums that leaving out asks for again and again.
+// Sums over all pairs of validated rows, computed once. Calibration leaves publications out many times and reuses them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace foretoken::trust {
 /// The weights of steps that calibration tries.
 [[nodiscard]] const std::vector<Weights>& weights_to_try();
 
-/// Rows seen from rows. Copies of a row never speak about it.
+/// Predicts each row from the other rows. Copies of a row are never used for it.
 class LeftOut {
  public:
   explicit LeftOut(const std::vector<Validated>& rows);
@@ -23,14 +23,14 @@ class LeftOut {
   [[nodiscard]] std::size_t publications() const { return size_.size(); }
   [[nodiscard]] std::size_t publication_of(std::size_t row) const { return publication_[row]; }
   [[nodiscard]] std::size_t size_of(std::size_t publication) const { return size_[publication]; }
-  /// A row's weight when its publication counts as at most twenty rows.
+  /// Returns a row's weight. A publication counts as at most twenty rows.
   [[nodiscard]] double weight_of(std::size_t row) const;
   [[nodiscard]] double log_ratio_of(std::size_t row) const { return log_ratio_[row]; }
 
-  /// The bias of a row from all publications but these two.
+  /// Returns the bias of a row from all publications except these two.
   [[nodiscard]] double bias_of(std::size_t row, std::optional<double> doubt, std::size_t without,
                                std::size_t without_too) const;
-  /// The distance to the nearest row of other publications than these two, under one of weights_to_try().
+  /// Returns the distance to the nearest row that is of neither of these publications, under one of weights_to_try().
   [[nodiscard]] double distance_of(std::size_t row, std::size_t weights, std::size_t without,
                                    std::size_t without_too) const;
 

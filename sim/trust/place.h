@@ -1,4 +1,4 @@
-// The properties of a run that decide how much it says about another, and the distance between two runs.
+// The place of a run among all runs: the properties that change its step time, and the distance between two places.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@
 
 namespace foretoken::trust {
 
-/// Where a run stands. A key of a scenario that changes its step time changes a member, or a rate behind one.
+/// The properties of a run. Every key of a scenario that changes the step time changes one of them, or a rate that one
+/// of them names.
 struct Place {
-  // What a question states. One value holds for every configuration that a search compares.
+  // Properties that a question states. They are equal for all configurations that a search compares.
   std::string gpu = "";           ///< kind: "a100"; "a100+h100" of several
   std::string architecture = "";  ///< "ampere"
   std::string runtime = "";       ///< "megatron-2022"
@@ -20,7 +21,7 @@ struct Place {
   std::string heads = "";         ///< "all" or "grouped" key and value heads
   std::string mlp = "";           ///< "plain" or "gated"
   double parameters = 1;
-  // What a configuration adds.
+  // Properties of one configuration.
   double bits = 16;         ///< of an element in matrix products
   std::string board = "";   ///< "sxm", "pcie"
   std::string fabric = "";  ///< kind of network between nodes
@@ -52,7 +53,7 @@ struct PlaceKey {
 /// Every member of Place.
 [[nodiscard]] std::span<const PlaceKey> place_keys();
 
-/// The value of a key as text: "8192".
+/// Returns the value of a key as text: "8192".
 [[nodiscard]] std::string value_of(const PlaceKey& key, const Place& place);
 
 /// The differences between two places, counted by their scale.
@@ -63,10 +64,10 @@ struct Steps {
 /// Returns how far two values of one key stand apart: 0 when they are equal.
 [[nodiscard]] double steps_of(const PlaceKey& key, const Place& a, const Place& b);
 
-/// Returns the steps of all keys, or of those alone that a question states.
+/// Returns the steps of all keys, or only of the keys that a question states.
 [[nodiscard]] Steps steps_between(const Place& a, const Place& b, bool of_question_alone = false);
 
-/// The weight of a step beside one of another kind, which weighs 1.
+/// The weights of switches and doublings. A step to another kind weighs 1.
 struct Weights {
   double one_switch = 0.5, doubling = 0.25;
 
@@ -81,7 +82,7 @@ struct Weights {
 /// Returns the kind of its GPUs as text shows it: "A100".
 [[nodiscard]] std::string shown_kind(const Place& place);
 
-/// " in 8 bits", for places whose elements are not the usual ones.
+/// Returns " in 8 bits" for places whose elements do not have 16 bits, otherwise nothing.
 [[nodiscard]] std::string shown_bits(const Place& place);
 
 }  // namespace foretoken::trust

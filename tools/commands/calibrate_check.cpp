@@ -1,4 +1,4 @@
-// foretoken calibrate check: a profile beside measured tables.
+// The command `foretoken calibrate check`: prints the errors of a profile on measured tables.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -76,8 +76,8 @@ void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("check", "Errors of a profile on measured tables");
   command->footer(
-      "Predictions are of brief benchmarks: without sustained factors, with the quantisation that a row's time "
-      "holds.\n\n"
+      "Predictions are of brief benchmarks: they leave out sustained factors, and include a quantisation where the "
+      "time of the row includes it.\n\n"
       "Examples:\n"
       "  foretoken calibrate check h100-sxm5-80gb products.csv\n"
       "  foretoken calibrate check ./my-gpu.json products.csv attention.csv quantise.csv --json\n");

@@ -67,7 +67,8 @@ fit::Candidate base_of(const Options& options, const fit::FitRequest& request, c
   return candidates[*best];
 }
 
-int run(const Options& options) {
+// Returns the request as the options state it. The base is still missing: it may depend on the samples.
+fit::FitRequest request_of(const Options& options) {
   fit::FitRequest request{.gpu = options.gpu, .base = {}};
   if (io::is_path(options.gpu)) {
     request.datasheet = gpu_of(options.gpu);
@@ -79,6 +80,11 @@ int run(const Options& options) {
   request.link_gb_per_s = options.link;
   request.nic_gb_per_s = options.nic;
   request.nics = options.nics;
+  return request;
+}
+
+int run(const Options& options) {
+  fit::FitRequest request = request_of(options);
   std::vector<std::filesystem::path> inputs(options.samples.begin(), options.samples.end());
   for (const std::string& name : {options.gpu, options.base})
     if (io::is_path(name)) inputs.emplace_back(name);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
-#include "sim/base/memory_limit.h"
+#include "sim/base/process/memory_limit.h"
 #include "sim/base/text.h"
 #include "sim/html/document.h"
 #include "sim/io/scenario/read_residuals.h"

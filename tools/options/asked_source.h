@@ -1,4 +1,4 @@
-// The question of a command that searches: of a file, or of the options alone.
+// Makes the question of a command that searches, from a file or from options only.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Whether two paths are one file: an output must never be an input, or be written twice.
+// Finds out if two paths are one file: an output must never be an input, or be written twice.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>

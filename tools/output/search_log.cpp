@@ -33,7 +33,8 @@ constexpr std::array<const char*, 4> kVerdicts{"invalid", "too large", "slower",
 constexpr std::string_view kCheck = ",\"check\":\"", kCheckEnd = "\"}";
 constexpr std::size_t kCheckDigits = 16, kLongestOutcome = 4096;
 
-// What ends a line whose front is `front`, in the file of `header`: an edited line, or one of another file, shows.
+// Returns the end of a line that begins with `front`, in the file of `header`. It holds a hash of both, which shows
+// that a line was edited or copied from another file.
 std::string check_of(std::string_view front, std::string_view header) {
   return fmt::format("{}{:016x}{}", kCheck, hash(front, hash(header)), kCheckEnd);
 }

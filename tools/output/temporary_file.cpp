@@ -24,7 +24,7 @@ bool is_temporary_of(std::string_view name, std::string_view target) {
   return number.front() == '.' && number.substr(1).find_first_not_of("0123456789") == number.npos;
 }
 
-// Whether `descriptor` still is what `path` names.
+// Returns true when `path` still names the open file `descriptor`.
 bool is_at(int descriptor, const std::string& path) {
   struct stat open {
   }, named{};

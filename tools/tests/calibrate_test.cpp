@@ -80,8 +80,8 @@ TEST(Calibrate, AGpuWithoutDatasheetTakesItsSpeedFromItsProducts) {
   EXPECT_EQ(run_foretoken({"calibrate", "show", profile}).status, 0) << "what was written can be read";
 }
 
-TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
-  const TemporaryFolder folder, out;
+/// Lists wrong commands, with their inputs in `folder`. They would write to `file`.
+std::vector<Wrong> wrong_calibrations(const TemporaryFolder& folder, const std::string& file) {
   const std::string csv = folder.put("bad.csv", "m,n,k,time_us\n1,2,3,4\n64,64,sixty,9\n");
   const std::string log = folder.put("cut.txt", contents(kCollectives).substr(0, 2000));
   const std::string lines = folder.put("s.jsonl", "{\"gemm\":\"forward\"}\n");
@@ -91,8 +91,7 @@ TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
     return gpu.dump();
   }());
   const std::string few = folder.put("few.csv", "m,n,k,time_us\n1,64,64,3\n3,64,64,3\n");
-  const std::string file = out.file("x");
-  const std::vector<Wrong> wrong = {
+  return {
       {"a word for a number", {"calibrate", "import", "gemm", csv, "-o", file}, "bad.csv:3: k: expected a number"},
       {"a cut table", {"calibrate", "import", "nccl-tests", log, "-o", file}, "cut.txt:"},
       {"no header", {"calibrate", "fit", "--gpu", "mystery", lines, "-o", file}, "s.jsonl:1: "},
@@ -112,7 +111,11 @@ TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
       {"no out", {"calibrate", "fit", "--gpu", "mystery", kProducts}, "--out is required"},
       {"no such profile", {"calibrate", "show", "h100"}, "unknown profile \"h100\""},
   };
-  for (const Wrong& each : wrong) {
+}
+
+TEST(Calibrate, WrongInputIsRefusedWithItsPlaceAndNothingIsLeft) {
+  const TemporaryFolder folder, out;
+  for (const Wrong& each : wrong_calibrations(folder, out.file("x"))) {
     SCOPED_TRACE(each.what);
     const Ran ran = run_foretoken(each.arguments);
     EXPECT_EQ(ran.status, 2);

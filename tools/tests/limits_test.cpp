@@ -1,4 +1,4 @@
-// Limits: of what is read, of complaints, of lists, of memory and of threads; names without UTF-8 and empty words.
+// Tests limits of input, complaints, lists, memory and threads, names that are not UTF-8, and empty words.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>

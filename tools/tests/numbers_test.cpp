@@ -1,4 +1,4 @@
-// Tests of numbers at their limits, and of answers that have to agree with one another.
+// Tests numbers at their limits, and answers that have to agree with one another.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

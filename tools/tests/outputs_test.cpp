@@ -1,4 +1,4 @@
-// Files that are written: never over what is read, never through a planted link, whole, and with the mode they had.
+// Tests written files: they never replace an input, never follow a planted link, are whole, and keep their mode.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -45,10 +45,10 @@ class Inputs {
   }
 };
 
-TEST(Outputs, NeverOverwriteWhatIsReadOrEachOther) {
-  const Inputs in;
+/// Lists commands whose output is one of their inputs, or two outputs in one file.
+std::vector<Wrong> overwriting(const Inputs& in) {
   const std::string& s = in.scenario;
-  const std::vector<Wrong> wrong = {
+  return {
       {"a report over its scenario", {"report", s, "-o", s}, "-o would overwrite an input"},
       {"by a symbolic link", {"report", s, "-o", in.link}, "-o would overwrite an input"},
       {"by another name of the same file", {"report", s, "-o", in.twin}, "-o would overwrite an input"},
@@ -78,13 +78,13 @@ TEST(Outputs, NeverOverwriteWhatIsReadOrEachOther) {
        {"clusters", "import", in.matrix, "--gpu", "a100-sxm4-80gb", "-o", in.matrix},
        "-o would overwrite an input"},
   };
-  for (const Wrong& each : wrong) {
-    SCOPED_TRACE(each.what);
-    const Ran ran = run_foretoken(each.arguments);
-    EXPECT_EQ(ran.status, 2);
-    EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr(each.complaint));
-    EXPECT_EQ(contents(s), kScenarioOfFiles);
+}
+
+TEST(Outputs, NeverOverwriteWhatIsReadOrEachOther) {
+  const Inputs in;
+  for (const Wrong& each : overwriting(in)) {
+    expect_refused(each);
+    EXPECT_EQ(contents(in.scenario), kScenarioOfFiles);
     EXPECT_EQ(contents(in.products), "m,n,k,time_us\n4096,4096,4096,600\n");
     EXPECT_FALSE(fs::exists(in.fresh));
   }

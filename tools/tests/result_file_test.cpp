@@ -1,4 +1,4 @@
-// Result files of a search, and plan files: what is stale, edited, foreign or broken is refused in one line.
+// Tests result files of searches, and plan files: an outdated, edited, foreign or broken file is refused in one line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

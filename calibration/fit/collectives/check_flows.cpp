@@ -1,4 +1,5 @@
-// Compares flows with each table: on the cluster that it names, with NCCL as it states.
+// Simulates the collectives of each table as flows, on the table's kind of cluster and with its NCCL settings, and
+// compares the times.
 #include "calibration/fit/collectives/check_flows.h"
 
 #include <fmt/format.h>
@@ -21,12 +22,12 @@ using cost::NcclFitted;
 using ranks::Nccl;
 
 constexpr double kSmallestJudged = 16 << 20;
-// The grid of fitted numbers: copies of the own share from 0 to 0.8, and fills from 0 to 16 ns per square root of a
-// byte.
+// The grid of fitted numbers. The copy of a rank's own share counts from 0 to 0.8 times. The time to fill a pipeline is
+// 0 to 16 ns per square root of a byte.
 constexpr double kOwnCopyStep = 0.1, kFillStep = 1e-9;
 constexpr int kOwnCopies = 8, kFills = 16;
 
-// Datasheet rates per direction, and an NCCL version of the table's time where the table states none.
+// Datasheet rates per direction, and the NCCL version to assume where the table states none.
 struct Kind {
   const char* gpus;
   NcclArchitecture architecture;
@@ -77,13 +78,13 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-// A table's rows with their expected times. Every fitted number adds to them in proportion.
+// A table's rows with their expected times. Each fitted number adds a part in proportion to itself.
 struct Expected {
   const CollectiveTable* table;
   Kind kind;
   struct Row {
-    double measured, bare, own_copy, fill_inside,
-        fill_between;  ///< seconds; the last three for one unit of each number
+    double measured, bare;                       ///< seconds; `bare` is the time when all fitted numbers are 0
+    double own_copy, fill_inside, fill_between;  ///< seconds that one unit of each number adds
   };
   std::vector<Row> rows;
 };

@@ -1,4 +1,4 @@
-// Compares NCCL's choice as flows over a cluster's links with published tables, and fits its numbers on them.
+// Compares collectives that are simulated as flows of NCCL's choice with published tables, and fits the flows' numbers.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace foretoken::fit {
 
-/// One table with 16 MiB or more in it.
+/// The check of one table that has rows of 16 MiB or more.
 struct FlowCheck {
   const CollectiveTable* table;
   std::string gpus;            ///< "A100", "H100, H200", "B200, B300, GB"
@@ -20,15 +20,16 @@ struct FlowCheck {
   [[nodiscard]] bool within() const { return median <= bound; }
 };
 
-/// Checks every table of GPUs behind an NVLink switch, from Ampere on. NVLink domains of more than eight GPUs count
-/// only by themselves, not with traffic between such racks. Line rates and NCCL's version and settings come from the
-/// table's statements. cost::NcclFitted is fitted, three numbers an architecture (docs/modeller/collectives.md). Throws
-/// ConfigError where a table states an unknown setting.
+/// Checks every table of GPUs behind an NVLink switch, from Ampere on. Of racks with one NVLink domain, only tables
+/// inside one rack count. The table states line rates, NCCL's version and its settings. Three numbers per architecture
+/// are fitted: cost::NcclFitted (docs/modeller/collectives.md). Throws ConfigError where a table states an unknown
+/// setting.
 [[nodiscard]] std::vector<FlowCheck> check_flows(const std::vector<CollectiveTable>& tables);
 /// Checks every table by numbers that are fitted on the other tables only.
 [[nodiscard]] std::vector<FlowCheck> check_flows_left_out(const std::vector<CollectiveTable>& tables);
 
-/// Fits the numbers of an architecture: the least sum of its tables' medians of |error|, on a grid of 0.1 and of 1 ns.
+/// Fits the numbers of an architecture on a grid with steps of 0.1 and of 1 ns. The best numbers have the least sum of
+/// the tables' medians of |error|.
 [[nodiscard]] cost::NcclFitted fit_flows(const std::vector<CollectiveTable>& tables,
                                          cost::NcclArchitecture architecture);
 

@@ -1,4 +1,4 @@
-// Which profile's recipe stands for which architecture.
+// Fits the collective laws of each architecture, by the recipe of one profile each.
 #include "calibration/fit/collectives/general_laws.h"
 
 #include "calibration/fit/recipes/read_recipe.h"

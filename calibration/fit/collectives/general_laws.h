@@ -1,4 +1,4 @@
-// The collective laws of each architecture, as the recipes of the shipped profiles fit them.
+// Fits the collective laws of each architecture, by the recipes of the shipped profiles.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace foretoken::fit {
 
-/// By architecture ("ampere"): NVLink, PCIe, network and messages of the profile that was fitted on its tables.
-/// Architectures without one take Hopper's, under "".
+/// The laws by architecture, such as "ampere". A profile holds its laws of NVLink, PCIe, network and messages.
+/// Architectures without laws of their own take Hopper's laws, which stand under "".
 using GeneralLaws = std::map<std::string, cost::Profile>;
 
 [[nodiscard]] GeneralLaws fit_general_laws(const std::vector<CollectiveTable>& tables);

@@ -1,4 +1,4 @@
-// Which table is of which system, and the file of each.
+// Sorts tables by system, and fits the curves of each system.
 #include "calibration/fit/collectives/measured_systems.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace foretoken::fit {
 namespace {
 
-/// The tables' sources, each once.
+/// Returns the tables' sources, each once.
 std::string sources(const std::vector<CollectiveTable>& tables) {
   std::vector<std::string> all;
   for (const CollectiveTable& table : tables)

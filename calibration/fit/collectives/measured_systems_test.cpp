@@ -1,4 +1,4 @@
-// The shipped curves of measured systems, and a user's own, against every measured table.
+// Compares the shipped curves of measured systems, and curves of a user, with every measured table.
 #include "calibration/fit/collectives/measured_systems.h"
 
 #include <gtest/gtest.h>

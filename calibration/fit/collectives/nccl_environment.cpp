@@ -1,4 +1,4 @@
-// Reads NAME=VALUE settings, one after another.
+// Reads NCCL's environment variables, NAME=VALUE one after another.
 #include "calibration/fit/collectives/nccl_environment.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The NCCL settings that a published table states.
+// Reads the NCCL settings that a published table states.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ struct NcclEnvironment {
   std::optional<int> message_channels{};  ///< NCCL_NCHANNELS_PER_NET_PEER
 };
 
-/// Reads "NCCL_ALGO=Ring NCCL_PROTO=LL128": NAME=VALUE with spaces between. Settings of the queue pairs and CTAs of a
-/// channel have no effect here: flows have links, and no channels that could be too few. Throws ConfigError, which
-/// names `table`, on any other setting and on values that NCCL does not know.
+/// Reads settings such as "NCCL_ALGO=Ring NCCL_PROTO=LL128", separated by spaces. Settings of queue pairs and CTAs have
+/// no effect, because a flow is not limited by the number of channels. Throws ConfigError, which names `table`, on any
+/// other setting and on values that NCCL does not know.
 [[nodiscard]] NcclEnvironment read_nccl_environment(const std::string& environment, const std::string& table);
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// Bandwidths in proportion to the link rate; latencies as they are.
+// Scales bandwidths in proportion to the link rate, and leaves latencies unchanged.
 #include "calibration/fit/collectives/relabel.h"
 
 #include "calibration/fit/numerics/residuals.h"

@@ -1,4 +1,4 @@
-// Curves inside a node at another link rate.
+// Scales the curves inside a node to another link rate.
 #pragma once
 
 #include "sim/cost/profile.h"

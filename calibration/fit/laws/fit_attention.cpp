@@ -1,5 +1,5 @@
-// The published series give forward and backward together; operator tables give them apart, but for one sequence
-// length.
+// Fits the rate laws of fused attention. Published series time forward and backward together. Operator tables time them
+// separately, but for one sequence length only.
 #include "calibration/fit/laws/fit_attention.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ AttentionShape series_shape(const AttentionSeries& series, double sequence) {
           .causal = series.causal};
 }
 
-/// Time of one point of a series as the law has it: the halves that have a rate.
+/// Returns the law's time of one point of a series: the sum over the directions that have a rate.
 double series_seconds(AttentionShape shape, const cost::AttentionLaw& law, int multiprocessors) {
   double seconds = 0;
   for (const bool backward : {false, true}) {
@@ -49,12 +49,12 @@ double series_seconds(AttentionShape shape, const cost::AttentionLaw& law, int m
   return seconds;
 }
 
-/// Operations of a series, relative to a forward pass.
+/// Returns the operations that a series times, relative to a forward pass.
 double operations_of(AttentionHalf half) {
   return half == AttentionHalf::kForward ? 1.0 : half == AttentionHalf::kBackward ? 2.5 : 3.5;
 }
 
-/// What decides whether a kernel is held out.
+/// Returns the key that decides whether a kernel is held out.
 std::string operator_key(const measured::AttentionSample& kernel) {
   const AttentionShape& shape = kernel.shape;
   return fmt::format("{} {} {} {}", kernel.implementation, shape.heads, shape.q_length, shape.backward);

@@ -11,22 +11,22 @@
 
 namespace foretoken::fit {
 
-/// Which kernels a direction is fitted on.
+/// The fit of one direction, forward or backward.
 struct DirectionFit {
   bool backward = false;
   int multiprocessors = 1;
-  std::optional<double> half_length{};  ///< known beforehand; nothing: it moves too
+  std::optional<double> half_length{};  ///< known beforehand; nothing when it is fitted, too
 };
 
-/// One direction of causal attention. One kernel in five is held out.
+/// Fits one direction of causal attention. One kernel in five is held out.
 /// Precondition: has_fitted_kernels().
 [[nodiscard]] cost::AttentionRate fit_direction(const std::vector<measured::AttentionSample>& kernels,
                                                 const DirectionFit& fit, cost::Evidence& evidence);
 
-/// Whether one of the direction's kernels is not held out.
+/// Returns true when at least one of the direction's kernels is not held out.
 [[nodiscard]] bool has_fitted_kernels(const std::vector<measured::AttentionSample>& kernels, bool backward);
 
-/// One bar of a series: the forward shape, and the seconds of the part that the series measures (one half or both).
+/// One bar of a series: the forward shape, and the seconds of the pass or passes that the series times.
 struct AttentionPoint {
   AttentionShape shape;
   double seconds;
@@ -35,10 +35,10 @@ struct AttentionPoint {
 /// Returns the bars that could be read.
 [[nodiscard]] std::vector<AttentionPoint> points_of(const AttentionSeries& series);
 
-/// Numbers that a series does not show and other measurements must.
+/// Numbers that a series does not show. They come from other measurements.
 struct AttentionGivens {
-  double forward_over_backward =
-      1;  ///< speed of forward per operation, relative to backward; for series of both together
+  /// Speed of forward per operation, relative to backward. Only series that time both passes together use it.
+  double forward_over_backward = 1;
   double forward_tail = 0, backward_tail = 0;
   int multiprocessors = 1;
 };

@@ -2,9 +2,9 @@
 // monotone in k.
 //
 // The unknowns are the values at the knots. Each sample pulls at its eight knots with the weights that predictions use.
-// Bending along any axis is punished, so a knot without samples continues its neighbours. Each sample's pull is divided
-// by its last residual, which turns squares into absolute values. A sample that the smooth grid cannot meet then stops
-// counting.
+// Bending along any axis is punished, so a knot without samples continues its neighbours. Each sample's weight is
+// divided by its last residual, so the fit minimises absolute values instead of squares. A sample that the smooth grid
+// cannot meet then hardly counts.
 #include "calibration/fit/laws/fit_correction.h"
 
 #include <algorithm>
@@ -22,15 +22,14 @@ namespace {
 
 using Grid = cost::GemmCorrection;
 
-// Chosen by the held-out errors of the A100, H100 and B200 tables; these errors are therefore a little too low (7 x 7 x
-// 7 and 9 x 7 x 7 knots gain 0.2 % at most). Used for all other GPUs, too. The held-out products lie among the fitted
-// ones, so these errors are of shapes between measured ones. docs/modeller/costs.md has errors with whole sizes left
-// out.
+// The numbers of knots were chosen by the held-out errors on the A100, H100 and B200 tables, and serve all GPUs. More
+// knots, 7 x 7 x 7 or 9 x 7 x 7, gain 0.2 % at most. This choice makes the held-out errors a little too low. Held-out
+// products also lie between fitted ones; docs/modeller/costs.md has errors with whole sizes left out.
 constexpr int kMostKnots[3] = {7, 6, 6};
 constexpr double kOctavesPerCell = 2;
-// Of full tables (20,000 products and more). Tokens of 1024 to 4352 stand in steps of 256 there, where the library's
-// choice of tile matters most. 16 x 12 x 12 even knots gain 0.1 % on held-out products, 10 x 8 x 8 even ones lose 0.2
-// %.
+// Knots for full tables, of 20,000 products and more. These tables have tokens of 1024 to 4352 in steps of 256, where
+// the library's choice of tile matters most. On held-out products, 16 x 12 x 12 evenly spaced knots gain 0.1 %, and 10
+// x 8 x 8 lose 0.2 %.
 constexpr double kFineTokens[] = {3, 5, 7, 8.5, 10, 10.7, 11.4, 12, 13};
 constexpr double kFineWidths[] = {7, 9, 10, 11, 12, 13.5};
 constexpr double kLeastCell = 0.5;  // octaves
@@ -59,7 +58,7 @@ bool lay_axis(Grid::Axis& axis, int most_knots, std::vector<double> octaves) {
   return axis.last - axis.first >= 1;
 }
 
-/// The listed places inside the axis, and its ends.
+/// Puts knots at the listed places inside the axis, and at its ends.
 void place_knots(Grid::Axis& axis, std::span<const double> places) {
   axis.places = {axis.first};
   for (const double place : places)

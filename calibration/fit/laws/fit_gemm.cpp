@@ -1,4 +1,4 @@
-// Five constants in log space; the objective runs the very function that predictions use.
+// Fits five constants of the tile-and-wave law in log space. The objective calls the function that predictions use.
 #include "calibration/fit/laws/fit_gemm.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ cost::TileWaveLaw law_of(const GemmFit& fit, const Arguments& at) {
   return law;
 }
 
-/// Every n-th, so that at most `most` are left: enough for five constants.
+/// Returns every n-th sample, so that at most `most` are left.
 std::vector<measured::GemmSample> thinned(const std::vector<measured::GemmSample>& samples, std::size_t most) {
   const std::size_t step = 1 + samples.size() / most;
   std::vector<measured::GemmSample> some;
@@ -56,7 +56,7 @@ std::vector<measured::GemmSample> thinned(const std::vector<measured::GemmSample
   return some;
 }
 
-/// Of bandwidth and launch from where they started, in factors of e.
+/// Returns the distance of bandwidth and launch from their start, in factors of e.
 double distance(const Arguments& at, const GemmFit& fit) {
   if (!fit.memory_and_launch) return 0;
   return std::abs(at[3] - std::log(fit.start.memory_bandwidth.value())) +
@@ -67,7 +67,7 @@ double distance(const Arguments& at, const GemmFit& fit) {
 Arguments best_of_starts(const Objective& objective, const GemmFit& fit) {
   Arguments best = arguments_of(fit);
   double least = objective(best);
-  const int evaluations = fit.fine ? 600 : 1200;  // beside a fine grid the law itself matters less
+  const int evaluations = fit.fine ? 600 : 1200;  // with a fine grid of corrections, the law itself matters less
   for (const double efficiency : {0.9, 1.0, 1.15})
     for (const double prologue : {0.5, 1.0}) {
       if (fit.fine && efficiency != 1) continue;
@@ -97,7 +97,7 @@ std::vector<Outcome> outcomes(const std::vector<measured::GemmSample>& samples, 
   return all;
 }
 
-/// The constants, and with a full table the tiles, that meet the products best.
+/// Returns the constants that meet the products best. With a full table it also chooses the tiles.
 cost::TileWaveLaw best_law(const std::vector<measured::GemmSample>& products, GemmFit fit) {
   constexpr std::size_t kEnough = 2000;
   const std::vector<measured::GemmSample> some = fit.fine ? thinned(products, kEnough) : products;
@@ -119,7 +119,7 @@ cost::TileWaveLaw best_law(const std::vector<measured::GemmSample>& products, Ge
   return best;
 }
 
-/// Median of measured over predicted on products in the layout of weight gradients; 1 without such.
+/// Returns the median of measured over predicted time for weight gradients, or 1 when there are none.
 double weight_gradient_factor(const std::vector<measured::GemmSample>& samples, const cost::GemmLaw& law) {
   std::vector<double> ratios;
   for (const measured::GemmSample& sample : samples)
@@ -131,7 +131,7 @@ double weight_gradient_factor(const std::vector<measured::GemmSample>& samples, 
   return rounded(*middle);
 }
 
-/// What enters the fit, and what is held out.
+/// The samples that enter the fit, and the samples that are held out.
 std::pair<std::vector<measured::GemmSample>, std::vector<measured::GemmSample>> divided(
     const std::vector<measured::GemmSample>& samples) {
   std::vector<measured::GemmSample> fitted, left_out;

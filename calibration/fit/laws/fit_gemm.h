@@ -7,34 +7,35 @@
 
 namespace foretoken::fit {
 
-/// Which constants move; the others keep their value of `start`.
+/// Says which constants are fitted. The others keep their value of `start`.
 struct GemmFit {
   cost::TileWaveLaw start;
-  bool memory_and_launch = true;  ///< false: the samples say nothing of them (all compute-bound)
-  bool correct = true;            ///< false: the law alone, without a grid of what it misses
-  bool fine = false;              ///< a full table: tries fine tiles with soft waves, and corrects on a finer grid
-  double loyalty = 0;             ///< mean log error that must be gained for leaving bandwidth and launch by a factor e
+  bool memory_and_launch = true;  ///< false when all samples are compute-bound and show neither
+  bool correct = true;            ///< also fits a grid of the law's errors
+  bool fine = false;              ///< for a full table: tries fine tiles with soft waves, and corrects on a finer grid
+  double loyalty = 0;  ///< a change of bandwidth or launch by a factor e must lower the mean log error by this
 };
 
-/// What decides whether a product is held out.
+/// Returns the key that decides whether a product is held out.
 [[nodiscard]] std::string held_out_key(const measured::GemmSample& product);
 
-/// How many of the products would enter the fit of the constants: those that training runs, less the held-out ones.
+/// Returns the number of products that would enter the fit of the constants: products of training that are not held
+/// out.
 [[nodiscard]] std::size_t steady_count(const std::vector<measured::GemmSample>& samples);
 
-/// What was held out of a fit, beside the law's predictions: products with m, n, k >= `least`.
+/// Returns the held-out products with m, n, k >= `least`, beside the law's predictions.
 [[nodiscard]] std::vector<Outcome> held_out_outcomes(const std::vector<measured::GemmSample>& samples,
                                                      const cost::GemmLaw& law, std::int64_t least);
 
-/// Robust fit (mean absolute log error). The constants come from products that training runs, m >= 128 and a multiple
-/// of 64, n, k >= 64; the factor of weight gradients and the
-/// corrections of each layout from all. One sample in five is held out. Samples have one precision.
-/// Precondition: steady_count() >= 1.
+/// Fits the law by the mean absolute log error, which is robust. The constants come from products of training: m >= 128
+/// and a multiple of 64, n, k >= 64. All products give the factor of weight gradients and the corrections of each
+/// layout. One sample in five is held out. Samples have one precision. Precondition: steady_count() >= 1.
 [[nodiscard]] cost::GemmLaw fit_gemm(const std::vector<measured::GemmSample>& samples, const GemmFit& fit,
                                      std::string source);
 
-/// For a GPU without a datasheet: the number of multiprocessors, among those of known GPUs, whose waves explain the
-/// products best; that of `start` when the products decide nothing. Precondition: steady_count() >= 1.
+/// Guesses the multiprocessors of a GPU without a datasheet. Of the numbers that known GPUs have, returns the one whose
+/// waves explain the products best, or the number of `start` when the products do not decide.
+/// Precondition: steady_count() >= 1.
 [[nodiscard]] int likely_multiprocessors(const std::vector<measured::GemmSample>& samples,
                                          const cost::TileWaveLaw& start);
 

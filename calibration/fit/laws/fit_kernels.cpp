@@ -1,4 +1,5 @@
-// Fits the few constants of each law by downhill simplex over the function that predictions call.
+// Fits the constants of attention, memory-bound kernels and the host by downhill simplex. The objective calls the
+// functions that predictions use.
 #include "calibration/fit/laws/fit_kernels.h"
 
 #include <fmt/format.h>
@@ -19,16 +20,16 @@ namespace foretoken::fit {
 namespace {
 
 constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
-constexpr std::int64_t kShortest = 512;  // tokens: below it the launches of a harness decide
-// The kernel that writes keys and values into a cache, as the tables time it: 7 to 13 us at one token.
+constexpr std::int64_t kShortest = 512;  // tokens; shorter kernels measure the launches of a harness
+// Launch of the kernel that writes keys and values into a cache. The tables show 7 to 13 us at one token.
 constexpr Seconds kLaunchBeside(8e-6);
 
 struct Kernel {
   AttentionShape shape;
-  double seconds;  ///< without what ran beside it
+  double seconds;  ///< without the kernel that writes the cache
 };
 
-/// What shares one law.
+/// Kernels with equal keys share one law.
 struct LawKey {
   bool narrow = false;
   int head_dim = 128;
@@ -59,7 +60,7 @@ cost::AttentionRate rate_of(const Arguments& at) {
           sharpness_at(at[3])};
 }
 
-/// A profile with one law for both masks and all widths.
+/// Returns a profile with one law for both masks and all widths.
 cost::Profile profile_of(const cost::AttentionLaw& law, const cost::AttentionLaws& frame) {
   cost::Profile profile;
   profile.attention = frame;
@@ -90,7 +91,7 @@ Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws&
   return {rate_of(best), outcomes(left_out, with(rate_of(best))), fitted.size()};
 }
 
-/// How many keys beyond its window a query costs.
+/// Fits the number of keys beyond its window that a query still pays for.
 double fit_overhang(cost::AttentionLaw law, const cost::AttentionLaws& frame, const std::vector<Kernel>& windowed) {
   const auto overhang = [](const Arguments& at) { return std::round(std::exp(at[0])); };
   const Objective objective = [&](const Arguments& at) {
@@ -107,8 +108,8 @@ std::vector<Kernel> part_of(const std::vector<Kernel>& kernels, bool windowed) {
   return some;
 }
 
-/// The law of one head dimension, mask and width; nothing when too few kernels were measured. `known` lends the
-/// proportion of the directions.
+/// Fits the law of one head dimension, mask and width. Returns nothing when too few kernels were measured. When only
+/// forward kernels were measured, the proportion of the directions comes from `known`.
 std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::AttentionLaws& known,
                                           const std::vector<Kernel>& all, const std::string& source) {
   const std::vector<Kernel> kernels = part_of(all, false);
@@ -156,7 +157,7 @@ void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samp
   }
   const cost::AttentionLaws known = profile.attention;
   for (auto& [key, kernels] : sorted) {
-    for (Kernel& kernel : kernels) kernel.shape.precision = Precision::kBf16;  // one law, alone, speaks for it
+    for (Kernel& kernel : kernels) kernel.shape.precision = Precision::kBf16;  // the fit tries a law under this key
     auto law = fit_law(key, known, kernels, source_of(samples, samples.attention));
     if (!law) continue;
     law->evidence.provenance = provenance_of(samples.attention);

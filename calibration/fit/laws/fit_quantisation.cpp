@@ -1,4 +1,5 @@
-// A rate and a floor by downhill simplex, then a trend over the size: small tensors stay in the cache.
+// Fits the law of a cast or a scan: a rate and a launch time by downhill simplex, then a trend over the size. Small
+// tensors are faster because they stay in the cache.
 #include "calibration/fit/laws/fit_quantisation.h"
 
 #include <fmt/format.h>
@@ -38,11 +39,11 @@ cost::SizeCorrection trend_over(const Kernels& kernels, const cost::MemoryBoundL
   return fit_size_trend(pulls, [&](double bytes) { return seconds_of(Bytes(bytes), law); });
 }
 
-/// Precondition: some kernels are not held out.
+/// Fits the law of one kind of kernel. Precondition: some kernels are not held out.
 cost::MemoryBoundLaw fit_one(const Kernels& kernels, BytesPerSecond bandwidth, const measured::Samples& samples) {
-  Kernels fitted, apart;
+  Kernels fitted, left_out;
   for (const auto& kernel : kernels)
-    (held_out(fmt::format("{} {}", kernel.rows, kernel.columns)) ? apart : fitted).push_back(kernel);
+    (held_out(fmt::format("{} {}", kernel.rows, kernel.columns)) ? left_out : fitted).push_back(kernel);
   const auto law_of = [&](const Arguments& at) {
     return cost::MemoryBoundLaw{.bandwidth = bandwidth,
                                 .efficiency = rounded(std::min(1.0, std::exp(at[0]))),
@@ -53,7 +54,7 @@ cost::MemoryBoundLaw fit_one(const Kernels& kernels, BytesPerSecond bandwidth, c
   };
   cost::MemoryBoundLaw law = law_of(minimise(objective, {std::log(0.6), std::log(3e-6)}, 0.3));
   law.correction = trend_over(fitted, law);
-  law.evidence = evidence(source_of(samples, kernels), fitted.size(), quantisation_outcomes(apart, law));
+  law.evidence = evidence(source_of(samples, kernels), fitted.size(), quantisation_outcomes(left_out, law));
   law.evidence.provenance = provenance_of(kernels);
   return law;
 }

@@ -10,7 +10,7 @@ namespace foretoken::fit {
 /// is held out. A profile without such a law takes its memory bandwidth as the datasheet's.
 void fit_quantisation(cost::Profile& profile, const measured::Samples& samples);
 
-/// How long the quantisation of a product's input takes, which the sample's time holds; zero when it does not.
+/// Returns the time of the quantisation of a product's input. Returns zero when the sample's time does not include it.
 [[nodiscard]] Seconds quantisation_of(const measured::GemmSample& sample, const cost::Profile& profile);
 
 }  // namespace foretoken::fit

@@ -1,5 +1,5 @@
-// Fits a line of knots by reweighted ridge regression and makes it monotone, as fit_correction.cpp does in three
-// dimensions.
+// Fits a line of knots over the size by reweighted ridge regression, and makes the corrected time monotone.
+// fit_correction.cpp does the same in three dimensions.
 #include "calibration/fit/laws/fit_size_correction.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace foretoken::fit {
 namespace {
 
-constexpr double kSizeOctavesPerCell =
-    1;  // NCCL's tuning table changes by octaves; tables have one or two rows in each
+// NCCL's tuning table changes by octaves, and measured tables have one or two rows in each.
+constexpr double kSizeOctavesPerCell = 1;
 constexpr double kLeastSpan = 4, kLeastSpanFollowed = 1;
 
-/// Forces on the line, against the pulls of the samples.
+/// Weights of the line's smoothness, against the pulls of the samples.
 struct Stiffness {
   double bending, shrinking;
 };
@@ -24,7 +24,7 @@ constexpr Stiffness kFollowed{0.01, 1e-3};   // samples pull with 1: only octave
 constexpr double kLeastSizeResidual = 0.02;  // repeated nccl-tests differ by about as much
 constexpr int kSizeReweightings = 8;
 
-/// Between two knots of a line: knot `cell`, and the share of the way to the next.
+/// A place between two knots of a line: the knot `cell`, and the part `beyond` of the way to the next knot.
 struct Between {
   std::size_t cell;
   double beyond;

@@ -1,4 +1,4 @@
-// Pools adjacent violators.
+// Isotonic regression by pooling adjacent violators: values that fall too much are replaced by their mean.
 #include "calibration/fit/numerics/monotone.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The samples held out of a fit, and the errors of a law on them.
+// Chooses the samples that a fit leaves out, and sums up the errors of a law on them.
 #pragma once
 
 #include <cmath>

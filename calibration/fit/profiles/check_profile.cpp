@@ -1,4 +1,4 @@
-// Each sample's predicted over measured time, sorted into classes.
+// Compares predicted with measured time for each sample, and sorts the errors into classes.
 #include "calibration/fit/profiles/check_profile.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kLargeSide = 1024, kLongSequence = 2048;
 constexpr double kLargeBytes = 1e6;
 
-/// Ratios by kind, and whether the row is large.
+/// Ratios of predicted to measured time, by kind and by size (large or not).
 using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
 
 struct Checking {

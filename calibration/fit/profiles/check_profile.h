@@ -1,4 +1,4 @@
-// How well a profile meets a table: what `foretoken calibrate check` prints.
+// Measures the errors of a profile on measured tables, for `foretoken calibrate check`.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,15 @@ struct ErrorClass {
 struct ProfileCheck {
   std::map<Precision, ErrorSummary> precisions{};  ///< products with m, n, k >= 1024
   std::vector<ErrorClass> classes{};               ///< by kind, large sizes first
-  std::vector<std::string> left_out{};             ///< what the profile has no law for
+  std::vector<std::string> left_out{};             ///< kinds for which the profile has no law
 };
 
-/// Predictions are of brief benchmarks: without the profile's sustained factors, and with the quantisation or the cache
-/// that a row's time holds. Collectives are those of an eight-GPU node with the profile's links.
+/// Compares the profile with samples of brief benchmarks. Predictions therefore leave out the profile's sustained
+/// factors, and include the quantisation or the writing of a cache that a row's time includes. Collectives run on an
+/// eight-GPU node with the profile's links.
 [[nodiscard]] ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples);
 
-/// Precondition: every number above 0.
+/// Sums up the errors. Precondition: every number is above 0.
 [[nodiscard]] ErrorSummary summarised(const std::vector<double>& predicted_over_measured);
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// Checking a profile: errors by hand, and excerpts of published tables of a GPU that the base does not know.
+// Tests the check of a profile: errors computed by hand, and tables of a GPU that the base profile does not know.
 #include "calibration/fit/profiles/check_profile.h"
 
 #include <gmock/gmock.h>
@@ -96,7 +96,8 @@ TEST(FitProfile, QuantisationIsCountedApartFromTheProduct) {
   for (auto& sample : with.gemms) sample.with_quantisation = true;  // as if none had been taken off
   const auto slower = check_profile(profile, with).precisions, plain = check_profile(profile, excerpts()).precisions;
   EXPECT_GT(slower.at(Precision::kFp8).bias, plain.at(Precision::kFp8).bias);
-  EXPECT_EQ(slower.at(Precision::kFp8Block).bias, plain.at(Precision::kFp8Block).bias) << "theirs is in their time";
+  EXPECT_EQ(slower.at(Precision::kFp8Block).bias, plain.at(Precision::kFp8Block).bias)
+      << "their quantisation stays in their time";
 }
 
 }  // namespace

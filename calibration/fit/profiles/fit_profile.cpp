@@ -48,8 +48,8 @@ std::vector<measured::GemmSample> all_products(
   return all;
 }
 
-/// The datasheets', else the products', with the multiprocessors that the measuring program counted or that they
-/// suggest.
+/// Returns the ratios of the datasheets, or without them the ratios of the products. The multiprocessors are the number
+/// that the measuring program counted, or that the products suggest.
 Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
                  const std::map<Precision, std::vector<measured::GemmSample>>& products) {
   if (request.base.gpu == request.gpu) return {};
@@ -75,7 +75,7 @@ double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
   return octaves + (own.architecture == other->architecture ? 0 : 1000);
 }
 
-/// Mean distance of the products' times, in logarithms, from their common shift.
+/// Returns the mean distance of the products' log ratios from their median.
 double distance_of(const std::vector<measured::GemmSample>& products, const cost::Profile& profile) {
   std::vector<double> logs;
   for (const measured::GemmSample& product : products)
@@ -105,7 +105,7 @@ void check_peak(cost::GemmLaw& law, Precision precision, const FitRequest& reque
                                   tiles.efficiency, tiles.peak.value() / 1e12)}});
 }
 
-/// Most of a step is large products: their errors apart from those of all.
+/// Writes the errors of large products for the source of a law. Large products take most of a step.
 std::string large_errors(const std::vector<measured::GemmSample>& products, const cost::GemmLaw& law) {
   constexpr std::int64_t kLarge = 1024;
   const cost::Evidence large = evidence("", 0, held_out_outcomes(products, law, kLarge));

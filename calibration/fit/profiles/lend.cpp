@@ -16,7 +16,7 @@ namespace {
 BytesPerSecond times(double factor, BytesPerSecond rate) { return BytesPerSecond(rounded(factor * rate.value())); }
 FlopPerSecond times(double factor, FlopPerSecond rate) { return FlopPerSecond(rounded(factor * rate.value())); }
 
-/// A 16-bit rate of the datasheet: every GPU states one.
+/// Returns the 16-bit rate of a datasheet, which every GPU states.
 std::optional<FlopPerSecond> peak_16bit(const net::Gpu& gpu) {
   const auto fp16 = gpu.peak_of(Precision::kFp16);
   return fp16 ? fp16 : gpu.peak_of(Precision::kBf16);

@@ -16,7 +16,8 @@ struct Ratios {
 /// Returns the ratios of both datasheets, if they are known.
 [[nodiscard]] std::optional<Ratios> datasheet_ratios(const FitRequest& request);
 
-/// From measured products: how much faster than on the lender, at the median. Nothing without a precision in common.
+/// Returns the median of the measured products' speed over their speed on the base. Returns nothing when the base has
+/// no precision of the products.
 [[nodiscard]] std::optional<Ratios> measured_ratios(const cost::Profile& base,
                                                     const std::vector<measured::GemmSample>& products);
 

@@ -13,8 +13,9 @@
 
 namespace foretoken::fit {
 
-/// By precision; weight gradients only with fp32 accumulation where both were measured. A quantisation that a sample's
-/// time holds is taken off as `quantiser` has it; where less than a third is left, so is the sample.
+/// Returns the products by precision. Where weight gradients were measured with and without fp32 accumulation, only
+/// those with it count. When a sample's time includes a quantisation, the time that `quantiser` predicts for it is
+/// subtracted. When less than a third then remains, the sample is left out.
 [[nodiscard]] std::map<Precision, std::vector<measured::GemmSample>> gemm_samples(const measured::Samples& samples,
                                                                                   const cost::Profile& quantiser);
 

@@ -1,4 +1,4 @@
-// The work by which profiles are compared.
+// Lists the work by which profiles are compared.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How the laws of fused attention are made.
+// The part of a recipe that says how the laws of fused attention are made.
 #pragma once
 
 #include <map>
@@ -12,12 +12,13 @@
 
 namespace foretoken::fit {
 
-/// A published series, or the points of one changed by the ratio of two others.
+/// A published series of a chart.
 struct ChartSeries {
   std::string table{}, name{};
   bool causal = true;
   int head_dim = 128;
 };
+/// The series `base`, each point times the ratio of the series `times` and `over`.
 struct ScaledSeries {
   std::string base{}, times{}, over{};
 };
@@ -26,7 +27,8 @@ struct SeriesRecipe {
   Place place{};
 };
 
-/// Both directions of causal attention, from kernels of one length: what a series of both together cannot tell.
+/// Forward and backward rates of causal attention, from kernels of one length. A series that times both passes together
+/// cannot separate them.
 struct Halves {
   Rows rows{};
   double half_length = 0;
@@ -36,7 +38,7 @@ struct Halves {
 struct SeriesLaw {
   int head_dim = 128;
   bool causal = true;
-  std::string forward{}, backward{};  ///< names of series; the same name: one series of both
+  std::string forward{}, backward{};  ///< names of series; equal when one series times both passes
   std::string source{};
   bool guessed = false;  ///< assumed rather than fitted
   Place place{};
@@ -50,7 +52,7 @@ struct AttentionOfSeries {
   bool flash2_is_laws = false;
 };
 
-/// Another profile's laws, at the ratio of the dense peaks or of the rates that rows show.
+/// Another profile's laws, scaled by the ratio of the dense peaks or by the ratio of measured rates.
 struct AttentionOfProfile {
   FromProfile from{};
   std::optional<Halves> backward_rate{};
@@ -58,7 +60,7 @@ struct AttentionOfProfile {
   cost::Evidence evidence{};
 };
 
-/// One law fitted on kernels, the others in the proportions of another profile's.
+/// One law fitted on kernels. The other laws keep the proportions that they have to it in another profile.
 struct AttentionInProportion {
   Rows rows{};
   int head_dim = 128;

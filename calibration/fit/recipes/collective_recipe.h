@@ -1,4 +1,4 @@
-// How the laws of collectives are made.
+// The part of a recipe that says how the laws of collectives are made.
 #pragma once
 
 #include <optional>
@@ -23,12 +23,12 @@ struct TableChoice {
 
 struct InsideFit {
   TableChoice tables{};
-  std::optional<FromProfile> latencies{};    ///< where no table shows them
-  std::optional<std::string> measured_on{};  ///< another kind of GPU: fitted curves count as scaled from it
+  std::optional<FromProfile> latencies{};    ///< lends the latencies that no table shows
+  std::optional<std::string> measured_on{};  ///< set when the tables are of another GPU: curves count as scaled from it
 };
 struct InsideOfProfile {
   FromProfile from{};
-  std::optional<cost::Evidence> at_own_rate{};  ///< at the NVLink rate of this GPU; absent: as they are
+  std::optional<cost::Evidence> at_own_rate{};  ///< present: the curves are scaled to this GPU's NVLink rate
 };
 using InsideRecipe = std::variant<InsideFit, InsideOfProfile>;
 
@@ -40,7 +40,7 @@ struct AcrossFit {
 struct AcrossOfProfile {
   FromProfile from{};
   std::optional<cost::Evidence> evidence{};
-  bool with_measured = true;                ///< the corrections of measured groups come along
+  bool with_measured = true;                ///< also takes the corrections of measured groups
   std::optional<TableChoice> checked_on{};  ///< tables that the law was not fitted on
 };
 using AcrossRecipe = std::variant<AcrossFit, AcrossOfProfile>;

@@ -1,4 +1,4 @@
-// How a law of matrix products is made.
+// The part of a recipe that says how the laws of matrix products are made.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace foretoken::fit {
 
-/// A factor of a law: a number, another profile's, or the median of measured time over the law's.
+/// A factor of a law: the median of measured time over the law's time.
 struct FactorOfRows {
   Rows rows{};
   Seconds shortest{};                ///< only kernels that last at least this
   std::int64_t least_dimension = 0;  ///< only products with m, n, k of at least this
-  bool corrected = false;            ///< the law with its corrections
+  bool corrected = false;            ///< compares with the law and its corrections, not with the law alone
 };
-/// The factor of this recipe's own products: a lower clock slows products and attention alike.
+/// The factor of this recipe's own products. Attention may take it, because a lower clock slows both alike.
 struct FactorOfProducts {
   Precision precision = Precision::kBf16;
 };
+/// A number, another profile's factor, a factor of measured rows, or the factor of the products.
 using FactorRecipe = std::variant<double, FromProfile, FactorOfRows, FactorOfProducts>;
 
 /// Constants of a tile-and-wave law that the recipe states.
@@ -33,7 +34,7 @@ struct StatedLaw {
   std::optional<Seconds> launch{};
 };
 
-/// The law that another begins as: of another profile (then at this GPU's datasheet rates), or of this recipe.
+/// The law from which a fit starts: of another profile, at this GPU's datasheet rates, or of this recipe.
 struct GemmStart {
   std::optional<std::string> profile{};
   Precision precision = Precision::kBf16;
@@ -43,8 +44,8 @@ struct GemmStart {
 
 struct GemmFitRecipe {
   Rows rows{};
-  bool memory_and_launch = true;  ///< bandwidth and launch move too
-  bool corrections = true;        ///< a grid of what the law misses is fitted
+  bool memory_and_launch = true;  ///< also fits bandwidth and launch
+  bool corrections = true;        ///< also fits a grid of the law's errors
 };
 
 struct GemmRecipe {
@@ -52,7 +53,7 @@ struct GemmRecipe {
   StatedLaw stated{};
   std::optional<GemmFitRecipe> fit{};
   std::optional<FactorRecipe> weight_gradient{}, sustained{};
-  cost::Evidence evidence{};  ///< of a fit only the source counts
+  cost::Evidence evidence{};  ///< a fit takes only the source from it
   Place place{};
 };
 /// A law, or the name of another precision with the same law.

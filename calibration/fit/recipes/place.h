@@ -1,4 +1,4 @@
-// Places in a recipe, for complaints that only the fit can make.
+// Places in a recipe file, for complaints that come up during the fit.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The "attention" part of a recipe, in one of three forms: of series, of another profile, or in another's proportions.
+// Reads the "attention" part of a recipe. It has one of three forms: of series, of another profile, or in the
+// proportions of another profile.
 #include <fmt/format.h>
 
 #include "calibration/fit/recipes/read_parts.h"
@@ -57,7 +58,8 @@ SeriesLaw read_law(const Node& node, const AttentionOfSeries& known) {
   return law;
 }
 
-/// The first name that a series stands on and that is not there; or its own, when it stands on itself. Nothing else.
+/// Follows the references of a series. Returns the first name that does not exist, or a name in a circle of references,
+/// or nothing when there is no fault.
 std::optional<std::string> wrong_part(const AttentionOfSeries& laws, const std::string& name, std::size_t deepest) {
   const auto found = laws.series.find(name);
   if (found == laws.series.end() || deepest == 0) return name;

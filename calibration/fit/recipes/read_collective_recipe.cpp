@@ -1,4 +1,4 @@
-// The "nvlink", "pcie" and "network" parts of a recipe.
+// Reads the "nvlink", "pcie" and "network" parts of a recipe.
 #include "calibration/fit/recipes/read_parts.h"
 #include "calibration/fit/recipes/recipe_nodes.h"
 #include "sim/io/hardware/profile_fields.h"

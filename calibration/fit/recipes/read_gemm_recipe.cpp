@@ -1,4 +1,4 @@
-// The "gemm" part of a recipe: a law for each precision.
+// Reads the "gemm" part of a recipe: a law for each precision.
 #include <fmt/format.h>
 
 #include "calibration/fit/recipes/read_parts.h"
@@ -39,7 +39,7 @@ GemmFitRecipe read_fit(const Node& node, const Inputs& inputs) {
           .corrections = node.find_boolean("corrections").value_or(true)};
 }
 
-/// Without a law to begin as, every constant must be stated.
+/// Complains about missing constants. Without a law to start from, every constant must be stated.
 void want_all_constants(const Node& node, const GemmRecipe& recipe) {
   const StatedLaw& law = recipe.stated;
   if (recipe.start || (law.efficiency && law.prologue_k && law.small_tile_loss && law.memory_efficiency && law.launch))

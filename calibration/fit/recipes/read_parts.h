@@ -1,4 +1,4 @@
-// Reading each part of a recipe.
+// Reads each part of a recipe.
 #pragma once
 
 #include "calibration/fit/recipes/recipe.h"

@@ -1,4 +1,4 @@
-// A recipe as a whole.
+// Reads a whole recipe, part by part.
 #include "calibration/fit/recipes/read_recipe.h"
 
 #include "calibration/fit/recipes/read_parts.h"
@@ -15,7 +15,7 @@ namespace {
 
 using io::Node;
 
-/// {"profile": NAME}, or the law in the profile's own form.
+/// Reads {"profile": NAME}, or the law in the form of profiles.
 template <class Law>
 Stated<Law> read_stated(const Node& node, void (*fields)(io::Fields&, Law&)) {
   if (node.has("profile")) return read_from(node);

@@ -1,4 +1,4 @@
-// Recipes from calibration/recipes/NAME.json.
+// Reads recipes: calibration/recipes/NAME.json.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace foretoken::fit {
 
 inline constexpr io::DataKind kRecipes{"recipe", "calibration/recipes"};
 
-/// One file; its name is the profile's. Throws ConfigError with every complaint as "FILE: /pointer: what".
+/// Reads one file, whose name is the profile's name. Throws ConfigError with every complaint as "FILE: /pointer: what".
 [[nodiscard]] Recipe read_recipe(const std::filesystem::path& path);
 
-/// The recipes of these names or paths; of all shipped profiles when there are none. Throws ConfigError.
+/// Reads the recipes of these names or paths. Without names, reads all shipped recipes. Throws ConfigError.
 [[nodiscard]] RecipeBook read_recipes(const std::vector<std::string>& names = {});
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// Recipes: how each part of a profile is made, as calibration/recipes/NAME.json says it.
+// A recipe: says how each part of a profile is made, as read from calibration/recipes/NAME.json.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace foretoken::fit {
 
-/// Either stated in the profile's own form, or another profile's as it is.
+/// A law that the recipe states in the form of profiles, or that it takes unchanged from another profile.
 template <class Law>
 using Stated = std::variant<Law, FromProfile>;
 
@@ -28,7 +28,7 @@ struct Recipe {
   InsideRecipe nvlink{}, pcie{};
   AcrossRecipe network{};
   Stated<cost::PointToPointLaw> point_to_point{};
-  std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention: `calibrate fit` on top of the rest
+  std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention: fitted last, as `calibrate fit` does
   Place place{};
 };
 using RecipeBook = std::map<std::string, Recipe>;

@@ -1,4 +1,4 @@
-// What recipes are fitted on: measured tables, rows of them, and parts of other profiles.
+// The inputs of recipes: measured tables, rows of them, and parts of other profiles.
 #pragma once
 
 #include <filesystem>
@@ -12,25 +12,25 @@
 
 namespace foretoken::fit {
 
-/// A measured table: a file of the repository, or one that is gathered in a folder because it is public elsewhere.
+/// A measured table: a file of the repository, or a file that is public elsewhere and that the user puts into a folder.
 struct Input {
-  std::filesystem::path path{};  ///< of a file of the repository; empty: gathered
+  std::filesystem::path path{};  ///< of a file of the repository; empty for a file in the user's folder
   std::string sha256{}, source{}, form{};
   Place place{};
 };
 
 using Inputs = std::map<std::string, Input>;
 
-/// Rows of an input.
+/// Chosen rows of an input.
 struct Rows {
   std::string table{};
   measured::RowChoice choice{};
-  std::string less{};                ///< a column of time to take off
-  std::optional<GemmPass> layout{};  ///< of every row, whatever the table says
+  std::string less{};                ///< a column of time that is subtracted from each row's time
+  std::optional<GemmPass> layout{};  ///< of every row, whatever layout the table states
   Place place{};
 };
 
-/// A part that another profile has too.
+/// The profile from which a part is taken.
 struct FromProfile {
   std::string profile{};
   Place place{};

@@ -1,4 +1,4 @@
-// Reading inputs, rows and factors.
+// Reads inputs, rows and factors.
 #include "calibration/fit/recipes/recipe_nodes.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ Input read_input(const Node& node) {
   return input;
 }
 
-/// "bf16", ["TN", "NN"], or {"least": 128, "most": 4096}
+/// Reads "bf16", ["TN", "NN"], or {"least": 128, "most": 4096}.
 measured::ColumnTest read_test(const Node& node, const std::string& column) {
   measured::ColumnTest test{.column = column};
   if (node.is_text()) {

@@ -1,4 +1,4 @@
-// What several parts of a recipe state in the same form.
+// Reads the forms that several parts of a recipe share: inputs, rows, factors and evidence.
 #pragma once
 
 #include "calibration/fit/recipes/gemm_recipe.h"
@@ -9,27 +9,27 @@ namespace foretoken::fit {
 
 [[nodiscard]] Place place_of(const io::Node& node);
 
-/// {"h100.csv": {"source": ..., "form": ...}, "collectives.json": {"file": "../measurements/collectives.json", ...}}
+/// Reads {"h100.csv": {"source": ..., "form": ...}, "collectives.json": {"file": "../measurements/collectives.json"}}.
 [[nodiscard]] Inputs read_inputs(const io::Node& node);
 
-/// {"table": "operators.csv", "where": {"system": "a100_pcie", "m": {"least": 128}}, "less": "quant_us", "layout":
-/// "TN"}
+/// Reads {"table": "operators.csv", "where": {"system": "a100_pcie", "m": {"least": 128}}, "less": "quant_us"}, with
+/// an optional "layout": "TN".
 [[nodiscard]] Rows read_rows(const io::Node& node, const Inputs& inputs);
 
 /// Complains unless `table` names one of the inputs.
 void want_input(const io::Node& node, const Inputs& inputs, const std::string& table);
 
-/// {"profile": "a100-sxm4-80gb"}
+/// Reads {"profile": "a100-sxm4-80gb"}.
 [[nodiscard]] FromProfile read_from(const io::Node& node);
 
-/// A number, {"profile": NAME}, or {"rows": ..., "shortest_us": 100, "least_dimension": 1024, "corrected": true};
-/// of attention also {"products": "bf16"}.
+/// Reads a number, {"profile": NAME}, or {"rows": ..., "shortest_us": 100, "least_dimension": 1024, "corrected": true}.
+/// Attention may also have {"products": "bf16"}.
 [[nodiscard]] std::optional<FactorRecipe> read_factor(const io::Node& node, std::string_view key, const Inputs& inputs);
 
-/// An "evidence" object, in the form of profiles.
+/// Reads an "evidence" object, which has the form that it has in profiles.
 [[nodiscard]] cost::Evidence read_evidence(const io::Node& node);
 
-/// A precision that products may have.
+/// Reads a precision that products may have.
 [[nodiscard]] Precision read_precision(const io::Node& node, std::string_view key);
 
 }  // namespace foretoken::fit

@@ -1,4 +1,4 @@
-// Wrong recipes: one line each, with file, pointer, and what to expect.
+// Tests wrong recipes: each gives one complaint with its file, its pointer, and the expected value.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Medians of ratios.
+// Computes factors as medians of measured time over the law's time.
 #include "calibration/fit/shipped/factors.h"
 
 #include <algorithm>
@@ -10,8 +10,7 @@ namespace foretoken::fit {
 namespace {
 
 double middle_of(std::vector<double> ratios, const Place& place) {
-  if (ratios.empty())
-    refuse(place, "none of these rows counts: expected rows that last long enough, of every pass wanted");
+  if (ratios.empty()) refuse(place, "no row can be used: expected rows of each wanted pass that last long enough");
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());
   return *middle;

@@ -1,4 +1,4 @@
-// Factors of laws from measured kernels: how much longer they take than the law says.
+// Factors on laws: measured kernels take this many times the law's time.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace foretoken::fit {
 
-/// Median of measured time over the law's, over the products that the recipe counts. Throws ConfigError without any.
+/// Returns the median of measured time over the law's time, for the products that the recipe selects. Throws
+/// ConfigError when there are none.
 [[nodiscard]] double median_over_law(const std::vector<measured::GemmSample>& products, const FactorOfRows& recipe,
                                      cost::GemmLaw law);
 
-/// The same over fused attention.
+/// Returns the same median for fused attention.
 [[nodiscard]] double median_over_law(const std::vector<measured::AttentionSample>& kernels, const FactorOfRows& recipe,
                                      const cost::AttentionLaws& laws);
 

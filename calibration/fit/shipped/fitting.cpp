@@ -1,4 +1,4 @@
-// Which part comes from where.
+// Fits each part of a profile from its recipe, or takes it from another profile.
 #include "calibration/fit/shipped/fitting.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 template <class Law>
 using PartOf = const Law& (Fitting::*)(const FromProfile&);
 
-/// The law that the recipe states, or another profile's.
+/// Returns the law that the recipe states, or the law of the profile that it names.
 template <class Law>
 Law make_stated(const Stated<Law>& stated, Fitting& fitting, PartOf<Law> part) {
   if (const auto* from = std::get_if<FromProfile>(&stated)) return (fitting.*part)(*from);
@@ -138,7 +138,7 @@ net::Gpu Fitting::datasheet(const FromProfile& from) {
 
 namespace {
 
-/// The profile with the products, quantisation and attention of its recipe's kernel tables in the place of its own.
+/// Returns the profile with its products, quantisation and attention replaced by fits on the recipe's kernel tables.
 cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
   measured::Samples samples;
   for (const Rows& rows : recipe.kernel_tables) samples.append(tables.kernels(recipe, rows));

@@ -1,4 +1,4 @@
-// Profiles from recipes, part by part.
+// Makes profiles from recipes, part by part.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@
 
 namespace foretoken::fit {
 
-/// A profile that is not fitted now, by name; nothing when there is none.
+/// Finds a profile that has no recipe here, by name. Returns nothing when there is none.
 using KnownProfile = std::function<std::optional<cost::Profile>(const std::string& name)>;
 
-/// The profile of that name among the data files, as it is shipped.
+/// Returns the shipped profile of that name.
 [[nodiscard]] std::optional<cost::Profile> shipped_profile(const std::string& name);
 
-/// Fits the parts of profiles when they are asked for, each once. A part may be asked for by the recipe of another
-/// profile; one without a recipe comes from `known`. Only kernels and collectives measured by themselves enter: no time
-/// of a training step does. Every function throws ConfigError where the recipe or its tables are wrong. `recipes` and
-/// `tables` must outlive this.
+/// Fits each part of a profile once, when it is first asked for. The recipe of another profile may ask for it. Parts of
+/// profiles without a recipe come from `known`. Fits use times of single kernels and collectives, and no time of a
+/// training step. Every function throws ConfigError where the recipe or its tables are wrong. `recipes` and `tables`
+/// must outlive this.
 class Fitting {
  public:
   Fitting(const RecipeBook& recipes, const Tables& tables, KnownProfile known = shipped_profile)
       : recipes_(&recipes), tables_(&tables), known_(std::move(known)) {}
 
-  /// Precondition: it has a recipe.
+  /// Returns the whole profile. Precondition: `name` has a recipe.
   [[nodiscard]] cost::Profile profile(const std::string& name);
 
   [[nodiscard]] const cost::GemmLaw& gemm(const FromProfile& from, Precision precision);
@@ -47,7 +47,8 @@ class Fitting {
  private:
   using Name = std::pair<std::string, Precision>;  ///< the precision counts for products only
 
-  /// The part from `done`; else made by `make` from its recipe, or taken by `take` from the known profile.
+  /// Returns the part from `done`. The first time, `make` makes it from its recipe, or `take` takes it from the known
+  /// profile.
   template <class Part, class Make, class Take>
   const Part& part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
                    const Make& make, const Take& take);
@@ -67,10 +68,10 @@ class Fitting {
   std::map<Name, cost::PointToPointLaw> point_to_point_{};
 };
 
-/// The sustained factor of a profile's products.
+/// Returns the sustained factor of a profile's products.
 [[nodiscard]] double sustained_of(const FromProfile& from, Precision precision, Fitting& fitting);
 
-// How one part is made from its recipe.
+// Each function makes one part from its recipe.
 [[nodiscard]] cost::GemmLaw make_gemm(const Recipe& recipe, Precision precision, Fitting& fitting);
 [[nodiscard]] cost::AttentionLaws make_attention(const Recipe& recipe, Fitting& fitting);
 [[nodiscard]] cost::InsideNodeLaw make_nvlink(const Recipe& recipe, Fitting& fitting);

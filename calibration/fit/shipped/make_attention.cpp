@@ -1,4 +1,4 @@
-// Attention laws from recipes: of series, of another profile, or one law in another profile's proportions.
+// Makes attention laws from recipes: of series, of another profile, or in the proportions of another profile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLeastHalfLength = 50;
 
-/// Both directions as their rows have them.
+/// The fitted rates of both directions.
 struct Directions {
   cost::AttentionRate forward{}, backward{};
   cost::Evidence forward_evidence{}, backward_evidence{};
@@ -29,7 +29,7 @@ cost::AttentionRate fit_one(const std::vector<measured::AttentionSample>& kernel
   return fit_direction(kernels, fit, evidence);
 }
 
-/// `half_length`: known beforehand, or nothing when the rows show it.
+/// Fits both directions. `half_length` is known beforehand, or nothing when the rows show it.
 Directions fit_both(const Recipe& recipe, const Rows& rows, int multiprocessors, std::optional<double> half_length,
                     const Tables& tables) {
   const auto kernels = tables.attention(recipe, rows);
@@ -39,7 +39,7 @@ Directions fit_both(const Recipe& recipe, const Rows& rows, int multiprocessors,
   return found;
 }
 
-// ---- of series
+// ---- laws fitted on series
 
 /// Fits the laws of one recipe on its series.
 class SeriesLaws {
@@ -70,7 +70,7 @@ class SeriesLaws {
   }
 
  private:
-  /// A series of both directions does for either.
+  /// Refuses a series that does not time the direction. A series of both directions serves for each of them.
   static void want_half(const AttentionSeries& series, AttentionHalf half, const SeriesLaw& asked) {
     const bool both = asked.forward == asked.backward;
     if (both ? series.half == AttentionHalf::kBoth : series.half == half || series.half == AttentionHalf::kBoth) return;
@@ -112,7 +112,7 @@ void make_of_series(cost::AttentionLaws& laws, const Recipe& recipe, const Atten
   if (from.flash2_is_laws) laws.flash2 = laws.laws;
 }
 
-// ---- of another profile
+// ---- laws of another profile
 
 const cost::AttentionLaw& law_of(const cost::AttentionLaws& laws, int head_dim, bool causal, const FromProfile& from) {
   const auto found = std::find_if(laws.laws.begin(), laws.laws.end(),
@@ -129,8 +129,8 @@ double peak_16bit(const net::Gpu& gpu, const Place& place) {
   return peak->value() / 1e12;
 }
 
-/// Rates relative to the other profile's: what rows of causal attention with head dimension 128 say, else the
-/// datasheets.
+/// Rates relative to the other profile's rates. They come from rows of causal attention with head dimension 128, or
+/// without rows from the datasheets.
 double rate_ratio(const Recipe& recipe, const AttentionOfProfile& from, const cost::AttentionLaws& other,
                   Fitting& fitting) {
   if (!from.backward_rate)
@@ -155,10 +155,10 @@ void make_of_profile(cost::AttentionLaws& laws, const Recipe& recipe, const Atte
   if (!from.with_flash2) laws.flash2.clear();
 }
 
-// ---- in proportion
+// ---- laws in the proportions of another profile
 
-/// `rate` changed as `from` is to `to`: the peak and the sharpness by their ratio, the half length by their difference
-/// (both are overheads in tokens: of a tile, and of the diagonal).
+/// Returns `rate` with the change from `from` to `to`. Peak and sharpness change by the ratio. The half length, an
+/// overhead in tokens, changes by the difference.
 cost::AttentionRate scaled_rate(cost::AttentionRate rate, const cost::AttentionRate& to,
                                 const cost::AttentionRate& from) {
   rate.peak = FlopPerSecond(rounded(rate.peak.value() * (to.peak / from.peak)));

@@ -1,4 +1,4 @@
-// Laws of collectives from recipes: pools of nccl-tests tables, or another profile's curves.
+// Makes laws of collectives from recipes: fitted on pools of nccl-tests tables, or taken from another profile.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@
 namespace foretoken::fit {
 namespace {
 
-/// The tables inside one NVLink domain, or those across nodes over NICs of a stated rate.
+/// Returns the tables inside one NVLink domain, or the tables across nodes over NICs of a stated rate.
 TablePool pool_of(const Recipe& recipe, const TableChoice& choice, bool across, const Tables& tables) {
   TablePool pool{.tables = {}, .source = choice.source, .reference_gb_per_s = choice.link_gb_per_s};
   const auto begins = [](const std::string& text) {
@@ -29,7 +29,7 @@ TablePool pool_of(const Recipe& recipe, const TableChoice& choice, bool across, 
   return pool;
 }
 
-/// The same, with a table of all-reduce: other kinds may do without one.
+/// Returns the same tables. Throws ConfigError without a table of all-reduce; other kinds may have none.
 TablePool fitted_pool(const Recipe& recipe, const TableChoice& choice, bool across, const Tables& tables) {
   TablePool pool = pool_of(recipe, choice, across, tables);
   if (tables_of(pool, CollectiveKind::kAllReduce).empty())

@@ -1,4 +1,4 @@
-// Laws of products from recipes.
+// Makes laws of matrix products from recipes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,14 +19,15 @@ cost::TileWaveLaw& tiles_of(cost::GemmLaw& law, const Place& place) {
   refuse(place, "expected a tile-and-wave law to begin as, found a roofline");
 }
 
-/// A law of this GPU that nothing has been fitted to yet.
+/// Returns a law of this GPU's datasheet, before any fit.
 cost::GemmLaw at_datasheet(const Recipe& recipe, Precision precision, const Place& place) {
   const auto peak = recipe.gpu.peak_of(precision);
   if (!peak) refuse(place, fmt::format("the GPU file of {} has no {} peak", recipe.gpu.name, name_of(precision)));
   return {.law = cost::TileWaveLaw{.peak = *peak, .multiprocessors = recipe.gpu.streaming_multiprocessors}};
 }
 
-/// Another GPU's law at the rates of this one: its own peak and multiprocessors, its part of the memory bandwidth.
+/// Returns another GPU's law at the rates of this GPU: this GPU's peak and multiprocessors, and the same part of its
+/// memory bandwidth.
 void rescale(cost::TileWaveLaw& law, const Recipe& recipe, Precision precision, const net::Gpu& other,
              const Place& place) {
   const auto own = std::get<cost::TileWaveLaw>(at_datasheet(recipe, precision, place).law);
@@ -57,8 +58,8 @@ void state(cost::TileWaveLaw& law, const StatedLaw& stated, const Recipe& recipe
     law.memory_bandwidth = gigabytes_per_second(*stated.memory_efficiency * in_gb_per_s(recipe.gpu.memory_bandwidth));
 }
 
-/// What the weight gradients among the rows take, relative to the other products, of the law alone: what corrects
-/// forward products says nothing of NT.
+/// Returns the time of weight gradients over the time of other products, both relative to the law. Corrections that
+/// were fitted on forward products do not apply to the layout of weight gradients.
 double weight_gradient_of_rows(const Recipe& recipe, const FactorOfRows& factor, Precision precision, cost::GemmLaw law,
                                const Tables& tables) {
   law.weight_gradient_factor = 1;

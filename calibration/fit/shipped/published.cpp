@@ -1,4 +1,4 @@
-// Reading published charts of attention and tables of nccl-tests.
+// Reads published charts of attention and tables of nccl-tests.
 #include "calibration/fit/shipped/published.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ AttentionHalf half_of(const std::string& series) {
   return series.ends_with("_bwd") ? AttentionHalf::kBackward : AttentionHalf::kForward;
 }
 
-/// The bars of one line, named "causal_d128" or "full_d64". A bar that could not be read is null.
+/// Reads the bars of one line, named "causal_d128" or "full_d64". A bar that could not be read off the chart is null.
 AttentionSeries read_bars(const Node& group, const std::string& key, std::vector<double> sequences) {
   AttentionSeries series{.causal = key.starts_with("causal"), .sequences = std::move(sequences)};
   const std::size_t at = key.find("_d");
@@ -36,7 +36,7 @@ AttentionSeries read_bars(const Node& group, const std::string& key, std::vector
   return series;
 }
 
-/// Nothing: a message from one GPU to another.
+/// Reads the kind of collective. Returns nothing for a message from one GPU to another.
 std::optional<CollectiveKind> read_kind(const Node& node) {
   using enum CollectiveKind;
   return node.one_of<std::optional<CollectiveKind>>("collective", {{"all_reduce", kAllReduce},

@@ -1,4 +1,4 @@
-// Charts and tables as they were published, before they are samples. Readers throw ConfigError.
+// Published charts of attention and published nccl-tests tables, as they were printed. Readers throw ConfigError.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace foretoken::fit {
 /// Which passes the bars of a chart time.
 enum class AttentionHalf : std::uint8_t { kForward, kBackward, kBoth };
 
-/// TFLOP/s over the sequence length, hidden size 2048 and 16384 tokens, 16 bit.
+/// One series of a chart: TFLOP/s over the sequence length, with hidden size 2048, 16384 tokens and 16 bit.
 struct AttentionSeries {
   std::string name{};  ///< "A100_FA2_fwd_bwd"
   AttentionHalf half = AttentionHalf::kBoth;
@@ -29,7 +29,7 @@ struct CollectiveTable {
   std::string id, system, gpu, network, source;
   std::string nccl_version{}, environment{};  ///< "2.27.5", "NCCL_ALGO=Ring QPS=2"; empty where nothing is stated
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  bool message = false;  ///< sendrecv: `kind` says nothing, `bytes` is one message
+  bool message = false;  ///< sendrecv: `kind` is not used, `bytes` is one message
   int ranks = 1, nodes = 1, ranks_per_node = 1;
   double nic_gb_per_s = 0;  ///< line rate of one node, 0 when unknown
   struct Row {
@@ -38,7 +38,7 @@ struct CollectiveTable {
   std::vector<Row> rows{};
 };
 
-/// All tables of calibration/measurements/collectives.json or a file like it, messages among them.
+/// Reads all tables of calibration/measurements/collectives.json, or of a file in its form. Some are of messages.
 [[nodiscard]] std::vector<CollectiveTable> read_collective_tables(const std::filesystem::path& path);
 
 }  // namespace foretoken::fit

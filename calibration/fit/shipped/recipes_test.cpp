@@ -1,4 +1,4 @@
-// The shipped recipes: their inputs, and the profiles that they give from what the repository holds.
+// Tests the shipped recipes: their inputs, and the profiles that follow from the tables in the repository.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

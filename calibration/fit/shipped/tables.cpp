@@ -1,4 +1,4 @@
-// Finding inputs, and choosing rows of them.
+// Finds inputs, and chooses rows of them.
 #include "calibration/fit/shipped/tables.h"
 
 #include <fmt/format.h>

@@ -16,10 +16,10 @@ namespace foretoken::fit {
 /// Reads inputs. Every function throws ConfigError, at the recipe or at the table's line.
 class Tables {
  public:
-  /// `gathered`: the folder of the tables that are not in the repository.
+  /// Tables that are not in the repository stand in the folder `gathered`.
   explicit Tables(std::filesystem::path gathered) : gathered_(std::move(gathered)) {}
 
-  /// Stands in for every input of collectives.
+  /// Uses `tables` in place of every input of collectives.
   void use_collectives(std::vector<CollectiveTable> tables) { collectives_ = std::move(tables); }
 
   [[nodiscard]] std::vector<measured::GemmSample> products(const Recipe& recipe, const Rows& rows,
@@ -37,7 +37,7 @@ class Tables {
   std::optional<std::vector<CollectiveTable>> collectives_{};
 };
 
-/// An input beside its file.
+/// An input, and the state of its file.
 struct InputState {
   enum Kind { kFound, kMissing, kChanged } kind = kFound;
   std::string name{};
@@ -45,10 +45,10 @@ struct InputState {
   const Input* input = nullptr;
 };
 
-/// Every input of the recipes, each file once.
+/// Returns every input of the recipes, each file once.
 [[nodiscard]] std::vector<InputState> input_states(const RecipeBook& recipes, const std::filesystem::path& gathered);
 
-/// One line: its file, and for a missing one its source and form.
+/// Returns one line: the file, and for a missing file its source and form.
 [[nodiscard]] std::string line_of(const InputState& state);
 
 }  // namespace foretoken::fit

@@ -61,7 +61,7 @@ double loop_slowdown(const GemmShape& shape, const MisalignedRows& rows) {
   return alignment >= 16 ? rows.rows_16_bytes : alignment >= 4 ? rows.rows_4_bytes : rows.rows_2_bytes;
 }
 
-/// Rounded up. std::ceil is a call where the machine is not known to have it.
+/// Rounds up. The build assumes no SSE4.1, and without it std::ceil is a call of the library.
 double ceiling(double value) {
   const double whole = static_cast<double>(static_cast<std::int64_t>(value));
   return whole < value ? whole + 1 : whole;
@@ -70,8 +70,8 @@ double ceiling(double value) {
 /// Time of the best tile and split of k.
 ///
 ///   waves = (1 - f) ceil(x) + f x, at least 1, with x = batch ceil(m/Tm) ceil(n/Tn) s / SMs and f = `wave_softness`
-///   t = waves 2 Tm Tn (a k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))  [+ 8 m n s batch / bandwidth if s >
-///   1]
+///   t = waves 2 Tm Tn (a k/s + k0) / (peak/SMs e (1 - q log2(32768 / (Tm Tn))))
+///       [+ 8 m n s batch / bandwidth if s > 1]
 ///
 /// with a = `slowdown` of the inner loop.
 ///

@@ -24,7 +24,7 @@ constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
 using Corrections = std::array<cost::GemmCorrection, 3>;
 
-/// Whether the axis has its knots listed one by one.
+/// Returns true when the axis lists its knots one by one.
 bool read_places(const Node& node, cost::GemmCorrection::Axis& axis) {
   const auto listed = node.find_array("knots_log2");
   if (!listed) return false;

@@ -1,4 +1,4 @@
-// Paths as text of JSON, also those that are no UTF-8.
+// Tests paths as text of JSON, also paths that are not UTF-8.
 #include "sim/io/json/data_path.h"
 
 #include <gtest/gtest.h>

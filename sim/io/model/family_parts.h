@@ -1,4 +1,4 @@
-// Parts that the readers of several families share.
+// Reads parts of configs that several families of models share.
 #pragma once
 
 #include <string_view>

@@ -121,12 +121,32 @@ void read_olmo2(const Node& node, Transformer& model) {
   model.qk_norm = QkNorm::kAllHeads;
 }
 
-/// Llama's keys and some more.
+/// Returns llama's keys and `more`.
 std::vector<std::string_view> with_llama_keys(std::initializer_list<std::string_view> more) {
   std::vector<std::string_view> keys(std::begin(kLlamaKeys), std::end(kLlamaKeys));
   keys.insert(keys.end(), more);
   return keys;
 }
+
+constexpr std::string_view kFalconKeys[] = {"num_hidden_layers",
+                                            "hidden_size",
+                                            "num_attention_heads",
+                                            "vocab_size",
+                                            "multi_query",
+                                            "num_kv_heads",
+                                            "ffn_hidden_size",
+                                            "new_decoder_architecture",
+                                            "activation",
+                                            "alibi",
+                                            "bias",
+                                            "parallel_attn",
+                                            "hidden_dropout",
+                                            "attention_dropout",
+                                            "tie_word_embeddings",
+                                            "num_ln_in_parallel_attn"};
+constexpr std::string_view kGptjKeys[] = {
+    "n_layer",     "n_embd",     "n_head",     "vocab_size",         "n_inner", "n_positions", "activation_function",
+    "resid_pdrop", "embd_pdrop", "attn_pdrop", "tie_word_embeddings"};
 
 }  // namespace
 
@@ -139,33 +159,14 @@ std::span<const ModelFamily> newer_families() {
                                              kGranite = with_llama_keys({"embedding_multiplier", "residual_multiplier",
                                                                          "logits_scaling", "attention_multiplier"}),
                                              kOlmo = with_llama_keys({"clip_qkv"});
-  static constexpr std::string_view kFalcon[] = {"num_hidden_layers",
-                                                 "hidden_size",
-                                                 "num_attention_heads",
-                                                 "vocab_size",
-                                                 "multi_query",
-                                                 "num_kv_heads",
-                                                 "ffn_hidden_size",
-                                                 "new_decoder_architecture",
-                                                 "activation",
-                                                 "alibi",
-                                                 "bias",
-                                                 "parallel_attn",
-                                                 "hidden_dropout",
-                                                 "attention_dropout",
-                                                 "tie_word_embeddings",
-                                                 "num_ln_in_parallel_attn"};
-  static constexpr std::string_view kGptj[] = {
-      "n_layer",     "n_embd",     "n_head",     "vocab_size",         "n_inner", "n_positions", "activation_function",
-      "resid_pdrop", "embd_pdrop", "attn_pdrop", "tie_word_embeddings"};
   static const ModelFamily kFamiliesSince2021[] = {{"qwen3", kLlamaKeys, read_qwen3},
                                                    {"phi3", kPhi3, read_phi3},
                                                    {"gemma", kGemma, read_gemma},
                                                    {"gemma2", kGemma, read_gemma2},
                                                    {"gemma3_text", kGemma, read_gemma3},
-                                                   {"falcon", kFalcon, read_falcon},
+                                                   {"falcon", kFalconKeys, read_falcon},
                                                    {"starcoder2", kStarcoder2, read_starcoder2},
-                                                   {"gptj", kGptj, read_gptj},
+                                                   {"gptj", kGptjKeys, read_gptj},
                                                    {"granite", kGranite, read_granite},
                                                    {"olmo", kOlmo, read_olmo},
                                                    {"olmo2", kLlamaKeys, read_olmo2}};

@@ -1,4 +1,4 @@
-// Opens the references that are paths, from the outermost inwards.
+// Replaces references to files by their contents, from the outermost inwards.
 #include "sim/io/scenario/inline_files.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Makes a scenario whole: files that it refers to become parts of it.
+// Makes a scenario independent of other files: the files that it refers to become parts of it.
 #pragma once
 
 #include <filesystem>

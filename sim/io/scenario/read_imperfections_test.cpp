@@ -1,4 +1,4 @@
-// Long lists of slow hardware: read in a time that grows with their length, not with its square.
+// Tests lists of slow hardware: long ones are read in a time that grows with their length, not with its square.
 #include <gtest/gtest.h>
 
 #include <chrono>

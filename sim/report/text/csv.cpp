@@ -1,4 +1,4 @@
-// Quotes, and formulas that are none.
+// Quotes fields of CSV, and marks text that a spreadsheet would take for a formula.
 #include "sim/report/text/csv.h"
 
 #include <algorithm>

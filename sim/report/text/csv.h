@@ -1,4 +1,4 @@
-// Fields of CSV.
+// Writes fields of CSV.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Fields that need quotes, and text that looks like a formula.
+// Tests fields of CSV that need quotes, and text that looks like a formula.
 #include "sim/report/text/csv.h"
 
 #include <gtest/gtest.h>

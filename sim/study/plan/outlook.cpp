@@ -1,4 +1,4 @@
-// Mixes the runs of many step times.
+// Computes the distribution of a run's length as the mean over many step times.
 #include "sim/study/plan/outlook.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The end of a run whose step time and failures are both uncertain.
+// The distribution of a run's length, when its step time and its failures are both uncertain.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace foretoken::study {
 ///
 /// The step takes as long as runs like it did: 199 equally likely times between the quantiles 1/398 and 397/398 of its
 /// error. For each of them failures add time with the distribution of search::RunWithFailures. The mean over both is
-/// exact up to these 199 points, and it draws nothing.
+/// exact up to these 199 points, and no random number is drawn.
 class Outlook {
  public:
   /// `training_days` at the headline step; `error_quantile` gives log(measured / headline) by part

@@ -8,9 +8,9 @@ namespace foretoken::study {
 /// Returns the metrics of one run, without the parts that need further runs.
 ///   tokens/s = global batch x sequence / step
 ///   MFU      = model operations / (GPUs x dense peak x step); HFU is the same with recomputed operations
-///   bubble   = (T - W) / W, and of the step (T - W) / T (arXiv:2104.04473 section 2.2). T lasts from the first
-///   forward's
-///              start to the last backward's end; W is the largest busy time of a stage.
+///   bubble   = (T - W) / W, and of the step (T - W) / T (arXiv:2104.04473 section 2.2)
+///              T: from the first start of a forward to the last end of a backward
+///              W: the largest busy time of a stage
 ///   ideal    = (p - 1) / (v m)
 /// The step is the simulated one times the factor of `bias`, and all that follows from it is of this step: rates, MFU,
 /// the parts of its time, days and cost.

@@ -85,6 +85,15 @@ How without_parts(How how) {
   return how;
 }
 
+// Adds the notes of making the job, the sources of its numbers, and the omissions of this run.
+void add_notes(Prediction& result) {
+  report::Metrics& metrics = result.metrics;
+  metrics.assumptions = result.notes.assumptions;
+  metrics.warnings = result.notes.warnings;
+  for (std::string& note : step::source_notes(result.job)) metrics.assumptions.push_back(std::move(note));
+  add_caveats(result.job, result.how, metrics);
+}
+
 }  // namespace
 
 How resolved(How how, const Job& job) {
@@ -130,10 +139,7 @@ Prediction predict(job::Made made, const How& how) {
   if (how.interval) bias = bias_of(result.job, how.interval->evidence);
   metrics = measure(result.job, result.step, result.observations, result.memory, std::move(bias));
   metrics.shown_gpus = std::move(shown.gpus);
-  metrics.assumptions = result.notes.assumptions;
-  metrics.warnings = result.notes.warnings;
-  for (std::string& note : step::source_notes(result.job)) metrics.assumptions.push_back(std::move(note));
-  add_caveats(result.job, result.how, metrics);
+  add_notes(result);
 
   // Adds the optional parts. Each needs further runs or validated cases.
   if (how.advice && !metrics.memory.fits) metrics.memory.advice = advise(result);

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/base/threads.h"
+#include "sim/base/process/threads.h"
 
 namespace foretoken::search {
 

@@ -1,4 +1,4 @@
-// Runs a search for the first rank.
+// Chooses the open keys by a search for the single best configuration.
 #include "sim/study/search/quick_choice.h"
 
 #include <fmt/format.h>

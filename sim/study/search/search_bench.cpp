@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/base/keep_memory.h"
+#include "sim/base/process/keep_memory.h"
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/search/searcher.h"

@@ -1,6 +1,6 @@
 // Reads nccl-tests' text. The header above a row names its columns. Parameters come first (size, count, type, often
 // redop and root). Then one block for out-of-place and one for in-place follow, each beginning with a time.
-#include "calibration/import/nccl_tests_text.h"
+#include "calibration/import/nccl/nccl_tests_text.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "calibration/import/nccl_columns.h"
+#include "calibration/import/nccl/nccl_columns.h"
 #include "sim/base/parse_number.h"
 
 namespace foretoken::measured {

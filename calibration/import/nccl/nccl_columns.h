@@ -1,4 +1,4 @@
-// The columns of one nccl-tests table, as its header names them.
+// Reads rows of one nccl-tests table by the columns that its header names.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/import/nccl_run.h"
+#include "calibration/import/nccl/nccl_run.h"
 
 namespace foretoken::measured {
 

@@ -1,5 +1,5 @@
 // Reads rows of nccl-tests tables.
-#include "calibration/import/nccl_columns.h"
+#include "calibration/import/nccl/nccl_columns.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace foretoken::measured {
 namespace {
 
-// Blanks that nccl-tests prints in the place of a block it did not measure (32). Two columns are never so far from each
+// nccl-tests prints 32 blanks in the place of a block that it did not measure. Two columns are never so far from each
 // other.
 constexpr std::size_t kBlankBlock = 30;
 

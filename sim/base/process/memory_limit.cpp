@@ -1,5 +1,5 @@
-// Limits of Linux and of POSIX.
-#include "sim/base/memory_limit.h"
+// Reads the memory limits of Linux and of POSIX.
+#include "sim/base/process/memory_limit.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Makes samples of a run of nccl-tests.
-#include "calibration/import/nccl_run.h"
+#include "calibration/import/nccl/nccl_run.h"
 
 #include <fmt/format.h>
 

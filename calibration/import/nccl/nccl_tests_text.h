@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "calibration/import/nccl_run.h"
+#include "calibration/import/nccl/nccl_run.h"
 
 namespace foretoken::measured {
 

@@ -1,5 +1,5 @@
 // Keeps freed memory by raising two thresholds of the GNU allocator. Other C libraries stay as they are.
-#include "sim/base/keep_memory.h"
+#include "sim/base/process/keep_memory.h"
 
 #ifdef __linux__
 #include <features.h>  // defines __GLIBC__, where it is the library

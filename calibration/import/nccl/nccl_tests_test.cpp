@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "calibration/import/import.h"
-#include "calibration/import/nccl_tests_json.h"
+#include "calibration/import/nccl/nccl_tests_json.h"
 #include "calibration/import/sample_lines.h"
 #include "sim/base/error.h"
 

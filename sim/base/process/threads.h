@@ -1,4 +1,4 @@
-// Threads, as many as the system grants.
+// Starts threads, as many as the system grants.
 #pragma once
 
 #include <cstddef>

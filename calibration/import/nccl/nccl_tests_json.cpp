@@ -1,5 +1,5 @@
 // Reads nccl-tests' JSON: {version, args, env, nccl_version, config: {devices}, results: [...], out_of_bounds}.
-#include "calibration/import/nccl_tests_json.h"
+#include "calibration/import/nccl/nccl_tests_json.h"
 
 #include <fmt/format.h>
 
