@@ -153,6 +153,13 @@ TEST(Datasheet, IsFoundByTheDriversName) {
                              {"Tesla V100-SXM3-32GB", 32510, "v100-sxm3-32gb"},
                              {"NVIDIA B200", 183359, "b200-sxm-180gb"},
                              {"NVIDIA GB200", 189471, "gb200-186gb"},
+                             {"NVIDIA H100 PCIe", 81559, "h100-pcie-80gb"},
+                             {"NVIDIA H100 NVL", 95830, "h100-nvl-94gb"},
+                             {"NVIDIA H800", 81559, "h800-sxm5-80gb"},
+                             {"NVIDIA H20", 97871, "h20-96gb"},
+                             {"NVIDIA L40S", 46068, "l40s-48gb"},
+                             {"NVIDIA L40", 46068, "l40-48gb"},
+                             {"NVIDIA A40", 46068, "a40-48gb"},
                              {"NVIDIA GeForce RTX 4090", 24564, ""}};
   for (const auto& [driver, mib, file] : kCases) {
     const auto found = datasheet_of(driver, Bytes(mib * (1 << 20)), known);

@@ -59,8 +59,8 @@ std::vector<Wrong> wrong_machines(const TemporaryFolder& folder) {
   return {
       {"no GPU", {machine("hgx-h100.txt")}, "--gpu is required"},
       {"unknown GPU",
-       {machine("hgx-h100.txt"), "--gpu", "h100"},
-       "unknown GPU \"h100\"; did you mean \"h100-sxm5-80gb\"?"},
+       {machine("hgx-h100.txt"), "--gpu", "h100-sxm"},
+       "unknown GPU \"h100-sxm\"; did you mean \"h100-sxm5-80gb\"?"},
       {"no rate",
        {machine("hgx-h100.txt"), "--gpu", "h100-sxm5-80gb", "--fabric", "dgx-h100-ndr"},
        "give --nic-gb-per-s"},

@@ -33,7 +33,7 @@ auto shipped(const std::filesystem::path& path, Read read) {
   return value;
 }
 
-/// The profile that a scenario on the table's GPU takes. L40S, RTX PRO 6000 and MI300X have none: their tables are
+/// The profile that a table's GPU takes. L40S, RTX PRO 6000 and MI300X have no fitted one: their tables are
 /// measured where the profile of another GPU has no part (PCIe), or is capped by it (NVLink across nodes).
 cost::Profile profile_of(const std::string& gpu) {
   const std::map<std::string, std::string> stands_on{{"b300", "b200-sxm-180gb"},
