@@ -72,8 +72,12 @@ TEST(Json, AnIntervalHasItsEndsAndItsWords) {
       .level = 0.8, .low = Seconds(9.5), .high = Seconds(11), .cases = 3, .outside = true, .words = "3 cases"};
   const auto json = ordered_json::parse(to_json(metrics));
   EXPECT_EQ(json["step_time_s_interval"], (ordered_json{9.5, 11.0}));
-  EXPECT_EQ(json["interval"],
-            (ordered_json{{"level", 0.8}, {"cases", 3}, {"outside_validated", true}, {"words", "3 cases"}}));
+  EXPECT_EQ(json["interval"], (ordered_json{{"level", 0.8},
+                                            {"cases", 3},
+                                            {"distance", 0.0},
+                                            {"outside_validated", true},
+                                            {"away_in", ordered_json::array()},
+                                            {"words", "3 cases"}}));
 }
 
 TEST(Json, WhatIsAbsentIsNull) {

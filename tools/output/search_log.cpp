@@ -71,8 +71,8 @@ std::string difference(const std::string& found, const std::string& asked) {
     return "holds the results of another version of foretoken; name another file";
   for (const auto& [key, value] : ours->items())
     if (key != "inputs" && differs(key.c_str()))
-      return "holds the results of another search (scenario or options differ); name another file";
-  return "is out of date: a file that the scenario names has changed since; name another file";
+      return "holds the results of another search (scenario, its files or options differ); name another file";
+  return "is out of date: shipped data that the scenario names have changed since; name another file";
 }
 
 }  // namespace

@@ -40,8 +40,9 @@ TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {
 }
 
 TEST(QuestionOptions, StatedKeysHold) {
-  const Ran ran = run_foretoken(with_more(kFirst, {"--tp", "8", "--pp", "2", "--dp", "4", "--cp", "1", "--micro-batch", "1",
-                                              "--global-batch", "128", "--seq", "8k", "--tokens", "15T", "--json"}));
+  const Ran ran =
+      run_foretoken(with_more(kFirst, {"--tp", "8", "--pp", "2", "--dp", "4", "--cp", "1", "--micro-batch", "1",
+                                       "--global-batch", "128", "--seq", "8k", "--tokens", "15T", "--json"}));
   ASSERT_EQ(ran.status, 0) << ran.err;
   const json answer = json::parse(ran.out);
   const double tokens_per_step = answer["tokens_per_s"].get<double>() * answer["step_time_s"].get<double>();
@@ -69,7 +70,8 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
       {"unknown model",
        {"simulate", "--model", "qwen3-32", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
        "the command line: /model: unknown model \"qwen3-32\"; did you mean \"qwen3-32b\"?"},
-      {"no number", with_more(kFirst, {"--tp", "many"}), "/parallelism/tensor: expected a whole number from 1 to 1048576"},
+      {"no number", with_more(kFirst, {"--tp", "many"}),
+       "--set parallelism.tensor=many: expected a whole number from 1 to 1048576"},
       {"a model of Hugging Face",
        {"simulate", "--model", "Qwen/Qwen3-4B", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
        "save https://huggingface.co/Qwen/Qwen3-4B/raw/main/config.json and give the path of that file"},

@@ -56,10 +56,11 @@ TEST(ResultFile, IsTakenUpAsLongAsEverythingIsAsItWas) {
   EXPECT_EQ(contents(searched.results), searched.written);
 }
 
-TEST(ResultFile, OfAFileThatChangedSinceIsOutOfDate) {
+TEST(ResultFile, OfAFileThatChangedSinceIsRefused) {
   const Searched searched;
   searched.change_model(R"({"base": "llama-3-8b", "num_hidden_layers": 16})");
-  expect_refused(searched.resume(), "r.jsonl: is out of date: a file that the scenario names has changed since");
+  expect_refused(searched.resume(),
+                 "r.jsonl: holds the results of another search (scenario, its files or options differ)");
   EXPECT_EQ(contents(searched.results), searched.written);
 }
 

@@ -72,9 +72,13 @@ TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
 TEST(SearchCommand, TheLegendExplainsTheColumnsShownAndNoOthers) {
   const TemporaryFolder folder;
   const std::string question = folder.put("question.json", kQuestion);
-  const std::string all =
-      run_foretoken({"search", question, "--free", "parallelism.pipeline", "--free", "batch.micro"}).out;
-  EXPECT_THAT(all, AllOf(HasSubstr("  bubble"), HasSubstr("bubble: idle time"), Not(HasSubstr("CP"))));
+  const char* const stated = R"({"model": "llama-3-8b", "cluster": "dgx-h100-ndr", "gpus": 16, "recompute": "full",
+      "parallelism": {"context": 1, "tensor": 2, "sequence_parallel": true}, "batch": {"global": 32, "micro": 1,
+      "sequence_length": 4096}, "optimizer": {"zero_stage": 1}, "overlap": {"grad_reduce": false, "param_gather": false,
+      "p2p": false, "tensor_parallel": false}})";
+  const std::string few = run_foretoken({"search", folder.put("few.json", stated)}).out;
+  EXPECT_THAT(few, AllOf(HasSubstr("too wide for the page, in --json: bubble"), HasSubstr("MBS:"),
+                         Not(HasSubstr("bubble: idle time")), Not(HasSubstr("CP")), Not(HasSubstr("overlap:"))));
   const std::string days = run_foretoken({"search", question, "--gpus", "8,16", "--set", "run.tokens=1e12"}).out;
   EXPECT_THAT(days, AllOf(HasSubstr("  days"), HasSubstr("MBS:"), Not(HasSubstr("bubble:"))));
   const std::string context = run_foretoken({"search", question, "--free", "parallelism.context"}).out;
