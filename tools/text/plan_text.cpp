@@ -33,7 +33,7 @@ struct Cells {
 // Returns the chance of a row to meet all limits: "87 %".
 std::string verdict_word(const study::PlanRow& row, bool has_budget) {
   if (has_budget && !row.run.cost) return "unpriced";
-  return fmt::format("{:.0f} %", 100 * row.chances.both());
+  return report::chance(row.chances.both());
 }
 
 Cells cells_of(const study::PlanRow& row, bool costs, bool asked, bool has_budget) {
@@ -121,7 +121,7 @@ std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
     words += fmt::format(" It fills {} of the memory: try it before you rely on it.",
                          report::percent(study::filled(row.best)));
   if (plan.deadline_days || plan.budget)
-    words += fmt::format(" The chance to meet {} is {:.0f} %.", limits_words(plan), 100 * row.chances.both());
+    words += fmt::format(" The chance to meet {} is {}.", limits_words(plan), report::chance(row.chances.both()));
   return words;
 }
 

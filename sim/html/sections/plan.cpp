@@ -54,7 +54,7 @@ std::string conclusion(const study::PlanSummary& plan) {
         fmt::format("The cheapest: {} for {} {}. ", words_of(*cheapest),
                     with_range(in_words3(*cheapest->cost), cheapest->cost_range, report::words_range), plan.currency);
   if (smallest != nullptr && smallest->chance && (plan.deadline_days || plan.budget))
-    text += fmt::format("Its chance to meet the limits is {:.0f} %. ", 100 * *smallest->chance);
+    text += fmt::format("Its chance to meet the limits is {}. ", report::chance(*smallest->chance));
   if (smallest != nullptr && smallest->days_range) text += "In brackets: the interval of such runs.";
   return text;
 }
@@ -116,7 +116,7 @@ std::string charts(const study::PlanSummary& plan) {
 
 // The chance to meet the limits; plans of older versions have none.
 std::string verdict_word(const study::PlanOption& option) {
-  if (option.chance) return fmt::format("{:.0f} %", 100 * *option.chance);
+  if (option.chance) return report::chance(*option.chance);
   if (!option.meets_deadline) return "too late";
   return option.within_budget ? "yes" : "too dear";
 }

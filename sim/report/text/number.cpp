@@ -35,6 +35,12 @@ std::string with_unit(double value, const Unit (&units)[N], int digits) {
 
 }  // namespace
 
+std::string chance(double part) {
+  if (part > 0.99) return "> 99 %";
+  if (part < 0.01) return "< 1 %";
+  return fmt::format("{:.0f} %", 100 * part);
+}
+
 std::string significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
   const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);  // rounding comes first: 9.9996 becomes 10.00

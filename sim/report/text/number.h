@@ -11,6 +11,9 @@ namespace foretoken::report {
 /// Writes `digits` significant digits, with commas between thousands: 17.92, 0.0123, 175,500.
 [[nodiscard]] std::string significant(double value, int digits = 4);
 
+/// Returns a chance from 0 to 1 as "87 %". Near the ends, where an estimate is never certain: "< 1 %", "> 99 %".
+[[nodiscard]] std::string chance(double part);
+
 /// Writes at most `digits` significant digits without trailing zeros: 312, 12.5.
 [[nodiscard]] std::string plain(double value, int digits = 4);
 

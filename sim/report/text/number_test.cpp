@@ -59,5 +59,12 @@ TEST(Number, LargeCountsAreWords) {
   EXPECT_EQ(in_words(12500), "12,500");
 }
 
+TEST(Number, AChanceIsNeverCertain) {
+  EXPECT_EQ(chance(0.126), "13 %");
+  EXPECT_EQ(chance(0.9999), "> 99 %");
+  EXPECT_EQ(chance(1), "> 99 %");
+  EXPECT_EQ(chance(0.004), "< 1 %");
+}
+
 }  // namespace
 }  // namespace foretoken::report
