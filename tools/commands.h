@@ -28,6 +28,8 @@ void add_plan(CLI::App& program, Action& chosen);
 void add_validate(CLI::App& program, Action& chosen);
 void add_calibrate(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
+void add_man(CLI::App& program, Action& chosen);
+void add_doctor(CLI::App& program, Action& chosen);
 
 /// Returns the version: "0.1.0".
 [[nodiscard]] std::string_view version();

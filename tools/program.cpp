@@ -179,6 +179,8 @@ int run(int argc, const char* const* argv) {
   add_validate(program, chosen);
   add_calibrate(program, chosen);
   add_completion(program, chosen);
+  add_man(program, chosen);
+  add_doctor(program, chosen);
   collect_unknown_words(program);
   try {
     parse(program, argc, argv, chosen);

@@ -1,0 +1,141 @@
+// The command `foretoken doctor`: says what is installed, where data come from, and which costs are not measured.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sim/cost/parts.h"
+#include "sim/io/hardware/profile.h"
+#include "sim/io/json/data_path.h"
+#include "sim/report/text/layout.h"
+#include "sim/report/text/number.h"
+#include "tools/commands.h"
+#include "tools/output/output.h"
+#include "tools/text/describe.h"
+
+namespace foretoken::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kKinds{io::kScenarios, io::kModels,   io::kClusters,           io::kGpus,
+                            io::kProfiles,  io::kRuntimes, io::kMeasuredCollectives};
+
+std::size_t files_in(const fs::path& root, const io::DataKind& kind) {
+  std::size_t files = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(root / kind.folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".json") ++files;
+  return files;
+}
+
+// Returns "42 scenarios, 39 models, ...", or "no data".
+std::string data_words(const fs::path& root) {
+  std::vector<std::string> counts;
+  for (const io::DataKind& kind : kKinds)
+    if (const std::size_t files = files_in(root, kind); files > 0)
+      counts.push_back(fmt::format("{} in {}", files, kind.folder));
+  return counts.empty() ? "no data" : fmt::format("{}", fmt::join(counts, ", "));
+}
+
+std::string program_lines() {
+  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const Bytes memory(page * static_cast<double>(::sysconf(_SC_PHYS_PAGES))),
+      free(page * static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)));
+  return fmt::format("foretoken {}\n", version()) + entry("compiler", __VERSION__) +
+         entry("threads", fmt::format("{}", std::thread::hardware_concurrency())) +
+         entry("memory", fmt::format("{}, {} of it free", report::binary_bytes(memory), report::binary_bytes(free)));
+}
+
+std::string data_lines() {
+  std::string text = "Data  of folders that have the same name, the first counts\n";
+  const char* const own = std::getenv("FORETOKEN_DATA");
+  text += entry("FORETOKEN_DATA", own == nullptr || *own == '\0' ? "not set" : io::text_of_path(own));
+  for (const fs::path& root : io::data_roots())
+    text += entry("folder", fmt::format("{}: {}", io::text_of_path(root), data_words(root)));
+  return text;
+}
+
+// Sorts profiles by the source of their matrix products, and the scaled ones by the profile that they come from.
+std::string profile_lines() {
+  std::vector<std::string> fitted;
+  std::map<std::string, std::vector<std::string>> scaled;
+  for (const std::string& name : io::list_names(io::kProfiles)) {
+    const io::Document document = open_data_file(io::kProfiles, name, "foretoken profiles show");
+    io::Findings findings;
+    const cost::Profile profile = io::read_profile(document.root(findings));
+    findings.throw_if_wrong();
+    std::optional<std::string> from;
+    for (const auto& [precision, gemm] : profile.gemm)
+      if (bits_per_element(precision) == 16 && gemm.evidence.provenance == cost::Provenance::kScaled)
+        from = gemm.evidence.scaled_from;
+    if (from)
+      scaled[*from].push_back(name);
+    else
+      fitted.push_back(name);
+  }
+  std::string text =
+      "Profiles  by the source of their 16-bit matrix products; `foretoken profiles show NAME` has all\n";
+  text += entry("measured", fmt::format("{}", fmt::join(fitted, ", ")));
+  for (const auto& [from, names] : scaled)
+    text += entry("scaled", fmt::format("from {}: {}", from, fmt::join(names, ", ")));
+  return text;
+}
+
+// Returns the first executable of this name in $PATH.
+std::optional<fs::path> program_of(std::string_view name) {
+  const char* const variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "" : variable;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const fs::path file = fs::path(rest.substr(0, end)) / name;
+    std::error_code error;
+    if (fs::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0) return file;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return std::nullopt;
+}
+
+struct Helper {
+  const char* name;
+  const char* use;
+};
+constexpr std::array kHelpers{Helper{"nvidia-smi", "shows the GPUs that calibration can measure"},
+                              Helper{"nvcc", "builds the measuring programs (-DFORETOKEN_MEASURE=ON)"},
+                              Helper{"dot", "draws what `clusters show --dot` writes"},
+                              Helper{"chromium", "tests the report"}};
+
+std::string helper_lines() {
+  std::string text = "Other programs  none of them is needed for predictions\n";
+  for (const Helper& helper : kHelpers) {
+    const auto file = program_of(helper.name);
+    text += entry(helper.name, fmt::format("{}; {}", file ? io::text_of_path(*file) : "not found", helper.use));
+  }
+  return text;
+}
+
+int run_doctor() {
+  if (const auto wrong = io::wrong_data_folder()) throw ConfigError({{"FORETOKEN_DATA", "", *wrong}});
+  print(program_lines() + '\n' + data_lines() + '\n' + profile_lines() + '\n' + helper_lines());
+  return 0;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program, Action& chosen) {
+  CLI::App* command =
+      program.add_subcommand("doctor", "Say what is installed, where data come from, and what is not measured");
+  command->footer("Examples:\n  foretoken doctor\n");
+  command->callback([&chosen] { chosen = run_doctor; });
+}
+
+}  // namespace foretoken::tools
