@@ -44,8 +44,8 @@ void check_inside(const Program& program, PipelineShape shape, Problems& problem
 /// Checks completeness of a program whose ops are inside the shape.
 class Completeness {
  public:
-  Completeness(const Program& program, PipelineShape shape, Problems& problems)
-      : placement_(program.placement), shape_(shape), problems_(problems), counts_(program, shape) {
+  Completeness(const Program& program, PipelineShape shape, const OpCounts& counts, Problems& problems)
+      : placement_(program.placement), shape_(shape), problems_(problems), counts_(counts) {
     for (const MicroBatch microbatch : ids<MicroBatch>(shape.microbatches)) ways_.push_back(ways_of(microbatch));
   }
 
@@ -110,36 +110,35 @@ class Completeness {
   const Placement& placement_;
   PipelineShape shape_;
   Problems& problems_;
-  OpCounts counts_;
+  const OpCounts& counts_;
   Table<MicroBatch, std::vector<bool>> ways_;
 };
 
 /// Records the results of the earlier passes, in a replay without times.
 class Made {
  public:
-  explicit Made(PipelineShape shape) : slots_(shape), done_(slots_.count(), false) {}
-  void run(Stage stage, const StageOp& op) { done_[slots_.of(stage, op)] = true; }
+  explicit Made(PipelineShape shape) : slots_(shape), made_(slots_.places()) {}
+  void run(Stage stage, const StageOp& op) {
+    made_[slots_.of({stage, op.chunk}, op.microbatch)].add(traits(op.kind).makes);
+  }
   [[nodiscard]] bool has(Place at, MicroBatch microbatch, Result result) const {
-    return std::ranges::any_of(kOpTraits, [&](const OpTraits& one) {
-      return one.makes.has(result) && done_[slots_.of(at.stage, {one.kind, microbatch, at.chunk})];
-    });
+    return made_[slots_.of(at, microbatch)].has(result);
   }
 
  private:
   OpSlots slots_;
-  std::vector<bool> done_;
+  std::vector<Results> made_;
 };
 
-void check_order(const Program& program, PipelineShape shape, Problems& problems) {
-  const OpCounts counts(program, shape);
+void check_order(const Program& program, PipelineShape shape, const OpCounts& counts, Problems& problems) {
   Made made(shape);
+  const OpSlots slots(shape);
+  std::vector<bool> stored(slots.places(), false);
   for (const Stage stage : program.stages.ids()) {
-    const OpSlots slots(shape);
-    std::vector<bool> stored(slots.count(), false);
     for (const StageOp& op : program.stages[stage]) {
       const OpTraits& its = traits(op.kind);
       const Place place{stage, op.chunk};
-      const std::size_t stash = slots.of(stage, {OpKind::kForward, op.microbatch, op.chunk});
+      const std::size_t stash = slots.of(place, op.microbatch);
       if (its.follows && !made.has(place, op.microbatch, *its.follows)) {
         const OpKind maker = counts.maker(place, op.microbatch, *its.follows);
         problems.add(
@@ -211,8 +210,7 @@ class Replay {
   Table<Stage, std::vector<Stage>> beside_;
 };
 
-void check_deadlock(const Program& program, PipelineShape shape, Problems& problems) {
-  const OpCounts counts(program, shape);
+void check_deadlock(const Program& program, PipelineShape shape, const OpCounts& counts, Problems& problems) {
   Replay replay(program, shape);
   replay.run();
   for (const Stage stage : program.stages.ids()) {
@@ -240,9 +238,10 @@ std::vector<std::string> check_program(const Program& program, PipelineShape sha
           "the placement of a program has the stages and chunks of its shape");
   Problems problems(shape);
   check_inside(program, shape, problems);
-  if (problems.none()) Completeness(program, shape, problems).check();
-  if (problems.none()) check_order(program, shape, problems);
-  if (problems.none()) check_deadlock(program, shape, problems);
+  const OpCounts counts(program, shape);
+  if (problems.none()) Completeness(program, shape, counts, problems).check();
+  if (problems.none()) check_order(program, shape, counts, problems);
+  if (problems.none()) check_deadlock(program, shape, counts, problems);
   return problems.take();
 }
 

@@ -29,6 +29,11 @@ class OpSlots {
     const std::size_t chunk = stage.index() * chunks_ + op.chunk.index();
     return (chunk * kOpKinds + static_cast<std::size_t>(op.kind)) * microbatches_ + op.microbatch.index();
   }
+  /// The position of a micro-batch at a place, whatever its ops.
+  [[nodiscard]] std::size_t of(Place at, MicroBatch microbatch) const {
+    return (at.stage.index() * chunks_ + at.chunk.index()) * microbatches_ + microbatch.index();
+  }
+  [[nodiscard]] std::size_t places() const { return stages_ * chunks_ * microbatches_; }
   [[nodiscard]] std::size_t count() const { return stages_ * chunks_ * kOpKinds * microbatches_; }
 
  private:

@@ -35,6 +35,7 @@ class Results {
   template <class... More>
   constexpr explicit Results(Result first, More... more) : bits_((bit(first) | ... | bit(more))) {}
   [[nodiscard]] constexpr bool has(Result result) const { return (bits_ & bit(result)) != 0; }
+  constexpr void add(Results more) { bits_ |= more.bits_; }
 
  private:
   [[nodiscard]] static constexpr unsigned bit(Result result) { return 1U << static_cast<unsigned>(result); }

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include "sim/base/check.h"
 #include "sim/cost/costs.h"
@@ -35,8 +34,12 @@ constexpr std::array<Tile, 10> kFineTiles{{{256, 128, 0},
                                            {128, 64, 2}}};
 constexpr int kMostSplits = 8;
 
-std::span<const Tile> tiles_of(TileSet set) {
-  return set == TileSet::kFine ? std::span<const Tile>(kFineTiles) : std::span<const Tile>(kTiles);
+template <TileSet kSet>
+constexpr const auto& shapes_of() {
+  if constexpr (kSet == TileSet::kFine)
+    return kFineTiles;
+  else
+    return kTiles;
 }
 
 /// Bytes that must cross the memory bus at least once; outputs have 16 bits even when inputs have 8.
@@ -78,30 +81,36 @@ double ceiling(double value) {
 /// Source: wave quantisation as in NVIDIA's matrix multiplication guide (DU-09799-001); e, k0, q fitted on GEMM tables.
 /// Holds for: m, n, k >= 64; the library's own choice of tile may be worse than the best.
 /// Error: the profile's gemm residuals.
+template <TileSet kSet>
 double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
+  constexpr auto& kShapes = shapes_of<kSet>();
   const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   const double processors = std::max(1.0, std::floor(law.multiprocessors * shape.processor_share));
   const double rate = law.peak.value() / law.multiprocessors * law.efficiency;
   const double reduction = 8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                            static_cast<double>(shape.batch) / law.memory_bandwidth.value();
+  const bool is_soft = law.wave_softness > 0;
   double best = std::numeric_limits<double>::infinity();
-  for (const Tile& tile : tiles_of(law.tiles)) {
+  for (const Tile& tile : kShapes) {
     const double tiles = static_cast<double>(shape.batch) * ceiling(m / tile.rows) * ceiling(n / tile.columns);
     const double per_k = 2.0 * tile.rows * tile.columns / (rate * (1.0 - law.small_tile_loss * tile.halvings));
     for (int split = 1; split <= kMostSplits; split *= 2) {
       const double full = tiles * split / processors, whole = ceiling(full);
-      const double waves = std::max(1.0, whole - law.wave_softness * (whole - full));
+      const double waves = is_soft ? std::max(1.0, whole - law.wave_softness * (whole - full)) : whole;
       double seconds = waves * per_k * (slowdown * k / split + law.prologue_k);
       if (split > 1) seconds += reduction * split;
       best = std::min(best, seconds);
-      if (law.tiles == TileSet::kFine && full >= 1) break;  // a soft wave gains nothing from further splits
+      if (kSet == TileSet::kFine && full >= 1) break;  // a soft wave gains nothing from further splits
     }
   }
   return best;
 }
 
 Seconds time_of(const GemmShape& shape, const TileWaveLaw& law, const MisalignedRows& rows) {
-  const double compute = compute_seconds(shape, law, loop_slowdown(shape, rows)) * law.sustained_factor;
+  const double slowdown = loop_slowdown(shape, rows);
+  const double brief = law.tiles == TileSet::kFine ? compute_seconds<TileSet::kFine>(shape, law, slowdown)
+                                                   : compute_seconds<TileSet::kDoubling>(shape, law, slowdown);
+  const double compute = brief * law.sustained_factor;
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   return law.launch + Seconds(std::max(compute, memory));
 }
