@@ -10,7 +10,10 @@ namespace foretoken::schedule {
 OpCounts::OpCounts(const Program& program, PipelineShape shape) : slots_(shape), times_(slots_.count(), 0) {
   for (const Stage stage : program.stages.ids())
     for (const StageOp& op : program.stages[stage])
-      if (slots_.has(op)) ++times_[slots_.of(stage, op)];
+      if (slots_.has(op)) {
+        ++times_[slots_.of(stage, op)];
+        used_[static_cast<std::size_t>(op.kind)] = true;
+      }
 }
 
 OpKind OpCounts::maker(Place at, MicroBatch microbatch, Result result) const {

@@ -1,6 +1,7 @@
 // Counts of every op of a program. Completeness, order and freedom from deadlock follow from them.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -50,12 +51,15 @@ class OpCounts {
   /// Returns the kind of op there that makes `result` of the micro-batch, or the first such kind when the program has
   /// none.
   [[nodiscard]] OpKind maker(Place at, MicroBatch microbatch, Result result) const;
+  /// Returns true when the program has an op of this kind.
+  [[nodiscard]] bool any(OpKind kind) const { return used_[static_cast<std::size_t>(kind)]; }
   /// Returns true when the place has any op of the micro-batch.
   [[nodiscard]] bool any(Place at, MicroBatch microbatch) const;
 
  private:
   OpSlots slots_;
   std::vector<int> times_;
+  std::array<bool, kOpKinds> used_{};
 };
 
 }  // namespace foretoken::schedule
