@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/base/test_sanitized.h"
 #include "tools/tests/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -107,6 +108,7 @@ TEST(Answers, WhatifGivesTheAdviceOfSimulate) {
 }
 
 TEST(Answers, AReportTakesAPlanWithoutCost) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   const Ran plan = run_foretoken({"plan", "llama-2-7b-8-a100", "--free", "parallelism.data", "--tokens", "1B", "--gpus",
                                   "8", "--set", R"(run={"tokens":1e9,"price_per_gpu_hour":0})", "--json"});

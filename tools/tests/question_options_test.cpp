@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/base/test_sanitized.h"
 #include "tools/tests/run_binary_test.h"
 
 namespace foretoken::tools {
@@ -21,6 +22,7 @@ std::vector<std::string> with_more(std::vector<std::string> arguments, std::init
 }
 
 TEST(QuestionOptions, AFirstAnswerNeedsOneCommandAndNoFile) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const Ran ran = run_foretoken(kFirst);
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("qwen3-32b on 64 GPUs of dgx-h100-ndr"));
@@ -30,6 +32,7 @@ TEST(QuestionOptions, AFirstAnswerNeedsOneCommandAndNoFile) {
 }
 
 TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const Ran simulated = run_foretoken(with_more(kFirst, {"--json"}));
   ASSERT_EQ(simulated.status, 0) << simulated.err;
   const Ran searched = run_foretoken(

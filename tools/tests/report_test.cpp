@@ -48,6 +48,7 @@ TEST(Report, DaysAndCostOfTheVerdictHaveIntervals) {
 }
 
 TEST(Report, StandardInputAndOverridesAreReproducible) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   const TemporaryFolder folder;
   const std::string scenario =
       R"({"model":"llama-2-7b","cluster":"dgx-a100-80gb-hdr","gpus":1,"batch":{"micro":1,"global":1,"sequence_length":4096}})";
