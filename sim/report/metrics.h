@@ -49,7 +49,7 @@ struct Memory {
   std::string dominant;     ///< the largest part of the fullest stage
   /// The cheapest change that would make it fit; nothing when it fits or the question did not ask for advice.
   std::optional<std::string> advice;
-  /// What the allocator and the rest fill, as a part of the capacity.
+  /// Returns the part of the capacity that the allocator and the memory outside it fill.
   [[nodiscard]] double filled() const { return (peak + outside_allocator) / capacity; }
   [[nodiscard]] Fit fit() const {
     if (!fits) return Fit::kDoesNotFit;

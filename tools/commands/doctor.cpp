@@ -38,7 +38,7 @@ std::size_t files_in(const fs::path& root, const io::DataKind& kind) {
   return files;
 }
 
-// Returns "42 scenarios, 39 models, ...", or "no data".
+// Returns "42 in scenarios, 39 in models, ...", or "no data".
 std::string data_words(const fs::path& root) {
   std::vector<std::string> counts;
   for (const io::DataKind& kind : kKinds)
@@ -65,29 +65,33 @@ std::string data_lines() {
   return text;
 }
 
-// Sorts profiles by the source of their matrix products, and the scaled ones by the profile that they come from.
+// The origin of costs, and the profile that they are scaled from.
+struct Origin {
+  std::string name, from;
+  friend auto operator<=>(const Origin&, const Origin&) = default;
+};
+
+Origin origin_of_products(const cost::Profile& profile) {
+  for (const auto& [precision, gemm] : profile.gemm)
+    if (bits_per_element(precision) == 16)
+      return {std::string(cost::name_of(gemm.evidence.provenance)), gemm.evidence.scaled_from};
+  return {"none", ""};
+}
+
 std::string profile_lines() {
-  std::vector<std::string> fitted;
-  std::map<std::string, std::vector<std::string>> scaled;
+  std::map<Origin, std::vector<std::string>> profiles;
   for (const std::string& name : io::list_names(io::kProfiles)) {
     const io::Document document = open_data_file(io::kProfiles, name, "foretoken profiles show");
     io::Findings findings;
     const cost::Profile profile = io::read_profile(document.root(findings));
     findings.throw_if_wrong();
-    std::optional<std::string> from;
-    for (const auto& [precision, gemm] : profile.gemm)
-      if (bits_per_element(precision) == 16 && gemm.evidence.provenance == cost::Provenance::kScaled)
-        from = gemm.evidence.scaled_from;
-    if (from)
-      scaled[*from].push_back(name);
-    else
-      fitted.push_back(name);
+    profiles[origin_of_products(profile)].push_back(name);
   }
   std::string text =
-      "Profiles  by the source of their 16-bit matrix products; `foretoken profiles show NAME` has all\n";
-  text += entry("measured", fmt::format("{}", fmt::join(fitted, ", ")));
-  for (const auto& [from, names] : scaled)
-    text += entry("scaled", fmt::format("from {}: {}", from, fmt::join(names, ", ")));
+      "Profiles  by the origin of their 16-bit matrix products; `foretoken profiles show NAME` has all\n";
+  for (const auto& [origin, names] : profiles)
+    text += entry(origin.name, fmt::format("{}{}", origin.from.empty() ? "" : fmt::format("from {}: ", origin.from),
+                                           fmt::join(names, ", ")));
   return text;
 }
 

@@ -37,7 +37,7 @@ std::string verbatim(const std::string& text) {
 
 std::string option_entry(const CLI::Option& option) {
   const bool takes_value = option.get_items_expected_max() > 0;
-  const std::string value = takes_value && option.get_positional() == false ? " " + option.get_type_name() : "";
+  const std::string value = takes_value && !option.get_positional() ? " " + option.get_type_name() : "";
   return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(option.get_name(option.get_positional())), roff(value),
                      roff(option.get_description()));
 }

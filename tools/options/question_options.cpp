@@ -16,8 +16,8 @@
 namespace foretoken::tools {
 namespace {
 
-constexpr std::int64_t kUsualSequence = 4096;
-constexpr std::int64_t kUsualTokens = 4 << 20;  // a step of Llama 2 (arXiv:2307.09288, section 2.1): 4 M tokens
+// Sequences of 4k and steps of 4 M tokens, as Llama 2 trains (arXiv:2307.09288, Table 1).
+constexpr std::int64_t kUsualSequence = 4096, kUsualTokens = 4 << 20;
 
 struct Keyed {
   const char *option, *key;

