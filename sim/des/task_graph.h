@@ -48,6 +48,7 @@ class TaskGraph {
   /// Makes `after` start only once `before` has ended.
   void add_dependency(TaskId before, TaskId after);
   void reserve(std::size_t tasks, std::size_t dependencies);
+  void reserve_streams(std::size_t streams) { tail_.reserve(streams); }
 
   [[nodiscard]] std::size_t tasks() const { return nodes_.size(); }
   [[nodiscard]] std::size_t streams() const { return tail_.size(); }
@@ -93,6 +94,7 @@ class TaskGraph {
     bool in_places = false;
   };
 
+  TaskId add_node(TaskKind kind, std::size_t members, Duration duration);
   TaskId add_task(TaskKind kind, std::span<const StreamId> members, Duration duration);
   static bool put_in_free_place(std::span<std::uint32_t> places, TaskId task);
   void append(StreamId stream, Tail tail, std::uint32_t task);

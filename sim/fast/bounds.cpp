@@ -18,9 +18,8 @@ using schedule::OpKind;
 Bytes peak_memory(const job::Job& job, const schedule::Program& program) {
   Bytes peak;
   const step::JobMemory memory(job);
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    peak = std::max(peak, memory.held(id_of<Stage>(stage)).total() +
-                              observe::peak_live_bytes(job, stage, program.stages[id_of<Stage>(stage)]));
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    peak = std::max(peak, memory.held(stage).total() + observe::peak_live_bytes(memory, stage, program.stages[stage]));
   return peak;
 }
 
@@ -73,7 +72,7 @@ Duration least_step_time(const job::Job& job, std::span<const step::Passes> pass
   if (job.overlap.grad_reduce && !ends.reduced)
     ends.gradient_blocks = least_gradient_blocks(job, passes.front(), ends.finished[0]);
   ends.last = ends.finished[0];
-  return fast::finish_step(job, ends);
+  return fast::finish_step(job, passes.front(), ends);
 }
 
 }  // namespace foretoken::search

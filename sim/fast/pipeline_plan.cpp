@@ -233,6 +233,7 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
     return waits;
   };
   for (const auto& stage : ends.finished) finished_.push_back(places(stage));
+  if (!shape.gradient_blocks) return;
   for (const auto& stage : ends.gradient_blocks) {
     auto& chunks = gradient_blocks_.emplace_back();
     for (const auto& chunk : stage) chunks.push_back(places(chunk));
@@ -240,9 +241,13 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
 }
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
+  const std::array parts = {&times.messages.to_next.values(), &times.messages.to_previous.values(), &times.passes,
+                            &times.block_lengths, &times.gathers};
+  std::size_t count = 1;
+  for (const auto* part : parts) count += part->size();
   std::vector<std::int64_t> slots;
-  for (const auto* part : {&times.messages.to_next.values(), &times.messages.to_previous.values(), &times.passes,
-                           &times.block_lengths, &times.gathers})
+  slots.reserve(count);
+  for (const auto* part : parts)
     for (const Duration duration : *part) slots.push_back(duration.ps);
   slots.push_back(times.pass_overhead.ps);
   return slots;

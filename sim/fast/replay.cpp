@@ -38,10 +38,10 @@ struct PlannedPipeline {
 
 // Adds the parameter gathers, which stand before the pipeline. A graph of their own is lowered, and only the passes
 // that they delay are recorded.
-void add_gathers(const job::Job& job, PlannedPipeline& pipeline) {
+void add_gathers(const job::Job& job, const step::Passes& passes, PlannedPipeline& pipeline) {
   step::Workload workload;
   step::add_stage_streams(workload, job.parallelism.pipeline);
-  const step::ForwardGates gates = step::lower_parameter_gather(workload, job);
+  const step::ForwardGates gates = step::lower_parameter_gather(workload, job, passes.trained());
   pipeline.shape.gates.resize(workload.graph.tasks());
   for (std::uint32_t task = 0; task < workload.graph.tasks(); ++task)
     pipeline.times.gathers.push_back(workload.graph.duration({task}));
@@ -65,7 +65,7 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
                 .gradient_blocks = job.overlap.grad_reduce},
       .times = {.messages = step::message_durations(job), .pass_overhead = step::pass_overhead(job)}};
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
-  if (job.overlap.param_gather) add_gathers(job, pipeline);
+  if (job.overlap.param_gather) add_gathers(job, passes, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
   for_each_pass(pipeline.shape, [&](int stage, int chunk, schedule::OpKind kind) {
     const step::PassTiming& timing = passes.timing(stage, chunk, kind);
@@ -87,7 +87,8 @@ Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   step::Workload workload;
   step::add_stage_streams(workload, job.parallelism.pipeline);
   const auto emitter = step::stage_passes(passes);
-  step::lower_step_end(workload, job, step::lower_sharded(workload, job, step::program_of(job), *emitter));
+  const step::PipelineEnds ends = step::lower_sharded(workload, job, step::program_of(job), *emitter);
+  step::lower_step_end(workload, job, passes.trained(), ends);
   const des::RunResult run = des::run(workload.graph);
   expects(run.stuck.empty(), "a sharded step does not deadlock");
   return run.makespan - Instant{};
@@ -95,7 +96,7 @@ Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
 
 }  // namespace
 
-Duration finish_step(const job::Job& job, const PlanRun& pipeline) {
+Duration finish_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline) {
   step::Workload workload;
   step::add_stage_streams(workload, job.parallelism.pipeline);
   step::PipelineEnds ends;
@@ -111,7 +112,7 @@ Duration finish_step(const job::Job& job, const PlanRun& pipeline) {
     ++stage;
   }
   ends.reduced = pipeline.reduced;
-  step::lower_step_end(workload, job, ends);
+  step::lower_step_end(workload, job, passes.trained(), ends);
   const des::RunResult run = des::run(workload.graph);
   expects(run.stuck.empty(), "the end of a step does not deadlock");
   return std::max(run.makespan, pipeline.last) - Instant{};
@@ -133,7 +134,7 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
     return made;
   });
   if (plan.total_ps(pipeline.times) > kLongest) des::refuse_endless_step();
-  return finish_step(job, plan.replay(pipeline.times, scratch));
+  return finish_step(job, passes, plan.replay(pipeline.times, scratch));
 }
 
 void Replayer::trim() {

@@ -19,7 +19,7 @@ namespace foretoken::fast {
 
 /// Returns the end of the last task of a step whose pipeline ends as `pipeline` says. It is monotonic: lower bounds of
 /// the pipeline's ends give a lower bound of the step.
-[[nodiscard]] des::Duration finish_step(const job::Job& job, const PlanRun& pipeline);
+[[nodiscard]] des::Duration finish_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline);
 
 /// Replays jobs of one question that differ in the choices of a patch (layer_key.h). Threads may share it.
 class Replayer {

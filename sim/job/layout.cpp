@@ -12,7 +12,7 @@ namespace {
 /// Counts the layers on the chunks before a place.
 std::int64_t layers_before(const Job& job, const schedule::Placement& placement, schedule::Place at) {
   std::int64_t layers = 0;
-  for (auto before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
+  for (const schedule::Place* before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
        before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
     layers += job.layers_in(before->stage.number(), before->chunk.number());
   return layers;

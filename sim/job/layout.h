@@ -46,6 +46,7 @@ struct ChunkContents {
   bool embedding = false, head = false;
 
   [[nodiscard]] int layer_count() const;
+  friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
 };
 
 [[nodiscard]] ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk);

@@ -10,16 +10,10 @@ namespace foretoken::net {
 
 RankGrid::RankGrid(const PerAxis<int>& degrees, const RankOrder& order) {
   PerAxis<int> all = degrees;
-  const auto product = [&](AxisSet axes) {
-    int ranks = 1;
-    for (const auto& [axis, name] : kAxisNames)
-      if (axes.contains(axis)) ranks *= all[axis];
-    return ranks;
-  };
   all[Axis::kExpertData] = 1;
   for (const auto& [axis, name] : kAxisNames) expects(all[axis] >= 1, "degrees are at least 1");
-  stage_ranks_ = product(kStageAxes);
-  const int experts = product({Axis::kExpertTensor, Axis::kExpert});
+  stage_ranks_ = all[Axis::kTensor] * all[Axis::kContext] * all[Axis::kData];
+  const int experts = all[Axis::kExpertTensor] * all[Axis::kExpert];
   expects(stage_ranks_ % experts == 0, "expert-tensor x expert divides the ranks of a stage");
   all[Axis::kExpertData] = stage_ranks_ / experts;
   const auto lay = [&](const std::array<Axis, 4>& axes) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "sim/step/memory/memory.h"
-
 namespace foretoken::observe {
 namespace {
 
@@ -12,11 +10,7 @@ namespace {
 template <class See>
 class StageWalk {
  public:
-  StageWalk(const job::Job& job, int stage, See see) : see_(std::move(see)) {
-    const step::JobMemory memory(job);
-    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
-      memory_.push_back(memory.of_pass(id_of<Stage>(stage), chunk));
-  }
+  StageWalk(Table<Chunk, step::PassMemory> memory, See see) : see_(std::move(see)), memory_(std::move(memory)) {}
 
   void run(const schedule::StageOp& op, des::Instant start, des::Instant end) {
     const step::PassMemory& memory = memory_[op.chunk];
@@ -58,14 +52,15 @@ void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
 
 std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                             const des::RunResult& run) {
+  const step::JobMemory memory(job);
   std::vector<StageTimeline> timelines;
   for (std::size_t stage = 0; stage < step.workload.passes.size(); ++stage) {
     StageTimeline& timeline = timelines.emplace_back();
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
-      timeline.stored.push_back(step::pass_memory(job, static_cast<int>(stage), chunk).stash);
+    const Table<Chunk, step::PassMemory> chunks = memory.of_passes(id_of<Stage>(static_cast<int>(stage)));
+    for (const step::PassMemory& chunk : chunks) timeline.stored.push_back(chunk.stash);
     const std::size_t passes = step.workload.passes[stage].size();
     timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass
-    StageWalk walk(job, static_cast<int>(stage), [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
+    StageWalk walk(chunks, [&](des::Instant at, Bytes stored, Bytes transient, int alive) {
       add_point(timeline, {at, stored, transient}, alive);
     });
     for (const step::PassTasks& pass : step.workload.passes[stage]) {
@@ -75,9 +70,9 @@ std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::Low
   return timelines;
 }
 
-Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& ops) {
+Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops) {
   Bytes peak;
-  StageWalk walk(job, stage,
+  StageWalk walk(memory.of_passes(stage),
                  [&](des::Instant, Bytes stored, Bytes transient, int) { peak = std::max(peak, stored + transient); });
   for (const schedule::StageOp& op : ops) walk.run(op, {}, {});
   return peak;

@@ -6,6 +6,7 @@
 #include "sim/base/units.h"
 #include "sim/des/engine.h"
 #include "sim/step/lower.h"
+#include "sim/step/memory/memory.h"
 
 namespace foretoken::observe {
 
@@ -29,7 +30,7 @@ struct StageTimeline {
 [[nodiscard]] std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
                                                           const des::RunResult& run);
 
-/// Returns the peak of one stage from the order of its ops. Their times do not matter.
-[[nodiscard]] Bytes peak_live_bytes(const job::Job& job, int stage, const schedule::StageProgram& ops);
+/// Returns the peak of one stage of `memory`'s job from the order of its ops. Their times do not matter.
+[[nodiscard]] Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops);
 
 }  // namespace foretoken::observe

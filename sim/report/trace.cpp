@@ -150,8 +150,8 @@ void write_passes(EventWriter& out, const TraceInput& input) {
     for (const step::PassTasks& pass : workload.passes[stage.index()]) {
       out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name, {stage.index(), kPasses},
                 input.run.start[pass.first.value], input.run.end[pass.last.value]);
-      if (const auto needed = step::needed_by(placement, stage, pass.op))
-        if (const auto message = messages.of(*needed))
+      if (const schedule::Place* const sender = step::sender_to(placement, stage, pass.op))
+        if (const auto message = messages.of(step::needed_by(pass.op, *sender)))
           out.put(R"(,"bind_id":"0x{:x}","flow_in":true)", message->value + 1);
       out.put(R"(,"args":{{"microbatch":{},"chunk":{}}}}})", pass.op.microbatch.number(), pass.op.chunk.number());
     }

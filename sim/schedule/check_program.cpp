@@ -46,11 +46,12 @@ class Completeness {
  public:
   Completeness(const Program& program, PipelineShape shape, const OpCounts& counts, Problems& problems)
       : placement_(program.placement), shape_(shape), problems_(problems), counts_(counts) {
+    if (placement_.ways() == 1) return;  // no way to choose
     for (const MicroBatch microbatch : ids<MicroBatch>(shape.microbatches)) ways_.push_back(ways_of(microbatch));
   }
 
   void check() {
-    for (const MicroBatch microbatch : ids<MicroBatch>(shape_.microbatches))
+    for (const MicroBatch microbatch : ways_.ids())
       if (std::ranges::count(ways_[microbatch], true) > 1)
         problems_.add(fmt::format("micro-batch {} takes more than one way", microbatch.number()));
     for (const Stage stage : ids<Stage>(shape_.stages)) check_stage(stage);
@@ -60,11 +61,10 @@ class Completeness {
   // Returns the ways of a micro-batch, or the first way when it has no ops.
   [[nodiscard]] std::vector<bool> ways_of(MicroBatch microbatch) const {
     std::vector<bool> ways(static_cast<std::size_t>(placement_.ways()), false);
-    if (ways.size() > 1)
-      for (const Stage stage : ids<Stage>(shape_.stages))
-        for (const Chunk chunk : ids<Chunk>(shape_.chunks))
-          if (counts_.any({stage, chunk}, microbatch))
-            ways[static_cast<std::size_t>(placement_.way_of({stage, chunk}))] = true;
+    for (const Stage stage : ids<Stage>(shape_.stages))
+      for (const Chunk chunk : ids<Chunk>(shape_.chunks))
+        if (counts_.any({stage, chunk}, microbatch))
+          ways[static_cast<std::size_t>(placement_.way_of({stage, chunk}))] = true;
     if (std::ranges::count(ways, true) == 0) ways.front() = true;
     return ways;
   }
@@ -95,7 +95,7 @@ class Completeness {
   }
 
   void expect_once(Place at, OpKind kind, MicroBatch microbatch) {
-    const bool comes_here = ways_[microbatch][static_cast<std::size_t>(placement_.way_of(at))];
+    const bool comes_here = ways_.empty() || ways_[microbatch][static_cast<std::size_t>(placement_.way_of(at))];
     if (comes_here && counts_.times(at, kind, microbatch) == 0)
       problems_.add(at.stage, {kind, microbatch, at.chunk}, "is missing");
     expect_at_most_once(at, kind, microbatch);
@@ -111,7 +111,7 @@ class Completeness {
   Problems& problems_;
   const OpCounts& counts_;
   bool has_parts_ = counts_.any(OpKind::kBackwardInput) || counts_.any(OpKind::kBackwardWeight);
-  Table<MicroBatch, std::vector<bool>> ways_;
+  Table<MicroBatch, std::vector<bool>> ways_;  // of each micro-batch; empty where there is one way only
 };
 
 /// Records the results of the earlier passes, in a replay without times.
@@ -189,19 +189,18 @@ class Replay {
 
   /// Runs ops of `stage` until one has to wait. Returns true when any ran.
   bool advance(Stage stage) {
-    const std::size_t before = next_[stage];
-    for (auto at = stopped_at(stage); at && can_run(*at); at = stopped_at(stage)) {
-      made_.run(stage, at->op);
-      ++next_[stage];
-    }
-    return next_[stage] > before;
+    const StageProgram& ops = program_.stages[stage];
+    std::size_t& next = next_[stage];
+    const std::size_t before = next;
+    while (next < ops.size() && can_run(stage, ops[next])) made_.run(stage, ops[next++]);
+    return next > before;
   }
 
-  [[nodiscard]] bool can_run(const PlacedOp& at) const {
-    const std::optional<Neighbour> from = traits(at.op.kind).input_from;
+  [[nodiscard]] bool can_run(Stage stage, const StageOp& op) const {
+    const std::optional<Neighbour> from = traits(op.kind).input_from;
     if (!from) return true;
-    const std::optional<Place> feeder = program_.placement.neighbour(at.place(), *from);
-    return !feeder || made_.has(*feeder, at.op.microbatch, result_from(*from));
+    const Place* const feeder = program_.placement.neighbour({stage, op.chunk}, *from);
+    return !feeder || made_.has(*feeder, op.microbatch, result_from(*from));
   }
 
   const Program& program_;
@@ -218,7 +217,7 @@ void check_deadlock(const Program& program, PipelineShape shape, const OpCounts&
     if (!stopped) continue;
     // Both exist. Only a missing input stops an op, and in a complete program its maker has yet to run.
     const Neighbour from = traits(stopped->op.kind).input_from.value();
-    const Place feeder = program.placement.neighbour(stopped->place(), from).value();
+    const Place feeder = *program.placement.neighbour(stopped->place(), from);
     const MicroBatch microbatch = stopped->op.microbatch;
     const OpKind maker = counts.maker(feeder, microbatch, result_from(from));
     problems.add(fmt::format("deadlock: stage {} waits at {} for {} of stage {}, which waits at {}", stage.number(),

@@ -56,25 +56,15 @@ Placement::Placement(int stages, int chunks, const std::vector<std::vector<Place
       Links& links = links_[index(place)];
       links.way = static_cast<int>(way);
       links.position = static_cast<int>(at);
-      if (at > 0) links.previous = ways[way][at - 1];
-      if (at + 1 < ways[way].size()) links.next = ways[way][at + 1];
-      expects(!links.next || adjoin(place.stage, links.next->stage, stages),
+      const auto link = [&](Place there) { return Link{there, true, there.stage != place.stage}; };
+      if (at > 0) links.previous = link(ways[way][at - 1]);
+      if (at + 1 < ways[way].size()) links.next = link(ways[way][at + 1]);
+      expects(!links.next.exists || adjoin(place.stage, links.next.there.stage, stages),
               "neighbouring virtual stages stand on one stage or on neighbouring ones");
       ++placed;
     }
   }
   expects(placed == links_.size(), "every chunk of every stage has a place on a way");
-}
-
-std::optional<Place> Placement::neighbour(Place at, Neighbour which) const {
-  const Links& links = links_[index(at)];
-  return which == Neighbour::kPrevious ? links.previous : links.next;
-}
-
-std::optional<Place> Placement::neighbour_elsewhere(Place at, Neighbour which) const {
-  const std::optional<Place> there = neighbour(at, which);
-  if (!there || there->stage == at.stage) return std::nullopt;
-  return there;
 }
 
 bool Placement::is_looped() const { return *this == looped(stages_, chunks_); }

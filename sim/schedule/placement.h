@@ -1,7 +1,6 @@
 // The places of a model's virtual stages, and their neighbours: for example, stage 1 chunk 0 follows stage 0 chunk 0.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "sim/base/ids.h"
@@ -36,13 +35,22 @@ class Placement {
   [[nodiscard]] int chunks() const { return chunks_; }
   [[nodiscard]] int ways() const { return ways_; }
 
-  /// Returns the virtual stage before or after `at` on its way, or nothing at the model's ends.
-  [[nodiscard]] std::optional<Place> neighbour(Place at, Neighbour which) const;
-  /// Returns the neighbour if it stands on another stage, so that a message goes there.
-  [[nodiscard]] std::optional<Place> neighbour_elsewhere(Place at, Neighbour which) const;
+  /// Returns the virtual stage before or after `at` on its way, or nullptr at the model's ends. It lives as long as
+  /// this object.
+  [[nodiscard]] const Place* neighbour(Place at, Neighbour which) const {
+    const Link& link = link_of(at, which);
+    return link.exists ? &link.there : nullptr;
+  }
+  /// Returns the neighbour if it stands on another stage, so that a message goes there; else nullptr.
+  [[nodiscard]] const Place* neighbour_elsewhere(Place at, Neighbour which) const {
+    const Link& link = link_of(at, which);
+    return link.elsewhere ? &link.there : nullptr;
+  }
 
-  [[nodiscard]] bool is_first(Place at) const { return !links_[index(at)].previous; }  ///< the embedding stands here
-  [[nodiscard]] bool is_last(Place at) const { return !links_[index(at)].next; }       ///< the head stands here
+  [[nodiscard]] bool is_first(Place at) const {
+    return !links_[index(at)].previous.exists;
+  }                                                                                      ///< the embedding stands here
+  [[nodiscard]] bool is_last(Place at) const { return !links_[index(at)].next.exists; }  ///< the head stands here
   [[nodiscard]] int way_of(Place at) const { return links_[index(at)].way; }
   [[nodiscard]] int position_of(Place at) const { return links_[index(at)].position; }  ///< virtual stages before it
   /// Returns true when virtual stage k p + r is chunk k of stage r.
@@ -51,11 +59,21 @@ class Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 
  private:
+  /// A neighbour, and true in `elsewhere` when it stands on another stage.
+  struct Link {
+    Place there = {};
+    bool exists = false, elsewhere = false;
+    friend bool operator==(const Link&, const Link&) = default;
+  };
   struct Links {
     int way = 0, position = 0;
-    std::optional<Place> previous = {}, next = {};
+    Link previous = {}, next = {};
     friend bool operator==(const Links&, const Links&) = default;
   };
+  [[nodiscard]] const Link& link_of(Place at, Neighbour which) const {
+    const Links& links = links_[index(at)];
+    return which == Neighbour::kPrevious ? links.previous : links.next;
+  }
   [[nodiscard]] std::size_t index(Place at) const {
     return at.stage.index() * static_cast<std::size_t>(chunks_) + at.chunk.index();
   }

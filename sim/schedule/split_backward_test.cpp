@@ -113,11 +113,11 @@ TEST(Placement, NamesNeighboursAndEnds) {
   const Placement v = Placement::v_shaped(3);
   EXPECT_TRUE(v.is_first({Stage{0}, Chunk{0}}));
   EXPECT_TRUE(v.is_last({Stage{0}, Chunk{1}})) << "the head stands beside the embedding";
-  EXPECT_EQ(v.neighbour({Stage{2}, Chunk{0}}, Neighbour::kNext), (Place{Stage{2}, Chunk{1}}));
-  EXPECT_EQ(v.neighbour_elsewhere({Stage{2}, Chunk{0}}, Neighbour::kNext), std::nullopt);
-  EXPECT_EQ(v.neighbour({Stage{1}, Chunk{1}}, Neighbour::kNext), (Place{Stage{0}, Chunk{1}}));
+  EXPECT_EQ(*v.neighbour({Stage{2}, Chunk{0}}, Neighbour::kNext), (Place{Stage{2}, Chunk{1}}));
+  EXPECT_EQ(v.neighbour_elsewhere({Stage{2}, Chunk{0}}, Neighbour::kNext), nullptr);
+  EXPECT_EQ(*v.neighbour({Stage{1}, Chunk{1}}, Neighbour::kNext), (Place{Stage{0}, Chunk{1}}));
   const Placement loop = Placement::looped(3, 2);
-  EXPECT_EQ(loop.neighbour({Stage{2}, Chunk{0}}, Neighbour::kNext), (Place{Stage{0}, Chunk{1}}));
+  EXPECT_EQ(*loop.neighbour({Stage{2}, Chunk{0}}, Neighbour::kNext), (Place{Stage{0}, Chunk{1}}));
   EXPECT_TRUE(loop.is_looped());
   EXPECT_FALSE(v.is_looped());
 }

@@ -76,7 +76,7 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
       .messages = message_durations(job),
       .message_row = [&](Stage from, Stage to,
                          Purpose purpose) { return message_between(job, parts, from, to, purpose); },
-      .gates = lower_parameter_gather(step.workload, job),
+      .gates = lower_parameter_gather(step.workload, job, step.passes->trained()),
       .gradient_blocks = job.overlap.grad_reduce,
       .pass_overhead = pass_overhead(job)};
   if (fidelity == Fidelity::kKernel) expect_a_graph_that_fits(*step.passes, step.program);
@@ -85,7 +85,7 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   const PipelineEnds ends = job.optimizer.shards_gradients()
                                 ? lower_sharded(step.workload, job, step.program, *emitter)
                                 : lower_pipeline(step.workload, step.program, options, *emitter);
-  lower_step_end(step.workload, job, ends);
+  lower_step_end(step.workload, job, step.passes->trained(), ends);
   step.most_sends = ends.most_sends;
   expect_a_real_length(step.workload.graph);
   return step;

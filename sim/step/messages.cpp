@@ -33,12 +33,13 @@ Seconds overhead_of(const job::Job& receiver) {
          cost_of(pass_collective(receiver, Axis::kTensor, CollectiveKind::kAllGather, boundary.whole), receiver);
 }
 
-// Returns the shape of a hop. `stages` belongs to the whole pipeline, `crosses` to this hop.
-GroupShape hop_shape(const job::Job& part, int stages, bool crosses) {
+// Returns the shape of a hop between ranks of `grid`, on nodes of `domain` GPUs. `stages` belongs to the whole
+// pipeline, `crosses` to this hop.
+GroupShape hop_shape(const net::RankGrid& grid, int domain, int stages, bool crosses) {
   return {.ranks = stages,
           .nodes = crosses ? stages : 1,
           .ranks_per_node = crosses ? 1 : stages,
-          .groups_per_node = part.grid().senders_per_node(part.cluster.links.gpus)};
+          .groups_per_node = grid.senders_per_node(domain)};
 }
 
 }  // namespace
@@ -51,17 +52,19 @@ Communication message_between(const job::Job& job, const job::Parts& parts, Stag
   Communication row = bare_message(from, to, purpose);
   row.payload = boundary_of(sender).sent;
   row.overhead = overhead_of(receiver);
+  const net::RankGrid grid = sender.grid();
+  const int domain = sender.cluster.links.gpus;
   if (&sender != &receiver) {  // the slower side's NICs decide
-    row.site = {from, hop_shape(sender, stages, true), sender.cluster.links};
-    row.other_sites = {{to, hop_shape(receiver, stages, true), receiver.cluster.links}};
+    const int receiving_domain = receiver.cluster.links.gpus;
+    row.site = {from, hop_shape(grid, domain, stages, true), sender.cluster.links};
+    row.other_sites = {{to, hop_shape(receiver.grid(), receiving_domain, stages, true), receiver.cluster.links}};
     return row;
   }
 
-  const net::RankGrid grid = sender.grid();
   const bool onward = to.number() == (from.number() + 1) % stages;
   const int hop = parts.local((onward ? from : to).number());
-  const bool crosses = grid.hop_crosses_nodes(id_of<Stage>(hop), sender.cluster.links.gpus);
-  row.site = {from, hop_shape(sender, stages, crosses),
+  const bool crosses = grid.hop_crosses_nodes(id_of<Stage>(hop), domain);
+  row.site = {from, hop_shape(grid, domain, stages, crosses),
               net::message_links(sender.cluster, grid.groups(Axis::kPipeline))};
   return row;
 }

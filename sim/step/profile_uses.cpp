@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/job/parts.h"
+#include "sim/step/memory/parameters.h"
 #include "sim/step/messages.h"
 #include "sim/step/passes/pass_communication.h"
 #include "sim/step/replicas/replicas.h"
@@ -27,7 +28,8 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
     if (replicas) rows.push_back(gradient_reduction(part, stage, 1));
     if (replicas && job.optimizer.zero_stage >= 1) rows.push_back(parameter_gather(part, stage, 1));
   }
-  if (job.model.tied_embeddings && job.parallelism.pipeline > 1) rows.push_back(tied_embedding_reduction(job, parts));
+  if (job.model.tied_embeddings && job.parallelism.pipeline > 1)
+    rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));
   if (job.gpus > 1) rows.push_back(gradient_norm(job, parts));
 }
 

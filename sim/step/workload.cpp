@@ -7,11 +7,6 @@
 
 namespace foretoken::step {
 
-void Workload::note(des::TaskId task, const Meaning& what) {
-  expects(task.value == meaning.size(), "tasks are noted in the order of their numbers");
-  meaning.push_back(what);
-}
-
 CommunicationId Workload::add(Communication row) {
   const CommunicationId id = communications.end_id();
   communications.push_back(std::move(row));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/check.h"
 #include "sim/base/units.h"
 #include "sim/des/task_graph.h"
 #include "sim/step/communication.h"
@@ -57,7 +58,10 @@ struct Workload {
   std::vector<std::vector<PassTasks>> passes;  ///< by stage, in the order in which they run
 
   /// Records a task's meaning. Tasks are recorded in the order of their numbers.
-  void note(des::TaskId task, const Meaning& what);
+  void note(des::TaskId task, const Meaning& what) {
+    expects(task.value == meaning.size(), "tasks are noted in the order of their numbers");
+    meaning.push_back(what);
+  }
   CommunicationId add(Communication row);
 
   /// Returns the row of a task, or nothing when it moves nothing.

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/memo.h"
 #include "sim/base/parse_number.h"
+#include "sim/base/text.h"
 #include "sim/io/json/document.h"
+#include "sim/io/json/parse_json.h"
 
 namespace foretoken::io {
 namespace {
@@ -138,25 +141,12 @@ NcclTuning read_version(const Node& node) {
   return tuning;
 }
 
-}  // namespace
-
-cost::NcclTuning read_nccl_tuning(std::string_view version) {
-  std::vector<ReadFile> unused;
-  return read_nccl_tuning(version, unused);
-}
-
-cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile>& files) {
+/// Reads the constants of the newest release up to `version`; of the newest one for an empty version.
+NcclTuning read_release(std::string_view text, const std::string& file, const std::string& version) {
   Findings findings;
-  const auto path = find_data_file(kNccl, "tuning");
-  if (!path) findings.complaints.push_back({"NCCL", "", unknown_name(kNccl, "tuning")});
+  const auto document = document_from_text(text, file, findings);
+  findings.throw_if_wrong();
   const auto wanted = parts_of(version);
-  if (!version.empty() && !wanted)
-    findings.complaints.push_back(
-        {"NCCL", "", fmt::format("expected a version such as 2.28.9, found \"{}\"", version)});
-  findings.throw_if_wrong();
-  const auto document = document_from_file(*path, findings);
-  findings.throw_if_wrong();
-  files.insert(files.end(), findings.files.begin(), findings.files.end());
   std::optional<Node> found, newest;
   std::string oldest;
   for (const Node& entry : document->root(findings).array("versions")) {
@@ -171,10 +161,34 @@ cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile
   if (!found)
     throw ConfigError(
         {{"NCCL", "", fmt::format("expected {} or newer, found {}: no constants are known", oldest, version)}});
-  cost::NcclTuning tuning = read_version(*found);
+  NcclTuning tuning = read_version(*found);
   tuning.nvlink_reached = cable_rates(*newest);
   findings.throw_if_wrong();
   return tuning;
+}
+
+}  // namespace
+
+cost::NcclTuning read_nccl_tuning(std::string_view version) {
+  std::vector<ReadFile> unused;
+  return read_nccl_tuning(version, unused);
+}
+
+cost::NcclTuning read_nccl_tuning(std::string_view version, std::vector<ReadFile>& files) {
+  static Memo<std::pair<std::string, std::string>, NcclTuning> known;  // by text of the file and version
+  Findings findings;
+  const auto path = find_data_file(kNccl, "tuning");
+  if (!path) findings.complaints.push_back({"NCCL", "", unknown_name(kNccl, "tuning")});
+  if (!version.empty() && !parts_of(version))
+    findings.complaints.push_back(
+        {"NCCL", "", fmt::format("expected a version such as 2.28.9, found \"{}\"", version)});
+  findings.throw_if_wrong();
+  const std::string file = printable(path->string());
+  const auto text = read_text_file(*path, file, findings);
+  findings.throw_if_wrong();
+  files.insert(files.end(), findings.files.begin(), findings.files.end());
+  const std::pair key(*text, std::string(version));
+  return known.get(key, [&] { return read_release(key.first, file, key.second); });
 }
 
 }  // namespace foretoken::io

@@ -39,7 +39,10 @@ std::optional<fs::path> installed_folder() {
   return folder;
 }
 
-fs::path shipped_folder() { return installed_folder().value_or(FORETOKEN_SOURCE_DIR); }
+const fs::path& shipped_folder() {
+  static const fs::path folder = installed_folder().value_or(FORETOKEN_SOURCE_DIR);
+  return folder;
+}
 
 /// The lines about hidden files. Threads that read scenarios share them.
 struct HiddenFiles {
@@ -102,7 +105,7 @@ void note_hidden(const DataKind& kind, std::string_view name, const fs::path& fi
   const fs::path shipped = shipped_folder() / below;
   std::error_code error;
   if (file.lexically_normal() != below.lexically_normal() || !fs::is_regular_file(shipped, error)) return;
-  if (same_bytes(file, shipped)) return;
+  if (fs::equivalent(file, shipped, error) || same_bytes(file, shipped)) return;
   const std::lock_guard lock(hidden_files().mutex);
   hidden_files().lines.insert(
       fmt::format("{}: used in place of the shipped {} {}", printable(file.string()), kind.word, in_quotes(name)));

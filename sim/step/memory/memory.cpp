@@ -49,7 +49,9 @@ double count_of(const std::vector<model::LayerCount>& layers) {
 JobMemory::JobMemory(const job::Job& job) : JobMemory(job, model::decoder_ops(job.model, job.layer_context())) {}
 
 JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
-    : job_(job), parameters_(job, blocks, Counted::kAll), trained_(job, blocks, Counted::kTrained) {
+    : job_(job),
+      parameters_(job, BlockParameters(job, blocks, Counted::kAll)),
+      trained_(job, BlockParameters(job, blocks, Counted::kTrained)) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
   const auto granularity = job.recompute.granularity;
@@ -184,6 +186,12 @@ PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
     pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
   return pass;
+}
+
+Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage) const {
+  Table<Chunk, PassMemory> passes;
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) passes.push_back(of_pass(stage, chunk));
+  return passes;
 }
 
 StaticMemory static_memory(const job::Job& job, int stage) { return JobMemory(job).held(id_of<Stage>(stage)); }

@@ -47,6 +47,8 @@ class JobMemory {
 
   [[nodiscard]] StaticMemory held(Stage stage) const;
   [[nodiscard]] PassMemory of_pass(Stage stage, Chunk chunk) const;
+  /// Returns of_pass() of every chunk of `stage`.
+  [[nodiscard]] Table<Chunk, PassMemory> of_passes(Stage stage) const;
 
  private:
   JobMemory(const job::Job& job, const model::DecoderOps& blocks);

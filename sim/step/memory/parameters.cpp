@@ -2,24 +2,31 @@
 #include "sim/step/memory/parameters.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "sim/model/blocks/blocks.h"
 #include "sim/model/counts/parameters.h"
 
 namespace foretoken::step {
 
-LocalParameters::LocalParameters(const job::Job& job, Counted counted)
-    : LocalParameters(job, model::decoder_ops(job.model, job.layer_context()), counted) {}
-
-LocalParameters::LocalParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted) : job_(job) {
+BlockParameters::BlockParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted) {
   const model::LayerContext context = job.layer_context();
   const auto count = [&](const auto& of_block, const model::BlockOps& block) {
     return counted == Counted::kAll ? of_block(block, context) : of_block(model::trained_weights(block), context);
   };
-  for (const model::LayerRunOps& run : blocks.layers) layers_.push_back(count(model::local_parameters, run.ops));
-  table_ = count(model::local_table, blocks.embedding);
-  embedding_ = count(model::local_parameters, blocks.embedding);
-  head_ = count(model::local_parameters, blocks.head);
-  if (job.model.tied_embeddings && job::head_has_own_table(job)) head_ += count(model::local_table, blocks.head);
+  for (const model::LayerRunOps& run : blocks.layers) layers.push_back(count(model::local_parameters, run.ops));
+  embedding = count(model::local_parameters, blocks.embedding);
+  head = count(model::local_parameters, blocks.head);
+  embedding_table = count(model::local_table, blocks.embedding);
+  head_table = count(model::local_table, blocks.head);
+}
+
+LocalParameters::LocalParameters(const job::Job& job, Counted counted)
+    : LocalParameters(job, BlockParameters(job, model::decoder_ops(job.model, job.layer_context()), counted)) {}
+
+LocalParameters::LocalParameters(const job::Job& job, BlockParameters blocks)
+    : job_(job), blocks_(std::move(blocks)), head_(blocks_.head) {
+  if (job.model.tied_embeddings && job::head_has_own_table(job)) head_ += blocks_.head_table;
 }
 
 double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) const {
@@ -31,7 +38,7 @@ double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) 
 double LocalParameters::of_chunk(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
   double parameters = of_layers(contents.layers);
-  if (contents.embedding) parameters += embedding_;
+  if (contents.embedding) parameters += blocks_.embedding;
   if (contents.head) parameters += head_;
   return parameters;
 }
@@ -48,10 +55,10 @@ std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const double ends = of_chunk(stage, chunk) - of_layers(contents.layers);
   const bool both = contents.embedding && contents.head;
   std::vector<double> blocks;
-  if (contents.embedding) blocks.push_back(both ? table_ : ends);
+  if (contents.embedding) blocks.push_back(both ? blocks_.embedding_table : ends);
   for (const model::LayerCount& run : contents.layers)
     blocks.insert(blocks.end(), static_cast<std::size_t>(run.count), of_layer(run.kind));
-  if (contents.head) blocks.push_back(both ? ends - table_ : ends);
+  if (contents.head) blocks.push_back(both ? ends - blocks_.embedding_table : ends);
   return blocks;
 }
 
@@ -69,7 +76,10 @@ std::vector<double> block_parameters(const job::Job& job, int stage, int chunk) 
   return LocalParameters(job).of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
 }
 
-double local_token_table(const job::Job& job) { return LocalParameters(job).token_table(); }
+double local_token_table(const job::Job& job) {
+  const model::LayerContext context = job.layer_context();
+  return model::local_table(model::embedding_block(job.model, context), context);
+}
 
 double gradient_bucket_parameters(int ranks) { return std::max(40e6, 1e6 * ranks); }
 

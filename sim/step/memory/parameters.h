@@ -14,17 +14,27 @@ enum class Counted : std::uint8_t {
   kTrained,  ///< those with gradients and optimizer states
 };
 
+/// Parameters on one tensor rank of each block, wherever the blocks stand.
+struct BlockParameters {
+  BlockParameters() = default;
+  BlockParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted);
+
+  std::vector<double> layers;  ///< by kind, of one layer
+  double embedding = 0, head = 0;
+  double embedding_table = 0, head_table = 0;  ///< the token tables that the embedding and the head read
+};
+
 /// Parameters on one tensor rank, counted once for a job, which must outlive this object. Matrices and the biases of
 /// column-parallel linears are split. Norms and the biases of row-parallel linears are whole on every rank. Tied
 /// embeddings of several stages stand on the first and the last. The vocabulary is padded.
 class LocalParameters {
  public:
   explicit LocalParameters(const job::Job& job, Counted counted = Counted::kAll);
-  /// The same of blocks that are built already.
-  LocalParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted);
+  /// The same of blocks that are counted already.
+  LocalParameters(const job::Job& job, BlockParameters blocks);
 
   /// Parameters of one layer of a kind.
-  [[nodiscard]] double of_layer(int kind) const { return layers_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] double of_layer(int kind) const { return blocks_.layers[static_cast<std::size_t>(kind)]; }
   /// Parameters of all these layers.
   [[nodiscard]] double of_layers(const std::vector<model::LayerCount>& layers) const;
   /// Parameters of a chunk, with embedding and head where they stand.
@@ -33,13 +43,11 @@ class LocalParameters {
   [[nodiscard]] double of_stage(Stage stage) const;
   /// Parameters of each block of a chunk in forward order: embedding, layers, head.
   [[nodiscard]] std::vector<double> of_blocks(Stage stage, Chunk chunk) const;
-  /// Parameters of the token table on one tensor rank: its rows times hidden. Two stages share the tied table.
-  [[nodiscard]] double token_table() const { return table_; }
 
  private:
   const job::Job& job_;
-  std::vector<double> layers_;  // by kind
-  double table_ = 0, embedding_ = 0, head_ = 0;
+  BlockParameters blocks_;
+  double head_ = 0;  // with its own table
 };
 
 /// The same values for a single question.
@@ -47,6 +55,7 @@ class LocalParameters {
 [[nodiscard]] double local_chunk_parameters(const job::Job& job, int stage, int chunk);
 [[nodiscard]] double local_stage_parameters(const job::Job& job, int stage);
 [[nodiscard]] std::vector<double> block_parameters(const job::Job& job, int stage, int chunk);
+/// Parameters of the token table on one tensor rank: its rows times hidden. Two stages share the tied table.
 [[nodiscard]] double local_token_table(const job::Job& job);
 
 /// Parameters of one gradient bucket over `ranks` replicas: 40 million, or 1 million per rank if that is more

@@ -128,12 +128,13 @@ TimedOps part_of(const TimedOps& backward, model::BackwardPart part) {
 LayerBlocks time_blocks(const job::Job& job) {
   const model::LayerContext context = job.layer_context();
   const HostTimes host = host_times(job, context);
+  const model::DecoderOps ops = model::decoder_ops(job.model, context);
   LayerBlocks blocks;
   Communications& rows = blocks.communications;
-  for (const model::LayerRunOps& run : model::decoder_layers(job.model, context))
-    blocks.layers.push_back(timed_layer(job, run.ops, host, rows));
-  blocks.embedding = timed_block(job, model::embedding_block(job.model, context), host, rows);
-  blocks.head = timed_block(job, model::head_block(job.model, context), host, rows);
+  for (const model::LayerRunOps& run : ops.layers) blocks.layers.push_back(timed_layer(job, run.ops, host, rows));
+  blocks.embedding = timed_block(job, ops.embedding, host, rows);
+  blocks.head = timed_block(job, ops.head, host, rows);
+  blocks.trained = BlockParameters(job, ops, Counted::kTrained);
   return blocks;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/job/job.h"
 #include "sim/model/layer_ops.h"
 #include "sim/step/communication.h"
+#include "sim/step/memory/parameters.h"
 
 namespace foretoken::step {
 
@@ -54,6 +55,7 @@ struct TimedBlock {
 struct LayerBlocks {
   std::vector<TimedBlock> layers;  ///< by kind, as in model::decoder_layers()
   TimedBlock embedding, head;
+  BlockParameters trained;        ///< parameters with gradients
   Communications communications;  ///< of all blocks; stages count from the first stage with these blocks
 };
 

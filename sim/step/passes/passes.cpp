@@ -114,6 +114,12 @@ PassBlocks backward_blocks(const LayerBlocks& blocks, const PassMake& make) {
   return pass;
 }
 
+PassMake make_of(const job::Job& job, const job::ChunkContents& contents, schedule::OpKind kind) {
+  PassMake make{.kind = kind, .layers = contents.layers, .embedding = contents.embedding, .head = contents.head};
+  if (kind != schedule::OpKind::kForward) make.recomputed = job::recomputed_layers(job, contents.layer_count());
+  return make;
+}
+
 }  // namespace
 
 PassStreams add_pass_streams(des::TaskGraph& graph, AxisSet axes) {
@@ -163,13 +169,6 @@ PassTiming time_pass(const PassBlocks& blocks) {
   return timing;
 }
 
-PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind) {
-  const job::ChunkContents contents = job::contents_of(job, at.stage, at.chunk);
-  PassMake make{.kind = kind, .layers = contents.layers, .embedding = contents.embedding, .head = contents.head};
-  if (kind != schedule::OpKind::kForward) make.recomputed = job::recomputed_layers(job, contents.layer_count());
-  return make;
-}
-
 PassBlocks PassLibrary::blocks_of(const PassMake& make) const {
   expects(schedule::traits(make.kind).is_pass && make.kind != schedule::OpKind::kRecompute,
           "passes of other kinds have no kernels yet");
@@ -184,12 +183,24 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
   });
 }
 
+// Chunks that hold the same as the chunk before them have its passes.
 void Passes::add_entries(const job::Job& job) {
-  entries_.reserve(libraries_.size() * static_cast<std::size_t>(chunks_) * kinds_.size());
-  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
-    for (const Chunk chunk : ids<Chunk>(chunks_))
+  entries_.resize(libraries_.size() * static_cast<std::size_t>(chunks_) * schedule::kOpKinds);
+  job::ChunkContents before;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    const bool same_library = stage.index() > 0 && libraries_[stage.index()] == libraries_[stage.index() - 1];
+    for (const Chunk chunk : ids<Chunk>(chunks_)) {
+      job::ChunkContents contents = job::contents_of(job, stage, chunk);
+      const std::size_t at = index(stage.number(), chunk.number(), schedule::OpKind{});
+      if ((same_library || chunk.number() > 0) && contents == before) {
+        std::copy_n(&entries_[at - schedule::kOpKinds], schedule::kOpKinds, &entries_[at]);
+        continue;
+      }
       for (const schedule::OpKind kind : kinds_)
-        entries_.push_back(&libraries_[stage.index()]->entry(make_of(job, {stage, chunk}, kind)));
+        entries_[at + static_cast<std::size_t>(kind)] = &libraries_[stage.index()]->entry(make_of(job, contents, kind));
+      before = std::move(contents);
+    }
+  }
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
@@ -216,14 +227,6 @@ Seconds Passes::layer_forward(int stage) const {
 Seconds Passes::layer_backward(int stage) const {
   return des::to_seconds(
       time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().recomputing.whole}).total);
-}
-
-const PassLibrary::Entry& Passes::entry(int stage, int chunk, schedule::OpKind kind) const {
-  const auto found = std::ranges::find(kinds_, kind);
-  expects(found != kinds_.end(), "a schedule says which kinds of passes it has");
-  const std::size_t place =
-      static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk);
-  return *entries_[place * kinds_.size() + static_cast<std::size_t>(found - kinds_.begin())];
 }
 
 }  // namespace foretoken::step

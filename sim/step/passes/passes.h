@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/check.h"
 #include "sim/base/memo.h"
 #include "sim/des/task_graph.h"
 #include "sim/job/layout.h"
@@ -70,8 +71,6 @@ struct PassMake {
   friend auto operator<=>(const PassMake&, const PassMake&) = default;
 };
 
-[[nodiscard]] PassMake make_of(const job::Job& job, schedule::Place at, schedule::OpKind kind);
-
 /// Timed blocks of one way to execute a layer, and the passes made of them. Each pass is timed once. Threads may share
 /// it.
 class PassLibrary {
@@ -110,6 +109,8 @@ class Passes {
   [[nodiscard]] const Communications& communications(int stage) const {
     return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
   }
+  /// Returns the parameters with gradients. They are the same on GPUs of all kinds.
+  [[nodiscard]] const BlockParameters& trained() const { return libraries_.front()->blocks().trained; }
   /// Returns the time of one layer of the model's first kind, by itself, on a GPU of stage `stage`. The backward time
   /// includes recomputation.
   [[nodiscard]] Seconds layer_forward(int stage) const;
@@ -117,11 +118,20 @@ class Passes {
 
  private:
   void add_entries(const job::Job& job);
-  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::OpKind kind) const;
+  [[nodiscard]] std::size_t index(int stage, int chunk, schedule::OpKind kind) const {
+    const auto place =
+        static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk);
+    return place * schedule::kOpKinds + static_cast<std::size_t>(kind);
+  }
+  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::OpKind kind) const {
+    const PassLibrary::Entry* const entry = entries_[index(stage, chunk, kind)];
+    expects(entry != nullptr, "a schedule says which kinds of passes it has");
+    return *entry;
+  }
 
   std::vector<std::unique_ptr<PassLibrary>> own_;
   std::vector<PassLibrary*> libraries_;             // by stage
-  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]
+  std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]; nullptr: the schedule has no such pass
   int chunks_ = 1;
   std::vector<schedule::OpKind> kinds_;
 };

@@ -36,8 +36,10 @@ class Messages {
     tasks_.resize(program.stages.size() * chunks_ * 2 * microbatches_);
     for (const Stage stage : program.stages.ids())
       for (const schedule::StageOp& op : program.stages[stage])
-        if (const auto message = sent_by(program.placement, stage, op))
-          tasks_[index(*message)] = tasks.message(*message, link_of(program.placement, *message));
+        if (is_sent(program.placement, stage, op)) {
+          const MessageKey message = sent_by(stage, op);
+          tasks_[index(message)] = tasks.message(message, link_of(program.placement, message));
+        }
   }
 
   [[nodiscard]] des::TaskId of(const MessageKey& key) const {

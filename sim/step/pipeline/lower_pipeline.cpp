@@ -190,11 +190,14 @@ std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes) { return std::m
 
 void add_stage_streams(Workload& workload, int stages) {
   des::TaskGraph& graph = workload.graph;
+  const auto count = static_cast<std::size_t>(stages);
+  graph.reserve_streams((kAxes + 4) * count);  // compute, host, the links to both neighbours, the axes
+  workload.stages.reserve(count);
   for (int stage = 0; stage < stages; ++stage) {
     const PassStreams pass = add_pass_streams(graph, net::kStageAxes);
     workload.stages.push_back({pass, graph.add_stream(), graph.add_stream()});
   }
-  workload.passes.resize(static_cast<std::size_t>(stages));
+  workload.passes.resize(count);
 }
 
 PipelineEnds lower_pipeline(Workload& workload, const schedule::Program& program, const PipelineOptions& options,

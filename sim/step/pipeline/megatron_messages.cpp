@@ -18,7 +18,7 @@ namespace foretoken::step {
 namespace {
 
 using schedule::Neighbour;
-using schedule::OpKind;
+using schedule::Place;
 using schedule::Placement;
 using schedule::StageOp;
 using schedule::StageProgram;
@@ -39,6 +39,7 @@ std::vector<Group> groups_of(const schedule::Program& program, Stage stage) {
   const bool paired = program.placement.chunks() > 1 && pairs > 1;
   const std::size_t steady_end = paired ? warm_up + 2 * pairs : warm_up;
   std::vector<Group> groups;
+  groups.reserve(ops);
   for (std::size_t at = 0; at < ops; at = groups.back().end)
     groups.push_back({at, at + (at >= warm_up && at < steady_end ? 2 : 1)});
   return groups;
@@ -50,51 +51,70 @@ bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   return placement.stages() > 1 && stage.number() == end;
 }
 
-// Returns the message that a stage receives before each of its ops. Usually it is the op's own input. The pipeline
-// wraps around at the first stage's forwards and the last stage's backwards. There messages arrive in the order in
-// which the other end sends them, p ops behind. They may wait for their op when micro-batch groups exceed p
-// (schedules.py, recv_tensor_from_previous_stage).
-std::vector<std::optional<MessageKey>> received_before(const schedule::Program& program, Stage stage) {
-  const Placement& placement = program.placement;
-  const StageProgram& ops = program.stages[stage];
-  std::vector<std::optional<MessageKey>> result(ops.size());
-  std::vector<StageOp> from_previous, from_next;
-  for (std::size_t at = 0; at < ops.size(); ++at) {
-    const Neighbour from = traits(ops[at].kind).input_from.value();
-    if (!wraps(placement, stage, from)) {
-      result[at] = needed_by(placement, stage, ops[at]);
-      continue;
-    }
-    std::vector<StageOp>& sequence = from == Neighbour::kPrevious ? from_previous : from_next;
-    sequence.push_back(ops[at]);
-    const auto behind = static_cast<std::size_t>(placement.stages());
-    if (sequence.size() <= behind) continue;
-    const int sender = from == Neighbour::kPrevious ? placement.stages() - 1 : 0;
-    result[at] = sent_by(placement, id_of<Stage>(sender), sequence[sequence.size() - 1 - behind]);
+// Finds the message that a stage receives before each of its ops. Usually it is the op's own input. The pipeline wraps
+// around at the first stage's forwards and the last stage's backwards. There messages arrive in the order in which the
+// other end sends them, p ops behind. They may wait for their op when micro-batch groups exceed p (schedules.py,
+// recv_tensor_from_previous_stage).
+class Received {
+ public:
+  Received(const schedule::Program& program, Stage stage)
+      : placement_(program.placement), stage_(stage), ops_(program.stages[stage]) {
+    for (const Neighbour from : {Neighbour::kPrevious, Neighbour::kNext})
+      if (wraps(placement_, stage, from)) wrap_around(from);
   }
-  return result;
-}
+
+  /// Calls f(message) if a message comes before that op.
+  template <class F>
+  void with_message_before(std::size_t at, F&& f) const {
+    const StageOp& op = ops_[at];
+    if (wraps(placement_, stage_, traits(op.kind).input_from.value())) {
+      if (wrapped_[at] != nullptr) f(sent_by(other_end_, *wrapped_[at]));
+    } else if (const Place* const sender = sender_to(placement_, stage_, op)) {
+      f(needed_by(op, *sender));
+    }
+  }
+
+ private:
+  void wrap_around(Neighbour from) {
+    other_end_ = id_of<Stage>(from == Neighbour::kPrevious ? placement_.stages() - 1 : 0);
+    const auto behind = static_cast<std::size_t>(placement_.stages());
+    wrapped_.resize(ops_.size());
+    std::vector<const StageOp*> sequence;
+    for (std::size_t at = 0; at < ops_.size(); ++at) {
+      if (traits(ops_[at].kind).input_from != from) continue;
+      sequence.push_back(&ops_[at]);
+      if (sequence.size() <= behind) continue;
+      const StageOp* const op = sequence[sequence.size() - 1 - behind];
+      if (is_sent(placement_, other_end_, *op)) wrapped_[at] = op;
+    }
+  }
+
+  const Placement& placement_;
+  Stage stage_;
+  const StageProgram& ops_;
+  Stage other_end_;                      // of the pipeline, where messages that wrap around come from
+  std::vector<const StageOp*> wrapped_;  // by op that such a message comes before: the op that made it, or nullptr
+};
 
 class ActionWriter {
  public:
-  ActionWriter(const schedule::Program& program, Stage stage) : ops_(program.stages[stage]) {
+  ActionWriter(const schedule::Program& program, Stage stage)
+      : placement_(program.placement), stage_(stage), ops_(program.stages[stage]), received_(program, stage) {
     expects(program.placement.is_looped(), "Megatron's messages go around a ring of stages");
-    received_ = received_before(program, stage);
-    for (const StageOp& op : ops_) sent_.push_back(sent_by(program.placement, stage, op));
     actions_.reserve(ops_.size() * 5);
   }
 
-  void compute(std::size_t at) { actions_.push_back({ActionKind::kCompute, ops_[at], {}}); }
+  void compute(std::size_t at) { actions_.emplace_back().op = ops_[at]; }
   void compute(Group group) {
     for (std::size_t at = group.begin; at < group.end; ++at) compute(at);
   }
-  void post_send(std::size_t at) { add(ActionKind::kPost, sent_[at]); }
-  void wait_send(std::size_t at) { add(ActionKind::kWait, sent_[at]); }
+  void post_send(std::size_t at) { send(ActionKind::kPost, at); }
+  void wait_send(std::size_t at) { send(ActionKind::kWait, at); }
   void wait_send(std::optional<std::size_t> at) {
     if (at) wait_send(*at);
   }
-  void post_receive(std::size_t at) { add(ActionKind::kPost, received_[at]); }
-  void wait_receive(std::size_t at) { add(ActionKind::kWait, received_[at]); }
+  void post_receive(std::size_t at) { receive(ActionKind::kPost, at); }
+  void wait_receive(std::size_t at) { receive(ActionKind::kWait, at); }
 
   // Writes one batch: all outputs of `done` and all inputs of `next` are posted together, then waited for.
   void batch(Group done, Group next) {
@@ -106,12 +126,22 @@ class ActionWriter {
   [[nodiscard]] std::vector<Action> take() { return std::move(actions_); }
 
  private:
-  void add(ActionKind kind, const std::optional<MessageKey>& message) {
-    if (message) actions_.push_back({kind, {}, *message});
+  void send(ActionKind kind, std::size_t at) {
+    if (is_sent(placement_, stage_, ops_[at])) add(kind, sent_by(stage_, ops_[at]));
+  }
+  void receive(ActionKind kind, std::size_t at) {
+    received_.with_message_before(at, [&](const MessageKey& message) { add(kind, message); });
+  }
+  void add(ActionKind kind, const MessageKey& message) {
+    Action& action = actions_.emplace_back();
+    action.kind = kind;
+    action.message = message;
   }
 
+  const Placement& placement_;
+  Stage stage_;
   const StageProgram& ops_;
-  std::vector<std::optional<MessageKey>> sent_, received_;
+  Received received_;
   std::vector<Action> actions_;
 };
 

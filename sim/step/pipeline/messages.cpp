@@ -17,39 +17,15 @@ std::vector<Action> actions_as_produced(const schedule::Program& program, Stage 
   std::vector<Action> actions;
   actions.reserve(program.stages[stage].size() * 3);
   for (const StageOp& op : program.stages[stage]) {
-    if (const auto message = needed_by(program.placement, stage, op))
-      actions.push_back({ActionKind::kWait, {}, *message});
+    if (const Place* const sender = sender_to(program.placement, stage, op))
+      actions.push_back({ActionKind::kWait, {}, needed_by(op, *sender)});
     actions.push_back({ActionKind::kCompute, op, {}});
-    if (const auto message = sent_by(program.placement, stage, op))
-      actions.push_back({ActionKind::kPost, {}, *message});
+    if (is_sent(program.placement, stage, op)) actions.push_back({ActionKind::kPost, {}, sent_by(stage, op)});
   }
   return actions;
 }
 
 }  // namespace
-
-std::optional<MessageKey> sent_by(const Placement& placement, Stage stage, const StageOp& op) {
-  const std::optional<Neighbour> to = traits(op.kind).result_to;
-  if (!to || !placement.neighbour_elsewhere({stage, op.chunk}, *to)) return std::nullopt;
-  return MessageKey{{stage, op.chunk}, op.microbatch, *to};
-}
-
-std::optional<MessageKey> needed_by(const Placement& placement, Stage stage, const StageOp& op) {
-  const std::optional<Neighbour> from = traits(op.kind).input_from;
-  if (!from) return std::nullopt;
-  const std::optional<Place> sender = placement.neighbour_elsewhere({stage, op.chunk}, *from);
-  if (!sender) return std::nullopt;
-  return MessageKey{*sender, op.microbatch, opposite(*from)};
-}
-
-Neighbour link_of(const Placement& placement, const MessageKey& message) {
-  const std::optional<Place> receiver = placement.neighbour_elsewhere(message.sender, message.to);
-  expects(receiver.has_value(), "a message goes to another stage");
-  const int stages = placement.stages();
-  if (stages == 2) return message.to;  // both links lead to the other stage
-  return (message.sender.stage.number() + 1) % stages == receiver->stage.number() ? Neighbour::kNext
-                                                                                  : Neighbour::kPrevious;
-}
 
 std::vector<Action> stage_actions(const schedule::Program& program, Stage stage, MessagePolicy policy) {
   switch (policy) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/check.h"
 #include "sim/schedule/program.h"
 
 namespace foretoken::step {
@@ -34,16 +35,36 @@ struct Action {
   MessageKey message = {};
 };
 
-/// Returns the message that `op` on `stage` sends, if another stage receives it.
-[[nodiscard]] std::optional<MessageKey> sent_by(const schedule::Placement& placement, Stage stage,
-                                                const schedule::StageOp& op);
-/// Returns the message that `op` on `stage` needs from another stage, if any.
-[[nodiscard]] std::optional<MessageKey> needed_by(const schedule::Placement& placement, Stage stage,
-                                                  const schedule::StageOp& op);
+/// Returns true when another stage receives the result of `op` on `stage`.
+[[nodiscard]] inline bool is_sent(const schedule::Placement& placement, Stage stage, const schedule::StageOp& op) {
+  const std::optional<schedule::Neighbour> to = traits(op.kind).result_to;
+  return to && placement.neighbour_elsewhere({stage, op.chunk}, *to) != nullptr;
+}
+/// Returns the message with the result of `op` on `stage`. Precondition: is_sent().
+[[nodiscard]] inline MessageKey sent_by(Stage stage, const schedule::StageOp& op) {
+  return {{stage, op.chunk}, op.microbatch, *traits(op.kind).result_to};
+}
+/// Returns the virtual stage on another stage that `op` on `stage` needs a message from, or nullptr.
+[[nodiscard]] inline const schedule::Place* sender_to(const schedule::Placement& placement, Stage stage,
+                                                      const schedule::StageOp& op) {
+  const std::optional<schedule::Neighbour> from = traits(op.kind).input_from;
+  return from ? placement.neighbour_elsewhere({stage, op.chunk}, *from) : nullptr;
+}
+/// Returns the message that `op` needs from `sender`. Precondition: `sender` is sender_to() of the op.
+[[nodiscard]] inline MessageKey needed_by(const schedule::StageOp& op, schedule::Place sender) {
+  return {sender, op.microbatch, opposite(*traits(op.kind).input_from)};
+}
 
 /// Returns the link that a message takes on the ring of stages: the sender's link to the next stage or to the previous
 /// one. Precondition: the message goes to another stage.
-[[nodiscard]] schedule::Neighbour link_of(const schedule::Placement& placement, const MessageKey& message);
+[[nodiscard]] inline schedule::Neighbour link_of(const schedule::Placement& placement, const MessageKey& message) {
+  const schedule::Place* const receiver = placement.neighbour_elsewhere(message.sender, message.to);
+  expects(receiver != nullptr, "a message goes to another stage");
+  const std::uint32_t stages = static_cast<std::uint32_t>(placement.stages()), sender = message.sender.stage.value;
+  if (stages == 2) return message.to;  // both links lead to the other stage
+  const std::uint32_t onward = sender + 1 == stages ? 0 : sender + 1;
+  return receiver->stage.value == onward ? schedule::Neighbour::kNext : schedule::Neighbour::kPrevious;
+}
 
 /// Returns the host program of `stage`. Megatron's policies need a program with a warm-up (schedule::Program::warm_up)
 /// and looped placement. The others serve every program.

@@ -29,13 +29,16 @@ using des::TaskId;
 
 class StepEnd {
  public:
-  StepEnd(Workload& workload, const job::Job& job)
+  StepEnd(Workload& workload, const job::Job& job, const BlockParameters& trained)
       : workload_(workload),
         job_(job),
         parts_(job),
         stages_(job.parallelism.pipeline),
         group_(replica_group(job)),
-        parameters_(job, Counted::kTrained) {}
+        token_table_(trained.embedding_table),
+        parameters_(job, trained) {
+    for (const Stage stage : ids<Stage>(stages_)) stage_parameters_.push_back(parameters_.of_stage(stage));
+  }
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
@@ -46,18 +49,11 @@ class StepEnd {
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  // Adds a task on the data-parallel stream of the row's stage.
-  TaskId on_data_stream(Communication row, int chunk, const std::vector<TaskId>& after) {
-    const TaskId task = workload_.graph.add_occupy(streams(row.from.number()).comm(Axis::kData), time_of(row, job_));
-    for (const TaskId before : after) workload_.graph.add_dependency(before, task);
-    note(task, std::move(row), chunk);
-    return task;
-  }
   TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    return on_data_stream(gradient_reduction(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
+    return on_data_stream(reduced_, gradient_reduction, {stage, parameters}, chunk, after);
   }
   TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
-    return on_data_stream(parameter_gather(parts_.of(stage), id_of<Stage>(stage), parameters), chunk, after);
+    return on_data_stream(gathered_, parameter_gather, {stage, parameters}, chunk, after);
   }
   TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
@@ -80,6 +76,35 @@ class StepEnd {
   void norm_and_optimizer();
 
  private:
+  // A collective of a stage, and its size: parameters or layers.
+  struct Sized {
+    int stage = 0;
+    double size = 0;
+  };
+  // The last collective of its kind. It serves every stage with one of the same size on nodes of the same kind.
+  struct Last {
+    const job::Job* part = nullptr;
+    double size = 0;
+    Communication row = {};
+    Duration time = {};
+  };
+
+  // Adds a task on the data-parallel stream of a stage.
+  template <class Make>
+  TaskId on_data_stream(Last& last, const Make& make, Sized of, int chunk, const std::vector<TaskId>& after) {
+    const job::Job& part = parts_.of(of.stage);
+    const Stage stage = id_of<Stage>(of.stage);
+    if (last.part != &part || last.size != of.size) {
+      last = {&part, of.size, make(part, stage, of.size), {}};
+      last.time = time_of(last.row, job_);
+    }
+    Communication row = last.row;
+    row.from = row.to = row.site.stage = stage;
+    const TaskId task = workload_.graph.add_occupy(streams(of.stage).comm(Axis::kData), last.time);
+    for (const TaskId before : after) workload_.graph.add_dependency(before, task);
+    note(task, std::move(row), chunk);
+    return task;
+  }
   void note(TaskId task, Communication row, int chunk) {
     const auto stage = static_cast<std::uint16_t>(row.from.value);
     workload_.note(task, {.stage = stage,
@@ -96,7 +121,10 @@ class StepEnd {
   job::Parts parts_;
   int stages_;
   GroupShape group_;
+  double token_table_;  // its trained parameters
+  Last reduced_, gathered_, norms_;
   LocalParameters parameters_;                    // trained: what is reduced, updated and gathered after the update
+  Table<Stage, double> stage_parameters_;         // the same of whole stages
   std::vector<std::vector<TaskId>> before_norm_;  // per stage
 };
 
@@ -135,8 +163,7 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     } else if (job_.overlap.grad_reduce) {
       reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
     } else {
-      const double parameters = parameters_.of_stage(id_of<Stage>(stage));
-      before_norm_.push_back({reduce(stage, 0, parameters, ends.finished[at])});
+      before_norm_.push_back({reduce(stage, 0, stage_parameters_[id_of<Stage>(stage)], ends.finished[at])});
     }
   }
 }
@@ -147,16 +174,18 @@ void StepEnd::reduce_norm_gradients() {
   for (int stage = 0; stage < stages_; ++stage) {
     int layers = 0;
     for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
-    Communication row = norm_reduction(parts_.of(stage), id_of<Stage>(stage), layers);
+    const auto of_layers = [](const job::Job& part, Stage at, double size) {
+      return norm_reduction(part, at, static_cast<int>(size));
+    };
     auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(std::move(row), 0, before)};
+    before = {on_data_stream(norms_, of_layers, {stage, static_cast<double>(layers)}, 0, before)};
   }
 }
 
 void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
   const int first = job::stage_of_embedding(job_).number(), last = job::stage_of_head(job_).number();
-  Communication row = tied_embedding_reduction(job_, parts_);
+  Communication row = tied_embedding_reduction(job_, parts_, token_table_);
   const std::vector<des::StreamId> members{streams(first).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
   note(task, std::move(row), 0);
@@ -175,9 +204,10 @@ void StepEnd::norm_and_optimizer() {
   note(norm, std::move(row), 0);
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
+  const Bytes traffic = optimizer_traffic(job_, 1);  // of one parameter
   for (int stage = 0; stage < stages_; ++stage) {
-    const double parameters = parameters_.of_stage(id_of<Stage>(stage));
-    const Seconds step = cost::memory_bound_time({optimizer_traffic(job_, parameters)}, job_.profile_of(stage));
+    const double parameters = stage_parameters_[id_of<Stage>(stage)];
+    const Seconds step = cost::memory_bound_time({parameters * traffic}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (job_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
@@ -201,8 +231,8 @@ Bytes optimizer_traffic(const job::Job& job, double parameters) {
                (quantise + 12 / (zero >= 2 ? ranks : 1) + job.runtime.optimizer_bytes / (zero >= 1 ? ranks : 1)));
 }
 
-ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job) {
-  StepEnd step(workload, job);
+ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, const BlockParameters& trained) {
+  StepEnd step(workload, job, trained);
   const bool overlaps = job.overlap.param_gather && job.optimizer.zero_stage == 1;
   if (!overlaps || !step.has_data_parallel()) return {};
   ForwardGates gates;
@@ -227,8 +257,10 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job) {
   return gates;
 }
 
-void lower_step_end(Workload& workload, const job::Job& job, const PipelineEnds& ends) {
-  StepEnd step(workload, job);
+void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends) {
+  const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
+  workload.communications.reserve(workload.communications.size() + 3 * stages + 2);  // three a stage, two of them all
+  StepEnd step(workload, job, trained);
   step.reduce_gradients(ends);
   step.reduce_norm_gradients();
   step.tie_embedding();

@@ -2,18 +2,21 @@
 #pragma once
 
 #include "sim/job/job.h"
+#include "sim/step/memory/parameters.h"
 #include "sim/step/pipeline/lower_pipeline.h"
 #include "sim/step/workload.h"
 
 namespace foretoken::step {
 
 /// Adds the parameter all-gathers of a distributed optimizer that overlap the first forward passes. The result is empty
-/// when the job has none. Must be called before the pipeline is lowered.
-[[nodiscard]] ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job);
+/// when the job has none. Must be called before the pipeline is lowered. `trained`, here and below, counts the
+/// parameters with gradients.
+[[nodiscard]] ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job,
+                                                  const BlockParameters& trained);
 
 /// Adds gradient reduction, tied-embedding all-reduce, gradient norm, optimizer step and, unless overlapped, the
 /// parameter all-gather. The order follows Megatron's finalize_model_grads and optimizer step.
-void lower_step_end(Workload& workload, const job::Job& job, const PipelineEnds& ends);
+void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends);
 
 /// Returns the memory traffic of the optimizer step of a GPU with that many parameters.
 [[nodiscard]] Bytes optimizer_traffic(const job::Job& job, double parameters);

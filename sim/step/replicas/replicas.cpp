@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/job/layout.h"
 #include "sim/net/cables.h"
-#include "sim/step/memory/parameters.h"
 
 namespace foretoken::step {
 namespace {
@@ -110,14 +110,14 @@ Communication norm_reduction(const job::Job& part, Stage stage, int layers) {
           .factor = part.runtime.tensor_comm_factor};
 }
 
-Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts) {
+Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts, double table) {
   const Stage first = job::stage_of_embedding(job), last = job::stage_of_head(job);
   Communication row{.name = "reduce tied embedding",
                     .purpose = Purpose::kTiedEmbedding,
                     .collective = CollectiveKind::kAllReduce,
                     .axes = Axis::kPipeline,
                     .counts_for = Axis::kData,
-                    .payload = Bytes(local_token_table(job) * gradient_element_bytes(job)),
+                    .payload = Bytes(table * gradient_element_bytes(job)),
                     .from = first,
                     .to = last};
   const bool mixed = &parts.of(first.number()) != &parts.of(last.number());

@@ -27,7 +27,8 @@ namespace foretoken::step {
 [[nodiscard]] Communication norm_reduction(const job::Job& part, Stage stage, int layers);
 
 /// Returns the all-reduce of the token table's gradient between ranks of the first and the last stage in pairs.
-[[nodiscard]] Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts);
+/// `table` counts the parameters of the table on one tensor rank.
+[[nodiscard]] Communication tied_embedding_reduction(const job::Job& job, const job::Parts& parts, double table);
 
 /// Returns the all-reduce of one number over all ranks: the gradient norm, a barrier.
 [[nodiscard]] Communication gradient_norm(const job::Job& job, const job::Parts& parts);

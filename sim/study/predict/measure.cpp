@@ -93,8 +93,8 @@ TimeSplit split_of(const observe::StageSplit& split, double factor) {
   return seconds;
 }
 
-StageMemory stage_memory(const Job& job, int stage, const observe::StageTimeline& timeline) {
-  const step::StaticMemory fixed = step::static_memory(job, stage);
+StageMemory stage_memory(const Job& job, const step::StaticMemory& fixed, int stage,
+                         const observe::StageTimeline& timeline) {
   StageMemory memory{.weights = fixed.weights,
                      .gradients = fixed.gradients,
                      .optimizer = fixed.optimizer,
@@ -120,10 +120,12 @@ std::string dominant_part(const StageMemory& memory) {
 
 Memory measure_memory(const Job& job, const std::vector<observe::StageTimeline>& timelines) {
   Memory memory;
+  const step::JobMemory held(job);
   std::size_t& fullest = memory.fullest;
   const auto room = [](const StageMemory& stage) { return stage.capacity - stage.peak; };
   for (std::size_t stage = 0; stage < timelines.size(); ++stage) {
-    memory.per_stage.push_back(stage_memory(job, static_cast<int>(stage), timelines[stage]));
+    const int number = static_cast<int>(stage);
+    memory.per_stage.push_back(stage_memory(job, held.held(id_of<Stage>(number)), number, timelines[stage]));
     if (room(memory.per_stage[stage]) < room(memory.per_stage[fullest])) fullest = stage;
   }
   memory.peak = memory.per_stage[fullest].peak;
