@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/report/gantt.h"
@@ -13,9 +12,6 @@ namespace foretoken::draw {
 /// The most rectangles of a drawing. With more passes, a stretch of time is drawn as one, and heights show the share of
 /// each activity in it.
 inline constexpr std::size_t kMostRectangles = 5000;
-
-/// The class that gives bars of an activity their colour.
-[[nodiscard]] std::string_view css_class(report::Activity activity);
 
 /// Draws all `charts`, one below the other on one time axis.
 [[nodiscard]] std::string gantt_svg(const std::vector<report::Gantt>& charts);

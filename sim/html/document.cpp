@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/draw/palette.h"
 #include "sim/html/assets.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
@@ -47,7 +48,7 @@ std::string document(const ReportData& data) {
   return filled(kPageHtml, {{"title", escaped(data.base.metrics.name)},
                             {"version", escaped(data.version)},
                             {"date", data.date.empty() ? "" : " on " + escaped(data.date)},
-                            {"style", std::string(kReportCss)},
+                            {"style", draw::page_palette() + std::string(kReportCss)},
                             {"contents", contents},
                             {"sections", sections},
                             {"library", std::string(kChartLicenceJs) + std::string(kChartMinJs)},

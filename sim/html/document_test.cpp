@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
+
+#include "sim/draw/palette.h"
+#include "sim/html/assets.h"
 #include "sim/html/markup.h"
 #include "sim/html/test_page.h"
 #include "sim/io/scenario/read_scenario.h"
@@ -37,6 +42,22 @@ TEST(Document, HasItsSectionsAndNothingFromElsewhere) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   EXPECT_THAT(page, Not(HasSubstr("{{"))) << "every place is filled";
   EXPECT_EQ(page, page_of(shipped("gpt3-175b-1024-a100")));
+}
+
+TEST(Document, OnlyThePaletteColoursData) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  std::set<std::string> known;
+  for (const draw::Swatch& each : draw::swatches()) known.insert(each.name);
+  known.insert("c-bubble");
+  const std::regex used("<(?:rect|path|circle) class=\"([^ \"]*)");
+  for (std::sregex_iterator at(page.begin(), page.end(), used), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    EXPECT_TRUE(known.contains(name) || name == "bg" || name == "idle" || name == "line" || name == "band" ||
+                name == "point")
+        << name;
+  }
+  EXPECT_THAT(std::string(kReportCss), Not(HasSubstr(".c-forward"))) << "the palette defines it once";
+  EXPECT_THAT(page, HasSubstr("forward, chunk 0 to 2")) << "shades of chunks stand in the legend";
 }
 
 TEST(Document, ElementsThatOpenClose) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/draw/gantt_svg.h"
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {
@@ -24,25 +23,27 @@ std::string unbroken(std::string text) {
   return text;
 }
 
-std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries) {
+std::string legend(const std::vector<draw::Key>& keys) {
+  constexpr int kSquare = 12;
   std::string html = "<ul class=\"legend\">";
-  for (const auto& [style, name] : entries)
-    html += fmt::format(
-        "<li><svg width=\"12\" height=\"12\" aria-hidden=\"true\"><rect class=\"{}\" width=\"12\" "
-        "height=\"12\" rx=\"2\"/></svg>{}</li>",
-        style, escaped(name));
+  for (const draw::Key& key : keys) {
+    std::string squares;
+    int at = 0;
+    for (const std::string& name : key.classes) {
+      squares += fmt::format("<rect class=\"{}\" x=\"{}\" width=\"{}\" height=\"{}\"/>", name, at, kSquare, kSquare);
+      at += kSquare;
+    }
+    html += fmt::format("<li><svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">{}</svg>{}</li>", at, kSquare,
+                        squares, escaped(key.words));
+  }
   return html + "</ul>\n";
 }
 
-std::string pipeline_legend(std::span<const report::Gantt> charts) {
-  std::vector<std::pair<std::string_view, std::string_view>> entries;
-  for (const report::PassKind& kind : report::passes_in(charts))
-    entries.emplace_back(draw::css_class(kind.activity), kind.name);
-  entries.emplace_back("step", "optimizer, step end");
-  entries.emplace_back("message", "pipeline message");
-  entries.emplace_back("data", "data-parallel communication");
-  entries.emplace_back("hatched", "bubble");
-  return legend(entries);
+std::string pipeline_legend(std::span<const report::Gantt> charts, const std::vector<draw::Key>& more) {
+  std::vector<draw::Key> keys = draw::gantt_keys(charts);
+  keys.push_back({{"c-bubble"}, "bubble"});
+  keys.insert(keys.end(), more.begin(), more.end());
+  return legend(keys);
 }
 
 std::string Table::html(bool sortable) const {

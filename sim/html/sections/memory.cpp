@@ -22,11 +22,11 @@ struct Part {
   const char* style;
   Bytes report::StageMemory::*bytes;
 };
-constexpr Part kParts[] = {{"weights", "m-weights", &report::StageMemory::weights},
-                           {"gradients", "m-gradients", &report::StageMemory::gradients},
-                           {"optimizer state", "m-optimizer", &report::StageMemory::optimizer},
-                           {"activations", "m-activations", &report::StageMemory::activations},
-                           {"workspaces, short-lived", "m-other", &report::StageMemory::other}};
+constexpr Part kParts[] = {{"weights", "c-weights", &report::StageMemory::weights},
+                           {"gradients", "c-gradients", &report::StageMemory::gradients},
+                           {"optimizer state", "c-optimizer", &report::StageMemory::optimizer},
+                           {"activations", "c-activations", &report::StageMemory::activations},
+                           {"workspaces, short-lived", "c-workspaces", &report::StageMemory::other}};
 
 // Returns the capacities of the stages, the largest last. GPUs of several kinds have several capacities.
 std::set<Bytes> capacities(const report::Memory& memory) {
@@ -62,7 +62,7 @@ std::string stage_bars(const report::Memory& memory) {
       x += bytes.value() * scale;
     };
     for (const Part& each : kParts) part(each.style, each.name, memory.per_stage[s].*each.bytes);
-    part("m-outside", "outside the allocator", memory.outside_allocator);
+    part("c-other", "outside the allocator", memory.outside_allocator);
   }
   for (const Bytes limit : limits) {
     const double x = kLabel + limit.value() * scale;
@@ -107,12 +107,12 @@ std::string memory(const ReportData& data) {
       "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
       "NCCL buffers). Most of the fullest stage, {}, is {}.",
       report::binary_bytes(memory.outside_allocator), fullest, memory.dominant));
-  html += legend({{"m-weights", "weights"},
-                  {"m-gradients", "gradients"},
-                  {"m-optimizer", "optimizer state"},
-                  {"m-activations", "activations"},
-                  {"m-other", "workspaces, short-lived"},
-                  {"m-outside", "outside the allocator"}});
+  html += legend({{{"c-weights"}, "weights"},
+                  {{"c-gradients"}, "gradients"},
+                  {{"c-optimizer"}, "optimizer state"},
+                  {{"c-activations"}, "activations"},
+                  {{"c-workspaces"}, "workspaces, short-lived"},
+                  {{"c-other"}, "outside the allocator"}});
   html += stage_bars(memory);
   html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) +
           paragraph("Dashed: the capacity inside the allocator.", "remark") + memory_over_time(data, fullest);

@@ -34,8 +34,8 @@ std::string sensitivity(const ReportData& data) {
   for (const study::Sensitivity& each : data.sensitivity) {
     svg.text("", kLabel - 12, y + kBar - 4.5, "end", each.name);
     if (each.swing().value() / base < 1e-4) svg.text("dim", kMiddle + 8, y + kBar - 4.5, "start", "no effect");
-    bar(each, each.smaller, "c-less", "smaller");
-    bar(each, each.larger, "c-more", "larger");
+    bar(each, each.smaller, "c-first", "smaller");
+    bar(each, each.larger, "c-second", "larger");
     y += kRow;
   }
   svg.line("axis", kMiddle, 0, kMiddle, y);
@@ -45,7 +45,7 @@ std::string sensitivity(const ReportData& data) {
   return paragraph(fmt::format(
              "Step time when one property of the hardware is {} smaller or larger and all others stay the same.",
              part)) +
-         legend({{"c-less", part + " smaller"}, {"c-more", part + " larger"}}) + svg.take();
+         legend({{{"c-first"}, part + " smaller"}, {{"c-second"}, part + " larger"}}) + svg.take();
 }
 
 }  // namespace foretoken::html

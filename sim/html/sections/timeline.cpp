@@ -103,9 +103,9 @@ std::string timeline(const ReportData& data) {
                          "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
                          "of {}.",
                          shown, path_words(data))) +
-         pipeline_legend({&gantt, 1}) + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) +
-         "</div>\n" + kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
-         data_of(data, gantt);
+         pipeline_legend({&gantt, 1}, {{{"c-path"}, "critical path"}}) +
+         paragraph(draw::density_words() + ".", "remark") + kControls + "<figure class=\"wide static\">" +
+         draw::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
 }
 
 }  // namespace foretoken::html

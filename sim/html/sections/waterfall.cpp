@@ -28,8 +28,9 @@ struct Bar {
 
 std::string style_of(std::string_view key) {
   for (const report::TimePart& part : report::time_parts())
-    if (part.key == key) return part.kind == report::TimeKind::kOptimizer ? "c-step" : fmt::format("c-{}", part.name);
-  return "c-compute pale";  // computing beyond the ideal
+    if (part.key == key) return fmt::format("c-{}", part.name);
+  if (key == "recompute") return "c-recompute";
+  return key == "stragglers" || key == "bias" ? "c-other" : "c-beyond";
 }
 
 std::vector<Bar> parts_of(const report::Waterfall& fall, const report::Metrics& m) {
