@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "sim/draw/axis.h"
 #include "sim/draw/gantt_keys.h"
@@ -29,7 +30,8 @@ using report::Stretch;
 
 constexpr double kWidth = 1200, kLeft = 76, kRight = 16, kLegendLine = 22, kTitle = 26, kAxis = 30;
 constexpr double kPlot = kWidth - kLeft - kRight;
-constexpr double kStrip = 0.2;  // of a row's height: the communication below the passes
+constexpr double kPhoneLetters = 44;  // height of letters on a phone, where a drawing is a quarter as large
+constexpr double kStrip = 0.2;        // of a row's height: the communication below the passes
 
 constexpr const char* kGanttStyle =
     "text{font:12px system-ui,sans-serif;fill:var(--ink)}.t{font-weight:600;font-size:14px}\n"
@@ -60,19 +62,23 @@ class GanttDrawing {
   }
 
   void chart(const Gantt& chart) {
-    if (!chart.title.empty()) put(text({{"class", "t"}, {"x", kLeft, 0}, {"y", y_ + 17, 1}}, chart.title));
+    if (for_page_)
+      y_ = 0;
+    else if (!chart.title.empty())
+      put(text({{"class", "t"}, {"x", kLeft, 0}, {"y", y_ + 17, 1}}, chart.title));
     y_ += title_height(chart);
     const double top = y_, gap = gap_of(chart);
-    const std::size_t label_every = static_cast<std::size_t>(std::ceil(12 / row_height_));
+    const auto every = [&](double letters) { return static_cast<std::size_t>(std::ceil(letters / row_height_)); };
     for (std::size_t r = 0; r < chart.rows.size(); ++r) {
-      row(chart.rows[r], chart, gap, r % label_every == 0);
+      if (r % every(12) == 0) label(chart.rows[r].label, r % every(kPhoneLetters) == 0);
+      row(chart.rows[r], chart, gap);
       y_ += row_height_;
     }
     time_axis(top);
     y_ += kAxis;
   }
 
-  [[nodiscard]] std::string take() { return std::move(out_); }
+  [[nodiscard]] std::string take() { return std::exchange(out_, {}); }
   /// Returns the style of the classes that are drawn.
   [[nodiscard]] std::string style() const {
     return picture_palette([&](const std::string& name) { return used_.contains(name); });
@@ -115,7 +121,8 @@ class GanttDrawing {
     legend_height_ = y_ += kLegendLine + 4;
   }
 
-  [[nodiscard]] static double title_height(const Gantt& chart) { return chart.title.empty() ? 4 : kTitle; }
+  // On a page the title is a heading.
+  [[nodiscard]] double title_height(const Gantt& chart) const { return for_page_ || chart.title.empty() ? 4 : kTitle; }
   void put(const std::string& element) { out_ += element + "\n"; }
   [[nodiscard]] double x_of(des::Instant at) const {
     return axis_.ps == 0 ? kLeft : kLeft + kPlot * (static_cast<double>(at.ps) / static_cast<double>(axis_.ps));
@@ -151,15 +158,26 @@ class GanttDrawing {
     return count;
   }
 
-  void row(const GanttRow& row, const Gantt& chart, double gap, bool labelled) {
+  // Labels a row. A phone shows only some labels, without their words.
+  void label(const std::string& words, bool on_phone) {
+    const std::size_t number = words.rfind(' ') + 1;
+    const std::string content =
+        element("tspan", {{"class", "wide"}}, escaped(words.substr(0, number))) + escaped(words.substr(number));
+    put(element("text",
+                {{"class", on_phone ? "l" : "l wide"},
+                 {"x", kLeft - 8, 0},
+                 {"y", y_ + row_height_ / 2 + 4, 1},
+                 {"text-anchor", "end"}},
+                content));
+  }
+
+  void row(const GanttRow& row, const Gantt& chart, double gap) {
     const double end = x_of(des::Instant{} + chart.length);
     put(element("rect", {{"x", kLeft, 1},
                          {"y", y_, 1},
                          {"width", end - kLeft, 2},
                          {"height", row_height_ - 1, 1},
                          {"fill", "url(#h)"}}));
-    if (labelled)
-      put(text({{"x", kLeft - 8, 0}, {"y", y_ + row_height_ / 2 + 4, 1}, {"text-anchor", "end"}}, row.label));
     const double strip = row.communication.empty() ? 0 : (row_height_ - 1) * kStrip;
     const double work = row_height_ - 1 - strip;
     if (gap == 0) {
@@ -230,7 +248,8 @@ class GanttDrawing {
     for (int tick = 0; step * tick <= length * 1.0001; ++tick) {
       const double x = kLeft + kPlot * (step * tick / length);
       out_ += element("line", {{"class", "g"}, {"x1", x, 1}, {"x2", x, 1}, {"y1", top, 1}, {"y2", y_ + 4, 1}});
-      put(text({{"x", x, 1}, {"y", y_ + 17, 1}, {"text-anchor", "middle"}}, tick_time(step * tick)));
+      put(text({{"class", tick % 2 == 0 ? "k" : "k wide"}, {"x", x, 1}, {"y", y_ + 17, 1}, {"text-anchor", "middle"}},
+               tick_time(step * tick)));
     }
   }
 
@@ -244,30 +263,46 @@ class GanttDrawing {
   std::string out_;
 };
 
-// Draws charts for a page, which has its own size, style and legend, or for a file, which needs them inside.
-std::string drawing_of(const std::vector<Gantt>& charts, bool for_page) {
-  des::Duration axis;
-  for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
-  GanttDrawing drawing(charts, axis, for_page);
-  const double height = drawing.height(charts);
-  for (const Gantt& chart : charts) drawing.chart(chart);
-  const std::string style =
-      for_page ? "" : fmt::format("<style>\n{}{}</style>\n{}", kGanttStyle, drawing.style(), kHatching);
+std::string opened_svg(double height, bool for_page) {
   return opened("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
                         {"viewBox", fmt::format("0 0 {:.0f} {:.0f}", kWidth, height)},
                         Attribute("class", "gantt").where(for_page),
                         Attribute("width", kWidth, 0).where(!for_page),
                         Attribute("height", height, 0).where(!for_page),
                         {"role", "img"}}) +
-         "\n<title>Pipeline schedule over time</title>\n" + style +
-         element("rect", {{"class", "bg"}, {"width", kWidth, 0}, {"height", height, 0}}) + "\n" + drawing.take() +
-         "</svg>\n";
+         "\n<title>Pipeline schedule over time</title>\n";
+}
+
+std::string background(double height) {
+  return element("rect", {{"class", "bg"}, {"width", kWidth, 0}, {"height", height, 0}}) + "\n";
+}
+
+des::Duration longest(const std::vector<Gantt>& charts) {
+  des::Duration axis;
+  for (const Gantt& chart : charts) axis = std::max(axis, chart.length);
+  return axis;
 }
 
 }  // namespace
 
-std::string gantt_svg(const std::vector<Gantt>& charts) { return drawing_of(charts, false); }
+std::string gantt_svg(const std::vector<Gantt>& charts) {
+  GanttDrawing drawing(charts, longest(charts), false);
+  const double height = drawing.height(charts);
+  for (const Gantt& chart : charts) drawing.chart(chart);
+  return opened_svg(height, false) + fmt::format("<style>\n{}{}</style>\n{}", kGanttStyle, drawing.style(), kHatching) +
+         background(height) + drawing.take() + "</svg>\n";
+}
 
-std::string gantt_svg_for_page(const std::vector<Gantt>& charts) { return drawing_of(charts, true); }
+std::string gantt_svg_for_page(const std::vector<Gantt>& charts) {
+  GanttDrawing drawing(charts, longest(charts), true);
+  std::string page;
+  for (const Gantt& chart : charts) {
+    const double height = drawing.height({chart});
+    drawing.chart(chart);
+    if (!chart.title.empty()) page += element("h4", {}, escaped(chart.title)) + "\n";
+    page += opened_svg(height, true) + drawing.take() + "</svg>\n";
+  }
+  return page;
+}
 
 }  // namespace foretoken::draw

@@ -16,7 +16,8 @@ inline constexpr std::size_t kMostRectangles = 5000;
 /// Draws all `charts`, one below the other on one time axis.
 [[nodiscard]] std::string gantt_svg(const std::vector<report::Gantt>& charts);
 
-/// Draws the same as an element of a page. The page defines and explains the classes and the pattern "h" of gantt_svg.
+/// Draws the same as elements of a page, with titles as headings. The page defines and explains the classes and the
+/// pattern "h" of gantt_svg; a phone leaves out the class "wide".
 [[nodiscard]] std::string gantt_svg_for_page(const std::vector<report::Gantt>& charts);
 
 }  // namespace foretoken::draw

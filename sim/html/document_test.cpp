@@ -60,6 +60,14 @@ TEST(Document, OnlyThePaletteColoursData) {
   EXPECT_THAT(page, HasSubstr("forward, chunk 0 to 2")) << "shades of chunks stand in the legend";
 }
 
+TEST(Document, PhonesHaveNarrowDrawingsAndLabelledCells) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  EXPECT_EQ(count(page, "<div class=\"for-narrow\"><svg class=\"chart\" viewBox=\"0 0 340 "), 3U)
+      << "waterfall, memory, sensitivity";
+  EXPECT_EQ(count(page, "<div class=\"for-wide\"><svg class=\"chart\" viewBox=\"0 0 1000 "), 3U);
+  EXPECT_EQ(count(page, "data-label=\"gradients\""), 8U) << "a cell for each stage";
+}
+
 TEST(Document, ElementsThatOpenClose) {
   const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
   for (const std::string element : {"section", "table", "svg", "script", "figure", "div", "p", "ul", "dl", "thead"})

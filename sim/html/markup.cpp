@@ -39,11 +39,32 @@ std::string legend(const std::vector<draw::Key>& keys) {
   return html + "</ul>\n";
 }
 
-std::string pipeline_legend(std::span<const report::Gantt> charts, const std::vector<draw::Key>& more) {
+std::string pipeline_legend(std::span<const report::Gantt> charts) {
   std::vector<draw::Key> keys = draw::gantt_keys(charts);
   keys.push_back({{"c-bubble"}, "bubble"});
-  keys.insert(keys.end(), more.begin(), more.end());
   return legend(keys);
+}
+
+namespace {
+
+std::string note(std::size_t columns) { return fmt::format(" colspan=\"{}\" class=\"note\"", columns); }
+
+// Long words take a line of their own on a phone.
+std::string kind_of(const Table::Head& head, const Table::Cell& cell) {
+  constexpr std::size_t kLong = 16;
+  if (head.is_number) return " class=\"n\"";
+  return cell.html.size() > kLong ? " class=\"long\"" : "";
+}
+
+// Repeats the head of the column. A phone has no room for columns, and shows a row as a list of labelled values.
+std::string labelled(const Table::Head& head, const Table::Cell& cell) {
+  return cell.html.empty() ? "" : fmt::format(" data-label=\"{}\"", escaped(head.text));
+}
+
+}  // namespace
+
+std::string for_both_widths(const std::function<std::string(bool is_narrow)>& draw) {
+  return fmt::format("<div class=\"for-wide\">{}</div><div class=\"for-narrow\">{}</div>\n", draw(false), draw(true));
 }
 
 std::string Table::html(bool sortable) const {
@@ -58,10 +79,8 @@ std::string Table::html(bool sortable) const {
       const std::string sort = cell.sort ? fmt::format(" data-sort=\"{:.9g}\"", *cell.sort) : "";
       // A short row ends with a note over the remaining columns.
       const bool is_note = c + 1 == row.cells.size() && row.cells.size() < heads_.size();
-      const std::string span = is_note               ? fmt::format(" colspan=\"{}\" class=\"note\"", heads_.size() - c)
-                               : heads_[c].is_number ? std::string(" class=\"n\"")
-                                                     : std::string();
-      html += fmt::format("<td{}{}>{}</td>", span, sort, cell.html);
+      html += fmt::format("<td{}{}{}>{}</td>", is_note ? note(heads_.size() - c) : kind_of(heads_[c], cell), sort,
+                          labelled(heads_[c], cell), cell.html);
     }
     html += "</tr>\n";
   }

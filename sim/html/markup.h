@@ -1,6 +1,7 @@
 // Writes pieces of HTML: escaped text, tables, legends.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -34,9 +35,12 @@ using report::in_words3;
 [[nodiscard]] std::string legend(const std::vector<draw::Key>& keys);
 
 /// Returns the legend of drawn pipelines: the kinds of passes in them with the shades of their chunks, messages,
-/// bubbles, and `more`.
-[[nodiscard]] std::string pipeline_legend(std::span<const report::Gantt> charts,
-                                          const std::vector<draw::Key>& more = {});
+/// bubbles.
+[[nodiscard]] std::string pipeline_legend(std::span<const report::Gantt> charts);
+
+/// Returns a drawing for a page (1000 units wide) and another for a phone (kNarrow), of which the style shows one.
+[[nodiscard]] std::string for_both_widths(const std::function<std::string(bool is_narrow)>& draw);
+inline constexpr double kNarrow = 340;
 
 /// A table: rows under a header. With JavaScript a click on the header of a sortable table sorts it.
 class Table {

@@ -1,16 +1,17 @@
 // Tests the report in a browser: it opens from a file without errors, shows every section, and its controls work.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { coloursIn, openPage, startBrowser, writeReport } from "./pages.mjs";
+import { coloursIn, openPage, startBrowser, writePlanReport, writeReport } from "./pages.mjs";
 
 const sections = ["verdict", "configuration", "step", "timeline-section", "memory", "communication", "schedules", "scaling",
   "sensitivity", "alternatives", "validation", "assumptions", "reproduce"];
-let browser, report, large;
+let browser, report, large, planned;
 
 before(async () => {
   browser = await startBrowser();
   report = writeReport("gpt3-175b-1024-a100");
   large = writeReport("gpt-1t-3072-a100");
+  planned = writePlanReport("gpt3-175b-1024-a100", "--tokens", "300B", "--gpus", "512,1024", "--free", "parallelism.data");
 });
 after(() => browser.close());
 
@@ -32,12 +33,37 @@ for (const colorScheme of ["light", "dark"])
     await page.context().close();
   });
 
-test("on a phone nothing but drawings and tables reaches beyond the page", async () => {
-  const page = await openPage(browser, report, { viewport: { width: 390, height: 844 } });
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-  assert.deepEqual(page.complaints, []);
-  await page.context().close();
-});
+// Lists the words and numbers that reach beyond `width` or into one another's column. The bar of contents scrolls.
+const cutWords = (page, width) => page.evaluate((right) => {
+  const cut = [];
+  for (const element of document.querySelectorAll("main td, main th, main p, main h2, main h3, main h4, main dd, main li, main button, main svg text")) {
+    const box = element.getBoundingClientRect();
+    if (box.width > 0 && (box.left < -0.5 || box.right > right + 0.5)) cut.push(`${element.textContent}: ${box.left} to ${box.right}`);
+  }
+  for (const element of document.querySelectorAll("main *:not(pre)"))
+    if (element.scrollWidth > element.clientWidth + 1 && /auto|scroll|hidden/.test(getComputedStyle(element).overflowX)) cut.push(`${element.tagName} ${element.className} scrolls`);
+  return cut;
+}, width);
+
+for (const [name, address] of [["a scenario", () => report], ["a plan", () => planned]])
+  for (const colorScheme of ["light", "dark"])
+    test(`on a phone no number and no column of ${name} is cut, ${colorScheme}`, async () => {
+      const page = await openPage(browser, address(), { viewport: { width: 390, height: 844 }, colorScheme });
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+      assert.deepEqual(await cutWords(page, 390), []);
+      assert.equal(await page.locator("#memory td[data-label=weights]").first().evaluate((cell) => getComputedStyle(cell, "::before").content), "\"weights\"");
+      assert.deepEqual(page.complaints, []);
+      await page.context().close();
+    });
+
+for (const [name, address] of [["a scenario", () => report], ["a plan", () => planned]])
+  test(`on paper no number and no column of ${name} is cut`, async () => {
+    const a4 = Math.floor((210 - 2 * 13) / 25.4 * 96);  // millimetres between the margins, in pixels
+    const page = await openPage(browser, address(), { viewport: { width: a4, height: 1000 } });
+    await page.emulateMedia({ media: "print" });
+    assert.deepEqual(await cutWords(page, a4), []);
+    await page.context().close();
+  });
 
 // A busy machine says nothing about speed. Times are always printed, but checked only where FORETOKEN_TIMINGS is set.
 const judged = process.env.FORETOKEN_TIMINGS !== undefined;

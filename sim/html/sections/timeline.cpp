@@ -103,7 +103,7 @@ std::string timeline(const ReportData& data) {
                          "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
                          "of {}.",
                          shown, path_words(data))) +
-         pipeline_legend({&gantt, 1}, {{{"c-path"}, "critical path"}}) +
+         pipeline_legend({&gantt, 1}) +
          paragraph(draw::density_words() + ".", "remark") + kControls + "<figure class=\"wide static\">" +
          draw::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
 }
