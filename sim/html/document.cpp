@@ -43,7 +43,8 @@ std::string document(const ReportData& data) {
     contents += fmt::format("<a href=\"#{}\">{}</a>", section.id, section.title);
   }
   std::string script = "\"use strict\";\n(() => {\n";
-  for (const std::string_view file : {kTablesJs, kChartsJs, kTimelineDataJs, kTimelineDrawJs, kTimelineJs, kPageJs})
+  for (const std::string_view file : {kTablesJs, kChartsJs, kTimelineDataJs, kTimelineDrawJs, kTimelineFindJs,
+                                      kTimelineSumJs, kTimelineTraceJs, kTimelineJs, kPageJs})
     script += file;
   return filled(kPageHtml, {{"title", escaped(data.base.metrics.name)},
                             {"version", escaped(data.version)},

@@ -68,6 +68,15 @@ TEST(Document, PhonesHaveNarrowDrawingsAndLabelledCells) {
   EXPECT_EQ(count(page, "data-label=\"gradients\""), 8U) << "a cell for each stage";
 }
 
+TEST(Document, TheTimelineKnowsWhoSends) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  const std::size_t begin = page.find("\"senders\":[["), end = page.find("]]", begin);
+  ASSERT_NE(begin, page.npos);
+  const std::string senders = page.substr(begin, end - begin);
+  EXPECT_EQ(count(senders, "["), 1U + 2 * (8 * 3 - 1)) << "forward and backward of 24 chunks, but for the first ones";
+  EXPECT_THAT(senders, HasSubstr("[0,0,1,7,0]")) << "the second chunk of the first stage waits for the last stage";
+}
+
 TEST(Document, ElementsThatOpenClose) {
   const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
   for (const std::string element : {"section", "table", "svg", "script", "figure", "div", "p", "ul", "dl", "thead"})

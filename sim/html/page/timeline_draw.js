@@ -61,7 +61,8 @@ class TimelineDrawing {
     return lane === 0 ? [row * this.rowHeight, work] : [row * this.rowHeight + work, strip];
   }
 
-  draw(view, showPath) {
+  // `marks`: {path: bool, range: {from, to} or null, bars: [bar], links: [message]}; the bars have outlines.
+  draw(view, marks) {
     const pen = this.context;
     pen.clearRect(0, 0, this.width, this.height);
     pen.save();
@@ -74,7 +75,10 @@ class TimelineDrawing {
       pen.fillRect(left, row * this.rowHeight, right - left, this.rowHeight - 1);
       lanes.forEach((bars, lane) => this.drawLane(bars, ...this.laneBox(row, lane), view));
     });
-    if (showPath) this.drawPath(view);
+    if (marks.path) this.drawPath(view);
+    for (const bar of marks.bars) this.drawOutline(bar, view);
+    for (const link of marks.links) this.drawArrow(link, view);
+    if (marks.range) this.drawRange(marks.range, view);
     pen.restore();
     this.drawLabels();
     this.drawAxis(view);
@@ -158,6 +162,48 @@ class TimelineDrawing {
     pen.strokeStyle = this.colour.path;
     pen.lineWidth = 2;
     pen.stroke();
+  }
+
+  drawOutline({ row, lane, index }, view) {
+    const bars = this.data.lanes[row][lane], [top, height] = this.laneBox(row, lane), left = this.x(bars.begin[index], view);
+    this.stroke((pen) => pen.rect(left, top + 0.5, Math.max(2, this.x(bars.end[index], view) - left), height - 1));
+  }
+
+  // Draws a message: from the strip of its sender, down or up while it is on its way, and on to the start of its pass.
+  drawArrow({ from, to, message }, view) {
+    const [work, strip] = this.data.lanes[from.row], [top, height] = this.laneBox(from.row, message < 0 ? 0 : 1);
+    const left = message < 0 ? work.end[from.index] : strip.begin[message], arrives = message < 0 ? left : strip.end[message];
+    const [toTop, toHeight] = this.laneBox(to.row, 0), end = this.x(this.data.lanes[to.row][0].begin[to.index], view), y = toTop + toHeight / 2;
+    this.stroke((pen) => {
+      pen.moveTo(this.x(left, view), top + height / 2);
+      pen.lineTo(Math.min(end - 7, this.x(arrives, view)), y);
+      pen.lineTo(end - 1, y);
+      pen.moveTo(end - 6, y - 4); pen.lineTo(end - 1, y); pen.lineTo(end - 6, y + 4);
+    });
+  }
+
+  // Draws lines in ink on a wider line of the page's colour, so that they show on every bar.
+  stroke(shape) {
+    const pen = this.context;
+    pen.lineJoin = pen.lineCap = "round";
+    for (const [colour, width] of [[this.colour.panel, 4.5], [this.colour.ink, 1.8]]) {
+      pen.beginPath();
+      shape(pen);
+      pen.strokeStyle = colour;
+      pen.lineWidth = width;
+      pen.stroke();
+    }
+    pen.lineCap = "butt";
+  }
+
+  drawRange({ from, to }, view) {
+    const pen = this.context, left = this.x(from, view), right = this.x(to, view), bottom = this.height - axisHeight;
+    pen.globalAlpha = 0.35;
+    pen.fillStyle = this.colour.panel;
+    pen.fillRect(labelWidth, 0, left - labelWidth, bottom);
+    pen.fillRect(right, 0, this.width - right, bottom);
+    pen.globalAlpha = 1;
+    this.stroke((line) => { line.moveTo(left, 0); line.lineTo(left, bottom); line.moveTo(right, 0); line.lineTo(right, bottom); });
   }
 
   drawLabels() {
