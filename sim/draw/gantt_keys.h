@@ -11,7 +11,7 @@
 namespace foretoken::draw {
 
 /// Passes narrower than this are not drawn one by one, but as the shares of time that they take.
-inline constexpr double kLeastPassPixels = 3;
+inline constexpr double kLeastPassPixels = 4;
 
 /// The words for them in legends.
 [[nodiscard]] std::string density_words();

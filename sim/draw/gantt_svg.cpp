@@ -36,7 +36,7 @@ constexpr double kStrip = 0.2;        // of a row's height: the communication be
 constexpr const char* kGanttStyle =
     "text{font:12px system-ui,sans-serif;fill:var(--ink)}.t{font-weight:600;font-size:14px}\n"
     ".n{font-size:9px;text-anchor:middle}.g{stroke:var(--grey);stroke-opacity:.5;stroke-width:.5}\n"
-    ".bg{fill:var(--panel)}.p{stroke:var(--panel);stroke-width:1}\n";
+    ".bg{fill:var(--panel)}.p{stroke:var(--panel);stroke-width:.7}\n";
 constexpr const char* kHatching =
     "<defs><pattern id=\"h\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
     "<rect class=\"idle\" width=\"6\" height=\"6\"/><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/>"

@@ -64,9 +64,9 @@ TEST(GanttSvg, PassesHaveBordersOrAreShares) {
   const int fit = static_cast<int>(1108 / kLeastPassPixels / 2);  // pairs of passes on the axis
   const std::string drawn = gantt_svg({of_two_chunks(fit)}), dense = gantt_svg({of_two_chunks(fit + 1)});
   EXPECT_EQ(count(drawn, " p\""), 2U * static_cast<unsigned>(fit));
-  EXPECT_THAT(drawn, AllOf(HasSubstr(".p{stroke:var(--panel);stroke-width:1}"), Not(HasSubstr("shares of time"))));
+  EXPECT_THAT(drawn, AllOf(HasSubstr(".p{stroke:var(--panel);stroke-width:.7}"), Not(HasSubstr("shares of time"))));
   EXPECT_EQ(count(dense, " p\""), 0U);
-  EXPECT_THAT(dense, HasSubstr("Passes narrower than 3 pixels: heights are shares of time"));
+  EXPECT_THAT(dense, HasSubstr("Passes narrower than 4 pixels: heights are shares of time"));
 }
 
 TEST(GanttSvg, ANarrowPassBesideWideOnesIsDrawnByItself) {

@@ -61,7 +61,7 @@ function startTimeline(data, title) {
     if (found === null) return;
     tip.textContent = words(found);
     tip.style.left = `${Math.min(x + 14, box.width - tip.offsetWidth - 4)}px`;
-    tip.style.top = `${y + 18}px`;
+    tip.style.top = `${Math.max(y + 18, (found.row + 2) * drawing.rowHeight + 4)}px`;  // below the arrow to the next stage
   };
 
   // A mouse selects a range, a finger moves; Shift does the other. A press without a drag selects the bar.

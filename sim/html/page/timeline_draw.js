@@ -4,7 +4,7 @@
 const axisHeight = 26, labelWidth = 66, stripShare = 0.22;
 const fewestPixels = 5;  // with fewer pixels for each bar of a lane, bins sum them up
 const binPixels = 8, widestInBin = 24;
-const leastPassPixels = 3;  // narrower passes have no room for a border (kLeastPassPixels in sim/draw/gantt_keys.h)
+const leastPassPixels = 4;  // narrower passes have no room for a border (kLeastPassPixels in sim/draw/gantt_keys.h)
 const shades = 8, colourNames = ["forward", "backward", "optimizer", "pipeline", "data", "backward-input", "backward-weight", "recompute"];
 
 function colours() {
