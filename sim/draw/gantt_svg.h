@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/report/gantt.h"
@@ -14,13 +13,11 @@ namespace foretoken::draw {
 /// each activity in it.
 inline constexpr std::size_t kMostRectangles = 5000;
 
-/// The class that gives bars of an activity their colour.
-[[nodiscard]] std::string_view css_class(report::Activity activity);
-
 /// Draws all `charts`, one below the other on one time axis.
 [[nodiscard]] std::string gantt_svg(const std::vector<report::Gantt>& charts);
 
-/// Draws the same as an element of a page. The page defines and explains the classes and the pattern "h" of gantt_svg.
+/// Draws the same as elements of a page, with titles as headings. The page defines and explains the classes and the
+/// pattern "h" of gantt_svg; a phone leaves out the class "wide".
 [[nodiscard]] std::string gantt_svg_for_page(const std::vector<report::Gantt>& charts);
 
 }  // namespace foretoken::draw

@@ -6,6 +6,6 @@
 namespace foretoken::html {
 
 extern const std::string_view kPageHtml, kReportCss, kPageJs, kTablesJs, kChartsJs, kChartLicenceJs, kChartMinJs,
-    kTimelineDataJs, kTimelineDrawJs, kTimelineJs;
+    kTimelineDataJs, kTimelineDrawJs, kTimelineFindJs, kTimelineSumJs, kTimelineTraceJs, kTimelineJs;
 
 }  // namespace foretoken::html

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/draw/palette.h"
 #include "sim/html/assets.h"
 #include "sim/html/markup.h"
 #include "sim/html/sections.h"
@@ -42,12 +43,13 @@ std::string document(const ReportData& data) {
     contents += fmt::format("<a href=\"#{}\">{}</a>", section.id, section.title);
   }
   std::string script = "\"use strict\";\n(() => {\n";
-  for (const std::string_view file : {kTablesJs, kChartsJs, kTimelineDataJs, kTimelineDrawJs, kTimelineJs, kPageJs})
+  for (const std::string_view file : {kTablesJs, kChartsJs, kTimelineDataJs, kTimelineDrawJs, kTimelineFindJs,
+                                      kTimelineSumJs, kTimelineTraceJs, kTimelineJs, kPageJs})
     script += file;
   return filled(kPageHtml, {{"title", escaped(data.base.metrics.name)},
                             {"version", escaped(data.version)},
                             {"date", data.date.empty() ? "" : " on " + escaped(data.date)},
-                            {"style", std::string(kReportCss)},
+                            {"style", draw::page_palette() + std::string(kReportCss)},
                             {"contents", contents},
                             {"sections", sections},
                             {"library", std::string(kChartLicenceJs) + std::string(kChartMinJs)},

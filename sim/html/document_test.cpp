@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
+
+#include "sim/draw/palette.h"
+#include "sim/html/assets.h"
 #include "sim/html/markup.h"
 #include "sim/html/test_page.h"
 #include "sim/io/scenario/read_scenario.h"
@@ -37,6 +42,39 @@ TEST(Document, HasItsSectionsAndNothingFromElsewhere) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   EXPECT_THAT(page, Not(HasSubstr("{{"))) << "every place is filled";
   EXPECT_EQ(page, page_of(shipped("gpt3-175b-1024-a100")));
+}
+
+TEST(Document, OnlyThePaletteColoursData) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  std::set<std::string> known;
+  for (const draw::Swatch& each : draw::swatches()) known.insert(each.name);
+  known.insert("c-bubble");
+  const std::regex used("<(?:rect|path|circle) class=\"([^ \"]*)");
+  for (std::sregex_iterator at(page.begin(), page.end(), used), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    EXPECT_TRUE(known.contains(name) || name == "bg" || name == "idle" || name == "line" || name == "band" ||
+                name == "point")
+        << name;
+  }
+  EXPECT_THAT(std::string(kReportCss), Not(HasSubstr(".c-forward"))) << "the palette defines it once";
+  EXPECT_THAT(page, HasSubstr("forward, chunk 0 to 2")) << "shades of chunks stand in the legend";
+}
+
+TEST(Document, PhonesHaveNarrowDrawingsAndLabelledCells) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  EXPECT_EQ(count(page, "<div class=\"for-narrow\"><svg class=\"chart\" viewBox=\"0 0 340 "), 3U)
+      << "waterfall, memory, sensitivity";
+  EXPECT_EQ(count(page, "<div class=\"for-wide\"><svg class=\"chart\" viewBox=\"0 0 1000 "), 3U);
+  EXPECT_EQ(count(page, "data-label=\"gradients\""), 8U) << "a cell for each stage";
+}
+
+TEST(Document, TheTimelineKnowsWhoSends) {
+  const std::string page = page_of(shipped("gpt3-175b-1024-a100"));
+  const std::size_t begin = page.find("\"senders\":[["), end = page.find("]]", begin);
+  ASSERT_NE(begin, page.npos);
+  const std::string senders = page.substr(begin, end - begin);
+  EXPECT_EQ(count(senders, "["), 1U + 2 * (8 * 3 - 1)) << "forward and backward of 24 chunks, but for the first ones";
+  EXPECT_THAT(senders, HasSubstr("[0,0,1,7,0]")) << "the second chunk of the first stage waits for the last stage";
 }
 
 TEST(Document, ElementsThatOpenClose) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/draw/gantt_svg.h"
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {
@@ -24,25 +23,48 @@ std::string unbroken(std::string text) {
   return text;
 }
 
-std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries) {
+std::string legend(const std::vector<draw::Key>& keys) {
+  constexpr int kSquare = 12;
   std::string html = "<ul class=\"legend\">";
-  for (const auto& [style, name] : entries)
-    html += fmt::format(
-        "<li><svg width=\"12\" height=\"12\" aria-hidden=\"true\"><rect class=\"{}\" width=\"12\" "
-        "height=\"12\" rx=\"2\"/></svg>{}</li>",
-        style, escaped(name));
+  for (const draw::Key& key : keys) {
+    std::string squares;
+    int at = 0;
+    for (const std::string& name : key.classes) {
+      squares += fmt::format("<rect class=\"{}\" x=\"{}\" width=\"{}\" height=\"{}\"/>", name, at, kSquare, kSquare);
+      at += kSquare;
+    }
+    html += fmt::format("<li><svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">{}</svg>{}</li>", at, kSquare,
+                        squares, escaped(key.words));
+  }
   return html + "</ul>\n";
 }
 
 std::string pipeline_legend(std::span<const report::Gantt> charts) {
-  std::vector<std::pair<std::string_view, std::string_view>> entries;
-  for (const report::PassKind& kind : report::passes_in(charts))
-    entries.emplace_back(draw::css_class(kind.activity), kind.name);
-  entries.emplace_back("step", "optimizer, step end");
-  entries.emplace_back("message", "pipeline message");
-  entries.emplace_back("data", "data-parallel communication");
-  entries.emplace_back("hatched", "bubble");
-  return legend(entries);
+  std::vector<draw::Key> keys = draw::gantt_keys(charts);
+  keys.push_back({{"c-bubble"}, "bubble"});
+  return legend(keys);
+}
+
+namespace {
+
+std::string note(std::size_t columns) { return fmt::format(" colspan=\"{}\" class=\"note\"", columns); }
+
+// Long words take a line of their own on a phone.
+std::string kind_of(const Table::Head& head, const Table::Cell& cell) {
+  constexpr std::size_t kLong = 16;
+  if (head.is_number) return " class=\"n\"";
+  return cell.html.size() > kLong ? " class=\"long\"" : "";
+}
+
+// Repeats the head of the column. A phone has no room for columns, and shows a row as a list of labelled values.
+std::string labelled(const Table::Head& head, const Table::Cell& cell) {
+  return cell.html.empty() ? "" : fmt::format(" data-label=\"{}\"", escaped(head.text));
+}
+
+}  // namespace
+
+std::string for_both_widths(const std::function<std::string(bool is_narrow)>& draw) {
+  return fmt::format("<div class=\"for-wide\">{}</div><div class=\"for-narrow\">{}</div>\n", draw(false), draw(true));
 }
 
 std::string Table::html(bool sortable) const {
@@ -57,10 +79,8 @@ std::string Table::html(bool sortable) const {
       const std::string sort = cell.sort ? fmt::format(" data-sort=\"{:.9g}\"", *cell.sort) : "";
       // A short row ends with a note over the remaining columns.
       const bool is_note = c + 1 == row.cells.size() && row.cells.size() < heads_.size();
-      const std::string span = is_note               ? fmt::format(" colspan=\"{}\" class=\"note\"", heads_.size() - c)
-                               : heads_[c].is_number ? std::string(" class=\"n\"")
-                                                     : std::string();
-      html += fmt::format("<td{}{}>{}</td>", span, sort, cell.html);
+      html += fmt::format("<td{}{}{}>{}</td>", is_note ? note(heads_.size() - c) : kind_of(heads_[c], cell), sort,
+                          labelled(heads_[c], cell), cell.html);
     }
     html += "</tr>\n";
   }

@@ -1,14 +1,15 @@
 // Writes pieces of HTML: escaped text, tables, legends.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "sim/draw/gantt_keys.h"
 #include "sim/draw/svg.h"
 #include "sim/report/gantt.h"
 #include "sim/report/text/range.h"
@@ -30,11 +31,16 @@ using report::in_words3;
 /// Replaces hyphens by ones at which no line breaks, for ranges such as 23.1-26.4.
 [[nodiscard]] std::string unbroken(std::string text);
 
-/// Returns coloured squares with their meanings. The classes are those of report.css.
-[[nodiscard]] std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);
+/// Returns coloured squares with their meanings. The classes are those of draw/palette.h and report.css.
+[[nodiscard]] std::string legend(const std::vector<draw::Key>& keys);
 
-/// Returns the legend of drawn pipelines: the kinds of passes in them, messages, bubbles.
+/// Returns the legend of drawn pipelines: the kinds of passes in them with the shades of their chunks, messages,
+/// bubbles.
 [[nodiscard]] std::string pipeline_legend(std::span<const report::Gantt> charts);
+
+/// Returns a drawing for a page (1000 units wide) and another for a phone (kNarrow), of which the style shows one.
+[[nodiscard]] std::string for_both_widths(const std::function<std::string(bool is_narrow)>& draw);
+inline constexpr double kNarrow = 340;
 
 /// A table: rows under a header. With JavaScript a click on the header of a sortable table sorts it.
 class Table {

@@ -36,11 +36,11 @@ std::vector<Area> areas_of(const ReportData& data, std::size_t stage) {
   const auto fixed = [](const char* name, const char* style, Bytes bytes) {
     return Area{name, style, std::vector(kBins, bytes.value() / kGiB)};
   };
-  std::vector<Area> areas{fixed("weights", "m-weights", m.weights), fixed("gradients", "m-gradients", m.gradients),
-                          fixed("optimizer state", "m-optimizer", m.optimizer),
-                          fixed("workspaces", "m-other", workspaces)};
-  Area activations = fixed("activations", "m-activations", Bytes(0));
-  Area transient = fixed("short-lived", "m-other", Bytes(0));
+  std::vector<Area> areas{fixed("weights", "c-weights", m.weights), fixed("gradients", "c-gradients", m.gradients),
+                          fixed("optimizer state", "c-optimizer", m.optimizer),
+                          fixed("workspaces", "c-workspaces", workspaces)};
+  Area activations = fixed("activations", "c-activations", Bytes(0));
+  Area transient = fixed("short-lived", "c-workspaces", Bytes(0));
   const std::vector<observe::MemoryPoint>& points = data.base.memory[stage].points;
   const auto length = static_cast<double>(data.base.observations.makespan.ps);
   const auto bin_of = [&](des::Instant at) {

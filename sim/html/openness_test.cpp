@@ -306,9 +306,9 @@ TEST(Openness, TextAndPageNameTheScheduleAndItsPasses) {
 
   const std::string page = page_of(base);
   EXPECT_THAT(page, HasSubstr("zigzag"));
-  EXPECT_THAT(page, HasSubstr("<rect class=\"backward-input\" width=\"12\" height=\"12\" rx=\"2\"/></svg>backward for "
-                              "input</li>"));
-  EXPECT_THAT(page, HasSubstr("class=\"backward-weight")) << "drawn";
+  EXPECT_THAT(page, HasSubstr("<rect class=\"c-backward-input\" x=\"0\" width=\"12\" height=\"12\"/>"));
+  EXPECT_THAT(page, HasSubstr("</svg>backward for input"));
+  EXPECT_THAT(page, HasSubstr("class=\"c-backward-weight")) << "drawn";
   EXPECT_THAT(page, Not(HasSubstr("</svg>backward</li>")));
 }
 

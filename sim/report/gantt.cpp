@@ -13,27 +13,6 @@ namespace {
 using step::Meaning;
 using step::TaskMeaning;
 
-Activity activity_of(schedule::OpKind kind) {
-  switch (kind) {
-    case schedule::OpKind::kForward:
-      return Activity::kForward;
-    case schedule::OpKind::kBackward:
-      return Activity::kBackward;
-    case schedule::OpKind::kBackwardInput:
-      return Activity::kBackwardInput;
-    case schedule::OpKind::kBackwardWeight:
-      return Activity::kBackwardWeight;
-    case schedule::OpKind::kRecompute:
-      return Activity::kRecompute;
-    case schedule::OpKind::kSendAway:
-    case schedule::OpKind::kBringBack:
-      return Activity::kMessage;
-    case schedule::OpKind::kUpdate:
-      return Activity::kStepEnd;
-  }
-  contract_broken("every kind of op is drawn", __FILE__, __LINE__);
-}
-
 // Adds the bar of a task. Passes are drawn whole. Communication of several stages stands in the row of each, a message
 // in the row of its sender.
 void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& workload, const des::RunResult& run,
@@ -63,6 +42,27 @@ bool shows(const Gantt& chart, Activity activity) {
 bool starts_before(const GanttBar& a, const GanttBar& b) { return a.begin < b.begin; }
 
 }  // namespace
+
+Activity activity_of(schedule::OpKind kind) {
+  switch (kind) {
+    case schedule::OpKind::kForward:
+      return Activity::kForward;
+    case schedule::OpKind::kBackward:
+      return Activity::kBackward;
+    case schedule::OpKind::kBackwardInput:
+      return Activity::kBackwardInput;
+    case schedule::OpKind::kBackwardWeight:
+      return Activity::kBackwardWeight;
+    case schedule::OpKind::kRecompute:
+      return Activity::kRecompute;
+    case schedule::OpKind::kSendAway:
+    case schedule::OpKind::kBringBack:
+      return Activity::kMessage;
+    case schedule::OpKind::kUpdate:
+      return Activity::kStepEnd;
+  }
+  contract_broken("every kind of op is drawn", __FILE__, __LINE__);
+}
 
 Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title) {
   Gantt chart{.title = std::move(title), .rows = {}, .length = run.makespan - des::Instant{}};

@@ -27,6 +27,9 @@ enum class Activity : std::uint8_t {
   return activity != Activity::kStepEnd && activity != Activity::kMessage && activity != Activity::kDataParallel;
 }
 
+/// Returns the activity that an op is drawn as.
+[[nodiscard]] Activity activity_of(schedule::OpKind kind);
+
 /// One activity of a stage from `begin` to `end`.
 struct GanttBar {
   des::Instant begin, end;

@@ -1,8 +1,8 @@
 // Writes reports with the program, and opens them in pages that record every error and request.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { chromium } from "playwright-core";
 
 const folder = mkdtempSync(join(tmpdir(), "foretoken-browser-"));
@@ -10,9 +10,16 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 /** Writes the report of a shipped scenario and returns its file:// address. */
 export function writeReport(scenario, ...more) {
-  const file = join(folder, `${scenario}.html`);
+  const file = join(folder, `${basename(scenario, ".json")}.html`);
   execFileSync(process.env.FORETOKEN, ["report", scenario, ...more, "-o", file], { cwd: new URL("../..", import.meta.url) });
   return `file://${file}`;
+}
+
+/** Writes the report of a capacity plan and returns its file:// address. */
+export function writePlanReport(scenario, ...options) {
+  const plan = join(folder, `${scenario}-plan.json`);
+  writeFileSync(plan, execFileSync(process.env.FORETOKEN, ["plan", scenario, ...options, "--json"], { cwd: new URL("../..", import.meta.url) }));
+  return writeReport(plan);
 }
 
 /** Starts Chromium without a screen. Root (in containers) gets no sandbox. */

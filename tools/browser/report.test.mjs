@@ -1,16 +1,18 @@
 // Tests the report in a browser: it opens from a file without errors, shows every section, and its controls work.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { coloursIn, openPage, startBrowser, writeReport } from "./pages.mjs";
+import { coloursIn, openPage, startBrowser, writePlanReport, writeReport } from "./pages.mjs";
 
 const sections = ["verdict", "configuration", "step", "timeline-section", "memory", "communication", "schedules", "scaling",
   "sensitivity", "alternatives", "validation", "assumptions", "reproduce"];
-let browser, report, large;
+let browser, report, large, planned;
 
 before(async () => {
   browser = await startBrowser();
   report = writeReport("gpt3-175b-1024-a100");
   large = writeReport("gpt-1t-3072-a100");
+  planned = writePlanReport("gpt3-175b-1024-a100", "--tokens", "300B", "--gpus", "512,1024", "--free", "parallelism.data");
 });
 after(() => browser.close());
 
@@ -32,12 +34,37 @@ for (const colorScheme of ["light", "dark"])
     await page.context().close();
   });
 
-test("on a phone nothing but drawings and tables reaches beyond the page", async () => {
-  const page = await openPage(browser, report, { viewport: { width: 390, height: 844 } });
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-  assert.deepEqual(page.complaints, []);
-  await page.context().close();
-});
+// Lists the words and numbers that reach beyond `width` or into one another's column. The bar of contents scrolls.
+const cutWords = (page, width) => page.evaluate((right) => {
+  const cut = [];
+  for (const element of document.querySelectorAll("main td, main th, main p, main h2, main h3, main h4, main dd, main li, main button, main svg text")) {
+    const box = element.getBoundingClientRect();
+    if (box.width > 0 && (box.left < -0.5 || box.right > right + 0.5)) cut.push(`${element.textContent}: ${box.left} to ${box.right}`);
+  }
+  for (const element of document.querySelectorAll("main *:not(pre)"))
+    if (element.scrollWidth > element.clientWidth + 1 && /auto|scroll|hidden/.test(getComputedStyle(element).overflowX)) cut.push(`${element.tagName} ${element.className} scrolls`);
+  return cut;
+}, width);
+
+for (const [name, address] of [["a scenario", () => report], ["a plan", () => planned]])
+  for (const colorScheme of ["light", "dark"])
+    test(`on a phone no number and no column of ${name} is cut, ${colorScheme}`, async () => {
+      const page = await openPage(browser, address(), { viewport: { width: 390, height: 844 }, colorScheme });
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+      assert.deepEqual(await cutWords(page, 390), []);
+      assert.equal(await page.locator("#memory td[data-label=weights]").first().evaluate((cell) => getComputedStyle(cell, "::before").content), "\"weights\"");
+      assert.deepEqual(page.complaints, []);
+      await page.context().close();
+    });
+
+for (const [name, address] of [["a scenario", () => report], ["a plan", () => planned]])
+  test(`on paper no number and no column of ${name} is cut`, async () => {
+    const a4 = Math.floor((210 - 2 * 13) / 25.4 * 96);  // millimetres between the margins, in pixels
+    const page = await openPage(browser, address(), { viewport: { width: a4, height: 1000 } });
+    await page.emulateMedia({ media: "print" });
+    assert.deepEqual(await cutWords(page, a4), []);
+    await page.context().close();
+  });
 
 // A busy machine says nothing about speed. Times are always printed, but checked only where FORETOKEN_TIMINGS is set.
 const judged = process.env.FORETOKEN_TIMINGS !== undefined;
@@ -90,6 +117,129 @@ test("zoom by buttons, keys and wheel; moving; the whole step again", async () =
   await page.keyboard.press("0");
   assert.deepEqual(await viewOf(page), whole);
   assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+const find = async (page, words) => {
+  await page.fill("#find", words);
+  await page.press("#find", "Enter");
+  const view = await viewOf(page);
+  return { ...view, said: await page.textContent("#found"), arrows: await page.$eval("#timeline", (canvas) => canvas.dataset.arrows) };
+};
+
+test("searching jumps to a pass, to the next one, and says what it does not understand", async () => {
+  const page = await openPage(browser, report), whole = await viewOf(page);
+  const first = await find(page, "B 12");
+  assert.match(first.said, /^1 of 24\. Stage \d: backward pass; micro-batch 12, chunk \d; /);
+  assert.ok(first.to - first.from < (whole.to - whole.from) / 5);
+  const next = await find(page, "B 12");
+  assert.match(next.said, /^2 of 24\. /);
+  assert.notEqual(next.from, first.from);
+  const exact = await find(page, "forward 3 stage 2 chunk 1"), [, begin] = exact.said.match(/^1 of 1\. Stage 2: forward pass; micro-batch 3, chunk 1; [\d.]+ ms, from ([\d.]+) ms/);
+  assert.ok(exact.from < begin / 1e3 && begin / 1e3 < exact.to, "the pass is in view");
+  assert.equal((await find(page, "f3 s2 c1")).said, exact.said);
+  assert.match((await find(page, "forward 3 stage 99")).said, /No such pass/);
+  assert.match((await find(page, "cheese")).said, /Not understood.*B 12/);
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+test("arrows show the messages of a selected and of a hovered pass", async () => {
+  const page = await openPage(browser, report);
+  const before = await page.locator("#timeline").screenshot();
+  assert.equal((await find(page, "forward 3 stage 2 chunk 1")).arrows, "1>2 2>3");
+  assert.notDeepEqual(await page.locator("#timeline").screenshot(), before);
+  assert.equal((await find(page, "backward 3 stage 2 chunk 1")).arrows, "2>1 3>2");
+  assert.equal((await find(page, "forward 0 stage 0 chunk 1")).arrows, "7>0 0>1", "from the last stage back to the first");
+  assert.equal((await find(page, "forward 0 stage 0 chunk 0")).arrows, "0>1", "the first pass receives nothing");
+  await page.locator("#timeline").scrollIntoViewIfNeeded();
+  await page.focus("#timeline");
+  await page.keyboard.press("Escape");
+  const box = await page.locator("#timeline").boundingBox();
+  await page.mouse.move(box.x + 5, box.y + 12);
+  await viewOf(page);
+  const arrows = () => page.$eval("#timeline", (canvas) => canvas.dataset.arrows);
+  assert.equal(await arrows(), "");
+  await page.mouse.move(box.x + box.width / 2, box.y + 3 * 34 + 12);
+  await viewOf(page);
+  assert.match(await arrows(), /^2>3 3>4$/);
+  assert.match(await page.textContent("#timeline-tip"), /receives from stage 2\nsends to stage 4/);
+  await page.context().close();
+});
+
+test("dragging selects a range, and the times of its kinds add up to it", async () => {
+  const page = await openPage(browser, report), whole = await viewOf(page);
+  const sums = () => page.$$eval("#timeline-sums tbody tr", (rows) => Object.fromEntries(rows.map((row) => [row.dataset.kind, Number(row.dataset.seconds)])));
+  const spent = (all) => Object.entries(all).filter(([kind]) => !kind.includes("beside")).reduce((sum, [, time]) => sum + time, 0);
+  assert.equal(await page.isVisible("#timeline-sums"), false);
+  await page.click("#sum-view");
+  const step = await sums();
+  assert.ok(Math.abs(spent(step) - (whole.to - whole.from)) < 1e-6 * whole.to);
+  assert.ok(step.backward > step.forward && step.forward > step.bubble);
+  await page.locator("#timeline").scrollIntoViewIfNeeded();
+  const box = await page.locator("#timeline").boundingBox(), plot = box.width - 66;
+  await page.mouse.move(box.x + 66 + plot * 0.25, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 66 + plot * 0.75, box.y + 60, { steps: 5 });
+  await page.mouse.up();
+  const half = await sums();
+  assert.ok(Math.abs(spent(half) / (whole.to - whole.from) - 0.5) < 0.01);
+  assert.equal(half["step end"], undefined, "the middle has no optimizer");
+  assert.deepEqual(await viewOf(page), whole, "the view stays");
+  await page.keyboard.down("Shift");
+  await page.click('[data-zoom="in"]');
+  const near = await viewOf(page);
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 50, { steps: 3 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  assert.ok((await viewOf(page)).from > near.from, "with Shift a drag moves");
+  await page.click("#sums-close");
+  assert.equal(await page.isVisible("#timeline-sums"), false);
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+// Stands for ui.perfetto.dev: answers a ping, and keeps what it is given.
+const perfettoPage = `<script>
+  addEventListener("message", (event) => {
+    if (event.data === "PING") event.source.postMessage("PONG", "*"); else window.given = event.data.perfetto;
+  });
+</script>`;
+
+const checkTrace = (text) => {
+  const { traceEvents } = JSON.parse(text), slices = traceEvents.filter((event) => event.ph === "X");
+  const ends = new Map();
+  for (const { pid, tid, ts, dur } of slices) {
+    assert.ok(ts >= (ends.get(`${pid} ${tid}`) ?? 0) - 0.002, "slices of a thread do not overlap");
+    ends.set(`${pid} ${tid}`, ts + dur);
+  }
+  assert.equal(slices.filter((slice) => slice.cat === "forward").length, 8 * 3 * 96);
+  const ids = (side) => slices.filter((slice) => slice[side]).map((slice) => slice.bind_id);
+  assert.equal(ids("flow_in").length, 2 * (8 * 3 - 1) * 96, "every pass but the first and the last chunk's receives");
+  assert.deepEqual(new Set(ids("flow_in")), new Set(ids("flow_out")));
+};
+
+test("a click hands the trace to Perfetto", async () => {
+  const page = await openPage(browser, report);
+  await page.context().route("https://ui.perfetto.dev/**", (route) => route.fulfill({ contentType: "text/html", body: perfettoPage }));
+  const [opened] = await Promise.all([page.context().waitForEvent("page"), page.click("#perfetto")]);
+  await opened.waitForFunction(() => window.given);
+  assert.equal(await opened.evaluate(() => window.given.title), await page.textContent("h1"));
+  checkTrace(await opened.evaluate(() => new TextDecoder().decode(window.given.buffer)));
+  assert.match(await page.textContent("#found"), /Sent to Perfetto/);
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
+
+test("without a network the trace is downloaded", async () => {
+  const page = await openPage(browser, report);
+  await page.context().setOffline(true);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#perfetto")]);
+  assert.equal(download.suggestedFilename(), "trace.json");
+  checkTrace(readFileSync(await download.path(), "utf8"));
+  assert.equal(page.context().pages().length, 1, "no tab opens");
   await page.context().close();
 });
 

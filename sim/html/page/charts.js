@@ -19,7 +19,7 @@ function liveChart(figure) {
     type: "line",
     data: { datasets: datasetsOf(data.series) },
     options: {
-      animation: false, parsing: false, normalized: true, aspectRatio: data.aspect,
+      animation: false, parsing: false, normalized: true, aspectRatio: innerWidth > 640 ? data.aspect : Math.min(data.aspect, 1.6),
       interaction: { mode: isStacked ? "index" : "nearest", axis: "x", intersect: false },
       scales: { x: axisOf(data.x), y: axisOf(data.y) },
       plugins: {

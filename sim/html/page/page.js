@@ -23,6 +23,4 @@ document.getElementById("download").addEventListener("click", () => {
 
 addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
 
-startTimeline(document.getElementById("timeline"), document.getElementById("timeline-tip"),
-  document.getElementById("timeline-range"), document.getElementById("show-path"),
-  readTimeline(document.getElementById("timeline-data")));
+startTimeline(readTimeline(document.getElementById("timeline-data")), document.querySelector("h1").textContent);

@@ -1,16 +1,25 @@
 // Draws the pipeline over time on a canvas. Where a lane has too many bars to distinguish, bins of a few pixels sum them
-// up, and heights show shares of time. The pixels then limit the rectangles of a frame, not the bars.
+// up, and heights show shares of time. The pixels then limit the rectangles of a frame, not the bars. Passes are opaque:
+// later chunks have paler shades (sim/draw/palette.h), and the hatching of bubbles shines through none of them.
 const axisHeight = 26, labelWidth = 66, stripShare = 0.22;
 const fewestPixels = 5;  // with fewer pixels for each bar of a lane, bins sum them up
 const binPixels = 8, widestInBin = 24;
+const leastPassPixels = 4;  // narrower passes have no room for a border (kLeastPassPixels in sim/draw/gantt_keys.h)
+const shades = 8, colourNames = ["forward", "backward", "optimizer", "pipeline", "data", "backward-input", "backward-weight", "recompute"];
 
 function colours() {
   const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
+  const shaded = (prefix, name, activity) =>
+    Array.from({ length: isPass(activity) ? shades : 1 }, (_, shade) => of(`--${prefix}-${name}${shade ? `-${shade}` : ""}`));
   return {
-    activity: ["--blue", "--orange", "--green", "--purple", "--sky", "--vermilion", "--yellow", "--dim"].map(of), ink: of("--ink"), dim: of("--dim"), line: of("--line"),
-    idle: of("--idle"), hatch: of("--hatch"), panel: of("--panel"), path: of("--vermilion"), onBlue: of("--on-blue"),
+    activity: colourNames.map((name, activity) => shaded("c", name, activity)),
+    on: colourNames.map((name, activity) => shaded("on", name, activity)),
+    ink: of("--ink"), dim: of("--dim"), line: of("--line"), idle: of("--idle"), hatch: of("--hatch"), panel: of("--panel"), path: of("--c-path"),
   };
 }
+
+// Returns the shade of a chunk: the first chunk has shade 0, the last one the palest.
+const shadeOf = (chunk, chunks) => chunks > 1 ? Math.round(chunk * (shades - 1) / (chunks - 1)) : 0;
 
 function hatching(context, colour) {
   const tile = document.createElement("canvas");
@@ -52,7 +61,8 @@ class TimelineDrawing {
     return lane === 0 ? [row * this.rowHeight, work] : [row * this.rowHeight + work, strip];
   }
 
-  draw(view, showPath) {
+  // `marks`: {path: bool, range: {from, to} or null, bars: [bar], links: [message]}; the bars have outlines.
+  draw(view, marks) {
     const pen = this.context;
     pen.clearRect(0, 0, this.width, this.height);
     pen.save();
@@ -65,7 +75,10 @@ class TimelineDrawing {
       pen.fillRect(left, row * this.rowHeight, right - left, this.rowHeight - 1);
       lanes.forEach((bars, lane) => this.drawLane(bars, ...this.laneBox(row, lane), view));
     });
-    if (showPath) this.drawPath(view);
+    if (marks.path) this.drawPath(view);
+    for (const bar of marks.bars) this.drawOutline(bar, view);
+    for (const link of marks.links) this.drawArrow(link, view);
+    if (marks.range) this.drawRange(marks.range, view);
     pen.restore();
     this.drawLabels();
     this.drawAxis(view);
@@ -76,7 +89,7 @@ class TimelineDrawing {
     const first = firstReaching(bars, view.from);
     let last = first;
     while (last < bars.count && bars.begin[last] < view.to) ++last;
-    const narrow = last - first > this.plotWidth / fewestPixels ? widestInBin * perPixel : 0;
+    const narrow = (last - first > this.plotWidth / fewestPixels ? widestInBin : leastPassPixels) * perPixel;
     const dense = new Map();  // bin -> its extent and time by activity
     for (let i = first; i < last; ++i) {
       const time = bars.end[i] - bars.begin[i];
@@ -92,7 +105,7 @@ class TimelineDrawing {
         if (time === 0) return;
         const part = Math.max(0.7, Math.min(1, time / (to - from)) * height);
         bottom -= part;
-        this.context.fillStyle = this.colour.activity[activity];
+        this.context.fillStyle = this.colour.activity[activity][0];
         this.context.fillRect(x, Math.max(top, bottom), width, part);
       });
     }
@@ -113,22 +126,16 @@ class TimelineDrawing {
   }
 
   drawBar(bars, i, x, width, top, height) {
-    const pen = this.context, activity = bars.activity[i];
-    const pale = isPass(activity) && this.data.chunks > 1 ? 0.45 * bars.chunk[i] / (this.data.chunks - 1) : 0;
-    const drawn = width - (width > 4 ? 0.75 : 0);
-    if (pale > 0) {  // the hatching of bubbles must not shine through
-      pen.fillStyle = this.colour.panel;
-      pen.fillRect(x, top, drawn, height);
-      pen.globalAlpha = 1 - pale;
-    }
-    pen.fillStyle = this.colour.activity[activity];
-    pen.fillRect(x, top, drawn, height);
-    pen.globalAlpha = 1;
+    const pen = this.context, activity = bars.activity[i], shade = isPass(activity) ? shadeOf(bars.chunk[i], this.data.chunks) : 0;
+    pen.fillStyle = this.colour.panel;  // the border between passes
+    pen.fillRect(x, top, width, height);
+    pen.fillStyle = this.colour.activity[activity][shade];
+    pen.fillRect(x, top, width - (isPass(activity) ? 1 : 0), height);
     const number = String(bars.microbatch[i]);
     if (!isPass(activity) || height < 9 || width < 8 + 6.2 * number.length) return;
     pen.font = "10.5px system-ui, sans-serif";
     pen.textAlign = "center";
-    pen.fillStyle = activity === 0 && pale < 0.25 ? this.colour.onBlue : "#14171c";
+    pen.fillStyle = this.colour.on[activity][shade];
     const left = Math.max(x, labelWidth), right = Math.min(x + width, this.width);
     if (right - left > 6.2 * number.length) pen.fillText(number, (left + right) / 2, top + height / 2 + 3.7);
   }
@@ -155,6 +162,48 @@ class TimelineDrawing {
     pen.strokeStyle = this.colour.path;
     pen.lineWidth = 2;
     pen.stroke();
+  }
+
+  drawOutline({ row, lane, index }, view) {
+    const bars = this.data.lanes[row][lane], [top, height] = this.laneBox(row, lane), left = this.x(bars.begin[index], view);
+    this.stroke((pen) => pen.rect(left, top + 0.5, Math.max(2, this.x(bars.end[index], view) - left), height - 1));
+  }
+
+  // Draws a message: from the strip of its sender, down or up while it is on its way, and on to the start of its pass.
+  drawArrow({ from, to, message }, view) {
+    const [work, strip] = this.data.lanes[from.row], [top, height] = this.laneBox(from.row, message < 0 ? 0 : 1);
+    const left = message < 0 ? work.end[from.index] : strip.begin[message], arrives = message < 0 ? left : strip.end[message];
+    const [toTop, toHeight] = this.laneBox(to.row, 0), end = this.x(this.data.lanes[to.row][0].begin[to.index], view), y = toTop + toHeight / 2;
+    this.stroke((pen) => {
+      pen.moveTo(this.x(left, view), top + height / 2);
+      pen.lineTo(Math.min(end - 7, this.x(arrives, view)), y);
+      pen.lineTo(end - 1, y);
+      pen.moveTo(end - 6, y - 4); pen.lineTo(end - 1, y); pen.lineTo(end - 6, y + 4);
+    });
+  }
+
+  // Draws lines in ink on a wider line of the page's colour, so that they show on every bar.
+  stroke(shape) {
+    const pen = this.context;
+    pen.lineJoin = pen.lineCap = "round";
+    for (const [colour, width] of [[this.colour.panel, 4.5], [this.colour.ink, 1.8]]) {
+      pen.beginPath();
+      shape(pen);
+      pen.strokeStyle = colour;
+      pen.lineWidth = width;
+      pen.stroke();
+    }
+    pen.lineCap = "butt";
+  }
+
+  drawRange({ from, to }, view) {
+    const pen = this.context, left = this.x(from, view), right = this.x(to, view), bottom = this.height - axisHeight;
+    pen.globalAlpha = 0.35;
+    pen.fillStyle = this.colour.panel;
+    pen.fillRect(labelWidth, 0, left - labelWidth, bottom);
+    pen.fillRect(right, 0, this.width - right, bottom);
+    pen.globalAlpha = 1;
+    this.stroke((line) => { line.moveTo(left, 0); line.lineTo(left, bottom); line.moveTo(right, 0); line.lineTo(right, bottom); });
   }
 
   drawLabels() {

@@ -22,11 +22,11 @@ struct Part {
   const char* style;
   Bytes report::StageMemory::*bytes;
 };
-constexpr Part kParts[] = {{"weights", "m-weights", &report::StageMemory::weights},
-                           {"gradients", "m-gradients", &report::StageMemory::gradients},
-                           {"optimizer state", "m-optimizer", &report::StageMemory::optimizer},
-                           {"activations", "m-activations", &report::StageMemory::activations},
-                           {"workspaces, short-lived", "m-other", &report::StageMemory::other}};
+constexpr Part kParts[] = {{"weights", "c-weights", &report::StageMemory::weights},
+                           {"gradients", "c-gradients", &report::StageMemory::gradients},
+                           {"optimizer state", "c-optimizer", &report::StageMemory::optimizer},
+                           {"activations", "c-activations", &report::StageMemory::activations},
+                           {"workspaces, short-lived", "c-workspaces", &report::StageMemory::other}};
 
 // Returns the capacities of the stages, the largest last. GPUs of several kinds have several capacities.
 std::set<Bytes> capacities(const report::Memory& memory) {
@@ -35,8 +35,9 @@ std::set<Bytes> capacities(const report::Memory& memory) {
   return all;
 }
 
-std::string stage_bars(const report::Memory& memory) {
-  constexpr double kWidth = 1000, kLabel = 76, kRight = 24;
+std::string stage_bars(const report::Memory& memory, bool is_narrow) {
+  const double width = is_narrow ? kNarrow : 1000, label = is_narrow ? 64 : 76;
+  constexpr double kRight = 24;
   const auto stages = static_cast<double>(memory.per_stage.size());
   const double row = std::clamp(640 / stages, 8.0, 26.0), bar = row * 0.76;
   const std::set<Bytes> limits = capacities(memory);
@@ -44,28 +45,28 @@ std::string stage_bars(const report::Memory& memory) {
   for (const report::StageMemory& stage : memory.per_stage)
     full = std::max(full, (stage.peak + memory.outside_allocator).value());
   full *= 1.02;
-  const double scale = (kWidth - kLabel - kRight) / full, bottom = row * stages + 22;
-  Svg svg(kWidth, bottom + 22, "Memory of one GPU of each stage at its peak");
-  for (const double tick : round_ticks(0, full / kGiB, 8)) {
-    svg.line("grid", kLabel + tick * kGiB * scale, 16, kLabel + tick * kGiB * scale, bottom);
-    svg.text("num dim", kLabel + tick * kGiB * scale, bottom + 16, "middle",
+  const double scale = (width - label - kRight) / full, bottom = row * stages + 22;
+  Svg svg(width, bottom + 22, "Memory of one GPU of each stage at its peak");
+  for (const double tick : round_ticks(0, full / kGiB, is_narrow ? 5 : 8)) {
+    svg.line("grid", label + tick * kGiB * scale, 16, label + tick * kGiB * scale, bottom);
+    svg.text("num dim", label + tick * kGiB * scale, bottom + 16, "middle",
              fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
   }
   const auto label_every = static_cast<std::size_t>(13 / row) + 1;
   for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
     const double y = 20 + row * static_cast<double>(s);
-    double x = kLabel;
-    if (s % label_every == 0) svg.text("num", kLabel - 10, y + bar / 2 + 4, "end", fmt::format("stage {}", s));
+    double x = label;
+    if (s % label_every == 0) svg.text("num", label - 10, y + bar / 2 + 4, "end", fmt::format("stage {}", s));
     const auto part = [&](const char* style, const char* name, Bytes bytes) {
       svg.rect(style, x, y, bytes.value() * scale, bar,
                fmt::format("stage {}: {} {}", s, name, report::binary_bytes(bytes)));
       x += bytes.value() * scale;
     };
     for (const Part& each : kParts) part(each.style, each.name, memory.per_stage[s].*each.bytes);
-    part("m-outside", "outside the allocator", memory.outside_allocator);
+    part("c-other", "outside the allocator", memory.outside_allocator);
   }
   for (const Bytes limit : limits) {
-    const double x = kLabel + limit.value() * scale;
+    const double x = label + limit.value() * scale;
     svg.line("limit", x, 14, x, bottom);
     svg.text("limit-text", x - 6, 11, "end", fmt::format("capacity {}", report::binary_bytes(limit)));
   }
@@ -107,13 +108,13 @@ std::string memory(const ReportData& data) {
       "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
       "NCCL buffers). Most of the fullest stage, {}, is {}.",
       report::binary_bytes(memory.outside_allocator), fullest, memory.dominant));
-  html += legend({{"m-weights", "weights"},
-                  {"m-gradients", "gradients"},
-                  {"m-optimizer", "optimizer state"},
-                  {"m-activations", "activations"},
-                  {"m-other", "workspaces, short-lived"},
-                  {"m-outside", "outside the allocator"}});
-  html += stage_bars(memory);
+  html += legend({{{"c-weights"}, "weights"},
+                  {{"c-gradients"}, "gradients"},
+                  {{"c-optimizer"}, "optimizer state"},
+                  {{"c-activations"}, "activations"},
+                  {{"c-workspaces"}, "workspaces, short-lived"},
+                  {{"c-other"}, "outside the allocator"}});
+  html += for_both_widths([&](bool is_narrow) { return stage_bars(memory, is_narrow); });
   html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) +
           paragraph("Dashed: the capacity inside the allocator.", "remark") + memory_over_time(data, fullest);
   const bool is_long = memory.per_stage.size() > 16;

@@ -109,7 +109,8 @@ std::string charts(const study::PlanSummary& plan) {
     if (option.impossible.empty() && std::find(clusters.begin(), clusters.end(), option.cluster) == clusters.end())
       clusters.push_back(option.cluster);
   const std::string names =
-      clusters.size() == 2 ? legend({{"point s1", clusters[0]}, {"point s2", clusters[1]}}) : std::string();
+      clusters.size() == 2 ? legend({{{"c-first"}, std::string(clusters[0])}, {{"c-second"}, std::string(clusters[1])}})
+                           : std::string();
   return names + "<div class=\"pair\">\n" + chart(plan, "Days until done (P50)", days) +
          chart(plan, "Cost, " + plan.currency, cost) + "</div>\n";
 }

@@ -67,7 +67,7 @@ std::string cost_chart(const ReportData& data, const std::string& currency) {
   return line_chart({.title = "Cost of the whole run, " + currency,
                      .x_title = "GPUs",
                      .curves = {curve_of(
-                         data, "s2", WithTime::kGrows, [](const Metrics& m) { return *m.run->cost; },
+                         data, "s1", WithTime::kGrows, [](const Metrics& m) { return *m.run->cost; },
                          [](const Metrics& m) { return in_words3(*m.run->cost) + ' ' + m.run->currency; })},
                      .logarithmic_y = false,
                      .y_label = [](double y) { return report::in_words(y); }});
@@ -77,7 +77,7 @@ std::string mfu_chart(const ReportData& data) {
   return line_chart({.title = "MFU",
                      .x_title = "GPUs",
                      .curves = {curve_of(
-                         data, "s2", WithTime::kShrinks, [](const Metrics& m) { return m.mfu; },
+                         data, "s1", WithTime::kShrinks, [](const Metrics& m) { return m.mfu; },
                          [](const Metrics& m) { return report::percent(m.mfu); })},
                      .logarithmic_y = false,
                      .y_label = [](double y) { return report::plain(100 * y) + " %"; }});

@@ -50,8 +50,7 @@ std::string schedules(const ReportData& data) {
   return paragraph(
              "The same job with other schedules and no other change. Bubble: idle time of the pipeline over the "
              "work of its busiest stage; ideal: (p - 1) / (v m).") +
-         table.html() + pipeline_legend(charts) +
-         paragraph("Where there are too many passes to draw, heights are shares of time.", "remark") +
+         table.html() + pipeline_legend(charts) + paragraph(draw::density_words() + ".", "remark") +
          "<figure class=\"wide\">" + draw::gantt_svg_for_page(charts) + "</figure>\n";
 }
 

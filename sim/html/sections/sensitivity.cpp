@@ -10,42 +10,54 @@
 #include "sim/report/text/number.h"
 
 namespace foretoken::html {
+namespace {
 
-std::string sensitivity(const ReportData& data) {
-  if (data.sensitivity.empty()) return "";
-  constexpr double kWidth = 1000, kLabel = 220, kSide = 70, kRow = 28, kBar = 18;
-  constexpr double kMiddle = (kLabel + kSide + kWidth - kSide) / 2, kHalf = (kWidth - kLabel - 2 * kSide) / 2;
+using draw::Svg;
+
+// Draws the bars, each beside its property on a page and below it on a phone.
+std::string tornado(const ReportData& data, bool is_narrow) {
+  constexpr double kSide = 70, kBar = 18;
+  const double width = is_narrow ? kNarrow : 1000, label = is_narrow ? 0 : 220, name_height = is_narrow ? 18 : 0;
+  const double row = 28 + name_height, middle = (label + width) / 2, half = (width - label - 2 * kSide) / 2;
   const double base = data.base.metrics.step_time.value();
   double widest = 1e-6;
   for (const study::Sensitivity& each : data.sensitivity)
     widest = std::max({widest, std::abs(each.smaller.value() / base - 1), std::abs(each.larger.value() / base - 1)});
-  Svg svg(kWidth, kRow * static_cast<double>(data.sensitivity.size()) + 34,
+  Svg svg(width, row * static_cast<double>(data.sensitivity.size()) + 34,
           "Step time with one hardware property changed");
-  double y = 4;
+  double y = 4 + name_height;
   const auto bar = [&](const study::Sensitivity& each, Seconds time, std::string_view style, std::string_view words) {
-    const double change = time.value() / base - 1, width = std::abs(change) / widest * kHalf;
+    const double change = time.value() / base - 1, length = std::abs(change) / widest * half;
     const std::string text = fmt::format("{:+.2f} %", 100 * change);
-    svg.rect(style, change < 0 ? kMiddle - width : kMiddle, y, width, kBar,
+    svg.rect(style, change < 0 ? middle - length : middle, y, length, kBar,
              fmt::format("{} {:g} % {}: {} of step time", each.name, 100 * data.sensitivity_part, words, text));
     if (std::abs(change) < 5e-5) return;
-    svg.text("num", change < 0 ? kMiddle - width - 6 : kMiddle + width + 6, y + kBar - 4.5,
+    svg.text("num", change < 0 ? middle - length - 6 : middle + length + 6, y + kBar - 4.5,
              change < 0 ? "end" : "start", text);
   };
   for (const study::Sensitivity& each : data.sensitivity) {
-    svg.text("", kLabel - 12, y + kBar - 4.5, "end", each.name);
-    if (each.swing().value() / base < 1e-4) svg.text("dim", kMiddle + 8, y + kBar - 4.5, "start", "no effect");
-    bar(each, each.smaller, "c-less", "smaller");
-    bar(each, each.larger, "c-more", "larger");
-    y += kRow;
+    svg.text("", is_narrow ? 0 : label - 12, y - name_height + kBar - 4.5, is_narrow ? "start" : "end", each.name);
+    if (each.swing().value() / base < 1e-4) svg.text("dim", middle + 8, y + kBar - 4.5, "start", "no effect");
+    bar(each, each.smaller, "c-first", "smaller");
+    bar(each, each.larger, "c-second", "larger");
+    svg.line("axis", middle, y - 4, middle, y + kBar + 6);
+    y += row;
   }
-  svg.line("axis", kMiddle, 0, kMiddle, y);
-  svg.text("dim", kMiddle - 8, y + 16, "end", "faster step");
-  svg.text("dim", kMiddle + 8, y + 16, "start", "slower step");
+  svg.text("dim", middle - 8, y - name_height + 16, "end", "faster step");
+  svg.text("dim", middle + 8, y - name_height + 16, "start", "slower step");
+  return svg.take();
+}
+
+}  // namespace
+
+std::string sensitivity(const ReportData& data) {
+  if (data.sensitivity.empty()) return "";
   const std::string part = fmt::format("{:g} %", 100 * data.sensitivity_part);
   return paragraph(fmt::format(
              "Step time when one property of the hardware is {} smaller or larger and all others stay the same.",
              part)) +
-         legend({{"c-less", part + " smaller"}, {"c-more", part + " larger"}}) + svg.take();
+         legend({{{"c-first"}, part + " smaller"}, {{"c-second"}, part + " larger"}}) +
+         for_both_widths([&](bool is_narrow) { return tornado(data, is_narrow); });
 }
 
 }  // namespace foretoken::html

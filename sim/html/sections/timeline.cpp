@@ -1,9 +1,11 @@
 // Shows the pipeline over time: a drawing, and its data for the scripts that zoom into it.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sim/draw/gantt_svg.h"
 #include "sim/html/markup.h"
@@ -43,6 +45,17 @@ Json stored_json(const ReportData& data) {
   return stages;
 }
 
+// Writes [stage, activity, chunk, sending stage, sending chunk] of every kind of pass that waits for another stage.
+Json senders_json(const step::LoweredStep& step) {
+  std::set<std::array<int, 5>> rows;
+  for (const Stage stage : step.program.stages.ids())
+    for (const step::PassTasks& pass : step.workload.passes[stage.index()])
+      if (const auto message = step::needed_by(step.program.placement, stage, pass.op))
+        rows.insert({stage.number(), static_cast<int>(report::activity_of(pass.op.kind)), pass.op.chunk.number(),
+                     message->sender.stage.number(), message->sender.chunk.number()});
+  return rows;
+}
+
 std::string data_of(const ReportData& data, const report::Gantt& gantt) {
   const des::Duration unit = slice_unit(gantt.length);
   Json json = {{"unit_s", des::to_seconds(unit).value()},
@@ -51,6 +64,7 @@ std::string data_of(const ReportData& data, const report::Gantt& gantt) {
                {"chunks", gantt.chunks},
                {"message_bytes", std::llround(data.base.step.message.value())},
                {"stash_bytes", stored_json(data)},
+               {"senders", senders_json(data.base.step)},
                {"path", path_json(data, unit)},
                {"slices", packed_slices(gantt, unit)}};
   return "<script type=\"application/json\" id=\"timeline-data\">" + script_json(json.dump()) + "</script>\n";
@@ -77,19 +91,22 @@ std::string path_words(const ReportData& data) {
   return words;
 }
 
-constexpr const char* kControls =
-    "<div class=\"toolbar needs-script\" role=\"toolbar\" aria-label=\"Timeline\">"
-    "<button type=\"button\" data-zoom=\"in\" title=\"Zoom in (+ or W)\">+</button>"
-    "<button type=\"button\" data-zoom=\"out\" title=\"Zoom out (- or S)\">&minus;</button>"
-    "<button type=\"button\" data-zoom=\"all\" title=\"Whole step (0)\">Whole step</button>"
-    "<label><input type=\"checkbox\" id=\"show-path\" checked> critical path</label>"
-    "<output id=\"timeline-range\"></output></div>\n"
-    "<div class=\"timeline needs-script\"><canvas id=\"timeline\" tabindex=\"0\" aria-label=\"Pipeline over time; "
-    "arrow "
-    "keys move, plus and minus zoom\"></canvas><div id=\"timeline-tip\" role=\"status\" hidden></div></div>\n"
-    "<p class=\"remark needs-script\">Drag to move; Ctrl + wheel, or the wheel after a click, zooms; double click "
-    "zooms "
-    "in; keys: arrows or A and D move, + and - or W and S zoom, 0 shows the whole step.</p>\n";
+constexpr const char* kControls = R"html(<div class="toolbar needs-script" role="toolbar" aria-label="Timeline">
+<button type="button" data-zoom="in" title="Zoom in (+ or W)">+</button>
+<button type="button" data-zoom="out" title="Zoom out (- or S)">&minus;</button>
+<button type="button" data-zoom="all" title="Whole step (0)">Whole step</button>
+<button type="button" id="sum-view" title="Time of each kind in this view (R)">Sum up the view</button>
+<label><input type="checkbox" id="drag-selects"> drag selects</label>
+<label><input type="checkbox" id="show-path" checked> <span class="key k-path"></span>critical path</label>
+<output id="timeline-range"></output></div>
+<form class="toolbar needs-script" role="search"><input type="search" id="find" placeholder="B 12, or forward 3 stage 2" aria-label="Find a pass"><button>Find</button>
+<button type="button" id="perfetto" title="Open ui.perfetto.dev in a new tab and hand it the trace; the trace stays in this browser">Open in Perfetto</button>
+<button type="button" id="trace" title="Download the trace for ui.perfetto.dev">Download trace</button>
+<output id="found" role="status"></output></form>
+<div class="timeline needs-script"><canvas id="timeline" tabindex="0" aria-label="Pipeline over time; arrow keys move, plus and minus zoom, R sums up, slash searches"></canvas><div id="timeline-tip" role="status" hidden></div></div>
+<table class="sums needs-script" id="timeline-sums" hidden><caption></caption><tbody></tbody><tfoot><tr><td colspan="3"><button type="button" id="sums-close">Close</button></td></tr></tfoot></table>
+<p class="remark needs-script">Drag to select a range and see its time of each kind; Shift and drag, or a finger, moves. Ctrl + wheel, or the wheel after a click, zooms; double click zooms in. A click selects a pass; arrows show its messages. Keys: arrows or A and D move, + and - or W and S zoom, 0 shows the whole step, R sums up the view, / searches, Escape clears.</p>
+)html";
 
 }  // namespace
 
@@ -103,9 +120,8 @@ std::string timeline(const ReportData& data) {
                          "below, bubbles hatched.{} The critical path, the chain of tasks without slack, consists "
                          "of {}.",
                          shown, path_words(data))) +
-         pipeline_legend({&gantt, 1}) + "<div class=\"needs-script\">" + legend({{"path", "critical path"}}) +
-         "</div>\n" + kControls + "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" +
-         data_of(data, gantt);
+         pipeline_legend({&gantt, 1}) + paragraph(draw::density_words() + ".", "remark") + kControls +
+         "<figure class=\"wide static\">" + draw::gantt_svg_for_page({gantt}) + "</figure>\n" + data_of(data, gantt);
 }
 
 }  // namespace foretoken::html
