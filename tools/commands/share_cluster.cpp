@@ -214,7 +214,7 @@ int share_cluster(const ShareClusterQuestion& question) {
   } catch (const ConfigError& error) {
     throw wrong("--share-cluster: " + error.complaints().front().message);
   }
-  print(question.json ? json_text(result, cluster) : text_of(result, cluster, report::Paint(question.colour)));
+  print(question.json ? json_text(result, cluster) : text_of(result, cluster, question.paint));
   return 0;
 }
 

@@ -101,6 +101,16 @@ std::vector<std::string> sets_of(const QuestionOptions& options) {
   return sets;
 }
 
+std::vector<std::string> words_of(const QuestionOptions& options) {
+  std::vector<std::string> words;
+  const auto add_words = [&](const Keyed& keyed) {
+    if (!(options.*keyed.value).empty()) words.insert(words.end(), {keyed.option, options.*keyed.value});
+  };
+  for (const Keyed& keyed : kKeyed) add_words(keyed);
+  for (const Keyed& keyed : kSizes) add_words(keyed);
+  return words;
+}
+
 StatedQuestion stated_question(const QuestionOptions& options, const std::string& command) {
   require_basics(options, command);
   const std::int64_t gpus = number_or(options.gpus, kThousand, 1);

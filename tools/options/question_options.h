@@ -21,6 +21,9 @@ void add_size_options(CLI::App& command, QuestionOptions& options);
 /// data-parallel degree open, unless --dp states it.
 [[nodiscard]] std::vector<std::string> sets_of(const QuestionOptions& options);
 
+/// Returns the options that were given, as words of a command line: "--model", "qwen3-32b", ...
+[[nodiscard]] std::vector<std::string> words_of(const QuestionOptions& options);
+
 /// A question without a file.
 struct StatedQuestion {
   std::string text;                      ///< JSON with model, cluster, GPUs and batch

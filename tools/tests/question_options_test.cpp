@@ -28,7 +28,7 @@ TEST(QuestionOptions, AFirstAnswerNeedsOneCommandAndNoFile) {
   EXPECT_THAT(ran.out, HasSubstr("qwen3-32b on 64 GPUs of dgx-h100-ndr"));
   EXPECT_THAT(ran.out, HasSubstr("Sequences of 4096 tokens"));
   EXPECT_THAT(ran.out, HasSubstr("A global batch of 1024 sequences, 4.2 million tokens"));
-  EXPECT_THAT(ran.out, HasSubstr("the fastest of"));
+  EXPECT_THAT(ran.out, HasSubstr("The fastest of"));
 }
 
 TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {

@@ -130,6 +130,19 @@ std::string paragraph(std::string_view first, std::string_view text, std::size_t
   return out + '\n';
 }
 
+std::string one_line(std::string_view text, std::size_t columns) {
+  constexpr std::size_t kDots = 4;  // " ..."
+  if (columns_of(text) <= columns) return std::string(text);
+  std::size_t word = 0, clause = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != ' ' || columns_of(text.substr(0, at)) + kDots > columns) continue;
+    word = at;
+    if (at > 0 && (text[at - 1] == ':' || text[at - 1] == ';')) clause = at - 1;
+  }
+  const std::size_t end = 2 * clause > columns ? clause : word;
+  return std::string(text.substr(0, end)) + " ...";
+}
+
 void Table::add_note(std::vector<std::string> cells, std::string note) {
   cells.push_back(std::move(note));
   rows_.push_back(std::move(cells));

@@ -8,20 +8,24 @@
 
 namespace foretoken::report {
 
-inline constexpr std::size_t kPageColumns = 100;
+inline constexpr std::size_t kPageColumns = 100;    ///< of a page that is no terminal
+inline constexpr std::size_t kScreenColumns = 80;   ///< of the narrowest terminal that pages are made for
+inline constexpr std::size_t kWidestColumns = 120;  ///< longer lines are hard to read
 
 /// Colours of a terminal. Colour-blind readers can tell forward from backward.
 enum class Ink : std::uint8_t { kBold, kDim, kBlue, kOrange, kGreen, kRed, kCyan, kMagenta };
 
-/// Paints text, or returns it unchanged when colours are off.
+/// The page that text is written on: its columns, and ink for it. Without colours text stays unchanged.
 class Paint {
  public:
-  explicit Paint(bool colour) : colour_(colour) {}
+  explicit Paint(bool colour, std::size_t columns = kPageColumns) : colour_(colour), columns_(columns) {}
   [[nodiscard]] std::string operator()(Ink ink, std::string_view text) const;
   [[nodiscard]] bool colour() const { return colour_; }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
 
  private:
   bool colour_;
+  std::size_t columns_;
 };
 
 /// Returns the columns of `text`: its characters without escape sequences.
@@ -41,6 +45,10 @@ class Paint {
 /// Breaks `text` at spaces into lines of at most `columns`. The first line starts with `first`; the others are indented
 /// to its width. The text ends with a newline.
 [[nodiscard]] std::string paragraph(std::string_view first, std::string_view text, std::size_t columns = kPageColumns);
+
+/// Returns `text` if it fits into `columns`, else its beginning and "...". It ends behind a clause where that leaves
+/// more than half of the columns, else behind a word. The text has no escape sequences.
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t columns);
 
 /// A table: rows of cells under a header. A column is as wide as its widest cell.
 class Table {
