@@ -175,8 +175,8 @@ std::string text_of(const study::SharedCluster& result, const std::string& clust
               fmt::format("{}", job.steps)});
   std::string text =
       paint(report::Ink::kBold, fmt::format("{} jobs on {}", result.jobs.size(), cluster)) + '\n' +
-      report::paragraph("", fmt::format("All jobs start together and repeat their step until each has ended one: {}.",
-                                        report::time_text(result.simulated))) +
+      paint.paragraph("", fmt::format("All jobs start together and repeat their step until each has ended one: {}.",
+                                      report::time_text(result.simulated))) +
       '\n' + jobs.text(paint);
   if (result.links.empty())
     return text + "\nNo link was full with traffic of several jobs.\n" + warnings_text(result, paint);
