@@ -117,8 +117,11 @@ void add_plan(CLI::App& program, Action& chosen) {
   add_interval_option(*command, options->interval);
   add_form_options(*command, options->form);
   add_colour_option(*command, options->colour);
-  command->callback(
-      [&chosen, options, command] { chosen = [options, command] { return run(*options, command_line(*command)); }; });
+  command->callback([&chosen, options, command] {
+    chosen = [options, command] {
+      return with_given_names(options->asked, [&] { return run(*options, command_line(*command)); });
+    };
+  });
 }
 
 }  // namespace foretoken::tools

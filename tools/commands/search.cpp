@@ -152,7 +152,9 @@ void add_search(CLI::App& program, Action& chosen) {
   add_interval_option(*command, options->interval);
   command->add_option("--write", options->write, "Write the best configuration as a scenario file")->type_name("FILE");
   add_colour_option(*command, options->colour);
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback([&chosen, options] {
+    chosen = [options] { return with_given_names(options->asked, [&] { return run(*options); }); };
+  });
 }
 
 }  // namespace foretoken::tools

@@ -254,6 +254,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
     std::vector<Complaint> complaints = error.complaints();
     for (Complaint& complaint : complaints)  // a complaint after reading names no file yet
       if (complaint.file.empty()) complaint.file = name_of(question);
+    complaints = as_given(std::move(complaints), options.asked);
     return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
   }
 }
@@ -356,7 +357,9 @@ void add_simulate(CLI::App& program, Action& chosen) {
   add_strict_option(*command, options->strict);
   add_share_options(*command, *options);
   add_colour_option(*command, options->colour);
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback([&chosen, options] {
+    chosen = [options] { return with_given_names(options->asked, [&] { return run(*options); }); };
+  });
 }
 
 }  // namespace foretoken::tools
