@@ -30,6 +30,7 @@
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/question_options.h"
+#include "tools/output/gzip.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -198,6 +199,7 @@ class Files {
  public:
   explicit Files(const Options& options) : fidelity_(options.fidelity) {
     if (!options.trace.empty()) trace_.emplace(options.trace);
+    if (is_gzip_name(options.trace)) gzip_.emplace();
     if (!options.svg.empty()) svg_.emplace(options.svg);
   }
   void write(const study::Prediction& prediction) {
@@ -208,7 +210,13 @@ class Files {
                            .metrics = prediction.metrics,
                            .version = std::string(version()),
                            .fidelity = fidelity_},
-                          [&](std::string_view text) { trace_->write(text); });
+                          [&](std::string_view text) {
+                            if (gzip_)
+                              trace_->write(gzip_->add(text));
+                            else
+                              trace_->write(text);
+                          });
+    if (gzip_) trace_->write(gzip_->finish());
     if (svg_)
       svg_->write(draw::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
     if (trace_) trace_->finish();
@@ -220,6 +228,7 @@ class Files {
  private:
   std::string fidelity_;
   std::optional<OutputFile> trace_, svg_;
+  std::optional<Gzip> gzip_;
 };
 
 Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence,
@@ -336,7 +345,8 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->type_name("KEY=VALUE");
   command->add_flag("--details", options->details, "Print every number, the configuration, memory and assumptions");
   command->add_flag("--json", options->json, "Print one JSON object a line instead of text");
-  command->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
+  command->add_option("--trace", options->trace, "Write a timeline for Perfetto; NAME.gz is compressed")
+      ->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
   command
       ->add_option("--fidelity", options->fidelity,
