@@ -38,7 +38,8 @@ constexpr const char* kExamples =
     "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
     "  foretoken models list\n\n"
     "Exit status: 0 done; 1 the answer is no (it does not fit with --require-fit, an invalid schedule);\n"
-    "2 the input or the environment is wrong; 3 a fault of the program.\n";
+    "2 the input or the environment is wrong; 3 a fault of the program; 130 interrupted by Ctrl-C: long\n"
+    "commands then print what is done.\n";
 
 // The subcommand that the command line reached, and its path: "foretoken schedule show".
 struct Reached {
@@ -147,17 +148,29 @@ void collect_unknown_words(CLI::App& command) {
   for (CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) collect_unknown_words(*sub);
 }
 
-// Wraps the descriptions in the parser's help.
-std::string wrapped_help(const std::string& help) {
+// Breaks an example so that a shell reads the parts as one command.
+std::string wrapped_example(const std::string& line, std::size_t columns) {
+  const std::size_t end = line.rfind(' ', columns - 2);
+  if (line.size() <= columns || end == line.npos || end < columns / 2) return line + '\n';
+  return line.substr(0, end) + " \\\n" + wrapped_example("     " + line.substr(end), columns);
+}
+
+// Wraps the parser's help to the page: descriptions, examples and remarks.
+std::string wrapped_help(const std::string& help, std::size_t columns) {
   constexpr std::size_t kDescription = 30;  // the column where the parser starts descriptions
   std::string text;
   for (std::size_t at = 0; at < help.size();) {
     const std::size_t end = std::min(help.find('\n', at), help.size());
     const std::string line = help.substr(at, end - at);
-    const bool described =
-        line.size() > report::kPageColumns && line.starts_with("  ") && line[kDescription - 1] == ' ';
-    text += described ? report::paragraph(line.substr(0, kDescription), line.substr(kDescription)) : line + '\n';
     at = end + 1;
+    if (line.size() <= columns)
+      text += line + '\n';
+    else if (line.starts_with("  ") && line[kDescription - 1] == ' ' && !line.starts_with("  foretoken"))
+      text += report::paragraph(line.substr(0, kDescription), line.substr(kDescription), columns);
+    else if (line.starts_with("  "))
+      text += wrapped_example(line, columns);
+    else
+      text += report::paragraph("", line, columns);
   }
   return text;
 }
@@ -187,7 +200,7 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     const Reached at = reached(program);
     const std::size_t last = at.path.rfind(' ');
-    print(wrapped_help(at.command->help(last == at.path.npos ? "" : at.path.substr(0, last))));
+    print(wrapped_help(at.command->help(last == at.path.npos ? "" : at.path.substr(0, last)), page_columns()));
     return 0;
   } catch (const CLI::CallForVersion& call) {
     print(std::string(call.what()) + '\n');

@@ -104,11 +104,15 @@ CaseResult evaluate(Case row) {
   return result;
 }
 
-SetResult evaluate(CaseSet set, std::size_t stride) {
+SetResult evaluate(CaseSet set, std::size_t stride, const Watch& watch) {
   SetResult result;
   const std::vector<Case> cases = std::exchange(set.cases, {});
   result.set = std::move(set);
-  for (std::size_t c = 0; c < cases.size(); c += stride) result.cases.push_back(evaluate(cases[c]));
+  const std::size_t total = (cases.size() + stride - 1) / stride;
+  for (std::size_t c = 0; c < cases.size() && !watch.stopped(); c += stride) {
+    result.cases.push_back(evaluate(cases[c]));
+    watch.show(result.cases.size(), total);
+  }
   summarise(result);
   return result;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/process/watch.h"
 #include "sim/report/metrics.h"
 #include "sim/trust/evidence.h"
 #include "validate/case_set.h"
@@ -77,8 +78,8 @@ struct SetResult {
 /// Predicts one case. Throws ConfigError when its scenario is wrong.
 [[nodiscard]] CaseResult evaluate(Case row);
 
-/// Predicts every `stride`-th case of a set, in order.
-[[nodiscard]] SetResult evaluate(CaseSet set, std::size_t stride = 1);
+/// Predicts every `stride`-th case of a set, in order. Work that is stopped gives the cases that are done.
+[[nodiscard]] SetResult evaluate(CaseSet set, std::size_t stride = 1, const Watch& watch = {});
 
 /// Returns the indices of the `count` cases with the largest error of the step time (or first quantity), worst first.
 [[nodiscard]] std::vector<std::size_t> worst_cases(const SetResult& result, std::size_t count);

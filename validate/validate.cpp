@@ -17,11 +17,25 @@ std::filesystem::path bounds_file() {
 
 }  // namespace
 
-Validation run_validation(const std::vector<std::string>& sets, std::size_t stride) {
+Validation run_validation(const std::vector<std::string>& sets, std::size_t stride, const Watch& watch) {
   const Bounds bounds = read_bounds(bounds_file());
   Validation validation;
+  std::vector<CaseSet> asked;
+  std::size_t total = 0, done = 0;
   for (const std::string& name : sets.empty() ? case_set_names() : sets) {
-    validation.sets.push_back(evaluate(read_case_set(name), stride));
+    asked.push_back(read_case_set(name));
+    total += (asked.back().cases.size() + stride - 1) / stride;
+  }
+  watch.show(0, total);
+  for (CaseSet& set : asked) {
+    const Watch counted{.progress = [&](std::size_t rows, std::size_t) { watch.show(done + rows, total); },
+                        .stop = watch.stop};
+    const std::size_t whole = (set.cases.size() + stride - 1) / stride;
+    SetResult result = evaluate(std::move(set), stride, counted);
+    done += result.cases.size();
+    const bool complete = result.cases.size() == whole;
+    if (!result.cases.empty()) validation.sets.push_back(std::move(result));
+    if (!complete) return validation;
     if (stride > 1) continue;
     for (std::string& sentence : broken_bounds(validation.sets.back(), bounds))
       validation.broken.push_back(std::move(sentence));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/text/layout.h"
 #include "validate/bounds.h"
 #include "validate/evaluate.h"
 #include "validate/intervals.h"
@@ -19,11 +20,14 @@ struct Validation {
 };
 
 /// Runs the named sets, or all when none is named, on one core, in order. `stride` > 1 takes every n-th row and checks
-/// no bounds. Throws ConfigError.
-[[nodiscard]] Validation run_validation(const std::vector<std::string>& sets = {}, std::size_t stride = 1);
+/// no bounds. Work that is stopped gives the rows that are done, and checks no bounds of a set that lacks some. Throws
+/// ConfigError.
+[[nodiscard]] Validation run_validation(const std::vector<std::string>& sets = {}, std::size_t stride = 1,
+                                        const Watch& watch = {});
 
-// These functions write it. Text has at most 100 columns.
-[[nodiscard]] std::string as_text(const Validation& validation, std::size_t worst_rows = 3);
+// These functions write it.
+[[nodiscard]] std::string as_text(const Validation& validation, std::size_t worst_rows = 3,
+                                  const report::Paint& paint = report::Paint(false));
 [[nodiscard]] std::string as_json(const Validation& validation);
 [[nodiscard]] std::string as_html(const Validation& validation);  ///< one page that needs no other file
 [[nodiscard]] std::string as_csv(const Validation& validation);   ///< a line for each comparison

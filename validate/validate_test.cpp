@@ -85,11 +85,13 @@ TEST(Validation, TwoRunsWriteTheSame) {
   EXPECT_EQ(as_json(run_validation(sets)), as_json(run_validation(sets)));
 }
 
-TEST(Validation, TextStaysWithinAHundredColumnsAndNamesEverySet) {
-  const std::string text = as_text(everything(), 2);
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
-  for (const std::string& name : case_set_names()) EXPECT_THAT(text, HasSubstr(name));
+TEST(Validation, TextStaysWithinItsColumnsAndNamesEverySet) {
+  for (const std::size_t columns : {80U, 100U}) {
+    const std::string text = as_text(everything(), 2, report::Paint(false, columns));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << line;
+    for (const std::string& name : case_set_names()) EXPECT_THAT(text, HasSubstr(name));
+  }
 }
 
 TEST(Validation, JsonAndCsvHoldEveryComparison) {

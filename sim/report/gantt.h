@@ -55,7 +55,7 @@ struct Gantt {
 /// Returns the chart of a run.
 [[nodiscard]] Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title);
 
-/// Draws the chart for a terminal, at most kPageColumns wide. Of many stages only some are shown. `axis` is the time of
+/// Draws the chart for a terminal, as wide as the page. Of many stages only some are shown. `axis` is the time of
 /// the full width; charts with the same `axis` have the same scale.
 [[nodiscard]] std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint);
 /// Explains the glyphs of gantt_text.

@@ -150,31 +150,21 @@ std::string painted(const std::vector<Cell>& cells, const Paint& paint) {
 }  // namespace
 
 std::string gantt_legend(std::span<const Gantt> charts, const Paint& paint) {
-  std::vector<std::pair<std::string, std::string_view>> entries;  // glyph, meaning
-  for (const PassKind& kind : passes_in(charts))
-    entries.emplace_back(paint(ink_of(kind.activity), glyph_of(kind.activity)), kind.name);
-  entries.emplace_back(paint(Ink::kGreen, kStepEndGlyph), "optimizer and step end");
-  entries.emplace_back(paint(Ink::kMagenta, kCommunicationGlyph), "communication alone");
-  entries.emplace_back(kIdleGlyph, "idle");
-
-  std::string text;
-  std::size_t columns = 0;
-  for (const auto& [glyph, meaning] : entries) {
-    constexpr std::size_t kAroundMeaning = 4;  // two spaces, a glyph, a space
-    if (columns > 0 && columns + kAroundMeaning + meaning.size() > kPageColumns) {
-      text += '\n';
-      columns = 0;
-    }
-    text += fmt::format("  {} {}", glyph, meaning);
-    columns += kAroundMeaning + meaning.size();
-  }
-  return text + '\n';
+  std::vector<std::string> entries;
+  const auto add = [&](const std::string& glyph, std::string_view meaning) {
+    entries.push_back(fmt::format("{} {}", glyph, meaning));
+  };
+  for (const PassKind& kind : passes_in(charts)) add(paint(ink_of(kind.activity), glyph_of(kind.activity)), kind.name);
+  add(paint(Ink::kGreen, kStepEndGlyph), "optimizer and step end");
+  add(paint(Ink::kMagenta, kCommunicationGlyph), "communication alone");
+  add(kIdleGlyph, "idle");
+  return paint.items(entries);
 }
 
 std::string gantt_text(const Gantt& chart, des::Duration axis, const Paint& paint) {
   std::size_t label = 0;
   for (const GanttRow& row : chart.rows) label = std::max(label, columns_of(row.label));
-  const std::size_t columns = fitting_columns(chart, axis, kPageColumns - label - 4);
+  const std::size_t columns = fitting_columns(chart, axis, paint.columns() - label - 4);
   const std::size_t every = (chart.rows.size() + kMostRows - 1) / kMostRows;
   std::string text = chart.title.empty() ? "" : paint(Ink::kBold, chart.title) + '\n';
   for (std::size_t r = 0; r < chart.rows.size();

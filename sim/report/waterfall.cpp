@@ -101,12 +101,13 @@ Waterfall with_bias(Waterfall simulated, double factor) {
 }
 
 std::string waterfall_text(const Waterfall& fall, const Job& job, const Paint& paint) {
-  constexpr std::size_t kBar = 38;
+  constexpr std::size_t kInFront = 62;
+  const auto bar_columns = static_cast<double>(paint.columns() - kInFront);
   const double whole = static_cast<double>(fall.step.ps);
   double widest = std::max(whole, static_cast<double>(fall.ideal.ps)), at = static_cast<double>(fall.ideal.ps);
   for (const WaterfallStep& each : fall.steps) widest = std::max(widest, at += static_cast<double>(each.time.ps));
   const auto column = [&](double time) {
-    return static_cast<std::size_t>(std::lround(std::max(0.0, time) / widest * kBar));
+    return static_cast<std::size_t>(std::lround(std::max(0.0, time) / widest * bar_columns));
   };
   const auto line = [&](std::string_view words, std::string_view time, double share, double from, double to, Ink ink) {
     const std::size_t first = column(std::min(from, to)), last = column(std::max(from, to));

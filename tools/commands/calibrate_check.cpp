@@ -15,6 +15,7 @@
 #include "tools/options/options.h"
 #include "tools/output/output.h"
 #include "tools/text/describe.h"
+#include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
 namespace {
@@ -24,7 +25,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string profile;
   std::vector<std::string> tables;
-  bool json = false;
+  Form form = Form::kText;
 };
 
 Json json_of(const fit::ErrorSummary& errors) {
@@ -53,7 +54,7 @@ std::string text_of(const fit::ProfileCheck& check) {
   for (const fit::ErrorClass& one : check.classes)
     table.add({one.kind, one.size, fmt::format("{}", one.errors.rows), percent(one.errors.median),
                percent(one.errors.p90), fmt::format("{:+.1f} %", 100 * one.errors.bias)});
-  std::string text = table.text(report::Paint(false));
+  std::string text = table.text(page_paint("never"));
   for (const std::string& kind : check.left_out) text += fmt::format("Left out: {}; the profile has no law.\n", kind);
   return text;
 }
@@ -66,7 +67,9 @@ int run(const Options& options) {
   const measured::Samples samples = samples_of(options.tables);
   const fit::ProfileCheck check = fit::check_profile(profile, samples);
   for (const std::string& note : samples.notes) print_error("note: " + note);
-  print(options.json ? json_of(profile, check).dump(2) + "\n" : text_of(check));
+  print(options.form == Form::kText  ? text_of(check)
+        : options.form == Form::kCsv ? csv_of(json_of(profile, check).at("classes"))
+                                     : json_of(profile, check).dump(2) + "\n");
   return 0;
 }
 
@@ -86,7 +89,7 @@ void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
       ->add_option("TABLES", options->tables,
                    "*.csv tables of products, attention or quantisation, samples, or nccl-tests' output")
       ->required();
-  command->add_flag("--json", options->json, "As JSON");
+  add_form_options(*command, options->form);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }
 

@@ -105,14 +105,15 @@ int run(const Options& options) {
   file.write(io::to_json_text(profile));
   file.finish();
   file.commit();
-  std::string text = profile_page(profile, report::Paint(wants_colour(options.colour))) + '\n';
+  const report::Paint paint = page_paint(options.colour);
+  std::string text = profile_page(profile, paint) + '\n';
   if (!request.datasheet)
-    text += report::paragraph(
+    text += paint.paragraph(
         "  ", fmt::format("There is no datasheet topologies/gpus/{}.json. Peak and multiprocessors are guesses in the "
                           "proportions of {}: only their product with the efficiency was measured.",
                           request.gpu, request.base.gpu));
-  print(text + report::paragraph("  ", fmt::format("Written to {}. Use it in a scenario with \"profile\": \"{}\".",
-                                                   options.out, options.out)));
+  print(text + paint.paragraph("  ", fmt::format("Written to {}. Use it in a scenario with \"profile\": \"{}\".",
+                                                 options.out, options.out)));
   return 0;
 }
 

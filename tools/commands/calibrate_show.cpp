@@ -29,8 +29,7 @@ cost::Profile profile_of(const std::string& name, const std::string& asker) {
 }
 
 int show(const Options& options) {
-  print(
-      profile_page(profile_of(options.first, "foretoken calibrate show"), report::Paint(wants_colour(options.colour))));
+  print(profile_page(profile_of(options.first, "foretoken calibrate show"), page_paint(options.colour)));
   return 0;
 }
 

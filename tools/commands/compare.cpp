@@ -25,7 +25,9 @@
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
+#include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
 namespace {
@@ -39,7 +41,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string scenario, svg, colour;
   std::vector<std::string> schedules, sets;
-  bool json = false, no_gantt = false, strict = false;
+  Form form = Form::kText;
+  bool no_gantt = false, strict = false;
 };
 
 Complaint wrong_choice(const std::string& text, std::string message) {
@@ -92,10 +95,10 @@ std::string table_text(const Rows& rows, const Paint& paint) {
                {"tokens/s"},
                {"MFU"},
                {"bubble"},
-               {"ideal"},
+               {"ideal", Table::Align::kRight, 1},
                {"peak GiB"},
                {"fits", Table::Align::kLeft},
-               {"sent a stage"}});
+               {"sent a stage", Table::Align::kRight, 2}});
   for (const study::TriedSchedule& row : rows) {
     const std::string label = row.choice.label + (row.is_own ? " *" : "");
     if (!row.metrics) {
@@ -133,15 +136,16 @@ std::vector<std::string> warnings_of(const Rows& rows) {
 }
 
 std::string text_of(const std::string& name, const Rows& rows, const Options& options, const Paint& paint) {
-  std::string text = paint(report::Ink::kBold, name) + '\n' + table_text(rows, paint);
+  std::string text = paint.name(name) + table_text(rows, paint);
   text +=
-      "  bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)\n"
-      "  peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step\n";
+      paint.paragraph("  ", "bubble: idle time of the pipeline over the work of its busiest stage; ideal (p-1)/(vm)");
+  text += paint.paragraph(
+      "  ", "peak: fullest stage; sent a stage: pipeline messages of one GPU of the busiest stage in a step");
   if (std::any_of(rows.begin(), rows.end(), [](const study::TriedSchedule& row) { return row.is_own; }))
     text += "  *: the scenario's own schedule\n";
   for (const study::TriedSchedule& row : rows)
     for (const Complaint& complaint : row.impossible)
-      text += report::paragraph("  " + row.choice.label + ": ", study::reason(complaint));
+      text += paint.paragraph("  " + row.choice.label + ": ", study::reason(complaint));
   const std::string warnings = report::warnings_text(warnings_of(rows), paint);
   if (options.no_gantt || !study::fastest(rows)) return text + warnings;
   des::Duration axis;
@@ -190,7 +194,10 @@ int run(const Options& options) {
   refuse_same_files(std::array{NamedFile{"--svg", options.svg}}, io::paths_of(source.files(options.sets)));
   std::optional<OutputFile> svg;
   if (!options.svg.empty()) svg.emplace(options.svg);
-  const Rows rows = study::try_schedules(source, options.sets, scenario, choices, io::read_shipped_residuals());
+  LongWork work("schedules");
+  const Rows rows =
+      study::try_schedules(source, options.sets, scenario, choices, io::read_shipped_residuals(), work.watch());
+  work.end();
   if (svg) {
     std::vector<report::Gantt> charts;
     for (const study::TriedSchedule& row : rows)
@@ -198,9 +205,10 @@ int run(const Options& options) {
     svg->write(draw::gantt_svg(charts));
     svg->commit();
   }
-  const Paint paint(!options.json && wants_colour(options.colour));
-  print(options.json ? json_of(scenario.name, rows) : text_of(scenario.name, rows, options, paint));
-  return study::fastest(rows) ? 0 : 1;
+  print(options.form == Form::kText  ? text_of(scenario.name, rows, options, page_paint(options.colour))
+        : options.form == Form::kCsv ? csv_of(Json::parse(json_of(scenario.name, rows)).at("schedules"))
+                                     : json_of(scenario.name, rows));
+  return work.status(study::fastest(rows) ? 0 : 1);
 }
 
 constexpr const char* kExamples =
@@ -228,7 +236,7 @@ void add_compare(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
+  add_form_options(*command, options->form);
   command->add_option("--svg", options->svg, "Write the Gantt charts, one below the other")->type_name("FILE");
   command->add_flag("--no-gantt", options->no_gantt, "Show only the table");
   add_strict_option(*command, options->strict);

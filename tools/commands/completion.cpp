@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/commands.h"
@@ -20,11 +23,17 @@ struct CommandNode {
   struct Flag {
     std::string name, description;
     bool takes_value = false, takes_file = false;
+    std::string values = {};   ///< words that it may have: "50 80 90 95"
+    std::string names = {};    ///< the kind of data whose names it takes: "models"
+    std::string pattern = {};  ///< in a case of the shell: "--output|-o"
   };
   std::vector<Flag> flags;
   std::string names_of;  // the kind of data whose names it takes: "models"
   bool takes_files = false;
+  std::string words = {};  // the words that its argument may be
 };
+
+using Flag = CommandNode::Flag;
 
 std::string first_sentence(const std::string& text) {
   std::string line = text.substr(0, text.find_first_of(";\n"));
@@ -34,6 +43,29 @@ std::string first_sentence(const std::string& text) {
   return clean;
 }
 
+// Returns the words of a type such as "stage|kernel".
+std::string values_of(const std::string& type) {
+  if (type.find('|') == type.npos || type.find_first_of("=,") != type.npos) return "";
+  std::string words = type;
+  std::ranges::replace(words, '|', ' ');
+  return words;
+}
+
+// Returns the kind of data whose names an option or an argument takes.
+std::string names_of(const std::string& option) {
+  static const std::map<std::string, std::string> kKinds = {
+      {"model", "models"},       {"cluster", "clusters"}, {"clusters", "clusters"}, {"schedules", "schedule"},
+      {"SCENARIO", "scenarios"}, {"PROFILE", "profiles"}, {"base", "profiles"}};
+  const auto kind = kKinds.find(option);
+  return kind == kKinds.end() ? "" : kind->second;
+}
+
+std::string pattern_of(const CLI::Option& option, const std::string& name) {
+  std::string pattern = "--" + name;
+  for (const std::string& letter : option.get_snames()) pattern += "|-" + letter;
+  return pattern;
+}
+
 void walk(const CLI::App& app, const std::string& path, std::vector<CommandNode>& nodes) {
   CommandNode node{.path = path, .commands = {}, .flags = {}, .names_of = {}};
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -41,9 +73,11 @@ void walk(const CLI::App& app, const std::string& path, std::vector<CommandNode>
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames())
       node.flags.push_back({"--" + name, first_sentence(option->get_description()),
-                            option->get_items_expected_max() > 0, option->get_type_name() == "FILE"});
+                            option->get_items_expected_max() > 0, option->get_type_name() == "FILE",
+                            values_of(option->get_type_name()), names_of(name), pattern_of(*option, name)});
     const std::string name = option->get_name(true);
-    if (name == "SCENARIO") node.names_of = "scenarios";
+    if (!names_of(name).empty()) node.names_of = names_of(name);
+    if (name == "SHELL") node.words = "bash zsh fish";
     if (name == "FILE") node.takes_files = true;
     if (name == "NAME" && path.ends_with(" show")) node.names_of = path.substr(0, path.find(' '));
   }
@@ -58,13 +92,55 @@ std::string names_command(const std::string& kind) {
   return fmt::format("foretoken {} list --names 2>/dev/null", kind);
 }
 
+// Returns the flags whose value can be completed, each name once.
+std::vector<Flag> flags_with_values(const std::vector<CommandNode>& nodes) {
+  std::map<std::string, Flag> flags;
+  for (const CommandNode& node : nodes)
+    for (const Flag& flag : node.flags)
+      if (flag.takes_file || !flag.values.empty() || !flag.names.empty()) flags.emplace(flag.name, flag);
+  std::vector<Flag> list;
+  for (const auto& [name, flag] : flags) list.push_back(flag);
+  return list;
+}
+
+// Returns what a shell puts in place of the words that a flag takes.
+std::string words_for(const Flag& flag) {
+  return flag.names.empty() ? flag.values : fmt::format("$({})", names_command(flag.names));
+}
+
+std::string bash_value_cases(const std::vector<CommandNode>& nodes) {
+  std::string cases;
+  for (const Flag& flag : flags_with_values(nodes)) {
+    cases += fmt::format("    {}) ", flag.pattern);
+    if (!words_for(flag).empty())
+      cases += fmt::format("COMPREPLY=($(compgen -P \"$list\" -W \"{}\" -- \"${{current##*,}}\")); ", words_for(flag));
+    if (flag.takes_file || flag.names == "models" || flag.names == "clusters")
+      cases += "COMPREPLY+=($(compgen -f -- \"$current\")); ";
+    cases += "return ;;\n";
+  }
+  return cases;
+}
+
+std::string zsh_value_cases(const std::vector<CommandNode>& nodes) {
+  std::string cases;
+  for (const Flag& flag : flags_with_values(nodes)) {
+    const std::string words = flag.names.empty() ? words_for(flag) : fmt::format("${{(f)\"{}\"}}", words_for(flag));
+    cases += fmt::format("    {}) ", flag.pattern);
+    if (flag.takes_file) cases += "_files; ";
+    if (!words.empty()) cases += fmt::format("compset -P '*,'; candidates=({}); compadd -a candidates; ", words);
+    cases += "return ;;\n";
+  }
+  return cases;
+}
+
 std::string bash_script(const std::vector<CommandNode>& nodes) {
   std::string cases;
   for (const CommandNode& node : nodes) {
     std::string words;
     for (const auto& [name, about] : node.commands) words += name + ' ';
-    for (const CommandNode::Flag& flag : node.flags) words += flag.name + ' ';
-    if (!words.empty()) words.pop_back();
+    for (const Flag& flag : node.flags) words += flag.name + ' ';
+    words += node.words;
+    if (!words.empty() && words.back() == ' ') words.pop_back();
     cases += fmt::format("    '{}') words='{}'; names={}; files={} ;;\n", node.path, words,
                          node.names_of.empty() ? "''" : fmt::format("$({})", names_command(node.names_of)),
                          node.takes_files || node.names_of == "scenarios" ? 1 : 0);
@@ -80,7 +156,10 @@ _foretoken() {{
     next="${{path:+$path }}$word"
     case "$next" in {}) path=$next ;; esac
   done
-  case "$previous" in --trace|--svg) COMPREPLY=($(compgen -f -- "$current")); return ;; esac
+  if [ "$current" = = ]; then current=''; elif [ "$previous" = = ]; then previous=${{COMP_WORDS[COMP_CWORD-2]}}; fi
+  local list=${{current%"${{current##*,}}"}}
+  case "$previous" in
+{}  esac
   case "$path" in
 {}  esac
   COMPREPLY=($(compgen -W "$words $names" -- "$current"))
@@ -88,7 +167,7 @@ _foretoken() {{
 }}
 complete -F _foretoken foretoken
 )",
-                     paths, cases);
+                     paths, bash_value_cases(nodes), cases);
 }
 
 std::string zsh_script(const std::vector<CommandNode>& nodes) {
@@ -104,8 +183,9 @@ std::string zsh_script(const std::vector<CommandNode>& nodes) {
       cases += fmt::format("      candidates=(${{(f)\"$({})\"}})\n      _describe name candidates\n",
                            names_command(node.names_of));
     if (node.takes_files || node.names_of == "scenarios") cases += "      _files\n";
+    if (!node.words.empty()) cases += fmt::format("      candidates=({})\n      compadd -a candidates\n", node.words);
     cases += "      candidates=(";
-    for (const CommandNode::Flag& flag : node.flags) cases += fmt::format("'{}:{}' ", flag.name, flag.description);
+    for (const Flag& flag : node.flags) cases += fmt::format("'{}:{}' ", flag.name, flag.description);
     cases += ")\n      [[ $PREFIX == -* ]] && _describe option candidates\n      ;;\n";
     if (!node.path.empty()) paths += fmt::format("'{}'|", node.path);
   }
@@ -119,13 +199,25 @@ _foretoken() {{
     next="${{at_path:+$at_path }}$word"
     case "$next" in ({}) at_path=$next ;; esac
   done
-  if [[ $previous == --trace || $previous == --svg ]]; then _files; return; fi
+  if [[ $PREFIX == --*=* ]]; then previous=${{PREFIX%%=*}}; compset -P '*='; fi
+  case "$previous" in
+{}  esac
   case "$at_path" in
 {}  esac
 }}
 compdef _foretoken foretoken
 )",
-                     paths, cases);
+                     paths, zsh_value_cases(nodes), cases);
+}
+
+const char* fish_file_or_value(const Flag& flag) {
+  if (flag.takes_file) return " -r -F";
+  return flag.takes_value ? " -x" : "";
+}
+
+std::string fish_words(const Flag& flag) {
+  if (!flag.names.empty()) return fmt::format(" -a \"({})\"", names_command(flag.names));
+  return flag.values.empty() ? "" : fmt::format(" -a '{}'", flag.values);
 }
 
 std::string fish_script(const std::vector<CommandNode>& nodes) {
@@ -155,13 +247,12 @@ std::string fish_script(const std::vector<CommandNode>& nodes) {
                           names_command(node.names_of));
     if (node.takes_files || node.names_of == "scenarios")
       text += fmt::format("complete -c foretoken -n '__foretoken_at {}' -F\n", node.path);
-    for (const CommandNode::Flag& flag : node.flags)
-      text += fmt::format("complete -c foretoken -n '{}__foretoken_at {}' -l {}{} -d '{}'\n",
+    if (!node.words.empty())
+      text += fmt::format("complete -c foretoken -n '__foretoken_at {}' -a '{}'\n", node.path, node.words);
+    for (const Flag& flag : node.flags)
+      text += fmt::format("complete -c foretoken -n '{}__foretoken_at {}' -l {}{}{} -d '{}'\n",
                           node.commands.empty() ? "" : "last=1 ", node.path, flag.name.substr(2),
-                          flag.takes_file    ? " -r -F"
-                          : flag.takes_value ? " -x"
-                                             : "",
-                          flag.description);
+                          fish_file_or_value(flag), fish_words(flag), flag.description);
   }
   return text;
 }

@@ -47,21 +47,22 @@ std::string data_words(const fs::path& root) {
   return counts.empty() ? "no data" : fmt::format("{}", fmt::join(counts, ", "));
 }
 
-std::string program_lines() {
+std::string program_lines(const report::Paint& paint) {
   const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
   const Bytes memory(page * static_cast<double>(::sysconf(_SC_PHYS_PAGES))),
       free(page * static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)));
-  return fmt::format("foretoken {}\n", version()) + entry("compiler", __VERSION__) +
-         entry("threads", fmt::format("{}", std::thread::hardware_concurrency())) +
-         entry("memory", fmt::format("{}, {} of it free", report::binary_bytes(memory), report::binary_bytes(free)));
+  return fmt::format("foretoken {}\n", version()) + entry(paint, "compiler", __VERSION__) +
+         entry(paint, "threads", fmt::format("{}", std::thread::hardware_concurrency())) +
+         entry(paint, "memory",
+               fmt::format("{}, {} of it free", report::binary_bytes(memory), report::binary_bytes(free)));
 }
 
-std::string data_lines() {
+std::string data_lines(const report::Paint& paint) {
   std::string text = "Data  of folders that have the same name, the first counts\n";
   const char* const own = std::getenv("FORETOKEN_DATA");
-  text += entry("FORETOKEN_DATA", own == nullptr || *own == '\0' ? "not set" : io::text_of_path(own));
+  text += entry(paint, "FORETOKEN_DATA", own == nullptr || *own == '\0' ? "not set" : io::text_of_path(own));
   for (const fs::path& root : io::data_roots())
-    text += entry("folder", fmt::format("{}: {}", io::text_of_path(root), data_words(root)));
+    text += entry(paint, "folder", fmt::format("{}: {}", io::text_of_path(root), data_words(root)));
   return text;
 }
 
@@ -78,7 +79,7 @@ Origin origin_of_products(const cost::Profile& profile) {
   return {"none", ""};
 }
 
-std::string profile_lines() {
+std::string profile_lines(const report::Paint& paint) {
   std::map<Origin, std::vector<std::string>> profiles;
   for (const std::string& name : io::list_names(io::kProfiles)) {
     const io::Document document = open_data_file(io::kProfiles, name, "foretoken profiles show");
@@ -87,11 +88,12 @@ std::string profile_lines() {
     findings.throw_if_wrong();
     profiles[origin_of_products(profile)].push_back(name);
   }
-  std::string text =
-      "Profiles  by the origin of their 16-bit matrix products; `foretoken profiles show NAME` has all\n";
+  std::string text = paint.paragraph(
+      "Profiles  ", "by the origin of their 16-bit matrix products; `foretoken profiles show NAME` has all");
   for (const auto& [origin, names] : profiles)
-    text += entry(origin.name, fmt::format("{}{}", origin.from.empty() ? "" : fmt::format("from {}: ", origin.from),
-                                           fmt::join(names, ", ")));
+    text += entry(
+        paint, origin.name,
+        fmt::format("{}{}", origin.from.empty() ? "" : fmt::format("from {}: ", origin.from), fmt::join(names, ", ")));
   return text;
 }
 
@@ -118,18 +120,19 @@ constexpr std::array kHelpers{Helper{"nvidia-smi", "shows the GPUs that calibrat
                               Helper{"dot", "draws what `clusters show --dot` writes"},
                               Helper{"chromium", "tests the report"}};
 
-std::string helper_lines() {
+std::string helper_lines(const report::Paint& paint) {
   std::string text = "Other programs  none of them is needed for predictions\n";
   for (const Helper& helper : kHelpers) {
     const auto file = program_of(helper.name);
-    text += entry(helper.name, fmt::format("{}; {}", file ? io::text_of_path(*file) : "not found", helper.use));
+    text += entry(paint, helper.name, fmt::format("{}; {}", file ? io::text_of_path(*file) : "not found", helper.use));
   }
   return text;
 }
 
 int run_doctor() {
   if (const auto wrong = io::wrong_data_folder()) throw ConfigError({{"FORETOKEN_DATA", "", *wrong}});
-  print(program_lines() + '\n' + data_lines() + '\n' + profile_lines() + '\n' + helper_lines());
+  const report::Paint paint = page_paint("never");
+  print(program_lines(paint) + '\n' + data_lines(paint) + '\n' + profile_lines(paint) + '\n' + helper_lines(paint));
   return 0;
 }
 

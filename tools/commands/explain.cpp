@@ -19,7 +19,9 @@
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
+#include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
 namespace {
@@ -33,12 +35,14 @@ constexpr double kPart = 0.1;  // each hardware property is made 10 % better
 struct Options {
   std::string scenario, colour;
   std::vector<std::string> sets;
-  bool json = false;
+  Form form = Form::kText;
 };
 
 // Draws a bar to the left for time saved, to the right for time lost.
 std::string hardware_text(const study::Explanation& answer, const Paint& paint) {
-  constexpr double kHalf = 19;
+  constexpr std::size_t kInFront = 53, kMostGap = 9, kMostHalf = 19;
+  const std::size_t gap = std::min(kMostGap, paint.columns() - report::kScreenColumns);
+  const std::size_t half = std::min(kMostHalf, (paint.columns() - kInFront - gap - 1) / 2);
   double widest = 0;
   for (const study::Sensitivity& each : answer.hardware) widest = std::max(widest, std::abs(answer.change(each)));
   std::string text = report::title_text(
@@ -46,11 +50,12 @@ std::string hardware_text(const study::Explanation& answer, const Paint& paint) 
       paint);
   for (const study::Sensitivity& each : answer.hardware) {
     const double part = answer.change(each);
-    const auto cells = static_cast<std::size_t>(std::lround(widest > 0 ? std::abs(part) / widest * kHalf : 0));
+    const auto cells =
+        static_cast<std::size_t>(std::lround(widest > 0 ? std::abs(part) / widest * static_cast<double>(half) : 0));
     const std::string bar = paint(part < 0 ? Ink::kGreen : Ink::kOrange, report::repeat("█", cells));
-    std::string line = "  " + report::pad_right(each.name, 38) + fmt::format("{:>+9.2f} %", 100 * part) + "           ";
-    line += part < 0 ? std::string(static_cast<std::size_t>(kHalf) - cells, ' ') + bar + "│"
-                     : std::string(static_cast<std::size_t>(kHalf), ' ') + "│" + bar;
+    std::string line =
+        "  " + report::pad_right(each.name, 38) + fmt::format("{:>+9.2f} %  ", 100 * part) + std::string(gap, ' ');
+    line += part < 0 ? std::string(half - cells, ' ') + bar + "│" : std::string(half, ' ') + "│" + bar;
     text += line + '\n';
   }
   return text;
@@ -58,13 +63,13 @@ std::string hardware_text(const study::Explanation& answer, const Paint& paint) 
 
 std::string text_of(const study::Explanation& answer, const Paint& paint) {
   const report::Metrics& m = answer.prediction.metrics;
-  std::string text = paint(Ink::kBold, m.name) + '\n';
+  std::string text = paint.name(m.name);
   text += fmt::format("  step {}, MFU {}; {:.0f} % interval {} to {}\n", report::time_text(m.step_time),
                       report::percent(m.mfu), 100 * m.interval->level, report::time_text(m.interval->low),
                       report::time_text(m.interval->high));
   text +=
-      report::paragraph("  ", fmt::format("simulated {}; {}", report::time_text(m.simulated_step_time), m.bias->words));
-  text += report::paragraph("  ", "interval from " + m.interval->words);
+      paint.paragraph("  ", fmt::format("simulated {}; {}", report::time_text(m.simulated_step_time), m.bias->words));
+  text += paint.paragraph("  ", "interval from " + m.interval->words);
   text += report::waterfall_text(answer.fall, answer.prediction.job, paint);
   text += report::delays_text(m, paint);
   return text + hardware_text(answer, paint) + report::warnings_text(m.warnings, paint);
@@ -96,11 +101,23 @@ std::string json_of(const study::Explanation& answer) {
          '\n';
 }
 
+// Writes both tables, one below the other.
+std::string csv_text(const study::Explanation& answer) {
+  const Json json = Json::parse(json_of(answer));
+  Json rows = json.at("waterfall");
+  for (const Json& row : json.at("hardware")) rows.push_back(row);
+  return csv_of(rows);
+}
+
 int run(const Options& options) {
-  const study::Explanation answer =
-      study::explain(scenario_source(options.scenario).read(options.sets), io::read_shipped_residuals(), kPart);
-  print(options.json ? json_of(answer) : text_of(answer, Paint(wants_colour(options.colour))));
-  return 0;
+  LongWork work("hardware properties");
+  const study::Explanation answer = study::explain(scenario_source(options.scenario).read(options.sets),
+                                                   io::read_shipped_residuals(), kPart, work.watch());
+  work.end();
+  print(options.form == Form::kText  ? text_of(answer, page_paint(options.colour))
+        : options.form == Form::kCsv ? csv_text(answer)
+                                     : json_of(answer));
+  return work.status(0);
 }
 
 constexpr const char* kExamples =
@@ -121,7 +138,7 @@ void add_explain(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
+  add_form_options(*command, options->form);
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
 }

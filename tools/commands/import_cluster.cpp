@@ -96,14 +96,16 @@ int run(const Options& options) {
   io::Findings findings;
   auto document = io::document_from_text(text, kAsker, findings);
   findings.throw_if_wrong();
-  const std::string page = described_clusters().page(*document, findings, report::Paint(false));
+  const report::Paint paint = page_paint("never");
+  const std::string page = described_clusters().page(*document, findings, paint);
   findings.throw_if_wrong();
   if (options.out.empty()) {
     print(text);
     return 0;
   }
   write_file(options.out, text);
-  print(page + entry("notes", document->value.value("notes", "")) + entry("file", printable(options.out)));
+  print(page + entry(paint, "notes", document->value.value("notes", "")) +
+        entry(paint, "file", printable(options.out)));
   return 0;
 }
 

@@ -14,14 +14,16 @@
 #include "tools/options/options.h"
 #include "tools/output/output.h"
 #include "tools/text/describe.h"
+#include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
 namespace {
 
 // Complains about a file that cannot be read, and lists the others.
-int list(const Described& described, bool names_only) {
+int list(const Described& described, bool names_only, Form form) {
   const std::vector<std::string> names = io::list_names(described.kind);
   report::Table table(described.columns);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   std::string plain;
   int status = 0;
   for (const std::string& name : names) {
@@ -33,6 +35,8 @@ int list(const Described& described, bool names_only) {
       io::Findings findings;
       std::vector<std::string> row = described.row(document, findings);
       findings.throw_if_wrong();
+      nlohmann::ordered_json& entry_of_row = rows.emplace_back(nlohmann::ordered_json::object());
+      for (std::size_t c = 0; c < row.size(); ++c) entry_of_row[described.columns[c].head] = row[c];
       table.add(std::move(row));
     } catch (const ConfigError& error) {
       print_complaints(error);
@@ -40,24 +44,28 @@ int list(const Described& described, bool names_only) {
     }
   }
   if (names.empty()) throw ConfigError({{"foretoken", "", io::unknown_name(described.kind, "")}});
-  print(names_only ? plain : table.text(report::Paint(wants_colour("auto")), 0));
+  print(names_only            ? plain
+        : form == Form::kJson ? rows.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
+        : form == Form::kCsv  ? csv_of(rows)
+                              : table.text(page_paint("auto"), 0, "--csv and --json"));
   return status;
 }
 
 int show(const Described& described, const std::string& name, bool json, const std::string& colour) {
   if (described.command == "clusters" && name == "links" && !json) {
-    print(links_page(report::Paint(wants_colour(colour))));
+    print(links_page(page_paint(colour)));
     return 0;
   }
   const io::Document document =
       open_data_file(described.kind, name, fmt::format("foretoken {} show", described.command));
   io::Findings findings;
-  const std::string page = described.page(document, findings, report::Paint(!json && wants_colour(colour)));
+  const report::Paint paint = page_paint(json ? "never" : colour);
+  const std::string page = described.page(document, findings, paint);
   findings.throw_if_wrong();
   if (json) {
     print(document.value.dump(2) + '\n');
   } else {
-    print(page + entry("file", document.source.file));
+    print(page + entry(paint, "file", document.source.file));
   }
   return 0;
 }
@@ -100,8 +108,11 @@ void add_kind(CLI::App& program, Action& chosen, const Described& kind) {
   CLI::App* listing = command->add_subcommand("list", "List all");
   const auto names_only = std::make_shared<bool>(false);
   listing->add_flag("--names", *names_only, "Print only the names, one a line");
-  listing->callback(
-      [&chosen, described, names_only] { chosen = [described, names_only] { return list(*described, *names_only); }; });
+  const auto form = std::make_shared<Form>(Form::kText);
+  add_form_options(*listing, *form);
+  listing->callback([&chosen, described, names_only, form] {
+    chosen = [described, names_only, form] { return list(*described, *names_only, *form); };
+  });
   CLI::App* showing = command->add_subcommand("show", "Show one with all its values and their source");
   const auto shown = std::make_shared<Shown>();
   showing->add_option("NAME", shown->name, "A name of the list, or a file")->required();
@@ -138,9 +149,9 @@ io::Document open_data_file(const io::DataKind& kind, const std::string& name, c
   return std::move(*document);
 }
 
-std::string entry(std::string_view label, std::string_view text) {
+std::string entry(const report::Paint& paint, std::string_view label, std::string_view text) {
   constexpr std::size_t kLabel = 16;
-  return text.empty() ? "" : report::paragraph("  " + report::pad_right(label, kLabel), text);
+  return text.empty() ? "" : paint.paragraph("  " + report::pad_right(label, kLabel), text);
 }
 
 std::string_view yes_no(bool value) { return value ? "yes" : "no"; }

@@ -10,6 +10,7 @@
 #include "tools/options/open_options.h"
 #include "tools/options/options.h"
 #include "tools/options/quantity.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
 #include "tools/text/plan_text.h"
 
@@ -23,7 +24,7 @@ struct Options {
   std::vector<std::string> clusters;
   double price = 0, mtbf = 0, storage = 0, pue = 0;
   int threads = 0, interval = 90;
-  bool json = false;
+  Form form = Form::kText;
 };
 
 study::PlanQuestion question_of(const Options& options) {
@@ -56,11 +57,15 @@ study::PlanQuestion question_of(const Options& options) {
 }
 
 int run(const Options& options, const std::string& command) {
-  study::Plan plan = study::make_plan(question_of(options));
+  LongWork work("rows");
+  study::Plan plan = study::make_plan(question_of(options), work.watch());
+  work.end();
   plan.command = command;
   plan.version = std::string(version());
-  print(options.json ? plan_json(plan) : plan_text(plan, report::Paint(wants_colour(options.colour))));
-  return plan.smallest ? 0 : 1;
+  print(options.form == Form::kText  ? plan_text(plan, page_paint(options.colour))
+        : options.form == Form::kCsv ? plan_csv(plan)
+                                     : plan_json(plan));
+  return work.status(plan.smallest ? 0 : 1);
 }
 
 constexpr const char* kExamples =
@@ -110,10 +115,13 @@ void add_plan(CLI::App& program, Action& chosen) {
       ->check(whole_number(1, 256))
       ->type_name("N");
   add_interval_option(*command, options->interval);
-  command->add_flag("--json", options->json, "Print JSON instead of text");
+  add_form_options(*command, options->form);
   add_colour_option(*command, options->colour);
-  command->callback(
-      [&chosen, options, command] { chosen = [options, command] { return run(*options, command_line(*command)); }; });
+  command->callback([&chosen, options, command] {
+    chosen = [options, command] {
+      return with_given_names(options->asked, [&] { return run(*options, command_line(*command)); });
+    };
+  });
 }
 
 }  // namespace foretoken::tools

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.h"
@@ -28,6 +29,7 @@
 #include "tools/options/command_line.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
 #include "validate/measured_runs.h"
 
@@ -64,6 +66,52 @@ void expect_a_report_that_fits(const job::Job& job, const std::string& file) {
                                     passes, most)}});
 }
 
+// Makes the parts of a report one after another, and counts them. After Ctrl-C the other parts stay empty.
+class Parts {
+ public:
+  explicit Parts(Watch watch) : watch_(std::move(watch)) { watch_.show(0, kCount); }
+  template <class Make>
+  auto operator()(Make make) {
+    using Part = decltype(make(watch_));
+    if (watch_.stopped()) return Part{};
+    Part part = make(Watch{.stop = watch_.stop});
+    if (!watch_.stopped()) watch_.show(++done_, kCount);
+    return part;
+  }
+
+ private:
+  static constexpr std::size_t kCount = 6;
+  Watch watch_;
+  std::size_t done_ = 0;
+};
+
+// Returns what the page needs beside its plan. It refers to `base`.
+html::ReportData report_of(const Options& options, const study::ScenarioSource& source, const study::Prediction& base,
+                           const trust::Evidence& evidence, const Watch& watch) {
+  Parts part(watch);
+  const std::vector<std::string>& sets = options.sets;
+  return {
+      .base = base,
+      .waterfall = study::waterfall_of(base),
+      .critical_path = observe::critical_path(base.step.workload, base.run),
+      .communication = observe::communication(base.step, base.run, base.observations),
+      .schedules = part([&](const Watch& w) { return study::other_schedules(source, sets, base.job, evidence, w); }),
+      .scaling = part([&](const Watch& w) { return study::other_sizes(source, sets, base.job, evidence, w); }),
+      .alternatives = part([&](const Watch& w) { return study::other_decisions(source, sets, base, evidence, w); }),
+      .found =
+          part([&](const Watch& w) { return study::found_by_search(source, sets, base.job, kFound, evidence, w); }),
+      .sensitivity_part = kSensitivityPart,
+      .sensitivity = part([&](const Watch& w) {
+        return study::sensitivities(base.job, kSensitivityPart, base.metrics.bias_factor(), w);
+      }),
+      .near_runs = part([&](const Watch&) { return study::near_runs(base.job, validate::measured_runs(), kNearRuns); }),
+      .plan = {},
+      .command = {},
+      .version = std::string(version()),
+      .date = date_of(options),
+      .scenario_json = source.merged(options.sets)};
+}
+
 int run(const Options& options, const std::string& command) {
   std::optional<study::PlanFile> plan = study::read_plan_file(options.scenario);
   if (plan && !options.sets.empty())
@@ -76,30 +124,20 @@ int run(const Options& options, const std::string& command) {
   if (plan) inputs.emplace_back(options.scenario);
   refuse_same_files(std::array{NamedFile{"-o", options.output}}, inputs);
   OutputFile file(options.output);
+  LongWork work("parts");
   const trust::Evidence evidence = io::read_shipped_residuals();
   job::Made made = source.read(options.sets);
   expect_a_report_that_fits(made.job, source.name());
   const study::Prediction base =
       study::predict(std::move(made), {.advice = true, .delays = true, .interval = study::IntervalQuestion{evidence}});
-  html::ReportData data{.base = base,
-                        .waterfall = study::waterfall_of(base),
-                        .critical_path = observe::critical_path(base.step.workload, base.run),
-                        .communication = observe::communication(base.step, base.run, base.observations),
-                        .schedules = study::other_schedules(source, options.sets, base.job, evidence),
-                        .scaling = study::other_sizes(source, options.sets, base.job, evidence),
-                        .alternatives = study::other_decisions(source, options.sets, base, evidence),
-                        .found = study::found_by_search(source, options.sets, base.job, kFound, evidence),
-                        .sensitivity_part = kSensitivityPart,
-                        .sensitivity = study::sensitivities(base.job, kSensitivityPart, base.metrics.bias_factor()),
-                        .near_runs = study::near_runs(base.job, validate::measured_runs(), kNearRuns),
-                        .plan = plan ? std::optional(std::move(plan->plan)) : std::nullopt,
-                        .command = command,
-                        .version = std::string(version()),
-                        .date = date_of(options),
-                        .scenario_json = source.merged(options.sets)};
+  html::ReportData data = report_of(options, source, base, evidence, work.watch());
+  if (plan) data.plan = std::move(plan->plan);
+  data.command = command;
   file.write(html::document(data));
   file.commit();
-  return options.require_fit && !base.metrics.memory.fits ? 1 : 0;
+  work.end();
+  print_error(fmt::format("Wrote {}.", printable(options.output)));
+  return work.status(options.require_fit && !base.metrics.memory.fits ? 1 : 0);
 }
 
 constexpr const char* kExamples =

@@ -103,8 +103,9 @@ int check(const std::string& file, const std::string& placement) {
   refuse_gaps(shape, stages, file);
   const schedule::Program program{.placement = placed(placement, shape), .stages = std::move(stages)};
   const std::vector<std::string> problems = schedule::check_program(program, shape);
+  const report::Paint paint(false, page_columns());
   std::string text;
-  for (const std::string& problem : problems) text += report::paragraph("  - ", problem);
+  for (const std::string& problem : problems) text += paint.paragraph("  - ", problem);
   const std::string what = fmt::format("{}, {}, {} a stage", report::counted(shape.stages, "stage"),
                                        report::counted(shape.microbatches, "micro-batch", "micro-batches"),
                                        report::counted(shape.chunks, "chunk"));
@@ -131,7 +132,7 @@ void add_schedule_check(CLI::App& schedule, Action& chosen) {
       ->add_option("--placement", *placement,
                    "Place virtual stages: looped, v (the second chunk runs backwards over the stages), two-way")
       ->check(CLI::IsMember({"looped", "v", "two-way"}))
-      ->type_name("NAME");
+      ->type_name("looped|v|two-way");
   command->callback([&chosen, file, placement] { chosen = [file, placement] { return check(*file, *placement); }; });
 }
 

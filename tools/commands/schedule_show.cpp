@@ -162,20 +162,22 @@ std::string pipeline_text(const schedule::PipelineShape& shape) {
 
 std::string text_of(const Options& options, const Shown& shown, const Paint& paint) {
   using report::Ink;
-  using report::paragraph;
   const schedule::PipelineShape& shape = options.shape;
   std::string text = paint(Ink::kBold, options.name) +
                      fmt::format(": {}, {} a stage\n", pipeline_text(shape), report::counted(shape.chunks, "chunk"));
-  text += paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
-                                      list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
-                                      options.blocking ? "both sides wait for it" : "nobody waits for it"));
+  text +=
+      paint.paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
+                                        list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
+                                        options.blocking ? "both sides wait for it" : "nobody waits for it"));
   const study::Replay& replay = shown.replay;
-  text += fmt::format("\n  makespan {}, bubble {} of the work, {} of the step, ideal (p-1)/(vm) {}\n",
-                      report::time_text(des::to_seconds(replay.run.makespan - des::Instant{})),
-                      report::percent(replay.bubble_fraction()), report::percent(replay.bubble_fraction_of_step()),
-                      report::percent(ideal_bubble(shape)));
-  text += paragraph("  chunk activations alive at most, by stage: ", runs_text(peaks_in_flight(shown.program)));
-  text += paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
+  text += '\n' +
+          paint.paragraph("  ", fmt::format("makespan {}, bubble {} of the work, {} of the step, ideal (p-1)/(vm) {}",
+                                            report::time_text(des::to_seconds(replay.run.makespan - des::Instant{})),
+                                            report::percent(replay.bubble_fraction()),
+                                            report::percent(replay.bubble_fraction_of_step()),
+                                            report::percent(ideal_bubble(shape))));
+  text += paint.paragraph("  chunk activations alive at most, by stage: ", runs_text(peaks_in_flight(shown.program)));
+  text += paint.paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
   text += '\n' + paint(Ink::kBold, "Over time") + '\n';
   const report::Gantt chart = report::gantt_of(replay.workload, replay.run, "");
   text += report::gantt_text(chart, chart.length, paint) + report::gantt_legend({&chart, 1}, paint);
@@ -184,8 +186,8 @@ std::string text_of(const Options& options, const Shown& shown, const Paint& pai
       paint(Ink::kDim, schedule::letters_text(shown.program) + ", micro-batch" + (shape.chunks > 1 ? ".chunk" : "")) +
       '\n';
   for (const Stage stage : shown.program.stages.ids())
-    text += paragraph(fmt::format("  stage {:<3} ", stage.number()),
-                      schedule::to_text(shown.program.stages[stage], shape.chunks));
+    text += paint.paragraph(fmt::format("  stage {:<3} ", stage.number()),
+                            schedule::to_text(shown.program.stages[stage], shape.chunks));
   return text;
 }
 
@@ -202,7 +204,7 @@ int show(const Options& options) {
     write_file(options.svg, draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run, title)}));
   print(options.json    ? json_of(options, shown)
         : options.plain ? plain_text(options, shown.program)
-                        : text_of(options, shown, Paint(wants_colour(options.colour))));
+                        : text_of(options, shown, page_paint(options.colour)));
   return 0;
 }
 
@@ -249,9 +251,10 @@ void add_time_options(CLI::App& command, Options& options) {
 void add_schedule_list(CLI::App& schedule, Action& chosen) {
   schedule.add_subcommand("list", "List all schedules")->callback([&chosen] {
     chosen = [] {
+      const report::Paint paint(false, page_columns());
       std::string text;
       for (const schedule::Schedule& each : schedule::all_schedules())
-        text += report::paragraph(report::pad_right(each.name, 20), each.description);
+        text += paint.paragraph(report::pad_right(each.name, 20), each.description);
       print(text);
       return 0;
     };

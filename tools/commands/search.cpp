@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,43 +17,24 @@
 #include "tools/options/open_options.h"
 #include "tools/options/options.h"
 #include "tools/options/search_values.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
-#include "tools/output/progress_line.h"
 #include "tools/output/search_log.h"
+#include "tools/text/json_csv.h"
 #include "tools/text/search_text.h"
 
 namespace foretoken::tools {
 namespace {
 
-constexpr int kMostThreads = 256, kMostTop = 10'000, kInterrupted = 130;
+constexpr int kMostThreads = 256, kMostTop = 10'000;
 
 struct Options {
   OpenOptions open;
   QuestionOptions asked;
   std::string scenario, objective = "step-time", pareto = "step-time,memory", out, write, colour;
   int top = 10, threads = 0, interval = 90;
-  bool json = false, require_fit = true, resume = false;
-};
-
-// Ctrl-C sets this flag. It is global because a signal handler can reach nothing else.
-std::atomic<bool> interrupted = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-// Catches Ctrl-C while it lives. The first one asks the search to end, a second one ends the program.
-class CatchInterrupt {
- public:
-  CatchInterrupt() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
-  CatchInterrupt(const CatchInterrupt&) = delete;
-  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
-
- private:
-  struct sigaction before_ {};
+  Form form = Form::kText;
+  bool require_fit = true, resume = false;
 };
 
 study::SearchRequest request_of(const Options& options, const io::OpenScenario& question) {
@@ -79,8 +60,9 @@ int finish(const Options& options, const study::SearchAnswer& answer, const std:
     winner->write(io::read_open_scenario_text(best.text, "the configuration found").text_of(best.scenario, 2) + '\n');
     winner->commit();
   }
-  print(options.json ? search_json(answer) : search_text(answer, report::Paint(wants_colour(options.colour))));
-  if (!answer.complete) return kInterrupted;
+  print(options.form == Form::kText  ? search_text(answer, page_paint(options.colour))
+        : options.form == Form::kCsv ? csv_of(nlohmann::ordered_json::parse(search_json(answer)).at("ranked"))
+                                     : search_json(answer));
   return answer.ranked.empty() ? 1 : 0;
 }
 
@@ -90,18 +72,16 @@ std::size_t threads_of(const Options& options) {
 }
 
 // Searches, and writes each outcome to the file of --out as soon as it is decided.
-search::SearchResult search_all(const Options& options, const study::SearchRequest& request,
-                                const search::Space& space) {
+search::SearchResult search_all(const Options& options, const study::SearchRequest& request, const search::Space& space,
+                                const Watch& watch) {
   std::optional<SearchLog> log;
   if (!options.out.empty()) log.emplace(options.out, request, options.resume);
-  ProgressLine line("configurations");
-  search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = &interrupted};
-  hooks.progress = [&](const search::Progress& progress) { line.show(progress.decided, progress.total); };
+  search::SearchHooks hooks{.decided = {}, .progress = {}, .stop = watch.stop};
+  hooks.progress = [&](const search::Progress& progress) { watch.show(progress.decided, progress.total); };
   if (log) {
     hooks.known = log->known();
     hooks.decided = [&](std::span<const search::Outcome> outcomes) { log->append(space, outcomes); };
   }
-  const CatchInterrupt catching;
   return run_search(space,
                     {.objective = request.objective,
                      .top = request.top,
@@ -122,14 +102,16 @@ int run(const Options& options) {
   const search::Space space(question, request.space);
   const std::unique_ptr<OutputFile> winner = open_winner(options);
   if (space.candidates().empty()) throw ConfigError(study::why_none_is_valid(question, request.space));
-  const search::SearchResult result = search_all(options, request, space);
+  LongWork work("configurations", true);
+  const search::SearchResult result = search_all(options, request, space, work.watch());
   if (result.complete && result.ranking.count(search::Verdict::kInvalid) == space.candidates().size())
     throw ConfigError(study::why_none_is_valid(question, request.space));
   const trust::Evidence evidence = io::read_shipped_residuals();
-  return finish(options,
-                study::answer_of(request, space, result.ranking, result.complete,
-                                 {evidence, options.interval / 100.0, threads_of(options), options.resume}),
-                winner);
+  const study::SearchAnswer answer =
+      study::answer_of(request, space, result.ranking, result.complete,
+                       {evidence, options.interval / 100.0, threads_of(options), options.resume});
+  work.end();
+  return work.status(finish(options, answer, winner));
 }
 
 constexpr const char* kExamples =
@@ -140,7 +122,7 @@ constexpr const char* kExamples =
     "  foretoken search gpt3-175b-1024-a100 --free all --gpus 256:4096:x2 --objective cost\n"
     "  foretoken search big.json --out results.jsonl --resume       (continues after an interruption)\n"
     "\n"
-    "Exit status 1: no configuration fits; 130: interrupted, after printing the best so far.\n";
+    "Exit status 1: no configuration fits.\n";
 
 }  // namespace
 
@@ -153,7 +135,7 @@ void add_search(CLI::App& program, Action& chosen) {
   add_question_options(*command, options->asked);
   add_open_options(*command, options->open);
   command->add_option("--objective", options->objective, "Minimise this: step-time, cost, gpus or memory")
-      ->type_name("NAME");
+      ->type_name("step-time|cost|gpus|memory");
   command->add_option("--pareto", options->pareto, "Axes of the Pareto front (step-time,memory)")->type_name("X,Y");
   command->add_option("--top", options->top, "List this many configurations (10)")
       ->check(whole_number(1, kMostTop))
@@ -166,11 +148,13 @@ void add_search(CLI::App& program, Action& chosen) {
   command->add_option("--out", options->out, "Append every outcome to this file, one JSON object a line")
       ->type_name("FILE");
   command->add_flag("--resume", options->resume, "Continue the search of the --out file");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
+  add_form_options(*command, options->form);
   add_interval_option(*command, options->interval);
   command->add_option("--write", options->write, "Write the best configuration as a scenario file")->type_name("FILE");
   add_colour_option(*command, options->colour);
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback([&chosen, options] {
+    chosen = [options] { return with_given_names(options->asked, [&] { return run(*options); }); };
+  });
 }
 
 }  // namespace foretoken::tools

@@ -161,6 +161,7 @@ std::string warnings_text(const study::SharedCluster& result, const report::Pain
 
 std::string text_of(const study::SharedCluster& result, const std::string& cluster, const report::Paint& paint) {
   using Align = report::Table::Align;
+  constexpr std::size_t kAround = 60;  // the other columns
   int number = 0;
   report::Table jobs({{""},
                       {"job", Align::kLeft},
@@ -170,13 +171,13 @@ std::string text_of(const study::SharedCluster& result, const std::string& clust
                       {"slower by"},
                       {"steps"}});
   for (const study::SharedJob& job : result.jobs)
-    jobs.add({fmt::format("{}", ++number), job.name, list_text(job.nodes), report::time_text(job.unshared),
-              report::time_text(job.shared), fmt::format("{:.2f} %", 100 * (job.slowdown() - 1)),
-              fmt::format("{}", job.steps)});
+    jobs.add({fmt::format("{}", ++number), report::one_line(job.name, paint.columns() - kAround), list_text(job.nodes),
+              report::time_text(job.unshared), report::time_text(job.shared),
+              fmt::format("{:.2f} %", 100 * (job.slowdown() - 1)), fmt::format("{}", job.steps)});
   std::string text =
       paint(report::Ink::kBold, fmt::format("{} jobs on {}", result.jobs.size(), cluster)) + '\n' +
-      report::paragraph("", fmt::format("All jobs start together and repeat their step until each has ended one: {}.",
-                                        report::time_text(result.simulated))) +
+      paint.paragraph("", fmt::format("All jobs start together and repeat their step until each has ended one: {}.",
+                                      report::time_text(result.simulated))) +
       '\n' + jobs.text(paint);
   if (result.links.empty())
     return text + "\nNo link was full with traffic of several jobs.\n" + warnings_text(result, paint);
@@ -214,7 +215,7 @@ int share_cluster(const ShareClusterQuestion& question) {
   } catch (const ConfigError& error) {
     throw wrong("--share-cluster: " + error.complaints().front().message);
   }
-  print(question.json ? json_text(result, cluster) : text_of(result, cluster, report::Paint(question.colour)));
+  print(question.json ? json_text(result, cluster) : text_of(result, cluster, question.paint));
   return 0;
 }
 

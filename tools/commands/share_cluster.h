@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/text/layout.h"
+
 namespace foretoken::tools {
 
 struct ShareClusterQuestion {
   std::vector<std::string> scenarios, sets;
   std::vector<std::string> nodes;  ///< "0-3,8" for each scenario; empty: one after another
-  bool json = false, colour = false;
+  bool json = false;
+  report::Paint paint{false};
 };
 
 /// Prints the time that each job loses to the others, and returns the exit status.

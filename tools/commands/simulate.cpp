@@ -17,6 +17,7 @@
 #include "sim/io/scenario/read_scenario.h"
 #include "sim/report/gantt.h"
 #include "sim/report/json.h"
+#include "sim/report/text/summary.h"
 #include "sim/report/text/text.h"
 #include "sim/report/trace.h"
 #include "sim/study/ordered_parallel.h"
@@ -25,9 +26,11 @@
 #include "sim/study/search/quick_choice.h"
 #include "tools/commands.h"
 #include "tools/commands/share_cluster.h"
+#include "tools/options/command_line.h"
 #include "tools/options/lines.h"
 #include "tools/options/options.h"
 #include "tools/options/question_options.h"
+#include "tools/output/gzip.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -39,7 +42,7 @@ struct Options {
   QuestionOptions asked;
   std::vector<std::string> scenarios, sets, nodes;
   std::string fidelity = "stage", collectives, trace, svg, colour;
-  bool json = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
+  bool json = false, details = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
   int threads = 1, interval = 90;
 };
 
@@ -118,8 +121,8 @@ Question question_without_file(const Options& options, const trust::Evidence& ev
       study::choose_quickly(io::read_open_scenario_text(stated.text, kStatedOrigin, all_sets(options)), evidence,
                             std::max(1U, std::thread::hardware_concurrency()));
   stated.assumptions.push_back(
-      fmt::format("{}: the fastest of {} configurations (state --tp, --pp, --dp, --cp or --micro-batch to choose).",
-                  chosen.words, chosen.considered));
+      fmt::format("The fastest of {} configurations: {} (state --tp, --pp, --dp, --cp or --micro-batch to choose).",
+                  chosen.considered, chosen.words));
   return {kStatedOrigin, chosen.scenario, 0, std::move(stated.assumptions)};
 }
 
@@ -142,11 +145,61 @@ std::string error_json(const ConfigError& error) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
+// Returns the question as other commands take it: "gpt3.json --set a=b", or the options that state it. A question that
+// does not fit into a line gets "..." in place of its overrides.
+std::string repeated_question(const Options& options) {
+  constexpr std::size_t kLongest = 40;
+  std::string words;
+  if (options.scenarios.empty()) {
+    for (const std::string& word : words_of(options.asked)) words += (words.empty() ? "" : " ") + shell_word(word);
+    return words;
+  }
+  const std::string name = shell_word(options.scenarios.front());
+  for (const std::string& set : all_sets(options)) words += " --set " + shell_word(set);
+  return name.size() + words.size() <= kLongest ? name + words : name + (words.empty() ? "" : " ...");
+}
+
+// Returns the commands to run next. Standard input and lists of scenarios cannot be repeated.
+std::vector<report::Hint> hints_for(const Options& options, const report::Metrics& metrics) {
+  if (options.scenarios.size() > 1 || options.scenarios == std::vector<std::string>{"-"}) return {};
+  constexpr double kLargeBubble = 0.1;
+  const std::string asked = repeated_question(options);
+  const bool fits = metrics.memory.fits;
+  std::vector<report::Hint> hints;
+  const auto add = [&](std::string command, std::string use) { hints.push_back({std::move(command), std::move(use)}); };
+  const std::string found = fits ? "faster configurations" : "configurations that fit";
+  if (options.scenarios.empty()) {
+    add(fmt::format("foretoken search {}", asked), found);
+    add(fmt::format("foretoken search {} --write job.json", asked), "a file for explain");
+  } else {
+    if (!fits || metrics.bubble_fraction < kLargeBubble)
+      add(fmt::format("foretoken search {} --free all", asked), found);
+    add(fmt::format("foretoken explain {}", asked), "where the time goes");
+    if (fits && metrics.bubble_fraction >= kLargeBubble)
+      add(fmt::format("foretoken compare {}", asked), "schedules with smaller bubbles");
+  }
+  add(fmt::format("foretoken simulate {} --details", asked), "every number and assumption");
+  return hints;
+}
+
+// Writes one screen, or with --details everything.
+std::string text_of(const Options& options, const Question& question, const study::Prediction& prediction,
+                    const report::Paint& paint) {
+  if (options.details)
+    return report::to_text(prediction.job, prediction.notes, prediction.observations, prediction.metrics, paint);
+  return report::summary_text(prediction.job, prediction.observations, prediction.metrics,
+                              {.scaled = report::scaled_costs(prediction.job),
+                               .assumed = question.assumptions,
+                               .hints = hints_for(options, prediction.metrics)},
+                              paint);
+}
+
 // The files of --trace and --svg. They are opened before the work and appear only when all of it succeeds.
 class Files {
  public:
   explicit Files(const Options& options) : fidelity_(options.fidelity) {
     if (!options.trace.empty()) trace_.emplace(options.trace);
+    if (is_gzip_name(options.trace)) gzip_.emplace();
     if (!options.svg.empty()) svg_.emplace(options.svg);
   }
   void write(const study::Prediction& prediction) {
@@ -157,7 +210,13 @@ class Files {
                            .metrics = prediction.metrics,
                            .version = std::string(version()),
                            .fidelity = fidelity_},
-                          [&](std::string_view text) { trace_->write(text); });
+                          [&](std::string_view text) {
+                            if (gzip_)
+                              trace_->write(gzip_->add(text));
+                            else
+                              trace_->write(text);
+                          });
+    if (gzip_) trace_->write(gzip_->finish());
     if (svg_)
       svg_->write(draw::gantt_svg({report::gantt_of(prediction.step.workload, prediction.run, prediction.job.name)}));
     if (trace_) trace_->finish();
@@ -169,9 +228,11 @@ class Files {
  private:
   std::string fidelity_;
   std::optional<OutputFile> trace_, svg_;
+  std::optional<Gzip> gzip_;
 };
 
-Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence, bool colour) {
+Answer answer(const Options& options, const Question& question, const trust::Evidence& evidence,
+              const report::Paint& paint) {
   try {
     if (question.line && question.line->empty())
       throw ConfigError({{"-", "", "standard input has no scenario; expected one scenario a line"}});
@@ -195,27 +256,28 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                                              .interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
     files.write(prediction);
     Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
-    answer.output = options.json ? report::to_json(prediction.metrics) + '\n'
-                                 : report::to_text(prediction.job, prediction.notes, prediction.observations,
-                                                   prediction.metrics, report::Paint(colour));
+    answer.output =
+        options.json ? report::to_json(prediction.metrics) + '\n' : text_of(options, question, prediction, paint);
     return answer;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = error.complaints();
     for (Complaint& complaint : complaints)  // a complaint after reading names no file yet
       if (complaint.file.empty()) complaint.file = name_of(question);
+    complaints = as_given(std::move(complaints), options.asked);
     return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
   }
 }
 
 int run(const Options& options) {
-  const bool colour = !options.json && wants_colour(options.colour);
+  const report::Paint paint(!options.json && wants_colour(options.colour), page_columns());
   if (options.share_cluster && options.scenarios.empty())
     throw ConfigError({{"foretoken simulate", "", "SCENARIO is required with --share-cluster"}});
   if (options.share_cluster)
-    return share_cluster({options.scenarios, all_sets(options), options.nodes, options.json, colour});
+    return share_cluster({options.scenarios, all_sets(options), options.nodes, options.json, paint});
   const trust::Evidence evidence = io::read_shipped_residuals();
   bool wrong = false, refused = false, fits = true, first = true;
   const bool writes_files = !(options.trace.empty() && options.svg.empty());
+  const std::size_t separator = options.details ? paint.columns() : report::kScreenColumns;
   Questions questions(options.scenarios);
   std::optional<Question> only;
   if (options.scenarios.empty())
@@ -230,13 +292,13 @@ int run(const Options& options) {
   }
   study::ordered_parallel<Question>(
       options.threads, [&] { return only ? std::exchange(only, std::nullopt) : questions(); },
-      [&](const Question& question) { return answer(options, question, evidence, colour); },
+      [&](const Question& question) { return answer(options, question, evidence, paint); },
       [&](const Answer& answer) {
         for (const Complaint& complaint : answer.complaints) print_error(complaint.line());
         wrong = wrong || (!answer.complaints.empty() && !answer.refused);
         refused = refused || answer.refused;
         fits = fits && answer.fits;
-        if (!options.json && !first && !answer.output.empty()) print("\n" + std::string(100, '=') + "\n\n");
+        if (!options.json && !first && !answer.output.empty()) print("\n" + std::string(separator, '=') + "\n\n");
         print(answer.output);
         first = first && answer.output.empty();
       });
@@ -252,7 +314,8 @@ void add_share_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->needs(share)
       ->type_name("LIST");
-  for (const char* other : {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit"})
+  for (const char* other :
+       {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit", "--details"})
     share->excludes(command.get_option(other));
 }
 
@@ -262,6 +325,7 @@ constexpr const char* kExamples =
     "  foretoken simulate scenarios/gpt3-175b-1024-a100.json\n"
     "  foretoken simulate gpt3-175b-1024-a100 --set batch.global=3072 --set model.n_layer=48\n"
     "  foretoken simulate gpt3-175b-1024-a100 --trace step.json   (open it in ui.perfetto.dev)\n"
+    "  foretoken simulate gpt3-175b-1024-a100 --details           (every number and assumption)\n"
     "  foretoken simulate scenarios/*.json --json --threads 8 | jq '[.name, .step_time_s, .mfu]'\n"
     "  foretoken simulate a.json b.json --share-cluster --nodes 0-3 --nodes 4-7\n"
     "  generate-scenarios | foretoken simulate - --json           (one scenario a line)\n";
@@ -279,8 +343,10 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+  command->add_flag("--details", options->details, "Print every number, the configuration, memory and assumptions");
   command->add_flag("--json", options->json, "Print one JSON object a line instead of text");
-  command->add_option("--trace", options->trace, "Write a timeline for Perfetto")->type_name("FILE");
+  command->add_option("--trace", options->trace, "Write a timeline for Perfetto; NAME.gz is compressed")
+      ->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
   command
       ->add_option("--fidelity", options->fidelity,
@@ -301,7 +367,9 @@ void add_simulate(CLI::App& program, Action& chosen) {
   add_strict_option(*command, options->strict);
   add_share_options(*command, *options);
   add_colour_option(*command, options->colour);
-  command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+  command->callback([&chosen, options] {
+    chosen = [options] { return with_given_names(options->asked, [&] { return run(*options); }); };
+  });
 }
 
 }  // namespace foretoken::tools

@@ -5,10 +5,16 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "sim/base/text.h"
+#include "sim/report/text/number.h"
 #include "tools/commands.h"
 #include "tools/options/options.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
@@ -24,16 +30,21 @@ struct Options {
 };
 
 void write_pages(const validate::Validation& validation, const std::filesystem::path& folder) {
-  for (const auto& [name, text] : validate::as_pages(validation)) {
+  const std::map<std::string, std::string> pages = validate::as_pages(validation);
+  for (const auto& [name, text] : pages) {
     std::error_code error;  // ignored: opening the file reports a folder that could not be made
     std::filesystem::create_directories((folder / name).parent_path(), error);
     write_file((folder / name).string(), text);
   }
+  print_error(fmt::format("Wrote {} below {}.", report::counted(static_cast<double>(pages.size()), "file"),
+                          printable(folder.string())));
 }
 
 int run(const Options& options) {
-  const validate::Validation validation = validate::run_validation(options.sets);
-  if (!options.docs.empty()) write_pages(validation, options.docs);
+  LongWork work("rows");
+  const validate::Validation validation = validate::run_validation(options.sets, 1, work.watch());
+  work.end();
+  if (!options.docs.empty() && !work.interrupted()) write_pages(validation, options.docs);
   if (options.json) {
     print(validate::as_json(validation));
   } else if (options.html) {
@@ -41,9 +52,9 @@ int run(const Options& options) {
   } else if (options.csv) {
     print(validate::as_csv(validation));
   } else {
-    print(validate::as_text(validation, static_cast<std::size_t>(options.worst)));
+    print(validate::as_text(validation, static_cast<std::size_t>(options.worst), page_paint("never")));
   }
-  return validation.broken.empty() ? 0 : kBoundBroken;
+  return work.status(validation.broken.empty() ? 0 : kBoundBroken);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/options/options.h"
 #include "tools/options/scenario_argument.h"
+#include "tools/output/long_work.h"
 #include "tools/output/output.h"
 #include "tools/text/whatif_text.h"
 
@@ -24,7 +25,8 @@ struct Options {
   std::string scenario, colour;
   std::vector<std::string> vary, sets;
   double part = 0.1;
-  bool tornado = false, json = false, csv = false;
+  Form form = Form::kText;
+  bool tornado = false;
   int threads = 1;
 };
 
@@ -48,19 +50,19 @@ std::vector<study::Varied> varied_keys(const std::vector<std::string>& texts) {
 int run(const Options& options) {
   if (options.vary.empty() && !options.tornado)
     throw refusal("expected --vary KEY=VALUE,VALUE,... or --tornado, for instance --vary batch.micro=1,2,4");
-  if (options.json && options.csv) throw refusal("expected --json or --csv, found both");
-  if (options.csv && options.vary.empty()) throw refusal("--csv lists combinations; expected --vary");
+  LongWork work("combinations and properties");
   const study::WhatIf whatif = study::what_if({.scenario = scenario_source(options.scenario),
                                                .sets = options.sets,
                                                .keys = varied_keys(options.vary),
                                                .part = options.part,
                                                .tornado = options.tornado,
                                                .threads = options.threads},
-                                              io::read_shipped_residuals());
-  print(options.json  ? whatif_json(whatif)
-        : options.csv ? whatif_csv(whatif)
-                      : whatif_text(whatif, report::Paint(wants_colour(options.colour))));
-  return 0;
+                                              io::read_shipped_residuals(), work.watch());
+  work.end();
+  print(options.form == Form::kJson  ? whatif_json(whatif)
+        : options.form == Form::kCsv ? (options.vary.empty() ? tornado_csv(whatif) : whatif_csv(whatif))
+                                     : whatif_text(whatif, page_paint(options.colour)));
+  return work.status(0);
 }
 
 constexpr const char* kExamples =
@@ -90,8 +92,7 @@ void add_whatif(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
-  command->add_flag("--csv", options->csv, "Print CSV instead of text");
+  add_form_options(*command, options->form);
   command->add_option("--threads", options->threads, "Simulate this many combinations at the same time")
       ->check(whole_number(1, kMostThreads))
       ->type_name("N");

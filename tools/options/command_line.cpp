@@ -9,14 +9,6 @@
 namespace foretoken::tools {
 namespace {
 
-std::string shell_word(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string words_of(const CLI::Option& option) {
   const std::string name = option.get_lnames().empty() ? "" : " --" + option.get_lnames().front();
   if (option.get_items_expected_max() == 0) return name;
@@ -28,6 +20,14 @@ std::string words_of(const CLI::Option& option) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
 
 std::string command_line(const CLI::App& command) {
   std::string line = "foretoken " + command.get_name();

@@ -16,11 +16,20 @@ void add_colour_option(CLI::App& command, std::string& choice) {
   command
       .add_option("--color", choice, "Print colours: auto (on a terminal, when NO_COLOR is not set), always or never")
       ->check(one_of({"auto", "always", "never"}))
-      ->type_name("WHEN");
+      ->type_name("auto|always|never");
 }
 
 void add_strict_option(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict, "Exit with 1 when the prediction uses a cost scaled from another GPU");
+}
+
+void add_form_options(CLI::App& command, Form& form) {
+  CLI::Option* json = command.add_flag_callback(
+      "--json", [&form] { form = Form::kJson; }, "Print JSON instead of text");
+  command
+      .add_flag_callback(
+          "--csv", [&form] { form = Form::kCsv; }, "Print the rows of the table as CSV")
+      ->excludes(json);
 }
 
 void add_interval_option(CLI::App& command, int& percent) {

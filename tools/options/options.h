@@ -16,6 +16,12 @@ inline constexpr int kRefused = 1;  ///< exit status: the answer is no
 /// Adds --strict.
 void add_strict_option(CLI::App& command, bool& strict);
 
+/// The form of an answer.
+enum class Form : std::uint8_t { kText, kJson, kCsv };
+
+/// Adds --json and --csv. Both at once are refused.
+void add_form_options(CLI::App& command, Form& form);
+
 /// Adds --interval: the level of the interval in percent, one of trust::kLevels.
 void add_interval_option(CLI::App& command, int& percent);
 

@@ -101,6 +101,36 @@ std::vector<std::string> sets_of(const QuestionOptions& options) {
   return sets;
 }
 
+std::vector<std::string> words_of(const QuestionOptions& options) {
+  std::vector<std::string> words;
+  const auto add_words = [&](const Keyed& keyed) {
+    if (!(options.*keyed.value).empty()) words.insert(words.end(), {keyed.option, options.*keyed.value});
+  };
+  for (const Keyed& keyed : kKeyed) add_words(keyed);
+  for (const Keyed& keyed : kSizes) add_words(keyed);
+  return words;
+}
+
+std::vector<Complaint> as_given(std::vector<Complaint> complaints, const QuestionOptions& options) {
+  constexpr std::size_t kLongest = 60;
+  const auto name = [&](const Keyed& keyed) {
+    const std::string& value = options.*keyed.value;
+    if (value.empty()) return;
+    const std::string given = fmt::format("{} {}", keyed.option, printable(value, kLongest));
+    const std::string set = "--set " + printable(fmt::format("{}={}", keyed.key, value), kLongest);
+    std::string pointer = fmt::format("/{}", keyed.key);
+    std::ranges::replace(pointer, '.', '/');
+    for (Complaint& complaint : complaints) {
+      const bool of_text = complaint.file == kStatedOrigin && complaint.pointer == pointer && complaint.option.empty();
+      if (complaint.option == set || of_text) complaint.option = given;
+      if (complaint.file == set) complaint.file = given;
+    }
+  };
+  for (const Keyed& keyed : kKeyed) name(keyed);
+  for (const Keyed& keyed : kSizes) name(keyed);
+  return complaints;
+}
+
 StatedQuestion stated_question(const QuestionOptions& options, const std::string& command) {
   require_basics(options, command);
   const std::int64_t gpus = number_or(options.gpus, kThousand, 1);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/error.h"
+
 namespace foretoken::tools {
 
 struct QuestionOptions {
@@ -21,6 +23,9 @@ void add_size_options(CLI::App& command, QuestionOptions& options);
 /// data-parallel degree open, unless --dp states it.
 [[nodiscard]] std::vector<std::string> sets_of(const QuestionOptions& options);
 
+/// Returns the options that were given, as words of a command line: "--model", "qwen3-32b", ...
+[[nodiscard]] std::vector<std::string> words_of(const QuestionOptions& options);
+
 /// A question without a file.
 struct StatedQuestion {
   std::string text;                      ///< JSON with model, cluster, GPUs and batch
@@ -30,6 +35,19 @@ struct StatedQuestion {
 /// Returns the question of the options alone, with a batch where none is stated. Throws ConfigError unless model,
 /// cluster and GPUs are stated; `command` is named in the complaint.
 [[nodiscard]] StatedQuestion stated_question(const QuestionOptions& options, const std::string& command);
+
+/// Names the options in complaints about values that they stated: "--tp many" and not "--set parallelism.tensor=many".
+[[nodiscard]] std::vector<Complaint> as_given(std::vector<Complaint> complaints, const QuestionOptions& options);
+
+/// Calls `run`. Complaints that it throws name the options as as_given() does.
+template <class Run>
+int with_given_names(const QuestionOptions& options, Run run) {
+  try {
+    return run();
+  } catch (const ConfigError& error) {
+    throw ConfigError(as_given(error.complaints(), options));
+  }
+}
 
 inline constexpr const char* kStatedOrigin = "the command line";  ///< the name of such a question in complaints
 

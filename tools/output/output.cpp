@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "sim/base/text.h"
 #include "tools/output/temporary_file.h"
+#include "tools/output/terminal.h"
 
 namespace foretoken::tools {
 namespace {
@@ -61,6 +63,13 @@ bool wants_colour(std::string_view choice) {
   return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
+
+std::size_t page_columns() {
+  return std::clamp(terminal_columns(STDOUT_FILENO).value_or(report::kPageColumns), report::kScreenColumns,
+                    report::kWidestColumns);
+}
+
+report::Paint page_paint(std::string_view colour) { return report::Paint(wants_colour(colour), page_columns()); }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(path_) {
   struct stat status {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/report/text/layout.h"
 
 namespace foretoken::tools {
 
@@ -31,6 +32,13 @@ void print_complaints(const ConfigError& error);
 
 /// Decides the colour by the value of --color: "always", "never", or "auto" (a terminal, and NO_COLOR unset or empty).
 [[nodiscard]] bool wants_colour(std::string_view choice);
+
+/// Returns the columns of pages on standard output: those of COLUMNS or of the terminal, from 80 to 120; 100 where
+/// neither says.
+[[nodiscard]] std::size_t page_columns();
+
+/// Returns the page on standard output, with colours as --color says.
+[[nodiscard]] report::Paint page_paint(std::string_view colour);
 
 /// A file that an option names.
 struct NamedFile {

@@ -114,9 +114,9 @@ TEST(Cli, ARunSaysWhatItTakesForGrantedOfTheFabric) {
     return run_foretoken(arguments).out;
   };
   const auto worst_case = HasSubstr("fabric oversubscribed 2:1: a worst case");
-  EXPECT_THAT(output_of("2", {}), worst_case);
+  EXPECT_THAT(output_of("2", {"--details"}), worst_case);
   EXPECT_THAT(output_of("2", {"--json"}), worst_case);
-  EXPECT_THAT(output_of("2", {"--unfolded", "--collectives", "analytic"}), worst_case);
+  EXPECT_THAT(output_of("2", {"--details", "--unfolded", "--collectives", "analytic"}), worst_case);
   EXPECT_THAT(output_of("1", {"--json"}), Not(HasSubstr("oversubscribed")));
   EXPECT_THAT(output_of("2", {"--json", "--unfolded"}), Not(HasSubstr("oversubscribed")));
   EXPECT_THAT(output_of("2", {"--set", "gpus=8", "--set", "parallelism.data=8"}), Not(HasSubstr("oversubscribed")))
@@ -250,8 +250,8 @@ TEST(Cli, FidelitiesAgree) {
 
 TEST(Cli, TextFitsTheColumns) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"simulate", "gpt-1t-3072-a100"},
-           {"simulate", "gpt3-175b-1024-a100"},
+           {"simulate", "gpt-1t-3072-a100", "--details"},
+           {"simulate", "gpt3-175b-1024-a100", "--details"},
            {"compare", "gpt3-175b-1024-a100"},
            {"explain", "gpt-1t-3072-a100"},
            {"explain", "llama-3-70b-72-gb200"},
@@ -292,12 +292,13 @@ TEST(Cli, CompareExplainsWhatIsImpossible) {
 }
 
 TEST(Cli, KindsOfNodesThatComeAgainAreNamedOnce) {
-  const Ran ran = run_foretoken({"simulate", "-"}, R"({"model": "gpt2-medium", "gpus": 3, "cluster": {"groups": [)"
-                                                   R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}, )"
-                                                   R"({"cluster": "dgx-h100-ndr", "gpus": 1}, )"
-                                                   R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}]}, )"
-                                                   R"("parallelism": {"pipeline": 3}, )"
-                                                   R"("batch": {"micro": 1, "global": 8, "sequence_length": 1024}})");
+  const Ran ran =
+      run_foretoken({"simulate", "-", "--details"}, R"({"model": "gpt2-medium", "gpus": 3, "cluster": {"groups": [)"
+                                                    R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}, )"
+                                                    R"({"cluster": "dgx-h100-ndr", "gpus": 1}, )"
+                                                    R"({"cluster": "dgx-a100-80gb-hdr", "gpus": 1}]}, )"
+                                                    R"("parallelism": {"pipeline": 3}, )"
+                                                    R"("batch": {"micro": 1, "global": 8, "sequence_length": 1024}})");
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out,
               AllOf(HasSubstr("profiles a100-sxm4-80gb and h100-sxm5-80gb*"), HasSubstr("none on A100+H100)")));

@@ -120,6 +120,27 @@ TEST(Completion, BashOffersNamesAndFiles) {
   EXPECT_THAT(offered({"simulate", "x", "--svg", "a."}), ElementsAre("a.json"));
 }
 
+TEST(Completion, BashOffersValuesOfOptions) {
+  EXPECT_THAT(offered({"simulate", "x", "--interval", ""}), ElementsAre("50", "80", "90", "95"));
+  EXPECT_THAT(offered({"simulate", "x", "--fidelity", "k"}), ElementsAre("kernel"));
+  EXPECT_THAT(offered({"simulate", "--fidelity", "=", "st"}), ElementsAre("stage")) << "--fidelity=st, as bash cuts it";
+  EXPECT_THAT(offered({"simulate", "--color", "n"}), ElementsAre("never"));
+  EXPECT_THAT(offered({"search", "--objective", "st"}), ElementsAre("step-time"));
+  EXPECT_THAT(offered({"simulate", "--model", "llama-2-7"}), Contains("llama-2-7b"));
+  EXPECT_THAT(offered({"plan", "--cluster", "dgx-h100"}), Contains("dgx-h100-ndr"));
+  EXPECT_THAT(offered({"plan", "--clusters", "selene,dgx-h100"}), Contains("selene,dgx-h100-ndr"));
+  EXPECT_THAT(offered({"compare", "x", "--schedules", "gp"}), IsSupersetOf({"gpipe", "gpipe-fifo"}));
+  EXPECT_THAT(offered({"runtimes", "show", "megatron-c"}), Contains("megatron-core"));
+  EXPECT_THAT(offered({"report", "-o", "a."}), Contains("a.json"));
+  EXPECT_THAT(offered({"completion", "z"}), ElementsAre("zsh"));
+}
+
+TEST(Completion, OtherShellsOfferValuesOfOptions) {
+  EXPECT_THAT(script("zsh"), HasSubstr("    --interval) compset -P '*,'; candidates=(50 80 90 95); compadd -a"));
+  EXPECT_THAT(script("fish"), HasSubstr(" -l interval -x -a '50 80 90 95' "));
+  EXPECT_THAT(script("fish"), HasSubstr(" -l model -x -a \"(foretoken models list --names 2>/dev/null)\" "));
+}
+
 TEST(Completion, EveryCommandAndOptionOfTheHelpIsInEveryScript) {
   const std::string bash = script("bash"), zsh = script("zsh"), fish = script("fish");
   ASSERT_GT(all_pages().size(), 30U);

@@ -28,7 +28,7 @@ TEST(QuestionOptions, AFirstAnswerNeedsOneCommandAndNoFile) {
   EXPECT_THAT(ran.out, HasSubstr("qwen3-32b on 64 GPUs of dgx-h100-ndr"));
   EXPECT_THAT(ran.out, HasSubstr("Sequences of 4096 tokens"));
   EXPECT_THAT(ran.out, HasSubstr("A global batch of 1024 sequences, 4.2 million tokens"));
-  EXPECT_THAT(ran.out, HasSubstr("the fastest of"));
+  EXPECT_THAT(ran.out, HasSubstr("The fastest of"));
 }
 
 TEST(QuestionOptions, TheAnswerIsTheFirstRankOfASearch) {
@@ -72,9 +72,16 @@ TEST(QuestionOptions, WhatIsMissingOrWrongIsNamed) {
       {"no model", {"search", "--cluster", "dgx-h100-ndr", "--gpus", "8"}, "without a SCENARIO, --model is required"},
       {"unknown model",
        {"simulate", "--model", "qwen3-32", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
-       "the command line: /model: unknown model \"qwen3-32\"; did you mean \"qwen3-32b\"?"},
-      {"no number", with_more(kFirst, {"--tp", "many"}),
-       "--set parallelism.tensor=many: expected a whole number from 1 to 1048576"},
+       "--model qwen3-32: unknown model \"qwen3-32\"; did you mean \"qwen3-32b\"?"},
+      {"no number", with_more(kFirst, {"--tp", "many"}), "--tp many: expected a whole number from 1 to 1048576"},
+      {"no number with a file", {"simulate", "gpt-22b-8-a100-full", "--seq", "x"}, "--seq x: expected "},
+      {"no number in a search",
+       {"search", "gpt-22b-8-a100-full", "--global-batch", "some"},
+       "--global-batch some: expected "},
+      {"no cluster in a plan",
+       {"plan", "gpt-22b-8-a100-full", "--tokens", "1B", "--cluster", "dgx-h10-ndr"},
+       "--cluster dgx-h10-ndr: unknown cluster"},
+      {"a key of --set", with_more(kFirst, {"--set", "batch.micro=x"}), "--set batch.micro=x: expected "},
       {"a model of Hugging Face",
        {"simulate", "--model", "Qwen/Qwen3-4B", "--cluster", "dgx-h100-ndr", "--gpus", "8"},
        "save https://huggingface.co/Qwen/Qwen3-4B/raw/main/config.json and give the path of that file"},

@@ -82,7 +82,7 @@ TEST(SearchCommand, TheLegendExplainsTheColumnsShownAndNoOthers) {
   const std::string days = run_foretoken({"search", question, "--gpus", "8,16", "--set", "run.tokens=1e12"}).out;
   EXPECT_THAT(days, AllOf(HasSubstr("  days"), HasSubstr("MBS:"), Not(HasSubstr("bubble:"))));
   const std::string context = run_foretoken({"search", question, "--free", "parallelism.context"}).out;
-  EXPECT_THAT(context, AllOf(HasSubstr("  CP  PP"), HasSubstr("TP, CP, PP, VPP, DP:")));
+  EXPECT_THAT(context, AllOf(HasSubstr("  CP  PP"), HasSubstr("TP, CP, PP, DP:")));
 }
 
 TEST(SearchCommand, WhatIsTooLargeIsCountedWhetherItRanksOrNot) {

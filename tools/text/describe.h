@@ -36,7 +36,7 @@ struct Described {
 [[nodiscard]] std::string links_page(const report::Paint& paint);
 
 /// Returns "  label        text", wrapped, or nothing when the text is empty.
-[[nodiscard]] std::string entry(std::string_view label, std::string_view text);
+[[nodiscard]] std::string entry(const report::Paint& paint, std::string_view label, std::string_view text);
 [[nodiscard]] std::string_view yes_no(bool value);
 
 }  // namespace foretoken::tools

@@ -50,12 +50,14 @@ std::vector<std::string> cluster_row(const io::Document& document, io::Findings&
 
 std::string gpu_text(const net::Gpu& gpu, const report::Paint& paint) {
   std::string text = '\n' + paint(report::Ink::kBold, "GPU " + gpu.name) + '\n';
-  text += entry("architecture", fmt::format("{}, {} multiprocessors", gpu.architecture, gpu.streaming_multiprocessors));
-  text += entry("dense peak", peaks(gpu) + " TFLOP/s");
-  text += entry("memory", fmt::format("{} as the driver reports, {}", report::binary_bytes(gpu.memory),
-                                      gb(gpu.memory_bandwidth)));
-  if (gpu.tdp_watts) text += entry("power", plain(*gpu.tdp_watts) + " W (board limit)");
-  text += entry("source", gpu.source);
+  text += entry(paint, "architecture",
+                fmt::format("{}, {} multiprocessors", gpu.architecture, gpu.streaming_multiprocessors));
+  text += entry(paint, "dense peak", peaks(gpu) + " TFLOP/s");
+  text +=
+      entry(paint, "memory",
+            fmt::format("{} as the driver reports, {}", report::binary_bytes(gpu.memory), gb(gpu.memory_bandwidth)));
+  if (gpu.tdp_watts) text += entry(paint, "power", plain(*gpu.tdp_watts) + " W (board limit)");
+  text += entry(paint, "source", gpu.source);
   return text;
 }
 
@@ -76,24 +78,26 @@ std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
   const NodeLinks& links = c.links;
   std::string text =
       paint(report::Ink::kBold, c.name) + "  " + paint(report::Ink::kDim, "rates are per direction") + '\n';
-  text += entry("node", fmt::format("{} {}", report::counted(c.gpus_per_node, "GPU"), c.gpu.name));
-  text += entry("inside",
+  text += entry(paint, "node", fmt::format("{} {}", report::counted(c.gpus_per_node, "GPU"), c.gpu.name));
+  text += entry(paint, "inside",
                 links.nvlink_per_gpu.value() > 0
                     ? fmt::format("NVLink ({}) {} a GPU, domain of {}; PCIe {} a GPU", c.nvlink_fabric,
                                   gb(links.nvlink_per_gpu), report::counted(links.gpus, "GPU"), gb(links.pcie_per_gpu))
                     : fmt::format("no NVLink; PCIe {} a GPU", gb(links.pcie_per_gpu)));
   if (links.nics == 0) {
-    text += entry("network", "no NICs: jobs of one node");
+    text += entry(paint, "network", "no NICs: jobs of one node");
   } else {
-    text += entry("network", fmt::format("{} of {} a {}: {} in all", report::counted(links.nics, "NIC"), gb(links.nic),
-                                         links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
-    text += entry("nearest NICs", nearest_nics(c));
-    text += entry("fabric", fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
-                                        c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
-                                        report::time_text(links.hop_latency)));
+    text += entry(paint, "network",
+                  fmt::format("{} of {} a {}: {} in all", report::counted(links.nics, "NIC"), gb(links.nic),
+                              links.gpus == c.gpus_per_node ? "node" : "domain", gb(links.nics_total())));
+    text += entry(paint, "nearest NICs", nearest_nics(c));
+    text += entry(paint, "fabric",
+                  fmt::format("{}{}, oversubscription {}, {} a switch hop", c.fabric_kind,
+                              c.rail_optimized ? " (rail-optimized)" : "", links.oversubscription,
+                              report::time_text(links.hop_latency)));
   }
-  if (c.price_per_gpu_hour) text += entry("price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
-  text += entry("source", c.source);
+  if (c.price_per_gpu_hour) text += entry(paint, "price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
+  text += entry(paint, "source", c.source);
   return text + gpu_text(c.gpu, paint);
 }
 
@@ -126,11 +130,11 @@ std::string links_page(const report::Paint& paint) {
     const auto latency = link.find_number("latency_us");
     table.add({link.text("name"), plain(link.number("both_ways_gb_per_s")),
                plain(link.number("per_direction_gb_per_s")), latency ? plain(*latency) : ""});
-    sources += report::paragraph("  " + link.text("name") + ": ", link.text_or("note", "") + " " + link.text("source"));
+    sources += paint.paragraph("  " + link.text("name") + ": ", link.text_or("note", "") + " " + link.text("source"));
   }
   const std::string about = root.text_or("about", "");
   findings.throw_if_wrong();
-  return report::paragraph("", about) + '\n' + table.text(paint) + '\n' + sources;
+  return paint.paragraph("", about) + '\n' + table.text(paint) + '\n' + sources;
 }
 
 Described described_clusters() {
@@ -140,8 +144,8 @@ Described described_clusters() {
           .kind = io::kClusters,
           .columns = {{"name", Align::kLeft},
                       {"GPU", Align::kLeft},
-                      {"a node"},
-                      {"NVLink domain"},
+                      {"a node", Align::kRight, 1},
+                      {"NVLink domain", Align::kRight, 2},
                       {"NVLink GB/s"},
                       {"NICs x GB/s"},
                       {"USD/GPU h"}},

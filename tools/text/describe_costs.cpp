@@ -33,34 +33,38 @@ std::vector<std::string> profile_row(const io::Document& document, io::Findings&
 std::string runtime_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   const job::Runtime r = io::read_runtime(document.root(findings));
   std::string text = paint(report::Ink::kBold, r.name) + '\n';
-  text += entry("what", r.description);
-  text += entry("attention", std::string(model::name_of(r.default_attention.kind, r.default_attention.kernel)));
-  text += entry("overlap", fmt::format("backward collectives {}, gradient reduction {}, parameter gathering {}, "
-                                       "interleaved messages {}",
-                                       yes_no(r.overlap_backward_collectives), yes_no(r.overlap_grad_reduce),
-                                       yes_no(r.overlap_param_gather), yes_no(r.overlap_p2p)));
-  text += entry("messages", r.scatter_gather ? "cut over tensor ranks, gathered in the receiving node" : "whole");
-  text += entry("gradients", fmt::format("reduced in {} bytes (fp16), {} bytes (bf16)", r.fp16_gradient_bytes,
-                                         r.bf16_gradient_bytes));
-  text += entry("source", r.source);
+  text += entry(paint, "what", r.description);
+  text += entry(paint, "attention", std::string(model::name_of(r.default_attention.kind, r.default_attention.kernel)));
+  text += entry(paint, "overlap",
+                fmt::format("backward collectives {}, gradient reduction {}, parameter gathering {}, "
+                            "interleaved messages {}",
+                            yes_no(r.overlap_backward_collectives), yes_no(r.overlap_grad_reduce),
+                            yes_no(r.overlap_param_gather), yes_no(r.overlap_p2p)));
+  text +=
+      entry(paint, "messages", r.scatter_gather ? "cut over tensor ranks, gathered in the receiving node" : "whole");
+  text +=
+      entry(paint, "gradients",
+            fmt::format("reduced in {} bytes (fp16), {} bytes (bf16)", r.fp16_gradient_bytes, r.bf16_gradient_bytes));
+  text += entry(paint, "source", r.source);
   text += "\n  Numbers\n";
-  text +=
-      entry("  traffic", r.fused_accumulation ? "none to add a micro-batch's gradient: the weight-gradient GEMM does"
-                                              : fmt::format("{} bytes per weight to add a micro-batch's gradient",
-                                                            r.gradient_accumulation_bytes));
-  text += entry("  factors", fmt::format("tensor-parallel collectives x {}, GEMMs x {}, memory-bound kernels x {}",
-                                         r.tensor_comm_factor, r.gemm_factor, r.memory_bound_factor));
-  text +=
-      entry("  host", fmt::format("{} a layer forward, {} backward, {:+.0f} % per further tensor rank",
-                                  report::time_text(r.host_per_layer_forward),
-                                  report::time_text(r.host_per_layer_backward), 100 * r.host_growth_per_tensor_rank));
+  text += entry(paint, "  traffic",
+                r.fused_accumulation ? "none to add a micro-batch's gradient: the weight-gradient GEMM does"
+                                     : fmt::format("{} bytes per weight to add a micro-batch's gradient",
+                                                   r.gradient_accumulation_bytes));
+  text += entry(paint, "  factors",
+                fmt::format("tensor-parallel collectives x {}, GEMMs x {}, memory-bound kernels x {}",
+                            r.tensor_comm_factor, r.gemm_factor, r.memory_bound_factor));
+  text += entry(paint, "  host",
+                fmt::format("{} a layer forward, {} backward, {:+.0f} % per further tensor rank",
+                            report::time_text(r.host_per_layer_forward), report::time_text(r.host_per_layer_backward),
+                            100 * r.host_growth_per_tensor_rank));
   text += entry(
-      "  overheads",
+      paint, "  overheads",
       fmt::format("{} a tensor-parallel collective, {} a blocking message, {} between passes of a pipeline, {} a step",
                   report::time_text(r.tensor_comm_overhead), report::time_text(r.p2p_overhead),
                   report::time_text(r.pass_overhead), report::time_text(r.step_overhead)));
   if (!r.notes.empty()) text += '\n';
-  for (const std::string& note : r.notes) text += report::paragraph("  - ", note);
+  for (const std::string& note : r.notes) text += paint.paragraph("  - ", note);
   return text;
 }
 

@@ -64,12 +64,12 @@ std::vector<std::string> model_row(const io::Document& document, io::Findings& f
           m.tied_embeddings ? "tied" : "untied"};
 }
 
-std::string operations(const Transformer& m) {
+std::string operations(const Transformer& m, const report::Paint& paint) {
   std::string text = "\n  Operations of training, forward and backward, per token, by sequence length\n";
   for (const std::int64_t sequence : {2048, 4096, 8192}) {
     if (m.max_positions > 0 && sequence > m.max_positions) continue;
     const auto s = static_cast<double>(sequence);
-    text += entry(fmt::format("  at {}", number(sequence)),
+    text += entry(paint, fmt::format("  at {}", number(sequence)),
                   fmt::format("{} FLOP with the full s x s attention; {} with causal attention counted half",
                               in_words(model::model_flop_per_sequence(m, sequence).value() / s),
                               in_words(model::causal_model_flop_per_sequence(m, sequence).value() / s)));
@@ -90,30 +90,34 @@ std::string norm_in_words(const Transformer& m) {
 std::string model_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   const Transformer m = read(document, findings);
   std::string text = paint(report::Ink::kBold, m.name) + '\n';
-  text += entry("parameters", fmt::format("{} ({})", in_words(model::total_parameters(m)),
-                                          report::whole(model::total_parameters(m))));
   text +=
-      entry("  one layer", fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
-                                       report::whole(model::layer_matmul_parameters(m))));
+      entry(paint, "parameters",
+            fmt::format("{} ({})", in_words(model::total_parameters(m)), report::whole(model::total_parameters(m))));
+  text += entry(paint, "  one layer",
+                fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
+                            report::whole(model::layer_matmul_parameters(m))));
   text += entry(
-      "  ends",
+      paint, "  ends",
       fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
                   report::whole(model::head_parameters(m)), m.tied_embeddings ? "tied to the embedding" : "not tied"));
-  text += entry("layers", number(m.layers));
-  text += entry("hidden", number(m.hidden));
-  text += entry("attention",
+  text += entry(paint, "layers", number(m.layers));
+  text += entry(paint, "hidden", number(m.hidden));
+  text += entry(paint, "attention",
                 fmt::format("{} of {}, {} for keys and values{}", report::counted(static_cast<double>(m.heads), "head"),
                             number(m.head_dim), number(m.kv_heads), m.parallel_residual ? ", beside the MLP" : ""));
-  text += entry("MLP", fmt::format("{} wide, {}{}", number(m.ffn_hidden), activation_name(m.activation),
-                                   m.gated() ? ", gated (three matrices)" : ""));
-  text += entry("norm", norm_in_words(m));
-  text += entry("positions", fmt::format("{}{}", positions_name(m.positions),
-                                         m.max_positions > 0 ? ", " + number(m.max_positions) : ""));
-  text += entry("vocabulary", number(m.vocabulary) + " (not padded)");
-  text += entry("biases", fmt::format("linears {}, query/key/value {}", yes_no(m.linear_bias), yes_no(m.qkv_bias)));
-  text += entry("dropout", fmt::format("hidden {}, attention {}", m.hidden_dropout, m.attention_dropout));
-  text += entry("source", m.source);
-  if (findings.complaints.empty()) text += operations(m);
+  text += entry(paint, "MLP",
+                fmt::format("{} wide, {}{}", number(m.ffn_hidden), activation_name(m.activation),
+                            m.gated() ? ", gated (three matrices)" : ""));
+  text += entry(paint, "norm", norm_in_words(m));
+  text += entry(
+      paint, "positions",
+      fmt::format("{}{}", positions_name(m.positions), m.max_positions > 0 ? ", " + number(m.max_positions) : ""));
+  text += entry(paint, "vocabulary", number(m.vocabulary) + " (not padded)");
+  text +=
+      entry(paint, "biases", fmt::format("linears {}, query/key/value {}", yes_no(m.linear_bias), yes_no(m.qkv_bias)));
+  text += entry(paint, "dropout", fmt::format("hidden {}, attention {}", m.hidden_dropout, m.attention_dropout));
+  text += entry(paint, "source", m.source);
+  if (findings.complaints.empty()) text += operations(m, paint);
   return text;
 }
 
@@ -132,8 +136,8 @@ Described described_models() {
                       {"kv"},
                       {"ffn"},
                       {"vocab"},
-                      {"activation", Align::kLeft},
-                      {"head", Align::kLeft}},
+                      {"activation", Align::kLeft, 2},
+                      {"head", Align::kLeft, 1}},
           .row = model_row,
           .page = model_page};
 }

@@ -25,18 +25,19 @@ std::vector<std::string> scenario_row(const io::Document& document, io::Findings
 
 std::string scenario_page(const io::Document& document, io::Findings&, const report::Paint& paint) {
   const auto [scenario, notes] = io::read_scenario_file(document.source.file);
-  std::string text = paint(report::Ink::kBold, scenario.name) + "  " + document.source.file + '\n';
+  std::string text = paint.name(scenario.name);
   text += report::configuration_text(scenario, notes, paint);
   if (scenario.run)
-    text += entry("run", fmt::format("{} tokens{}", report::in_words(scenario.run->tokens),
-                                     scenario.run->price_per_gpu_hour
-                                         ? fmt::format(" at {} {} per GPU hour", *scenario.run->price_per_gpu_hour,
-                                                       scenario.run->currency)
-                                         : ""));
+    text += entry(paint, "run",
+                  fmt::format("{} tokens{}", report::in_words(scenario.run->tokens),
+                              scenario.run->price_per_gpu_hour
+                                  ? fmt::format(" at {} {} per GPU hour", *scenario.run->price_per_gpu_hour,
+                                                scenario.run->currency)
+                                  : ""));
   std::vector<std::string> assumptions = notes.assumptions;
   for (std::string& note : step::source_notes(scenario)) assumptions.push_back(std::move(note));
   if (!assumptions.empty()) text += report::title_text("Assumptions", "", paint);
-  for (const std::string& line : assumptions) text += report::paragraph("  - ", line);
+  for (const std::string& line : assumptions) text += paint.paragraph("  - ", line);
   return text;
 }
 
@@ -50,7 +51,7 @@ Described described_scenarios() {
           .columns = {{"name", Align::kLeft},
                       {"model", Align::kLeft},
                       {"GPUs"},
-                      {"GPU", Align::kLeft},
+                      {"GPU", Align::kLeft, 1},
                       {"t"},
                       {"p"},
                       {"v"},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/json.h"
+#include "tools/text/json_csv.h"
 #include "tools/text/plan_text.h"
 #include "tools/text/search_text.h"
 
@@ -95,6 +96,15 @@ std::string plan_json(const study::Plan& plan) {
   json["options"] = Json::array();
   for (const study::PlanRow& row : plan.rows) json["options"].push_back(row_json(row));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string plan_csv(const study::Plan& plan) {
+  Json rows = Json::array();
+  for (const study::PlanRow& row : plan.rows) {
+    rows.push_back(row_json(row));
+    rows.back().erase("scenario");
+  }
+  return csv_of(rows);
 }
 
 }  // namespace foretoken::tools

@@ -1,4 +1,4 @@
-// Writes a capacity plan as text of at most 100 columns.
+// Writes a capacity plan as text.
 #include "tools/text/plan_text.h"
 
 #include <fmt/format.h>
@@ -65,14 +65,9 @@ std::string table_text(const study::Plan& plan, const Paint& paint) {
   const bool costs =
       std::any_of(plan.rows.begin(), plan.rows.end(), [](const study::PlanRow& row) { return row.run.cost; });
   const bool asked = plan.deadline_days || plan.budget;
-  std::vector<Table::Column> heads{{"cluster", Table::Align::kLeft},
-                                   {"GPUs"},
-                                   {"MFU"},
-                                   {"scaling"},
-                                   {"P50 days"},
-                                   {"P90 days"},
-                                   {"goodput"},
-                                   {"GPU hours"}};
+  std::vector<Table::Column> heads{{"cluster", Table::Align::kLeft},     {"GPUs"},     {"MFU"},
+                                   {"scaling", Table::Align::kRight, 2}, {"P50 days"}, {"P90 days"},
+                                   {"goodput", Table::Align::kRight, 1}, {"GPU hours"}};
   if (costs) heads.push_back({plan.assumptions.currency});
   if (asked) heads.push_back({"chance"});
   Table table(std::move(heads));
@@ -89,14 +84,15 @@ std::string table_text(const study::Plan& plan, const Paint& paint) {
   return table.text(paint);
 }
 
-std::string legend_text(const study::Plan& plan) {
+std::string legend_text(const study::Plan& plan, const Paint& paint) {
   const bool any =
       std::any_of(plan.rows.begin(), plan.rows.end(), [](const study::PlanRow& row) { return row.impossible.empty(); });
   if (!any) return "";
   std::string text =
-      "  P50, P90: half and nine in ten of such runs are done by then; both count failures, checkpoints and\n"
-      "  the error of the predicted step. scaling: tokens/s per GPU against the cluster's smallest size;\n"
-      "  GPU hours and cost: of the expected time\n" +
+      paint.paragraph("  ",
+                      "P50, P90: half and nine in ten of such runs are done by then; both count failures, checkpoints "
+                      "and the error of the predicted step. scaling: tokens/s per GPU against the cluster's smallest "
+                      "size; GPU hours and cost: of the expected time") +
       fmt::format("  below each row: {:.0f} % of such runs lie between\n", 100 * plan.level);
   if (plan.deadline_days || plan.budget)
     text +=
@@ -126,7 +122,7 @@ std::string row_words(const study::Plan& plan, const study::PlanRow& row) {
 }
 
 // Names the fastest and the cheapest row when no row meets deadline and budget.
-std::string nearest_text(const study::Plan& plan) {
+std::string nearest_text(const study::Plan& plan, const Paint& paint) {
   const study::PlanRow *fastest = nullptr, *least = nullptr;
   for (const study::PlanRow& row : plan.rows) {
     if (!row.impossible.empty()) continue;
@@ -134,28 +130,28 @@ std::string nearest_text(const study::Plan& plan) {
     if (row.run.cost && (least == nullptr || *row.run.cost < *least->run.cost)) least = &row;
   }
   std::string text;
-  if (fastest != nullptr) text += report::paragraph("  Fastest: ", row_words(plan, *fastest));
-  if (least != nullptr && least != fastest) text += report::paragraph("  Least cost: ", row_words(plan, *least));
+  if (fastest != nullptr) text += paint.paragraph("  Fastest: ", row_words(plan, *fastest));
+  if (least != nullptr && least != fastest) text += paint.paragraph("  Least cost: ", row_words(plan, *least));
   return text;
 }
 
 std::string verdict_text(const study::Plan& plan, const Paint& paint) {
   if (!plan.smallest) {
-    const std::string nearest = nearest_text(plan);
+    const std::string nearest = nearest_text(plan, paint);
     return paint(Ink::kRed, nearest.empty() ? "  None of these is possible."
                                             : fmt::format("  No cluster of these meets {} with a chance of {:.0f} %.",
                                                           limits_words(plan), 100 * study::kEnoughChance)) +
            '\n' + nearest;
   }
   const bool same = plan.cheapest == plan.smallest;
-  std::string text = report::paragraph(same ? "  Smallest and cheapest: " : "  Smallest: ",
-                                       row_words(plan, plan.rows[*plan.smallest]));
-  if (!same) text += report::paragraph("  Cheapest: ", row_words(plan, plan.rows[*plan.cheapest]));
+  std::string text =
+      paint.paragraph(same ? "  Smallest and cheapest: " : "  Smallest: ", row_words(plan, plan.rows[*plan.smallest]));
+  if (!same) text += paint.paragraph("  Cheapest: ", row_words(plan, plan.rows[*plan.cheapest]));
   return text;
 }
 
 // Names the clusters without a known price.
-std::string unpriced_text(const study::Plan& plan) {
+std::string unpriced_text(const study::Plan& plan, const Paint& paint) {
   std::vector<std::string> names;
   bool priced = false;
   for (const study::PlanRow& row : plan.rows) {
@@ -164,16 +160,16 @@ std::string unpriced_text(const study::Plan& plan) {
     if (std::find(names.begin(), names.end(), row.cluster) == names.end()) names.push_back(row.cluster);
   }
   if (names.empty() || (!priced && !plan.budget)) return "";
-  return report::paragraph("  ", fmt::format("No price is known for {}: set one with --price, or price_per_gpu_hour "
-                                             "in the cluster's file.",
-                                             fmt::join(names, ", ")));
+  return paint.paragraph("  ", fmt::format("No price is known for {}: set one with --price, or price_per_gpu_hour "
+                                           "in the cluster's file.",
+                                           fmt::join(names, ", ")));
 }
 
 std::string failures_text(const study::Plan& plan, const Paint& paint) {
   std::string text = report::title_text("Failures", "of the smallest cluster that meets the question", paint);
   const study::PlanRow& row = plan.rows[*plan.smallest];
   const search::RunWithFailures& run = row.run.failures;
-  return text + report::paragraph(
+  return text + paint.paragraph(
                     "  ", fmt::format(
                               "An interruption every {} hours, {} in the run; a checkpoint of {} every {} (best by "
                               "Daly), {} to write; {} to restart. Goodput {}.",
@@ -188,18 +184,18 @@ std::string failures_text(const study::Plan& plan, const Paint& paint) {
 
 std::string plan_text(const study::Plan& plan, const Paint& paint) {
   const study::PlanAssumptions& assumed = plan.assumptions;
-  std::string text = paint(Ink::kBold, plan.name) + '\n';
+  std::string text = paint.name(plan.name);
   std::string asked = fmt::format("{} tokens", report::in_words(assumed.tokens));
   if (plan.deadline_days)
     asked += fmt::format(", within {} day{}", report::plain(*plan.deadline_days), *plan.deadline_days == 1 ? "" : "s");
   if (plan.budget) asked += fmt::format(", for at most {} {}", report::in_words(*plan.budget), assumed.currency);
-  text += report::paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
-  text += legend_text(plan) + '\n';
-  text += verdict_text(plan, paint) + unpriced_text(plan);
+  text += paint.paragraph("  ", asked + ".") + '\n' + table_text(plan, paint);
+  text += legend_text(plan, paint) + '\n';
+  text += verdict_text(plan, paint) + unpriced_text(plan, paint);
   if (plan.smallest) text += failures_text(plan, paint);
   text += report::title_text("Assumed", "", paint);
   const bool is_usual = assumed.mtbf_hours_per_gpu == study::PlanAssumptions{}.mtbf_hours_per_gpu;
-  text += report::paragraph(
+  text += paint.paragraph(
       "  ",
       fmt::format("{} hours between interruptions of one GPU{}; energy of GPUs at their TDP times PUE {}; hosts and "
                   "network not counted.",

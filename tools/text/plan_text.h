@@ -1,4 +1,4 @@
-// Writes a capacity plan as text and as JSON.
+// Writes a capacity plan as text, JSON and CSV.
 #pragma once
 
 #include <string>
@@ -10,5 +10,6 @@ namespace foretoken::tools {
 
 [[nodiscard]] std::string plan_text(const study::Plan& plan, const report::Paint& paint);
 [[nodiscard]] std::string plan_json(const study::Plan& plan);
+[[nodiscard]] std::string plan_csv(const study::Plan& plan);  ///< a line for each row, without its scenario
 
 }  // namespace foretoken::tools

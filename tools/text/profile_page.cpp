@@ -86,13 +86,12 @@ std::vector<LawRow> rows_of(const cost::Profile& profile) {
 }
 
 // Splits a label that is too long: adds its front as its own line and returns the rest.
-std::string last_line(const std::string& label, Table& table) {
-  constexpr std::size_t kColumns = 42;
-  if (label.size() <= kColumns) return label;
-  const std::size_t comma = label.rfind(", ", kColumns - 1);
+std::string last_line(const std::string& label, std::size_t columns, Table& table) {
+  if (label.size() <= columns) return label;
+  const std::size_t comma = label.rfind(", ", columns - 1);
   if (comma == label.npos) return label;
   table.add_note({label.substr(0, comma + 1)}, "");
-  return last_line("    " + label.substr(comma + 2), table);
+  return last_line("    " + label.substr(comma + 2), columns, table);
 }
 
 std::string origin_of(const cost::Evidence& e) {
@@ -110,13 +109,15 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
   Table table({{"part", Table::Align::kLeft},
                {"", Table::Align::kLeft},
                {"samples"},
-               {"held out"},
+               {"held out", Table::Align::kRight, 1},
                {"median / p90 / worst"},
                {"from"}});
+  constexpr std::size_t kAround = 49, kMostPart = 42;
+  const std::size_t part_columns = std::min(kMostPart, paint.columns() - kAround);
   std::vector<std::string> sources;
   for (const LawRow& row : rows_of(profile)) {
     if (row.heads_group) {
-      table.add_note({row.label}, "");
+      table.add_note({}, row.label);
       continue;
     }
     const cost::Evidence& e = row.evidence;
@@ -124,18 +125,18 @@ std::string profile_page(const cost::Profile& profile, const report::Paint& pain
     const auto known = std::find(sources.begin(), sources.end(), origin);
     const auto number = known - sources.begin() + 1;
     if (known == sources.end()) sources.push_back(origin);
-    table.add({last_line(row.label, table), std::string(cost::name_of(e.provenance)), fmt::format("{}", e.samples),
-               fmt::format("{}", e.held_out), errors_of(e), fmt::format("[{}]", number)});
+    table.add({last_line(row.label, part_columns, table), std::string(cost::name_of(e.provenance)),
+               fmt::format("{}", e.samples), fmt::format("{}", e.held_out), errors_of(e), fmt::format("[{}]", number)});
   }
   std::string text = paint(report::Ink::kBold, profile.name) + fmt::format("  costs of the GPU {}\n\n", profile.gpu) +
                      table.text(paint);
-  text += report::paragraph(
+  text += paint.paragraph(
       "  ",
       "Measured: on this GPU by foretoken-calibrate. Fitted: on published tables of this GPU. Scaled: from another "
       "GPU. Errors: |predicted / measured - 1| on samples that the fit did not use.");
   text += '\n';
   for (std::size_t i = 0; i < sources.size(); ++i)
-    text += report::paragraph(report::pad_right(fmt::format("  [{}]", i + 1), 7), sources[i]);
+    text += paint.paragraph(report::pad_right(fmt::format("  [{}]", i + 1), 7), sources[i]);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Writes the answer of a search as text of at most 100 columns.
+// Writes the answer of a search as text.
 #include "tools/text/search_text.h"
 
 #include <fmt/format.h>
@@ -64,10 +64,12 @@ void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedCol
       columns.push_back({std::string(short_name_of(axis)),
                          [axis](const auto& f) { return fmt::format("{}", f.candidate.degrees[axis]); }});
     if (axis == Axis::kPipeline)
-      columns.push_back({"VPP", [](const auto& f) {
+      columns.push_back({"VPP",
+                         [](const auto& f) {
                            return or_dash(f.candidate.virtual_pipeline > 1,
                                           fmt::format("{}", f.candidate.virtual_pipeline));
-                         }});
+                         },
+                         any(answer, [](const auto& f) { return f.candidate.virtual_pipeline > 1; }) ? 0 : 7});
   }
 }
 
@@ -169,7 +171,7 @@ std::string table_of(const study::SearchAnswer& answer, const std::vector<Ranked
 }
 
 // Explains the short heads.
-std::string legend_of(const std::vector<RankedColumn>& columns) {
+std::string legend_of(const std::vector<RankedColumn>& columns, const Paint& paint) {
   const auto shown = [&](std::string_view head) {
     return std::any_of(columns.begin(), columns.end(), [&](const RankedColumn& column) { return column.head == head; });
   };
@@ -178,7 +180,7 @@ std::string legend_of(const std::vector<RankedColumn>& columns) {
     if (!shown(short_name_of(axis))) continue;
     heads.push_back(short_name_of(axis));
     words.push_back(name_of(axis));
-    if (axis != Axis::kPipeline) continue;
+    if (axis != Axis::kPipeline || !shown("VPP")) continue;
     heads.emplace_back("VPP");
     words.emplace_back("virtual pipeline");
   }
@@ -190,7 +192,7 @@ std::string legend_of(const std::vector<RankedColumn>& columns) {
         "; overlap: beside the passes, G gradient reduction, P parameter gathers, M pipeline messages, T "
         "tensor-parallel collectives";
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
-  return report::paragraph("  ", text + "; peak: GiB of the fullest stage");
+  return paint.paragraph("  ", text + "; peak: GiB of the fullest stage");
 }
 
 // Writes the ranked list with as many columns as the page holds.
@@ -199,7 +201,7 @@ std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) 
   for (RankedColumn& column : result_columns(answer)) columns.push_back(std::move(column));
   std::vector<std::string> dropped;
   std::string text = table_of(answer, columns, paint);
-  while (report::columns_of(text.substr(0, text.find('\n'))) > report::kPageColumns) {
+  while (report::columns_of(text.substr(0, text.find('\n'))) > paint.columns()) {
     const auto last = std::max_element(columns.begin(), columns.end(),
                                        [](const auto& a, const auto& b) { return a.spare < b.spare; });
     if (last->spare == 0) break;
@@ -207,24 +209,25 @@ std::string ranked_table(const study::SearchAnswer& answer, const Paint& paint) 
     columns.erase(last);
     text = table_of(answer, columns, paint);
   }
-  if (!dropped.empty()) text += fmt::format("  too wide for the page, in --json: {}\n", fmt::join(dropped, ", "));
-  return text + legend_of(columns);
+  if (!dropped.empty())
+    text += paint.paragraph("  ", fmt::format("too wide for the page, in --json: {}", fmt::join(dropped, ", ")));
+  return text + legend_of(columns, paint);
 }
 
 // Names what changes the numbers of the training.
-std::string numerics_text(const study::SearchAnswer& answer) {
+std::string numerics_text(const study::SearchAnswer& answer, const Paint& paint) {
   const search::Candidate& best = answer.ranked.front().candidate;
   std::vector<std::string> changes;
   if (best.precision) changes.push_back(fmt::format("trains in {}", name_of(*best.precision)));
   if (best.short_gradients) changes.emplace_back("reduces gradients in 16 bits");
   if (changes.empty()) return "";
-  return report::paragraph("  ", fmt::format("The best {}, which was searched on request: precision changes the "
-                                             "numbers of a training. Check that the model still converges.",
-                                             fmt::join(changes, " and ")));
+  return paint.paragraph("  ", fmt::format("The best {}, which was searched on request: precision changes the "
+                                           "numbers of a training. Check that the model still converges.",
+                                           fmt::join(changes, " and ")));
 }
 
 // Gives time and cost of the whole run with the best configuration.
-std::string run_text(const report::Metrics& best) {
+std::string run_text(const report::Metrics& best, const Paint& paint) {
   if (!best.run) return "";
   const report::RunCost& run = *best.run;
   std::string text = fmt::format("With the best, {} tokens take {} ({})", report::in_words(run.tokens),
@@ -232,11 +235,11 @@ std::string run_text(const report::Metrics& best) {
   if (run.cost)
     text += fmt::format(" and cost {} {} ({})", report::in_words3(*run.cost), run.currency,
                         report::words_range(*report::range_of(best, *run.cost)));
-  return report::paragraph("  ", text + ", failures not counted.");
+  return paint.paragraph("  ", text + ", failures not counted.");
 }
 
 // Says how far the order of the list can be trusted.
-std::string order_text(const study::SearchAnswer& answer) {
+std::string order_text(const study::SearchAnswer& answer, const Paint& paint) {
   const trust::Difference& known = answer.difference;
   if (answer.ranked.size() < 2 || known.comparisons == 0) return "";
   const study::FoundConfiguration& best = answer.ranked.front();
@@ -256,11 +259,11 @@ std::string order_text(const study::SearchAnswer& answer) {
     text += fmt::format(" Rank{} {} {} within {} of the best: measure before you choose.", near > 2 ? "s" : "",
                         near > 2 ? fmt::format("2 to {}", near) : "2", near > 2 ? "are" : "is",
                         report::percent(known.half));
-  return report::paragraph("  ", text);
+  return paint.paragraph("  ", text);
 }
 
 // Warns of a best configuration that almost fills the memory.
-std::string edge_text(const study::SearchAnswer& answer) {
+std::string edge_text(const study::SearchAnswer& answer, const Paint& paint) {
   const study::FoundConfiguration& best = answer.ranked.front();
   if (!best.outcome.fits || study::filled(best) <= report::kEdgeOfMemory) return "";
   std::string text = fmt::format(
@@ -273,7 +276,7 @@ std::string edge_text(const study::SearchAnswer& answer) {
   if (roomy != answer.ranked.end())
     text += fmt::format(" Rank {} is the first that leaves {:.0f} % free.", roomy - answer.ranked.begin() + 1,
                         100 * (1 - report::kEdgeOfMemory));
-  return report::paragraph("  ", text);
+  return paint.paragraph("  ", text);
 }
 
 double axis_value(Objective objective, const study::FoundConfiguration& found) {
@@ -334,14 +337,14 @@ std::string winner_text(const study::FoundConfiguration& winner, const Paint& pa
       report::title_text("Megatron-LM", "the best configuration; add data, tokenizer and learning rate", paint);
   std::string line = " ";
   for (const std::string& flag : report::megatron_command(winner.scenario)) {
-    if (report::columns_of(line) + flag.size() + 3 > report::kPageColumns) {
+    if (report::columns_of(line) + flag.size() + 3 > paint.columns()) {
       text += line + " \\\n";
       line = "     ";
     }
     line += " " + flag;
   }
   text += line + '\n';
-  for (const std::string& remark : report::megatron_remarks(winner.scenario)) text += report::paragraph("  ! ", remark);
+  for (const std::string& remark : report::megatron_remarks(winner.scenario)) text += paint.paragraph("  ! ", remark);
   return text;
 }
 
@@ -350,19 +353,20 @@ std::string nothing_fits(const study::SearchAnswer& answer, const Paint& paint) 
   for (const study::FoundConfiguration& found : answer.smallest) {
     const net::Gpu& gpu = found.scenario.cluster.gpu;
     const int gpus = found.candidate.gpus;
-    text += report::paragraph(
+    text += paint.paragraph(
         "  ", fmt::format("{}, {}: {} of {} GiB", report::counted(gpus, "GPU"), study::configuration_words(found),
                           report::gib(study::needed(found)), report::gib(gpu.memory)));
   }
-  return text + "  Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.\n";
+  return text +
+         paint.paragraph("  ", "Try more GPUs (--gpus), another cluster, or --free keys that the scenario sets.");
 }
 
 }  // namespace
 
 std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   const auto whole = [](std::size_t count) { return report::whole(static_cast<double>(count)); };
-  std::string text = paint(Ink::kBold, answer.name) + '\n';
-  text += report::paragraph(
+  std::string text = paint.name(answer.name);
+  text += paint.paragraph(
       "  ", answer.complete ? fmt::format("{} considered, {} valid, {} too large for memory; objective {}.",
                                           report::counted(static_cast<double>(answer.considered), "configuration"),
                                           whole(answer.considered - answer.invalid), whole(answer.too_large),
@@ -370,8 +374,8 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
                             : fmt::format("{} of {} configurations decided; objective {}.", whole(answer.decided),
                                           whole(answer.considered), name_of(answer.objective)));
   text += answer.searched.empty()
-              ? "  No key is open: the scenario sets every key. Try --free all, or --free KEY.\n"
-              : report::paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
+              ? paint.paragraph("  ", "No key is open: the scenario sets every key. Try --free all, or --free KEY.")
+              : paint.paragraph("  Searched: ", fmt::format("{}", fmt::join(answer.searched, ", ")));
   if (!answer.complete)
     text += paint(Ink::kRed, answer.ranked.empty() ? "  Interrupted before a configuration was found."
                                                    : "  Interrupted: the best so far, not the best of all.") +
@@ -380,10 +384,10 @@ std::string search_text(const study::SearchAnswer& answer, const Paint& paint) {
   if (answer.ranked.empty())
     return text + (answer.complete || !answer.smallest.empty() ? nothing_fits(answer, paint) : "");
   text += ranked_table(answer, paint) + '\n';
-  text += numerics_text(answer);
-  text += run_text(*answer.ranked.front().metrics) + order_text(answer) + edge_text(answer);
+  text += numerics_text(answer, paint);
+  text += run_text(*answer.ranked.front().metrics, paint) + order_text(answer, paint) + edge_text(answer, paint);
   if (const std::string why = study::why_runner_up_loses(answer); !why.empty())
-    text += report::title_text("Why the second loses", "", paint) + report::paragraph("  ", why);
+    text += report::title_text("Why the second loses", "", paint) + paint.paragraph("  ", why);
   text += front_text(answer, paint);
   return text + winner_text(answer.ranked.front(), paint);
 }

@@ -6,6 +6,7 @@
 #include "sim/report/json.h"
 #include "sim/report/text/csv.h"
 #include "sim/study/reason.h"
+#include "tools/text/json_csv.h"
 #include "tools/text/whatif_text.h"
 
 namespace foretoken::tools {
@@ -68,6 +69,8 @@ std::string whatif_json(const study::WhatIf& whatif) {
                                {"larger_step_time_s", each.larger.value()}});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
+
+std::string tornado_csv(const study::WhatIf& whatif) { return csv_of(Json::parse(whatif_json(whatif)).at("tornado")); }
 
 std::string whatif_csv(const study::WhatIf& whatif) {
   std::string text;

@@ -49,8 +49,9 @@ void add_row(Table& table, std::vector<std::string> cells, const report::Metrics
 std::string rows_text(const study::WhatIf& whatif, const Paint& paint) {
   std::vector<Table::Column> columns;
   for (std::size_t k = 0; k < whatif.keys.size(); ++k) columns.push_back({short_name(whatif.keys, k)});
-  for (const char* head : {"step", "to base", "tokens/s", "MFU", "bubble", "peak GiB", "fits"})
-    columns.push_back({head});
+  for (const auto& [head, spare] : {std::pair{"step", 0}, {"to base", 0}, {"tokens/s", 2}, {"MFU", 1}, {"bubble", 3}})
+    columns.push_back({head, Table::Align::kRight, spare});
+  columns.insert(columns.end(), {{"peak GiB"}, {"fits"}});
   if (whatif.base.run) columns.push_back({"days"});
   if (whatif.base.run && whatif.base.run->cost) columns.push_back({whatif.base.run->currency});
   Table table(columns);
@@ -65,7 +66,7 @@ std::string rows_text(const study::WhatIf& whatif, const Paint& paint) {
     else
       table.add_note(std::move(cells), study::reason(row.impossible.front()));
   }
-  return table.text(paint);
+  return table.text(paint, 2, "--csv and --json");
 }
 
 std::string knee_text(const std::string& key, const study::Knee& knee) {
@@ -78,17 +79,17 @@ std::string knee_text(const std::string& key, const study::Knee& knee) {
                      100 * knee.gain);
 }
 
-std::string conclusions_text(const study::WhatIf& whatif) {
+std::string conclusions_text(const study::WhatIf& whatif, const Paint& paint) {
   const study::WhatIfRow& best = whatif.rows[*whatif.best];
   const report::Metrics& m = *best.metrics;
-  std::string text = report::paragraph(
+  std::string text = paint.paragraph(
       "  best   ",
       fmt::format("{}: {} ({:.0f} % interval {}), {} to the base{}", study::choice_text(whatif, best),
                   report::time_text(m.step_time), 100 * m.interval->level,
                   report::time_range({m.interval->low.value(), m.interval->high.value()}),
                   change(m.step_time, whatif.base.step_time), m.memory.fits ? "" : "; no combination fits in memory"));
   for (std::size_t k = 0; k < whatif.keys.size(); ++k)
-    if (whatif.knees[k]) text += report::paragraph("  knee   ", knee_text(whatif.keys[k].key, *whatif.knees[k]));
+    if (whatif.knees[k]) text += paint.paragraph("  knee   ", knee_text(whatif.keys[k].key, *whatif.knees[k]));
   return text;
 }
 
@@ -133,8 +134,9 @@ std::string tornado_text(const study::WhatIf& whatif, const Paint& paint) {
 }  // namespace
 
 std::string whatif_text(const study::WhatIf& whatif, const Paint& paint) {
-  std::string text = paint(Ink::kBold, whatif.base.name) + '\n';
-  if (!whatif.rows.empty()) text += rows_text(whatif, paint) + conclusions_text(whatif);
+  std::string text = paint.name(whatif.base.name);
+  if (!whatif.rows.empty()) text += rows_text(whatif, paint);
+  if (whatif.best) text += conclusions_text(whatif, paint);
   if (!whatif.tornado.empty()) text += tornado_text(whatif, paint);
   return text + report::warnings_text(warnings_of(whatif), paint);
 }

@@ -12,5 +12,6 @@ namespace foretoken::tools {
 [[nodiscard]] std::string whatif_json(const study::WhatIf& whatif);
 /// Writes one line for each row, the base first.
 [[nodiscard]] std::string whatif_csv(const study::WhatIf& whatif);
+[[nodiscard]] std::string tornado_csv(const study::WhatIf& whatif);  ///< a line for each hardware property
 
 }  // namespace foretoken::tools

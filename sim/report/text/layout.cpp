@@ -36,6 +36,29 @@ std::string Paint::operator()(Ink ink, std::string_view text) const {
   return std::string("\x1b[") + code_of(ink) + "m" + std::string(text) + "\x1b[0m";
 }
 
+std::string Paint::paragraph(std::string_view first, std::string_view text) const {
+  return report::paragraph(first, text, columns_);
+}
+
+std::string Paint::name(std::string_view name) const {
+  const std::string lines = paragraph("", name);
+  return (*this)(Ink::kBold, std::string_view(lines).substr(0, lines.size() - 1)) + '\n';
+}
+
+std::string Paint::items(const std::vector<std::string>& items) const {
+  std::string text;
+  std::size_t used = 0;
+  for (const std::string& item : items) {
+    if (used > 0 && used + 2 + columns_of(item) > columns_) {
+      text += '\n';
+      used = 0;
+    }
+    text += "  " + item;
+    used += 2 + columns_of(item);
+  }
+  return text + '\n';
+}
+
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -88,14 +111,23 @@ std::vector<std::size_t> stacked_columns(const std::vector<double>& parts, doubl
 
 namespace {
 
-// Returns true for a number and its unit, between which a line may not break.
-bool belong_together(std::string_view number, std::string_view unit) {
-  static constexpr std::string_view kUnits[] = {"%",    "s",    "ms",    "us",      "ns",      "bytes",   "kB",
-                                                "MB",   "GB",   "TB",    "KiB",     "MiB",     "GiB",     "TiB",
-                                                "GB/s", "days", "hours", "million", "billion", "trillion"};
-  if (number.empty() || number.back() < '0' || number.back() > '9') return false;
-  const std::string_view word = unit.substr(0, unit.find_last_not_of("),.;:") + 1);
-  return std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits);
+// Returns true for words between which a line may not break: a number, its magnitude and its unit.
+bool belong_together(std::string_view first, std::string_view second) {
+  static constexpr std::string_view kMagnitudes[] = {"thousand", "million", "billion", "trillion"};
+  static constexpr std::string_view kUnits[] = {
+      "%",     "s",       "ms",       "us",        "ns",       "bytes", "kB",     "MB",      "GB",
+      "TB",    "KiB",     "MiB",      "GiB",       "TiB",      "GB/s",  "years",  "days",    "hours",
+      "hour",  "minutes", "GPU",      "GPUs",      "W",        "MWh",   "USD",    "TFLOP/s", "nodes",
+      "token", "tokens",  "tokens/s", "sequences", "sequence", "GPU-s", "columns"};
+  const auto is_in = [](std::string_view word, const auto& words) {
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+  };
+  if (first.empty()) return false;
+  const std::string_view unit = second.substr(0, second.find_last_not_of("),.;:") + 1);
+  const bool number = (first.back() >= '0' && first.back() <= '9') || first.back() == '*';
+  if (first == "+/-") return true;
+  return (number && (is_in(unit, kMagnitudes) || is_in(unit, kUnits))) ||
+         (is_in(first, kMagnitudes) && is_in(unit, kUnits));
 }
 
 }  // namespace
@@ -113,21 +145,40 @@ std::string paragraph(std::string_view first, std::string_view text, std::size_t
     };
     std::string_view word = word_at(start);
     at = start + word.size();
-    if (at + 1 < text.size() && text[at] == ' ' && belong_together(word, word_at(at + 1))) {
-      at += 1 + word_at(at + 1).size();
+    for (std::string_view last = word; at + 1 < text.size() && text[at] == ' ';) {
+      const std::string_view next = word_at(at + 1);
+      if (!belong_together(last, next)) break;
+      last = next;
+      at += 1 + next.size();
       word = text.substr(start, at - start);
     }
-    if (!fresh && used + 1 + columns_of(word) > columns) {
-      out += '\n' + std::string(indent, ' ');
-      used = indent;
+    const std::size_t width = columns_of(word);
+    const std::size_t start_of_line =
+        std::min(indent, columns - std::min(columns, width));  // a long word starts earlier
+    if ((!fresh && used + 1 + width > columns) || (fresh && used > start_of_line)) {
+      out += '\n' + std::string(start_of_line, ' ');
+      used = start_of_line;
       fresh = true;
     }
     if (!fresh) out += ' ', ++used;
     out += word;
-    used += columns_of(word);
+    used += width;
     fresh = false;
   }
   return out + '\n';
+}
+
+std::string one_line(std::string_view text, std::size_t columns) {
+  constexpr std::size_t kDots = 4;  // " ..."
+  if (columns_of(text) <= columns) return std::string(text);
+  std::size_t word = 0, clause = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != ' ' || columns_of(text.substr(0, at)) + kDots > columns) continue;
+    word = at;
+    if (at > 0 && (text[at - 1] == ':' || text[at - 1] == ';')) clause = at - 1;
+  }
+  const std::size_t end = 2 * clause > columns ? clause : word;
+  return std::string(text.substr(0, end)) + " ...";
 }
 
 void Table::add_note(std::vector<std::string> cells, std::string note) {
@@ -135,28 +186,36 @@ void Table::add_note(std::vector<std::string> cells, std::string note) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(const Paint& paint, std::size_t indent) const {
+std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> width;
   for (const Column& column : columns_) width.push_back(columns_of(column.head));
   for (const auto& row : rows_) {
     const std::size_t cells = row.size() < columns_.size() ? row.size() - 1 : row.size();  // a note takes no column
     for (std::size_t c = 0; c < cells; ++c) width[c] = std::max(width[c], columns_of(row[c]));
   }
+  return width;
+}
+
+std::string Table::text_of(const std::vector<std::size_t>& shown, const Paint& paint, std::size_t indent) const {
+  const std::vector<std::size_t> width = widths();
   const auto cell = [&](std::size_t c, std::string_view text) {
     return columns_[c].align == Align::kRight ? pad_left(text, width[c]) : pad_right(text, width[c]);
+  };
+  const auto add_last = [&](std::string& out, const std::string& text) {  // it is wrapped, not padded
+    out = columns_of(out) + columns_of(text) > paint.columns() ? paint.paragraph(out, text) : out + text;
   };
   const auto line = [&](const std::vector<std::string>& row) {
     std::string out(indent, ' ');
     const bool note = row.size() < columns_.size();
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (c > 0) out += "  ";
-      const bool last = c + 1 == row.size();
-      if (last && (note || columns_[c].align == Align::kLeft)) {  // a long last cell is wrapped, not padded
-        out = columns_of(out) + columns_of(row[c]) > kPageColumns ? paragraph(out, row[c]) : out + row[c];
-      } else {
+    for (const std::size_t c : shown) {
+      if (note && c + 1 >= row.size()) break;
+      if (c != shown.front()) out += "  ";
+      if (!note && c == shown.back() && columns_[c].align == Align::kLeft)
+        add_last(out, row[c]);
+      else
         out += cell(c, row[c]);
-      }
     }
+    if (note) add_last(row.size() > 1 ? out += "  " : out, row.back());
     out.erase(out.find_last_not_of(" \n") + 1);
     return out;
   };
@@ -165,6 +224,31 @@ std::string Table::text(const Paint& paint, std::size_t indent) const {
   std::string out = paint(Ink::kDim, line(heads)) + '\n';
   for (const auto& row : rows_) out += line(row) + '\n';
   return out;
+}
+
+std::string Table::text(const Paint& paint, std::size_t indent, std::string_view elsewhere) const {
+  const std::vector<std::size_t> width = widths();
+  std::vector<std::size_t> shown;
+  std::size_t used = indent;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    shown.push_back(c);
+    used += width[c] + 2;
+  }
+  std::vector<std::string> left_out;
+  while (used > paint.columns() + 2) {  // the first column has no gap
+    const auto spare = [&](std::size_t a, std::size_t b) { return columns_[a].spare < columns_[b].spare; };
+    const auto most = std::max_element(shown.begin(), shown.end(), spare);
+    if (columns_[*most].spare == 0) break;
+    left_out.push_back(columns_[*most].head);
+    used -= width[*most] + 2;
+    shown.erase(most);
+  }
+  const std::string table = text_of(shown, paint, indent);
+  if (left_out.empty()) return table;
+  std::string names;
+  for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
+  return table + paint.paragraph(std::string(indent, ' '),
+                                 "too wide for the page, in " + std::string(elsewhere) + ": " + names);
 }
 
 }  // namespace foretoken::report

@@ -31,6 +31,28 @@ TEST(Layout, PartsOfAStackedBarAddUp) {
 TEST(Layout, ParagraphsWrapAndIndent) {
   EXPECT_EQ(paragraph("  - ", "one two three", 12), "  - one two\n    three\n");
   EXPECT_EQ(paragraph("", "unbreakablelongword", 5), "unbreakablelongword\n");
+  EXPECT_EQ(paragraph("label ", "a longword b", 9), "label a\n longword\n      b\n") << "it starts earlier";
+  EXPECT_EQ(paragraph("label ", "longword", 9), "label \n longword\n");
+}
+
+TEST(Layout, NumbersStayBesideTheirUnits) {
+  EXPECT_EQ(paragraph("", "it takes 1,024 GPUs and", 14), "it takes\n1,024 GPUs and\n");
+  EXPECT_EQ(paragraph("", "it costs 1.51 million USD.", 14), "it costs\n1.51 million USD.\n");
+  EXPECT_EQ(paragraph("", "an error +/- 2.3 % here", 12), "an error\n+/- 2.3 %\nhere\n");
+  EXPECT_EQ(paragraph("", "in 2026 all", 8), "in 2026\nall\n") << "a word that is no unit";
+}
+
+TEST(Layout, ANarrowPageLeavesOutSpareColumnsAndNamesThem) {
+  Table table({{"name"}, {"spare", Table::Align::kRight, 1}, {"most spare", Table::Align::kRight, 2}, {"last"}});
+  table.add({"a", "1", "2", "3"});
+  EXPECT_EQ(table.text(Paint(false, 29), 0), "name  spare  most spare  last\n   a      1           2     3\n");
+  EXPECT_EQ(table.text(Paint(false, 28), 0, "--csv"),
+            "name  spare  last\n   a      1     3\ntoo wide for the page, in\n--csv: most spare\n");
+  EXPECT_EQ(table.text(Paint(false, 10), 0, "x").substr(0, 11), "name  last\n") << "others stay";
+}
+
+TEST(Layout, ItemsBreakBetweenItems) {
+  EXPECT_EQ(Paint(false, 12).items({"a one", "b", "c two"}), "  a one  b\n  c two\n");
 }
 
 TEST(Layout, TablesAlign) {

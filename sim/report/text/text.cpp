@@ -14,12 +14,13 @@ namespace {
 
 std::string head_line(std::string_view label, std::string_view value, std::string_view remark, const Paint& paint,
                       Ink ink = Ink::kBold) {
-  constexpr std::size_t kLabel = 14, kValue = 24;
+  constexpr std::size_t kLabel = 14;
+  const std::size_t value_columns = paint.columns() < kPageColumns ? 22 : 24;
   const std::string front = "  " + pad_right(label, kLabel) + paint(ink, value);
   if (remark.empty()) return front + '\n';
-  const std::size_t used = columns_of(front), column = 2 + kLabel + kValue;
+  const std::size_t used = columns_of(front), column = 2 + kLabel + value_columns;
   const std::string gap(used + 2 > column ? 2 : column - used, ' ');
-  return paragraph(front + gap, remark);
+  return paint.paragraph(front + gap, remark);
 }
 
 std::string run_lines(const Metrics& m, const Paint& paint) {
@@ -55,14 +56,16 @@ std::string too_large_text(const Memory& memory, const Paint& paint) {
   return paint(Ink::kRed, fmt::format("  does not fit: {} of {} GiB on the fullest GPU",
                                       gib(memory.peak + memory.outside_allocator), gib(memory.capacity))) +
          '\n' +
-         paragraph("  ",
-                   "The numbers below are those of GPUs with enough memory. `foretoken search` finds configurations "
-                   "that fit.");
+         paint.paragraph(
+             "  ",
+             "The numbers below are those of GPUs with enough memory. `foretoken search` finds configurations "
+             "that fit.");
 }
 
 std::string bubble_text(const Metrics& metrics, const Paint& paint) {
   return title_text("Pipeline bubble", "idle time of the pipeline over the work of its busiest stage", paint) +
-         paragraph("  ", fmt::format("{} of the work of the busiest stage, or {} of the pipeline's time; ideal "
+         paint.paragraph("  ",
+                         fmt::format("{} of the work of the busiest stage, or {} of the pipeline's time; ideal "
                                      "(p-1)/(vm) = {}. The table above counts less: only time of the whole step in "
                                      "which this stage waits and nothing else runs",
                                      percent(metrics.bubble_fraction), percent(metrics.bubble_fraction_of_step),
@@ -72,7 +75,7 @@ std::string bubble_text(const Metrics& metrics, const Paint& paint) {
 std::string list_text(std::string_view title, const std::vector<std::string>& lines, const Paint& paint) {
   if (lines.empty()) return "";
   std::string text = title_text(title, "", paint);
-  for (const std::string& line : lines) text += paragraph("  - ", line);
+  for (const std::string& line : lines) text += paint.paragraph("  - ", line);
   return text;
 }
 
@@ -85,13 +88,14 @@ std::string_view name_of(Fit fit) {
 
 std::string title_text(std::string_view title, std::string_view remark, const Paint& paint) {
   std::string text = '\n' + paint(Ink::kBold, title);
-  if (!remark.empty()) text += "  " + paint(Ink::kDim, remark);
-  return text + '\n';
+  if (remark.empty()) return text + '\n';
+  const bool fits = columns_of(title) + 2 + columns_of(remark) <= paint.columns();
+  return text + (fits ? "  " + paint(Ink::kDim, remark) + '\n' : '\n' + paint.paragraph("  ", remark));
 }
 
 std::string headline_text(const job::Job& job, const Metrics& m, const Paint& paint) {
   const auto& batch = job.batch;
-  std::string text = paint(Ink::kBold, m.name) + '\n';
+  std::string text = paint.name(m.name);
   if (!m.memory.fits) text += too_large_text(m.memory, paint);
   const Ink ink = m.memory.fits ? Ink::kBold : Ink::kDim;
   text += head_line("step", time_text(m.step_time),
@@ -119,7 +123,8 @@ std::string headline_text(const job::Job& job, const Metrics& m, const Paint& pa
 }
 
 std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& paint) {
-  constexpr std::size_t kBar = 40;
+  constexpr std::size_t kInFront = 56, kMostBar = 40;
+  const std::size_t bar_columns = std::min(kMostBar, paint.columns() - kInFront);
   const std::string gpu =
       m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[static_cast<std::size_t>(busiest_stage)]);
   std::string text =
@@ -133,7 +138,7 @@ std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& pa
     const double share = time / m.step_time;
     std::string line = "  " + pad_right(std::string(part.words), 34) + pad_left(time_text(time), 10) +
                        pad_left(percent(share), 8) + "  ";
-    line += paint(Ink::kBlue, bar(largest > 0 ? share / largest : 0, kBar));
+    line += paint(Ink::kBlue, bar(largest > 0 ? share / largest : 0, bar_columns));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
   }
@@ -154,7 +159,7 @@ std::string delay_words(const Delay& delay, Seconds step) {
 std::string delays_text(const Metrics& m, const Paint& paint) {
   if (!m.delays || m.delays->empty()) return "";
   std::string text = title_text("Slow hardware", "each repaired in turn, and the step simulated again", paint);
-  for (const Delay& delay : *m.delays) text += paragraph("  ", delay_words(delay, m.step_time));
+  for (const Delay& delay : *m.delays) text += paint.paragraph("  ", delay_words(delay, m.step_time));
   return text;
 }
 

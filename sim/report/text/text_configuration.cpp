@@ -192,7 +192,7 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
 std::string configuration_text(const job::Job& job, const job::Notes& notes, const Paint& paint) {
   std::string text = title_text("Configuration", "as resolved; * marks a default", paint);
   for (const auto& [label, value] : configuration_rows(job, notes))
-    text += paragraph("  " + pad_right(label, 14), value);
+    text += paint.paragraph("  " + pad_right(label, 14), value);
   return text;
 }
 

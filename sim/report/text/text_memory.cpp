@@ -9,28 +9,32 @@
 namespace foretoken::report {
 namespace {
 
-constexpr std::size_t kBarColumns = 24;
+constexpr std::size_t kBarColumns = 24, kNarrowBarColumns = 12;
 constexpr std::size_t kMostStages = 8;  // more stages are summarised
 
 struct Part {
   const char* name;
+  const char* short_name;  // on a narrow page
   const char* glyph;
   Ink ink;
   Bytes StageMemory::*bytes;
 };
-constexpr Part kParts[] = {{"weights", "█", Ink::kBlue, &StageMemory::weights},
-                           {"gradients", "▓", Ink::kCyan, &StageMemory::gradients},
-                           {"optimizer", "▒", Ink::kMagenta, &StageMemory::optimizer},
-                           {"activations", "░", Ink::kOrange, &StageMemory::activations},
-                           {"other", "▚", Ink::kDim, &StageMemory::other}};
+constexpr Part kParts[] = {{"weights", "weights", "█", Ink::kBlue, &StageMemory::weights},
+                           {"gradients", "grads", "▓", Ink::kCyan, &StageMemory::gradients},
+                           {"optimizer", "optim", "▒", Ink::kMagenta, &StageMemory::optimizer},
+                           {"activations", "activ", "░", Ink::kOrange, &StageMemory::activations},
+                           {"other", "other", "▚", Ink::kDim, &StageMemory::other}};
 
 constexpr const char* kOutsideGlyph = "▞";
 
 std::string legend(const Paint& paint) {
-  std::string text = " ";
-  for (const Part& part : kParts) text += fmt::format(" {} {} ", paint(part.ink, part.glyph), part.name);
-  return text + fmt::format(" {} outside  · free  | capacity\n", paint(Ink::kDim, kOutsideGlyph));
+  std::vector<std::string> entries;
+  for (const Part& part : kParts) entries.push_back(fmt::format("{} {}", paint(part.ink, part.glyph), part.name));
+  entries.insert(entries.end(), {paint(Ink::kDim, kOutsideGlyph) + " outside", "· free", "| capacity"});
+  return paint.items(entries);
 }
+
+bool is_narrow(const Paint& paint) { return paint.columns() < kPageColumns; }
 
 // Draws the bar of a stage. Its full width is the capacity, or the fullest stage when that needs more; | marks the
 // capacity.
@@ -38,16 +42,17 @@ std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scal
   std::vector<double> parts;
   for (const Part& part : kParts) parts.push_back((stage.*part.bytes).value());
   parts.push_back(memory.outside_allocator.value());
-  const std::vector<std::size_t> cells = stacked_columns(parts, scale.value(), kBarColumns);
+  const std::size_t columns = is_narrow(paint) ? kNarrowBarColumns : kBarColumns;
+  const std::vector<std::size_t> cells = stacked_columns(parts, scale.value(), columns);
   std::vector<std::string> glyphs;
   for (std::size_t p = 0; p < std::size(kParts); ++p)
     glyphs.insert(glyphs.end(), cells[p], paint(kParts[p].ink, kParts[p].glyph));
   glyphs.insert(glyphs.end(), cells.back(), paint(Ink::kDim, kOutsideGlyph));
-  glyphs.resize(kBarColumns, paint(Ink::kDim, "·"));
-  const auto mark = static_cast<std::size_t>(stage.capacity / scale * static_cast<double>(kBarColumns));
+  glyphs.resize(columns, paint(Ink::kDim, "·"));
+  const auto mark = static_cast<std::size_t>(stage.capacity / scale * static_cast<double>(columns));
   std::string text;
   for (std::size_t c = 0; c < glyphs.size(); ++c) text += (c == mark ? "|" : "") + glyphs[c];
-  return mark >= kBarColumns ? text + "|" : text;
+  return mark >= columns ? text + "|" : text;
 }
 
 // Returns the stages that are shown one by one. The others are summarised.
@@ -85,7 +90,7 @@ bool same_capacity(const std::vector<StageMemory>& stages) {
 std::string stage_table(const Memory& memory, const Paint& paint) {
   using Align = Table::Align;
   std::vector<Table::Column> columns = {{"stage"}, {"layers"}};
-  for (const Part& part : kParts) columns.push_back({part.name});
+  for (const Part& part : kParts) columns.push_back({is_narrow(paint) ? part.short_name : part.name});
   columns.push_back({"peak"});
   const bool mixed = !same_capacity(memory.per_stage);
   if (mixed) columns.push_back({"of"});
@@ -117,14 +122,14 @@ std::string memory_text(const Memory& memory, const Paint& paint) {
   const std::string sum = fmt::format("{} GiB at the peak and {} outside the allocator (CUDA context, NCCL) of {} GiB",
                                       gib(memory.peak), gib(memory.outside_allocator), gib(memory.capacity));
   if (memory.fits) {
-    text += paragraph(
+    text += paint.paragraph(
         "  ", fmt::format("Fits: {}; {} free. Most of it is {}.", sum, gib(memory.capacity - needed), memory.dominant));
   } else {
-    text += paragraph("  ", fmt::format("Does not fit: {}; {} too much. Most of it is {}.", sum,
-                                        gib(needed - memory.capacity), memory.dominant));
-    if (memory.advice) text += paragraph("  To make it fit: ", *memory.advice);
+    text += paint.paragraph("  ", fmt::format("Does not fit: {}; {} too much. Most of it is {}.", sum,
+                                              gib(needed - memory.capacity), memory.dominant));
+    if (memory.advice) text += paint.paragraph("  To make it fit: ", *memory.advice);
   }
-  text += paragraph(
+  text += paint.paragraph(
       "  Whole model: ",
       fmt::format("{} ({}) of weights, gradients and optimizer state; layer-boundary activations of the whole batch at "
                   "once {} ({}), of one micro-batch {} ({}).",

@@ -20,6 +20,8 @@ struct Explanation {
   [[nodiscard]] double change(const Sensitivity& property) const { return property.larger / repaired - 1; }
 };
 
-[[nodiscard]] Explanation explain(job::Made made, const trust::Evidence& evidence, double part);
+/// Work that is stopped gives the hardware properties that are done.
+[[nodiscard]] Explanation explain(job::Made made, const trust::Evidence& evidence, double part,
+                                  const Watch& watch = {});
 
 }  // namespace foretoken::study

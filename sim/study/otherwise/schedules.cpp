@@ -48,11 +48,14 @@ std::vector<ScheduleChoice> usual_schedules(const job::Job& job) {
 
 std::vector<TriedSchedule> try_schedules(const ScenarioSource& source, std::span<const std::string> sets,
                                          const job::Job& base, const std::vector<ScheduleChoice>& choices,
-                                         const trust::Evidence& evidence) {
+                                         const trust::Evidence& evidence, const Watch& watch) {
   std::vector<TriedSchedule> all;
+  watch.show(0, choices.size());
   for (const ScheduleChoice& choice : choices) {
+    if (watch.stopped()) break;
     all.push_back(try_schedule(source, sets, choice, evidence));
     all.back().is_own = is_of(choice, base);
+    watch.show(all.size(), choices.size());
   }
   return all;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/base/process/watch.h"
 #include "sim/report/gantt.h"
 #include "sim/report/metrics.h"
 #include "sim/study/scenario_source.h"
@@ -37,10 +38,11 @@ struct TriedSchedule {
   std::vector<Complaint> impossible;
 };
 
-/// Predicts the scenario with each schedule instead of its own. All rules of scenarios apply.
+/// Predicts the scenario with each schedule instead of its own. All rules of scenarios apply. Work that is stopped
+/// gives the schedules that are done.
 [[nodiscard]] std::vector<TriedSchedule> try_schedules(const ScenarioSource& source, std::span<const std::string> sets,
                                                        const job::Job& base, const std::vector<ScheduleChoice>& choices,
-                                                       const trust::Evidence& evidence);
+                                                       const trust::Evidence& evidence, const Watch& watch = {});
 
 /// Returns the place of the fastest schedule, or nothing when none is possible.
 [[nodiscard]] std::optional<std::size_t> fastest(std::span<const TriedSchedule> tried);

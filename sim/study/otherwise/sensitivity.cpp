@@ -2,6 +2,7 @@
 #include "sim/study/otherwise/sensitivity.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sim/base/check.h"
 #include "sim/job/make.h"
@@ -34,16 +35,28 @@ Seconds step_time_with(const job::Question& question, Key key, double factor) {
 
 }  // namespace
 
-std::vector<Sensitivity> sensitivities(const job::Job& job, double part, double bias_factor) {
+std::size_t sensitivity_count(const job::Job& job) {
+  const job::Question question = job::question_of(job);
+  return static_cast<std::size_t>(
+      std::count_if(std::begin(kProperties), std::end(kProperties),
+                    [&](const Property& property) { return job::has_property(property.key, question); }));
+}
+
+std::vector<Sensitivity> sensitivities(const job::Job& job, double part, double bias_factor, const Watch& watch) {
   expects(part > 0 && part < 1, "a part of a hardware property lies between 0 and 1");
   const job::Question question = job::question_of(job);
+  const std::size_t count = sensitivity_count(job);
   std::vector<Sensitivity> all;
-  for (const auto& [name, key] : kProperties)
-    if (job::has_property(key, question))
-      all.push_back({.name = name,
-                     .belongs = job::name_of(key),
-                     .smaller = bias_factor * step_time_with(question, key, 1 - part),
-                     .larger = bias_factor * step_time_with(question, key, 1 + part)});
+  watch.show(0, count);
+  for (const auto& [name, key] : kProperties) {
+    if (!job::has_property(key, question)) continue;
+    if (watch.stopped()) break;
+    all.push_back({.name = name,
+                   .belongs = job::name_of(key),
+                   .smaller = bias_factor * step_time_with(question, key, 1 - part),
+                   .larger = bias_factor * step_time_with(question, key, 1 + part)});
+    watch.show(all.size(), count);
+  }
   std::stable_sort(all.begin(), all.end(),
                    [](const Sensitivity& a, const Sensitivity& b) { return a.swing() > b.swing(); });
   return all;

@@ -87,13 +87,13 @@ std::vector<Decision> decisions_of(const Job& base) {
 }  // namespace
 
 std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
-                                     const trust::Evidence& evidence) {
+                                     const trust::Evidence& evidence, const Watch& watch) {
   if (base.parallelism.pipeline == 1) return {};
   std::vector<ScheduleChoice> choices = usual_schedules(base);
   for (ScheduleChoice& each : choices)
     each.label = each.chunks > 1 ? fmt::format("{}, {} chunks", each.schedule.name, each.chunks) : each.schedule.name;
   std::vector<Variant> variants;
-  for (TriedSchedule& tried : try_schedules(source, sets, base, choices, evidence))
+  for (TriedSchedule& tried : try_schedules(source, sets, base, choices, evidence, watch))
     variants.push_back({.label = std::move(tried.choice.label),
                         .is_base = tried.is_own,
                         .metrics = std::move(tried.metrics),
@@ -104,10 +104,11 @@ std::vector<Variant> other_schedules(const ScenarioSource& source, std::span<con
 }
 
 std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const std::string> sets, const Job& base,
-                                 const trust::Evidence& evidence) {
+                                 const trust::Evidence& evidence, const Watch& watch) {
   constexpr int kTimes = 8, kMostGpus = 1 << 20;
   std::vector<Variant> variants;
   const auto try_size = [&](int gpus) {
+    if (watch.stopped()) return;
     Variant variant = empty_variant(report::counted(gpus, "GPU"), gpus);
     variant.is_base = gpus == base.gpus;
     try {
@@ -127,11 +128,12 @@ std::vector<Variant> other_sizes(const ScenarioSource& source, std::span<const s
 }
 
 std::vector<Variant> other_decisions(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const Prediction& base, const trust::Evidence& evidence) {
+                                     const Prediction& base, const trust::Evidence& evidence, const Watch& watch) {
   std::vector<Variant> variants{empty_variant("this scenario", base.job.gpus)};
   variants.front().is_base = true;
   variants.front().metrics = base.metrics;
   for (const Decision& decision : decisions_of(base.job)) {
+    if (watch.stopped()) break;
     try {
       Prediction prediction = predict(source.read(sets, decision.patch), {.interval = IntervalQuestion{evidence}});
       Variant variant = empty_variant(decision.label, prediction.job.gpus);

@@ -67,16 +67,21 @@ WhatIfRow try_row(const WhatIfQuestion& question, std::vector<std::string> sets,
   return row;
 }
 
-std::vector<WhatIfRow> try_all(const WhatIfQuestion& question, const job::Job& base, const trust::Evidence& evidence) {
+std::vector<WhatIfRow> try_all(const WhatIfQuestion& question, const job::Job& base, const trust::Evidence& evidence,
+                               const Watch& watch) {
   std::vector<WhatIfRow> rows;
   if (question.keys.empty()) return rows;
   const std::vector<std::vector<std::size_t>> choices = combinations(question.keys);
   const std::vector<std::string> sets = sets_of_rows(question, base);
   std::size_t at = 0;
+  watch.show(0, choices.size());
   ordered_parallel<std::size_t>(
-      question.threads, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
+      question.threads, [&] { return at < choices.size() && !watch.stopped() ? std::optional(at++) : std::nullopt; },
       [&](std::size_t item) { return try_row(question, sets, choices[item], evidence); },
-      [&](WhatIfRow& row) { rows.push_back(std::move(row)); });
+      [&](WhatIfRow& row) {
+        rows.push_back(std::move(row));
+        watch.show(rows.size(), choices.size());
+      });
   return rows;
 }
 
@@ -129,7 +134,7 @@ std::string choice_text(const WhatIf& whatif, const WhatIfRow& row) {
   return text;
 }
 
-WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) {
+WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence, const Watch& watch) {
   const job::Made made = question.scenario.read(question.sets);
   const job::Job& base = made.job;
   WhatIf whatif{.base = predict(made, {.advice = true, .interval = IntervalQuestion{evidence}}).metrics,
@@ -139,11 +144,20 @@ WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence) 
                 .knees = {},
                 .part = question.part,
                 .tornado = {}};
-  whatif.rows = try_all(question, base, evidence);
+  // Combinations and properties are counted together.
+  const std::size_t combinations_asked = question.keys.empty() ? 0 : combinations(question.keys).size();
+  const std::size_t total = combinations_asked + (question.tornado ? sensitivity_count(base) : 0);
+  const auto after = [&](std::size_t before) {
+    return Watch{
+        .progress = [&watch, before, total](std::size_t done, std::size_t) { watch.show(before + done, total); },
+        .stop = watch.stop};
+  };
+  whatif.rows = try_all(question, base, evidence, after(0));
   conclude(whatif);
-  if (!whatif.rows.empty() && !whatif.best)
+  if (!whatif.rows.empty() && !whatif.best && !watch.stopped())
     throw ConfigError(why_all_are_impossible(whatif, printable(question.scenario.name())));
-  if (question.tornado) whatif.tornado = sensitivities(base, question.part, whatif.base.bias_factor());
+  if (question.tornado)
+    whatif.tornado = sensitivities(base, question.part, whatif.base.bias_factor(), after(whatif.rows.size()));
   return whatif;
 }
 

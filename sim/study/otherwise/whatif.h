@@ -45,7 +45,8 @@ struct WhatIf {
 [[nodiscard]] std::string choice_text(const WhatIf& whatif, const WhatIfRow& row);
 
 /// Predicts every combination of values. Throws ConfigError when the scenario is wrong or all combinations are
-/// impossible. The complaints are then those of at most ten rows, or once those that all rows share.
-[[nodiscard]] WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence);
+/// impossible. The complaints are then those of at most ten rows, or once those that all rows share. Work that is
+/// stopped gives the rows and properties that are done.
+[[nodiscard]] WhatIf what_if(const WhatIfQuestion& question, const trust::Evidence& evidence, const Watch& watch = {});
 
 }  // namespace foretoken::study

@@ -38,14 +38,16 @@ std::string why_none(const io::OpenScenario& question, const search::SpaceOption
   return "no valid configuration: the batch or the layers do not divide over these GPUs";
 }
 
-// Searches one size. Returns nothing when no valid configuration fits; `row` then holds the reason.
-void search_row(const io::OpenScenario& question, const PlanQuestion& asked, const trust::Evidence& evidence,
-                PlanRow& row) {
+// Searches one size, and returns whether it came to an end. When no valid configuration fits, `row` holds the reason.
+bool search_row(const io::OpenScenario& question, const PlanQuestion& asked, const trust::Evidence& evidence,
+                const Watch& watch, PlanRow& row) {
   SearchRequest request{.question = question.question(), .space = asked.space};
   request.space.gpus = {row.gpus};
   request.top = 1;
   const search::Space space(question, request.space);
-  const search::SearchResult found = run_search(space, {.top = 1, .threads = asked.threads});
+  const search::SearchResult found =
+      run_search(space, {.top = 1, .threads = asked.threads}, {.decided = {}, .progress = {}, .stop = watch.stop});
+  if (!found.complete) return false;
   const SearchAnswer answer = answer_of(request, space, found.ranking, true, {evidence, asked.level, asked.threads});
   if (!answer.ranked.empty()) {
     row.best = answer.ranked.front();
@@ -57,6 +59,7 @@ void search_row(const io::OpenScenario& question, const PlanQuestion& asked, con
   } else {
     row.impossible = why_none(question, request.space);
   }
+  return true;
 }
 
 search::FailureModel failures_of(const PlanAssumptions& assumed, const PlanRow& row) {
@@ -157,35 +160,47 @@ std::string why_endless(const PlanRow& row) {
                      report::days_text(row.run.training_days), report::days_text(row.run.failures.job_mtbf_hours / 24));
 }
 
-// Adds all sizes of one cluster; an empty name means the scenario's own.
-void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust::Evidence& evidence, Plan& plan) {
+// Adds time and cost to a row with a configuration. `base_rate` is the tokens/s per GPU of the cluster's first such
+// row.
+void complete_row(const PlanQuestion& asked, const Plan& plan, const trust::Evidence& evidence, double& base_rate,
+                  PlanRow& row) {
+  add_runs(plan.assumptions, row);
+  row.impossible = why_endless(row);
+  if (!row.impossible.empty()) return;
+  row.chances = chances_of(asked, plan.assumptions, row, evidence);
+  const double rate = row.best.metrics->tokens_per_s_per_gpu;
+  if (base_rate == 0) base_rate = rate;
+  row.scaling_efficiency = rate / base_rate;
+}
+
+// Adds all sizes of one cluster; an empty name means the scenario's own. Counts each row in `watch`.
+void add_rows(const PlanQuestion& asked, const std::string& cluster, const trust::Evidence& evidence,
+              const Watch& watch, Plan& plan) {
   const io::OpenScenario question = question_on(asked, cluster, plan);
   double base_rate = 0;
   for (const int gpus : asked.space.gpus.empty() ? std::vector<int>{question.asked().choices.gpus} : asked.space.gpus) {
-    PlanRow& row = plan.rows.emplace_back();
+    if (watch.stopped()) return;
+    PlanRow row;
     row.cluster = question.asked().cluster.name;
     row.gpus = gpus;
     try {
-      search_row(question, asked, evidence, row);
+      if (!search_row(question, asked, evidence, watch, row)) return;
     } catch (const ConfigError& error) {
       row.impossible = reason(error.complaints().front());
     }
-    if (!row.impossible.empty()) continue;
-    row.price_per_gpu_hour = job::price_of(question.asked());
-    if (!cluster.empty() || !asked.space.gpus.empty()) rename(row.best, row.cluster);
-    add_runs(plan.assumptions, row);
-    row.impossible = why_endless(row);
-    if (!row.impossible.empty()) continue;
-    row.chances = chances_of(asked, plan.assumptions, row, evidence);
-    const double rate = row.best.metrics->tokens_per_s_per_gpu;
-    if (base_rate == 0) base_rate = rate;
-    row.scaling_efficiency = rate / base_rate;
+    if (row.impossible.empty()) {
+      row.price_per_gpu_hour = job::price_of(question.asked());
+      if (!cluster.empty() || !asked.space.gpus.empty()) rename(row.best, row.cluster);
+      complete_row(asked, plan, evidence, base_rate, row);
+    }
+    plan.rows.push_back(std::move(row));
+    watch.show(plan.rows.size(), plan.asked);
   }
 }
 
 }  // namespace
 
-Plan make_plan(const PlanQuestion& asked) {
+Plan make_plan(const PlanQuestion& asked, const Watch& watch) {
   const trust::Evidence evidence = io::read_shipped_residuals();
   Plan plan{.name = {},
             .command = {},
@@ -195,10 +210,13 @@ Plan make_plan(const PlanQuestion& asked) {
             .budget = asked.budget,
             .level = asked.level,
             .rows = {},
+            .asked = 0,
             .smallest = {},
             .cheapest = {}};
   const std::vector<std::string> clusters = asked.clusters.empty() ? std::vector<std::string>{""} : asked.clusters;
-  for (const std::string& cluster : clusters) add_rows(asked, cluster, evidence, plan);
+  plan.asked = clusters.size() * std::max<std::size_t>(1, asked.space.gpus.size());
+  watch.show(0, plan.asked);
+  for (const std::string& cluster : clusters) add_rows(asked, cluster, evidence, watch, plan);
   choose(plan);
   return plan;
 }

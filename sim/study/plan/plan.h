@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/process/watch.h"
 #include "sim/study/scenario_source.h"
 #include "sim/study/search/answer.h"
 #include "sim/study/search/goodput.h"
@@ -74,6 +75,7 @@ struct Plan {
   std::optional<double> deadline_days, budget;
   double level = trust::kUsualLevel;
   std::vector<PlanRow> rows;  ///< clusters in the order asked, sizes upwards
+  std::size_t asked = 0;      ///< rows that were asked for; more than there are when the work was stopped
   /// Rows that meet deadline and budget as predicted. The cheapest has the least cost, or the fewest GPU hours when no
   /// price is known.
   std::optional<std::size_t> smallest, cheapest;  ///< rows that meet the limits with kEnoughChance; the cheapest by
@@ -81,6 +83,7 @@ struct Plan {
 };
 
 /// Searches every cluster and size. Throws ConfigError when the question is wrong.
-[[nodiscard]] Plan make_plan(const PlanQuestion& question);
+/// Work that is stopped gives the rows that are done.
+[[nodiscard]] Plan make_plan(const PlanQuestion& question, const Watch& watch = {});
 
 }  // namespace foretoken::study

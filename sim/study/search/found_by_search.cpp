@@ -12,7 +12,8 @@
 namespace foretoken::study {
 
 std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<const std::string> sets,
-                                     const job::Job& base, std::size_t count, const trust::Evidence& evidence) {
+                                     const job::Job& base, std::size_t count, const trust::Evidence& evidence,
+                                     const Watch& watch) {
   if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
     return {};  // a search needs equal hardware
   // Searches all keys, except a degree that shares sequences: the user chose it for their length.
@@ -29,8 +30,8 @@ std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<con
   const search::Space space(question, request.space);
   search::SearchOptions options;
   options.top = count;
-  const search::SearchResult result = search::run_search(space, options);
-  SearchAnswer answer = answer_of(request, space, result.ranking, true, {evidence});
+  const search::SearchResult result = search::run_search(space, options, {.decided = {}, .progress = {}, .stop = watch.stop});
+  SearchAnswer answer = answer_of(request, space, result.ranking, result.complete, {evidence});
   std::vector<Variant> found;
   for (FoundConfiguration& each : answer.ranked)
     found.push_back({.label = configuration_words(each),
