@@ -50,9 +50,9 @@ Json senders_json(const step::LoweredStep& step) {
   std::set<std::array<int, 5>> rows;
   for (const Stage stage : step.program.stages.ids())
     for (const step::PassTasks& pass : step.workload.passes[stage.index()])
-      if (const auto message = step::needed_by(step.program.placement, stage, pass.op))
+      if (const schedule::Place* const sender = step::sender_to(step.program.placement, stage, pass.op))
         rows.insert({stage.number(), static_cast<int>(report::activity_of(pass.op.kind)), pass.op.chunk.number(),
-                     message->sender.stage.number(), message->sender.chunk.number()});
+                     sender->stage.number(), sender->chunk.number()});
   return rows;
 }
 

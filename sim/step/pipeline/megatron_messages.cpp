@@ -118,10 +118,11 @@ class ActionWriter {
 
   // Writes one batch: all outputs of `done` and all inputs of `next` are posted together, then waited for.
   void batch(Group done, Group next) {
+    const std::size_t first = actions_.size();
     for (std::size_t at = done.begin; at < done.end; ++at) post_send(at);
     for (std::size_t at = next.begin; at < next.end; ++at) post_receive(at);
-    for (std::size_t at = done.begin; at < done.end; ++at) wait_send(at);
-    for (std::size_t at = next.begin; at < next.end; ++at) wait_receive(at);
+    const std::size_t posted = actions_.size();
+    for (std::size_t at = first; at < posted; ++at) add(ActionKind::kWait, MessageKey(actions_[at].message));
   }
   [[nodiscard]] std::vector<Action> take() { return std::move(actions_); }
 
