@@ -30,7 +30,8 @@ std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<con
   const search::Space space(question, request.space);
   search::SearchOptions options;
   options.top = count;
-  const search::SearchResult result = search::run_search(space, options, {.decided = {}, .progress = {}, .stop = watch.stop});
+  const search::SearchResult result =
+      search::run_search(space, options, {.decided = {}, .progress = {}, .stop = watch.stop});
   SearchAnswer answer = answer_of(request, space, result.ranking, result.complete, {evidence});
   std::vector<Variant> found;
   for (FoundConfiguration& each : answer.ranked)
