@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "sim/base/check.h"
 #include "sim/cost/parts.h"
@@ -127,7 +128,18 @@ std::vector<std::string> remarks_of(const Metrics& m, const SummaryNotes& notes)
   return remarks;
 }
 
+// Writes the remarks on at most so many lines: whole where there is room for all, else a line each.
 std::string remarks_text(const std::vector<std::string>& remarks, std::size_t most, const Paint& paint) {
+  std::string whole;
+  bool narrow = true;  // no word is wider than the screen
+  for (const std::string& remark : remarks) {
+    std::istringstream lines(paragraph("  ", remark, kScreenColumns));
+    for (std::string line; std::getline(lines, line);) {
+      narrow = narrow && columns_of(line) <= kScreenColumns;
+      whole += paint(Ink::kOrange, line) + '\n';
+    }
+  }
+  if (narrow && static_cast<std::size_t>(std::ranges::count(whole, '\n')) <= most) return whole;
   const std::size_t shown = remarks.size() <= most ? remarks.size() : most - 1;
   std::string text;
   for (std::size_t at = 0; at < shown; ++at)

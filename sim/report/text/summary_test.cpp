@@ -75,6 +75,14 @@ TEST(Summary, AJobThatDoesNotFitSaysSoFirst) {
   EXPECT_THAT(lines, testing::Contains("  to make it fit: recompute \"selective\": 36.0 GiB, step time +2.1 %"));
 }
 
+TEST(Summary, RemarksAreWholeWhereThereIsRoom) {
+  Metrics m = example_metrics();
+  m.memory.advice = "optimizer.zero_stage 1, recompute \"full\" and a smaller micro-batch: 36.0 GiB, step time +2.1 %";
+  const std::string text = summary_text(pipelined_job(), {}, m, {}, Paint(false));
+  EXPECT_THAT(text, HasSubstr("  to make it fit: optimizer.zero_stage 1, recompute \"full\" and a smaller\n"
+                              "  micro-batch: 36.0 GiB, step time +2.1 %\n"));
+}
+
 TEST(Summary, AlmostFullMemoryIsNamed) {
   Metrics m = example_metrics();
   m.memory.capacity = Bytes(50 * kGiB);

@@ -1,0 +1,12 @@
+// Fuzz target: reads any bytes as the matrix of nvidia-smi topo -m. They must be accepted, or refused with ConfigError.
+#include "sim/base/fuzz.h"
+#include "sim/io/import/machine.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace foretoken;
+  return must_read_or_refuse([&] {
+    io::Findings findings;
+    (void)io::read_topology_matrix(fuzz_text(data, size), "fuzz", std::nullopt, findings);
+    findings.throw_if_wrong();
+  });
+}
