@@ -18,7 +18,6 @@ namespace foretoken::step {
 namespace {
 
 using schedule::Neighbour;
-using schedule::Place;
 using schedule::Placement;
 using schedule::StageOp;
 using schedule::StageProgram;
@@ -69,7 +68,7 @@ class Received {
     const StageOp& op = ops_[at];
     if (wraps(placement_, stage_, traits(op.kind).input_from.value())) {
       if (wrapped_[at] != nullptr) f(sent_by(other_end_, *wrapped_[at]));
-    } else if (const Place* const sender = sender_to(placement_, stage_, op)) {
+    } else if (const schedule::Place* const sender = sender_to(placement_, stage_, op)) {
       f(needed_by(op, *sender));
     }
   }
