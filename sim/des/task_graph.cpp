@@ -8,19 +8,6 @@
 
 namespace foretoken::des {
 
-// Inlined: a call for every task would cost a tenth of building a graph.
-[[gnu::always_inline]] inline TaskId TaskGraph::add_node(TaskKind kind, std::size_t members, Duration duration) {
-  expects(duration >= Duration{}, "a task lasts no negative time");
-  expects(nodes_.size() < kNone, "a graph has fewer than 2^32 - 1 tasks");
-  const auto task = static_cast<std::uint32_t>(nodes_.size());
-  Node& node = nodes_.emplace_back();
-  node.duration = duration;
-  node.kind = kind;
-  node.members = static_cast<std::uint32_t>(members) & (~0U >> 2);
-  in_degree_.push_back(0);
-  return {task};
-}
-
 StreamId TaskGraph::add_stream() {
   tail_.emplace_back();
   return {static_cast<std::uint32_t>(tail_.size() - 1)};
@@ -33,10 +20,7 @@ LinkId TaskGraph::add_link(BytesPerSecond capacity) {
 }
 
 TaskId TaskGraph::add_occupy(StreamId stream, Duration duration) {
-  const TaskId task = add_node(TaskKind::kOccupy, 1, duration);
-  stream_.push_back(stream);
-  append(stream, {task.value, false}, task.value);
-  return task;
+  return add_task(TaskKind::kOccupy, {&stream, 1}, duration);
 }
 
 TaskId TaskGraph::add_delay(Duration duration) { return add_task(TaskKind::kOccupy, {}, duration); }
@@ -60,10 +44,6 @@ void TaskGraph::add_dependency(TaskId before, TaskId after) {
   ++dependencies_;
   ++in_degree_[after.value];
   Node& node = nodes_[before.value];
-  if (node.dependents[0] == kNone) {  // most tasks have one
-    node.dependents[0] = after.value;
-    return;
-  }
   if (put_in_free_place(node.dependents, after)) return;
   if (node.more_dependents == kNone || !put_in_free_place(chunks_[node.more_dependents].dependents, after)) {
     chunks_.push_back({{after.value, kNone, kNone}, node.more_dependents});
@@ -96,20 +76,27 @@ std::span<const StreamId> TaskGraph::members(TaskId task) const {
 }
 
 TaskId TaskGraph::add_task(TaskKind kind, std::span<const StreamId> members, Duration duration) {
-  const TaskId task = add_node(kind, members.size(), duration);
+  expects(duration >= Duration{}, "a task lasts no negative time");
+  expects(nodes_.size() < kNone, "a graph has fewer than 2^32 - 1 tasks");
+  const auto task = static_cast<std::uint32_t>(nodes_.size());
+  Node& node = nodes_.emplace_back();
+  node.duration = duration;
+  node.kind = kind;
+  node.members = static_cast<std::uint32_t>(members.size()) & (~0U >> 2);
+  in_degree_.push_back(0);
   if (members.size() == 1) {
     stream_.push_back(members.front());
-    append(members.front(), {task.value, false}, task.value);
-    return task;
+    append(members.front(), {task, false}, task);
+    return {task};
   }
   stream_.push_back({static_cast<std::uint32_t>(places_.size())});
   for (const StreamId stream : members) {
     const auto place = static_cast<std::uint32_t>(places_.size());
     places_.push_back(stream);
     place_next_.push_back(kNone);
-    append(stream, {place, true}, task.value);
+    append(stream, {place, true}, task);
   }
-  return task;
+  return {task};
 }
 
 void TaskGraph::append(StreamId stream, Tail tail, std::uint32_t task) {

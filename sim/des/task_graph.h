@@ -94,7 +94,6 @@ class TaskGraph {
     bool in_places = false;
   };
 
-  TaskId add_node(TaskKind kind, std::size_t members, Duration duration);
   TaskId add_task(TaskKind kind, std::span<const StreamId> members, Duration duration);
   static bool put_in_free_place(std::span<std::uint32_t> places, TaskId task);
   void append(StreamId stream, Tail tail, std::uint32_t task);

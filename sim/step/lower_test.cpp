@@ -7,7 +7,7 @@
 
 #include "sim/cost/costs.h"
 #include "sim/des/engine.h"
-#include "sim/step/memory/parameters.h"
+#include "sim/step/memory/test_memory.h"
 #include "sim/step/passes/lower_layer.h"
 #include "sim/step/profile_uses.h"
 #include "sim/step/replicas/lower_data_parallel.h"

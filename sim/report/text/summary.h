@@ -18,10 +18,10 @@ struct Hint {
 
 inline constexpr std::size_t kSummaryLines = 25, kSummaryHints = 3;
 
-/// What stands beside the numbers.
+/// The remarks and commands that stand beside the numbers.
 struct SummaryNotes {
   std::vector<std::string> scaled = {};   ///< of scaled_costs()
-  std::vector<std::string> assumed = {};  ///< what the question left open
+  std::vector<std::string> assumed = {};  ///< the values that the question left open
   std::vector<Hint> hints = {};           ///< at most kSummaryHints
 };
 

@@ -194,12 +194,6 @@ Table<Chunk, PassMemory> JobMemory::of_passes(Stage stage) const {
   return passes;
 }
 
-StaticMemory static_memory(const job::Job& job, int stage) { return JobMemory(job).held(id_of<Stage>(stage)); }
-
-PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
-  return JobMemory(job).of_pass(id_of<Stage>(stage), id_of<Chunk>(chunk));
-}
-
 Bytes outside_allocator(const job::Job& job) { return Bytes(kCudaContext + (job.gpus > 1 ? kNccl : 0)); }
 
 WholeModelMemory whole_model_memory(const job::Job& job) {

@@ -1,7 +1,7 @@
 // Memory of one GPU of each pipeline stage: the static bytes, and the bytes that every pass of a chunk adds while it
 // runs.
 //
-// A timeline starts at static_memory().total(). It adds pass_memory().stash when a chunk's forward pass of a
+// A timeline starts at JobMemory::held().total(). It adds JobMemory::of_pass().stash when a chunk's forward pass of a
 // micro-batch starts, and subtracts it when the backward pass ends. In between it is higher by `transient`, at the
 // latest during the backward pass. Its highest point is the value that torch.cuda.max_memory_allocated reports; the
 // device holds more.
@@ -83,10 +83,6 @@ class JobMemory {
   std::vector<Kind> kinds_;
   Bytes embedding_saved_, head_saved_, head_working_;
 };
-
-/// The same values for a single question.
-[[nodiscard]] StaticMemory static_memory(const job::Job& job, int stage);
-[[nodiscard]] PassMemory pass_memory(const job::Job& job, int stage, int chunk);
 
 /// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when they and the
 /// allocator's peak fit. An allocator that runs short returns its cache before it fails.

@@ -15,7 +15,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "sim/step/memory/memory.h"
+#include "sim/step/memory/test_memory.h"
 
 namespace foretoken::step {
 namespace {

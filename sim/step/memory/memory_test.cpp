@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "sim/model/counts/parameters.h"
-#include "sim/step/memory/parameters.h"
+#include "sim/step/memory/test_memory.h"
 
 namespace foretoken::step {
 namespace {

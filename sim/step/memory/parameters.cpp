@@ -62,20 +62,6 @@ std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   return blocks;
 }
 
-double local_layer_parameters(const job::Job& job) { return LocalParameters(job).of_layer(0); }
-
-double local_chunk_parameters(const job::Job& job, int stage, int chunk) {
-  return LocalParameters(job).of_chunk(id_of<Stage>(stage), id_of<Chunk>(chunk));
-}
-
-double local_stage_parameters(const job::Job& job, int stage) {
-  return LocalParameters(job).of_stage(id_of<Stage>(stage));
-}
-
-std::vector<double> block_parameters(const job::Job& job, int stage, int chunk) {
-  return LocalParameters(job).of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
-}
-
 double local_token_table(const job::Job& job) {
   const model::LayerContext context = job.layer_context();
   return model::local_table(model::embedding_block(job.model, context), context);

@@ -50,11 +50,6 @@ class LocalParameters {
   double head_ = 0;  // with its own table
 };
 
-/// The same values for a single question.
-[[nodiscard]] double local_layer_parameters(const job::Job& job);
-[[nodiscard]] double local_chunk_parameters(const job::Job& job, int stage, int chunk);
-[[nodiscard]] double local_stage_parameters(const job::Job& job, int stage);
-[[nodiscard]] std::vector<double> block_parameters(const job::Job& job, int stage, int chunk);
 /// Parameters of the token table on one tensor rank: its rows times hidden. Two stages share the tied table.
 [[nodiscard]] double local_token_table(const job::Job& job);
 

@@ -7,7 +7,7 @@
 
 #include "sim/des/engine.h"
 #include "sim/step/lower.h"
-#include "sim/step/memory/parameters.h"
+#include "sim/step/memory/test_memory.h"
 #include "sim/step/replicas/replicas.h"
 #include "sim/step/test_job.h"
 

@@ -1,0 +1,20 @@
+// Bytes and parameters of one stage or pass, for tests that ask once.
+#pragma once
+
+#include "sim/step/memory/memory.h"
+
+namespace foretoken::step {
+
+inline StaticMemory static_memory(const job::Job& job, int stage) { return JobMemory(job).held(id_of<Stage>(stage)); }
+
+inline PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
+  return JobMemory(job).of_pass(id_of<Stage>(stage), id_of<Chunk>(chunk));
+}
+
+inline double local_layer_parameters(const job::Job& job) { return LocalParameters(job).of_layer(0); }
+
+inline double local_stage_parameters(const job::Job& job, int stage) {
+  return LocalParameters(job).of_stage(id_of<Stage>(stage));
+}
+
+}  // namespace foretoken::step
