@@ -18,6 +18,7 @@
 #include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
+namespace calibrate_check_command {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -74,8 +75,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace calibrate_check_command
 
 void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
+  using namespace calibrate_check_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("check", "Errors of a profile on measured tables");
   command->footer(

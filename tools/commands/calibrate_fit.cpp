@@ -18,6 +18,7 @@
 #include "tools/text/profile_page.h"
 
 namespace foretoken::tools {
+namespace calibrate_fit_command {
 namespace {
 
 constexpr const char* kAsker = "foretoken calibrate fit";
@@ -118,6 +119,7 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace calibrate_fit_command
 
 measured::Samples samples_of(const std::vector<std::string>& files) {
   measured::Samples all;
@@ -134,6 +136,7 @@ measured::Samples samples_of(const std::vector<std::string>& files) {
 }
 
 void add_calibrate_fit(CLI::App& calibrate, Action& chosen) {
+  using namespace calibrate_fit_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("fit", "Make a profile from samples");
   command->footer(

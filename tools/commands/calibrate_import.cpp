@@ -14,6 +14,7 @@
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
+namespace calibrate_import_command {
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
@@ -141,6 +142,7 @@ void add_samples(CLI::App& import, Action& chosen) {
 }
 
 }  // namespace
+}  // namespace calibrate_import_command
 
 std::string counts_of(const measured::Samples& samples) {
   std::vector<std::string> parts;
@@ -157,6 +159,7 @@ std::string counts_of(const measured::Samples& samples) {
 }
 
 void add_calibrate_import(CLI::App& calibrate, Action& chosen) {
+  using namespace calibrate_import_command;
   CLI::App* command = calibrate.add_subcommand("import", "Turn measurements of other tools into samples: JSON lines");
   command->footer(
       "Examples:\n"

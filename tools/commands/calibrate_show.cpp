@@ -14,6 +14,7 @@
 #include "tools/text/profile_page.h"
 
 namespace foretoken::tools {
+namespace calibrate_show_command {
 namespace {
 
 struct Options {
@@ -44,8 +45,10 @@ int diff(const Options& options) {
 }
 
 }  // namespace
+}  // namespace calibrate_show_command
 
 void add_calibrate_show(CLI::App& calibrate, Action& chosen) {
+  using namespace calibrate_show_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       calibrate.add_subcommand("show", "Show a profile: source, samples and held-out errors of each part");
@@ -55,6 +58,7 @@ void add_calibrate_show(CLI::App& calibrate, Action& chosen) {
 }
 
 void add_calibrate_diff(CLI::App& calibrate, Action& chosen) {
+  using namespace calibrate_show_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = calibrate.add_subcommand("diff", "Show two profiles side by side on the same work");
   command->add_option("A", options->first, "A name of `foretoken profiles list`, or a file")->required();

@@ -30,6 +30,7 @@
 #include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
+namespace compare_command {
 namespace {
 
 using report::Paint;
@@ -219,8 +220,10 @@ constexpr const char* kExamples =
     "An impossible schedule is shown with the reason. Exit status 1: no schedule is possible.\n";
 
 }  // namespace
+}  // namespace compare_command
 
 void add_compare(CLI::App& program, Action& chosen) {
+  using namespace compare_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("compare", "Show pipeline schedules side by side on one scenario");
   command->footer(kExamples);

@@ -23,6 +23,7 @@
 #include "tools/text/describe.h"
 
 namespace foretoken::tools {
+namespace doctor_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,8 +138,10 @@ int run_doctor() {
 }
 
 }  // namespace
+}  // namespace doctor_command
 
 void add_doctor(CLI::App& program, Action& chosen) {
+  using namespace doctor_command;
   CLI::App* command =
       program.add_subcommand("doctor", "Say what is installed, where data come from, and what is not measured");
   command->footer("Examples:\n  foretoken doctor\n");

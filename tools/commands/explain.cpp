@@ -24,6 +24,7 @@
 #include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
+namespace explain_command {
 namespace {
 
 using report::Ink;
@@ -127,8 +128,10 @@ constexpr const char* kExamples =
     "docs/user/explain.md explains each line.\n";
 
 }  // namespace
+}  // namespace explain_command
 
 void add_explain(CLI::App& program, Action& chosen) {
+  using namespace explain_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       program.add_subcommand("explain", "Explain where the time of a step goes and what hardware is worth");

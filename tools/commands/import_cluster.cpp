@@ -19,6 +19,7 @@
 #include "tools/text/describe.h"
 
 namespace foretoken::tools {
+namespace import_cluster_command {
 namespace {
 
 constexpr const char* kAsker = "foretoken clusters import";
@@ -119,8 +120,10 @@ constexpr const char* kExamples =
     "  foretoken simulate gpt3-175b-1024-a100 --set cluster=mine.json\n";
 
 }  // namespace
+}  // namespace import_cluster_command
 
 void add_cluster_import(CLI::App& clusters, Action& chosen) {
+  using namespace import_cluster_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = clusters.add_subcommand(
       "import", "Make a cluster file from one node's `nvidia-smi topo -m` or NCCL topology dump");

@@ -10,6 +10,7 @@
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
+namespace man_command {
 namespace {
 
 // Escapes text for roff: a backslash, a minus, and a first character that would be a request.
@@ -69,8 +70,10 @@ std::string manual(const CLI::App& program) {
 }
 
 }  // namespace
+}  // namespace man_command
 
 void add_man(CLI::App& program, Action& chosen) {
+  using namespace man_command;
   CLI::App* command = program.add_subcommand("man", "Print the manual page");
   command->footer("Examples:\n  foretoken man | man -l -\n  foretoken man > ~/.local/share/man/man1/foretoken.1\n");
   command->callback([&chosen, &program] {

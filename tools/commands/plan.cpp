@@ -15,6 +15,7 @@
 #include "tools/text/plan_text.h"
 
 namespace foretoken::tools {
+namespace plan_command {
 namespace {
 
 struct Options {
@@ -95,8 +96,10 @@ void add_assumptions(CLI::App& command, Options& options) {
 }
 
 }  // namespace
+}  // namespace plan_command
 
 void add_plan(CLI::App& program, Action& chosen) {
+  using namespace plan_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("plan", "Choose a cluster and a number of GPUs by time and cost");
   command->footer(kExamples);

@@ -34,6 +34,7 @@
 #include "validate/measured_runs.h"
 
 namespace foretoken::tools {
+namespace report_command {
 namespace {
 
 constexpr std::size_t kNearRuns = 10, kFound = 8;
@@ -149,8 +150,10 @@ constexpr const char* kExamples =
     "The file needs no network. It can be read, printed and mailed as it is.\n";
 
 }  // namespace
+}  // namespace report_command
 
 void add_report(CLI::App& program, Action& chosen) {
+  using namespace report_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       program.add_subcommand("report", "Write everything about a scenario or a capacity plan to one HTML file");

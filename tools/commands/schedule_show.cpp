@@ -22,6 +22,7 @@
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
+namespace schedule_show_command {
 namespace {
 
 using report::Paint;
@@ -247,8 +248,10 @@ void add_time_options(CLI::App& command, Options& options) {
 }
 
 }  // namespace
+}  // namespace schedule_show_command
 
 void add_schedule_list(CLI::App& schedule, Action& chosen) {
+  using namespace schedule_show_command;
   schedule.add_subcommand("list", "List all schedules")->callback([&chosen] {
     chosen = [] {
       const report::Paint paint(false, page_columns());
@@ -262,6 +265,7 @@ void add_schedule_list(CLI::App& schedule, Action& chosen) {
 }
 
 void add_schedule_show(CLI::App& schedule, Action& chosen) {
+  using namespace schedule_show_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       schedule.add_subcommand("show", "Show the order of passes of every stage, replayed with given times");

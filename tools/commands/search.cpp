@@ -24,6 +24,7 @@
 #include "tools/text/search_text.h"
 
 namespace foretoken::tools {
+namespace search_command {
 namespace {
 
 constexpr int kMostThreads = 256, kMostTop = 10'000;
@@ -125,8 +126,10 @@ constexpr const char* kExamples =
     "Exit status 1: no configuration fits.\n";
 
 }  // namespace
+}  // namespace search_command
 
 void add_search(CLI::App& program, Action& chosen) {
+  using namespace search_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       program.add_subcommand("search", "Find the best configurations for a model, a cluster and a batch");

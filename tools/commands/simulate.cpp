@@ -34,6 +34,7 @@
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
+namespace simulate_command {
 namespace {
 
 constexpr int kMostThreads = 256, kWrongInput = 2;
@@ -331,8 +332,10 @@ constexpr const char* kExamples =
     "  generate-scenarios | foretoken simulate - --json           (one scenario a line)\n";
 
 }  // namespace
+}  // namespace simulate_command
 
 void add_simulate(CLI::App& program, Action& chosen) {
+  using namespace simulate_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("simulate", "Predict one training step of each scenario");
   command->footer(kExamples);

@@ -18,6 +18,7 @@
 #include "tools/output/output.h"
 
 namespace foretoken::tools {
+namespace validate_command {
 namespace {
 
 constexpr int kBoundBroken = 1;
@@ -58,8 +59,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace validate_command
 
 void add_validate(CLI::App& program, Action& chosen) {
+  using namespace validate_command;
   CLI::App* command = program.add_subcommand("validate", "Compare predictions with published measurements");
   const auto options = std::make_shared<Options>();
   CLI::Option* sets =

@@ -16,6 +16,7 @@
 #include "tools/text/whatif_text.h"
 
 namespace foretoken::tools {
+namespace whatif_command {
 namespace {
 
 constexpr std::size_t kMostCombinations = 10000;
@@ -74,8 +75,10 @@ constexpr const char* kExamples =
     "Several --vary try every combination. An impossible combination is shown with the reason.\n";
 
 }  // namespace
+}  // namespace whatif_command
 
 void add_whatif(CLI::App& program, Action& chosen) {
+  using namespace whatif_command;
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("whatif", "Try other values of a scenario's keys");
   command->footer(kExamples);
