@@ -13,6 +13,7 @@
 #include "sim/base/text.h"
 #include "sim/cost/unseen.h"
 #include "sim/io/hardware/collectives.h"
+#include "sim/io/hardware/find_profile.h"
 #include "sim/io/hardware/profile.h"
 #include "sim/io/hardware/read_cluster.h"
 #include "sim/io/hardware/read_nccl.h"
@@ -131,25 +132,19 @@ void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }
 
-// Opens the profile of a GPU, if it has one.
-std::optional<Document> profile_of(const Node& root, const std::string& gpu) {
-  if (!find_data_file(kProfiles, gpu)) return std::nullopt;
-  return open_named(root.child("profile"), kProfiles, gpu);
-}
-
 void read_group_profiles(const Node& root, const Node& cluster, Question& question) {
   if (root.has("profile")) root.complain("profile", "expected none: every group of nodes takes the profile of its GPU");
   const std::vector<Node> entries = cluster.array("groups");
   for (std::size_t i = 0; i < question.pools.size(); ++i) {
     AskedPool& pool = question.pools[i];
     const Node object = entries[i].as_object();
-    const auto document = profile_of(root, pool.cluster.gpu.name);
+    const auto profile = find_profile(root.child("profile"), pool.cluster.gpu.name);
     const auto nodes = open_reference(object.child("cluster"), kClusters);
-    if (!document)
+    if (!profile)
       object.complain("cluster", fmt::format("there is no profile of its GPU {}; expected a cluster with one of {}",
                                              in_quotes(pool.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
-    if (!document || !nodes) continue;
-    pool.profile = read_profile(document->root(root.findings()));
+    if (!profile || !nodes) continue;
+    pool.profile = *profile;
     read_collective_costs(nodes->root(root.findings()), pool.cluster, pool.profile, root.findings().notes.assumptions);
   }
   question.profile = question.pools.front().profile;
@@ -174,19 +169,20 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
     read_group_profiles(root, cluster->root(root.findings()), question);
     return;
   }
-  std::optional<Document> document;
+  std::optional<cost::Profile> profile;
   if (root.has("profile")) {
-    document = open_reference(root.child("profile"), kProfiles);
+    if (const auto document = open_reference(root.child("profile"), kProfiles))
+      profile = read_profile(document->root(root.findings()));
   } else if (cluster) {
     root.findings().notes.defaulted.push_back(root.child("profile").pointer());
     const std::string& gpu = question.cluster.gpu.name;
-    document = profile_of(root, gpu);
-    if (!document)
+    profile = find_profile(root.child("profile"), gpu);
+    if (!profile)
       root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
                                            in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
   }
-  if (!document) return;
-  question.profile = read_profile(document->root(root.findings()));
+  if (!profile) return;
+  question.profile = *std::move(profile);
   if (cluster)
     read_collective_costs(cluster->root(root.findings()), question.cluster, question.profile,
                           root.findings().notes.assumptions);

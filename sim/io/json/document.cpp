@@ -125,15 +125,17 @@ std::optional<Document> document_from_text(std::string_view text, const std::str
   return Document{std::move(*value), Source{.file = file}, "", ""};
 }
 
-std::optional<Document> document_from_file(const fs::path& path, Findings& findings) {
-  const std::string file = printable(path.string());
-  const std::optional<std::string> text = read_text_file(path, file, findings);
-  if (!text) return std::nullopt;
-  std::optional<Document> document = document_from_text(*text, file, findings);
+std::optional<Document> document_from_bytes(std::string_view text, const fs::path& path, Findings& findings) {
+  std::optional<Document> document = document_from_text(text, printable(path.string()), findings);
   if (!document) return std::nullopt;
   document->source.folder = path.parent_path();
   document->name = printable(path.stem().string());
   return document;
+}
+
+std::optional<Document> document_from_file(const fs::path& path, Findings& findings) {
+  const std::optional<std::string> text = read_text_file(path, printable(path.string()), findings);
+  return text ? document_from_bytes(*text, path, findings) : std::nullopt;
 }
 
 std::optional<Document> open_reference(const Node& reference, const DataKind& kind) {

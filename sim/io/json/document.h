@@ -27,7 +27,11 @@ struct Document {
 [[nodiscard]] std::optional<Document> document_from_text(std::string_view text, const std::string& file,
                                                          Findings& findings);
 
-/// Reads and parses a file. Relative paths inside it start at its folder.
+/// Parses the bytes of a file. Relative paths inside it start at its folder.
+[[nodiscard]] std::optional<Document> document_from_bytes(std::string_view text, const std::filesystem::path& path,
+                                                          Findings& findings);
+
+/// Reads and parses a file.
 [[nodiscard]] std::optional<Document> document_from_file(const std::filesystem::path& path, Findings& findings);
 
 /// Opens the document of `reference`: the NAME of a data file, a path relative to the file with the reference, or an
