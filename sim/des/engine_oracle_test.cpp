@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/test_sanitized.h"
 #include "sim/des/engine.h"
 #include "sim/des/plan_test.h"
 
@@ -19,7 +20,7 @@ constexpr Kind kKinds[] = {{"streams and tasks", false, false},
                            {"with flows", true, false},
                            {"with flows and circles", true, true}};
 
-constexpr int kPlans = 20;  // per case: a plan is small and quick
+constexpr int kPlans = kSanitized ? 4 : 20;  // per case: a plan is small and quick
 
 TEST(EngineOracle, TimesEqualTheTrustedEngine) {
   for (const auto& [name, flows, circles] : kKinds) {

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include "sim/base/test_sanitized.h"
+
 namespace foretoken::des {
 namespace {
 
@@ -69,7 +71,7 @@ std::vector<Fraction> solve_exactly(const Problem& problem) {
   return rates;
 }
 
-constexpr std::uint32_t kProblems = 1000;
+constexpr std::uint32_t kProblems = kSanitized ? 200 : 1000;
 
 /// Draws problem `seed`: up to 30 links, and up to 60 flows over at most five links each. Small whole capacities make
 /// many links fill at once.
