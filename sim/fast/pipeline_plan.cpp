@@ -2,6 +2,7 @@
 #include "sim/fast/pipeline_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/step/pipeline/host_programs.h"
@@ -19,7 +20,7 @@ using schedule::StageOp;
 constexpr std::uint32_t kNone = UINT32_MAX;
 
 // Slots of durations: messages to the next and to the previous stage (one a stage each), passes, blocks of passes,
-// gathers, and the wait before a pass.
+// gathers, the wait before a pass, and nothing.
 struct Slots {
   explicit Slots(const PlanShape& shape)
       : stages(static_cast<std::size_t>(shape.stages)),
@@ -45,7 +46,8 @@ struct Slots {
   [[nodiscard]] std::size_t block(std::size_t at) const { return 2 * stages + passes() + at; }
   [[nodiscard]] std::size_t gather(std::size_t at) const { return block(blocks_before.back() + at); }
   [[nodiscard]] std::size_t still() const { return gather(gathers); }
-  [[nodiscard]] std::size_t count() const { return still() + 1; }
+  [[nodiscard]] std::size_t nothing() const { return still() + 1; }
+  [[nodiscard]] std::size_t count() const { return nothing() + 1; }
 
   std::size_t stages, chunks, gathers, kinds;
   std::array<std::optional<std::size_t>, schedule::kOpKinds> kind_at{};  // by kind: its position among the plan's kinds
@@ -149,42 +151,44 @@ step::ForwardGates add_gathers(PlanTasks& tasks, const PlanShape& shape) {
 }
 
 // Puts every task after all that it waits for, depth first. Stages take turns, so neighbours in the order seldom wait
-// for each other. A processor then works on several at once.
+// for each other. A processor then works on several at once. `place(task, steps)` makes the step of a task and returns
+// its number, which is never 0. `steps` holds those of the tasks before.
+template <class Place>
 class Order {
  public:
-  explicit Order(const PlanTasks& made)
-      : made_(made), looked_at_(made.tasks().size()), place_(looked_at_.size(), kNone) {
-    tasks_.reserve(place_.size());
-    for (std::uint32_t task = 0; task < place_.size(); ++task) looked_at_[task] = made.tasks()[task].first_edge;
+  Order(const PlanTasks& made, Place place)
+      : made_(made), place_(std::move(place)), looked_at_(made.tasks().size()), steps_(looked_at_.size(), 0) {
+    const auto count = static_cast<std::uint32_t>(steps_.size());
+    for (std::uint32_t task = 0; task < count; ++task) looked_at_[task] = made.tasks()[task].first_edge;
     std::vector<std::uint32_t> next = made.first_of_stage();
     for (bool more = true; more;) {
       more = false;
       for (std::size_t stage = 0; stage < next.size(); ++stage) {
-        const std::size_t end = stage + 1 < next.size() ? made.first_of_stage()[stage + 1] : place_.size();
+        const std::uint32_t end = stage + 1 < next.size() ? made.first_of_stage()[stage + 1] : count;
         if (next[stage] == end) continue;
         add(next[stage]++);
         more = true;
       }
     }
-    for (std::uint32_t task = 0; task < place_.size(); ++task) add(task);  // messages that nobody waits for
+    for (std::uint32_t task = 0; task < count; ++task) add(task);  // messages that nobody waits for
   }
 
-  [[nodiscard]] const std::vector<std::uint32_t>& tasks() const { return tasks_; }
-  [[nodiscard]] std::uint32_t place_of(std::uint32_t task) const { return place_[task]; }
+  /// Returns the step of each task, by task.
+  [[nodiscard]] const std::vector<std::uint32_t>& steps() const { return steps_; }
 
  private:
   void add(std::uint32_t last) {
-    if (place_[last] != kNone) return;
-    path_.push_back(last);
-    while (!path_.empty()) {
-      const std::uint32_t task = path_.back(), missing = next_missing(task);
-      if (missing != kNone) {
-        path_.push_back(missing);
-        expects(path_.size() <= place_.size(), "a checked schedule does not deadlock");
+    if (steps_[last] != 0) return;
+    for (std::uint32_t task = last;;) {
+      if (const std::uint32_t missing = next_missing(task); missing != kNone) {
+        path_.push_back(task);
+        expects(path_.size() < steps_.size(), "a checked schedule does not deadlock");
+        task = missing;
         continue;
       }
-      place_[task] = static_cast<std::uint32_t>(tasks_.size());
-      tasks_.push_back(task);
+      steps_[task] = place_(task, steps_);
+      if (path_.empty()) return;
+      task = path_.back();
       path_.pop_back();
     }
   }
@@ -192,15 +196,17 @@ class Order {
   // Returns a task that `task` waits for and that has no position yet.
   std::uint32_t next_missing(std::uint32_t task) {
     const std::uint32_t on_stream = made_.tasks()[task].before;
-    if (on_stream != kNone && place_[on_stream] == kNone) return on_stream;
+    if (on_stream != kNone && steps_[on_stream] == 0) return on_stream;
     for (std::uint32_t& edge = looked_at_[task]; edge != kNone; edge = made_.edges()[edge].next)
-      if (const std::uint32_t before = made_.edges()[edge].before; place_[before] == kNone) return before;
+      if (const std::uint32_t before = made_.edges()[edge].before; steps_[before] == 0) return before;
     return kNone;
   }
 
   const PlanTasks& made_;
+  Place place_;
   std::vector<std::uint32_t> looked_at_;  // by task: the next of its edges to look at
-  std::vector<std::uint32_t> place_, tasks_, path_;
+  std::vector<std::uint32_t> steps_;      // by task: the number of its step; 0 until it has one
+  std::vector<std::uint32_t> path_;       // tasks that wait for the current one
 };
 
 }  // namespace
@@ -214,42 +220,52 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
       .policy = shape.policy, .gates = add_gathers(made, shape), .gradient_blocks = shape.gradient_blocks};
   const step::PipelineEnds ends = step::carry_out(made, program, options);
 
-  const Order order(made);
   uses_.assign(slots.count(), 0);
-  steps_.reserve(made.tasks().size() + 1);
-  waits_.reserve(made.tasks().size() + made.edges().size());
-  for (const std::uint32_t at : order.tasks()) {
+  steps_.reserve(made.tasks().size() + made.edges().size() / kMostWaits);
+  const auto place = [&](std::uint32_t at, const std::vector<std::uint32_t>& step_of) {
     const PlanTasks::Task& task = made.tasks()[at];
-    ++uses_[task.slot];
-    steps_.push_back({task.slot, static_cast<std::uint32_t>(waits_.size())});
-    if (task.before != kNone) waits_.push_back(order.place_of(task.before));
+    Step step{.slot = task.slot};
+    std::size_t waits = 0;
+    const auto wait_for = [&](std::uint32_t before) {
+      if (waits == kMostWaits) {
+        steps_.push_back({.slot = static_cast<std::uint32_t>(slots.nothing()), .waits = step.waits});
+        step.waits = {static_cast<std::uint32_t>(steps_.size())};
+        waits = 1;
+      }
+      step.waits[waits++] = step_of[before];
+    };
+    if (task.before != kNone) wait_for(task.before);
     for (std::uint32_t edge = task.first_edge; edge != kNone; edge = made.edges()[edge].next)
-      waits_.push_back(order.place_of(made.edges()[edge].before));
-  }
-  steps_.push_back({0, static_cast<std::uint32_t>(waits_.size())});
-  const auto places = [&](const std::vector<TaskId>& tasks) {
-    Waits waits;
-    for (const TaskId task : tasks) waits.push_back(order.place_of(task.value));
-    return waits;
+      wait_for(made.edges()[edge].before);
+    ++uses_[task.slot];
+    steps_.push_back(step);
+    return static_cast<std::uint32_t>(steps_.size());
   };
-  for (const auto& stage : ends.finished) finished_.push_back(places(stage));
+  const Order order(made, place);
+  const auto numbers = [&](const std::vector<TaskId>& tasks) {
+    Waits steps;
+    for (const TaskId task : tasks) steps.push_back(order.steps()[task.value]);
+    return steps;
+  };
+  for (const auto& stage : ends.finished) finished_.push_back(numbers(stage));
   if (!shape.gradient_blocks) return;
   for (const auto& stage : ends.gradient_blocks) {
     auto& chunks = gradient_blocks_.emplace_back();
-    for (const auto& chunk : stage) chunks.push_back(places(chunk));
+    for (const auto& chunk : stage) chunks.push_back(numbers(chunk));
   }
 }
 
 std::vector<std::int64_t> PipelinePlan::slots_of(const PlanTimes& times) {
   const std::array parts = {&times.messages.to_next.values(), &times.messages.to_previous.values(), &times.passes,
                             &times.block_lengths, &times.gathers};
-  std::size_t count = 1;
+  std::size_t count = 2;
   for (const auto* part : parts) count += part->size();
   std::vector<std::int64_t> slots;
   slots.reserve(count);
   for (const auto* part : parts)
     for (const Duration duration : *part) slots.push_back(duration.ps);
   slots.push_back(times.pass_overhead.ps);
+  slots.push_back(0);
   return slots;
 }
 
@@ -262,17 +278,15 @@ double PipelinePlan::total_ps(const PlanTimes& times) const {
 
 PlanRun PipelinePlan::replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const {
   const std::vector<std::int64_t> slots = slots_of(times);
-  const std::size_t count = tasks();
-  scratch.resize(count);
-  std::int64_t* const end = scratch.data();
-  const std::uint32_t* wait = waits_.data();
+  scratch.resize(steps_.size() + 1);
+  std::int64_t* const end = scratch.data();  // by number of the step
+  end[0] = 0;
+  std::int64_t* at = end;
   std::int64_t last = 0;
-  for (std::size_t at = 0; at < count; ++at) {
-    std::int64_t start = 0;
-    for (const std::uint32_t* const stop = waits_.data() + steps_[at + 1].first_wait; wait != stop; ++wait)
-      start = std::max(start, end[*wait]);
-    end[at] = start + slots[steps_[at].slot];
-    last = std::max(last, end[at]);
+  for (const Step& step : steps_) {
+    const auto [first, second, third] = step.waits;
+    *++at = std::max(std::max(end[first], end[second]), end[third]) + slots[step.slot];
+    last = std::max(last, *at);
   }
   PlanRun run{.finished = {}, .gradient_blocks = {}, .last = {last}};
   for (const Waits& stage : finished_) {

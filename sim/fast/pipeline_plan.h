@@ -57,21 +57,23 @@ class PipelinePlan {
 
   /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays.
   [[nodiscard]] PlanRun replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const;
-  [[nodiscard]] std::size_t tasks() const { return steps_.size() - 1; }
+  [[nodiscard]] std::size_t tasks() const { return steps_.size(); }
   /// Returns the sum of all durations. No instant is later. It is a double, because the clock may not hold it.
   [[nodiscard]] double total_ps(const PlanTimes& times) const;
 
  private:
+  /// Most tasks wait for one, two or three others. One with more of them waits for steps without a duration that wait
+  /// for the rest: the walk over the steps then has no branch.
+  static constexpr std::size_t kMostWaits = 3;
   struct Step {
-    std::uint32_t slot;        // the duration
-    std::uint32_t first_wait;  // in waits_, up to the next step's
+    std::uint32_t slot = 0;                            // the duration
+    std::array<std::uint32_t, kMostWaits> waits = {};  // numbers of steps; 0 for none
   };
   /// The steps whose end decides the end of a stage, or of a block of gradients.
   using Waits = std::vector<std::uint32_t>;
   [[nodiscard]] static std::vector<std::int64_t> slots_of(const PlanTimes& times);
 
-  std::vector<Step> steps_;
-  std::vector<std::uint32_t> waits_;                 // steps that a step waits for
+  std::vector<Step> steps_;                          // number 1 is the first
   std::vector<double> uses_;                         // tasks, by slot
   std::vector<Waits> finished_;                      // by stage: the steps that end it
   std::vector<std::vector<Waits>> gradient_blocks_;  // [stage][chunk][block]: the step that ends it

@@ -91,15 +91,15 @@ class HostProgram {
 
   void carry_out(const std::vector<Action>& actions) {
     for (const Action& action : actions) {
-      switch (action.kind) {
+      switch (action.kind()) {
         case ActionKind::kPost:
-          post(action.message);
+          post(action.message());
           break;
         case ActionKind::kWait:
-          frontier_.push_back(messages_.of(action.message));
+          frontier_.push_back(messages_.of(action.message()));
           break;
         case ActionKind::kCompute:
-          compute(action.op);
+          compute(action.op());
           break;
       }
     }

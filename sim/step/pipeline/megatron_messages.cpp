@@ -11,6 +11,7 @@
 #include "sim/step/pipeline/megatron_messages.h"
 
 #include <optional>
+#include <utility>
 
 #include "sim/base/check.h"
 
@@ -50,6 +51,60 @@ bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   return placement.stages() > 1 && stage.number() == end;
 }
 
+// The messages of one stage's ops, by kind and chunk. They differ in nothing but the micro-batch, which is left open.
+class OpMessages {
+ public:
+  // `find(op)` returns the message of an op, if it has one.
+  template <class Find>
+  OpMessages(const schedule::Program& program, Stage stage, Find find)
+      : chunks_(static_cast<std::size_t>(program.placement.chunks())), messages_(schedule::kOpKinds * chunks_) {
+    for (const StageOp& op : program.stages[stage]) {
+      Entry& entry = messages_[index(op)];
+      if (std::exchange(entry.looked_for, true)) continue;
+      const std::optional<MessageKey> message = find(op);
+      entry.exists = message.has_value();
+      entry.message = message.value_or(MessageKey{});
+    }
+  }
+
+  /// Returns the message, or nullptr where such ops have none.
+  [[nodiscard]] const MessageKey* of(const StageOp& op) const {
+    const Entry& entry = messages_[index(op)];
+    return entry.exists ? &entry.message : nullptr;
+  }
+
+ private:
+  struct Entry {
+    MessageKey message = {};
+    bool looked_for = false, exists = false;
+  };
+  [[nodiscard]] std::size_t index(const StageOp& op) const {
+    return static_cast<std::size_t>(op.kind) * chunks_ + op.chunk.index();
+  }
+
+  std::size_t chunks_;
+  std::vector<Entry> messages_;
+};
+
+OpMessages sent_messages(const schedule::Program& program, Stage stage) {
+  return {program, stage, [&program, stage](const StageOp& op) {
+            return is_sent(program.placement, stage, op) ? std::optional(sent_by(stage, op)) : std::nullopt;
+          }};
+}
+
+OpMessages needed_messages(const schedule::Program& program, Stage stage) {
+  return {program, stage, [&program, stage](const StageOp& op) {
+            const schedule::Place* const sender = sender_to(program.placement, stage, op);
+            return sender != nullptr ? std::optional(needed_by(op, *sender)) : std::nullopt;
+          }};
+}
+
+// A message and its micro-batch, or no message.
+struct Message {
+  const MessageKey* key = nullptr;  // with any micro-batch
+  schedule::MicroBatch microbatch = {};
+};
+
 // Finds the message that a stage receives before each of its ops. Usually it is the op's own input. The pipeline wraps
 // around at the first stage's forwards and the last stage's backwards. There messages arrive in the order in which the
 // other end sends them, p ops behind. They may wait for their op when micro-batch groups exceed p (schedules.py,
@@ -57,53 +112,46 @@ bool wraps(const Placement& placement, Stage stage, Neighbour from) {
 class Received {
  public:
   Received(const schedule::Program& program, Stage stage)
-      : placement_(program.placement), stage_(stage), ops_(program.stages[stage]) {
+      : ops_(program.stages[stage]), needed_(needed_messages(program, stage)) {
+    messages_.reserve(ops_.size());
+    for (const StageOp& op : ops_) messages_.push_back({needed_.of(op), op.microbatch});
     for (const Neighbour from : {Neighbour::kPrevious, Neighbour::kNext})
-      if (wraps(placement_, stage, from)) wrap_around(from);
+      if (wraps(program.placement, stage, from)) wrap_around(program, from);
   }
 
-  /// Calls f(message) if a message comes before that op.
-  template <class F>
-  void with_message_before(std::size_t at, F&& f) const {
-    const StageOp& op = ops_[at];
-    if (wraps(placement_, stage_, traits(op.kind).input_from.value())) {
-      if (wrapped_[at] != nullptr) f(sent_by(other_end_, *wrapped_[at]));
-    } else if (const schedule::Place* const sender = sender_to(placement_, stage_, op)) {
-      f(needed_by(op, *sender));
-    }
-  }
+  [[nodiscard]] Message before(std::size_t at) const { return messages_[at]; }
 
  private:
-  void wrap_around(Neighbour from) {
-    other_end_ = id_of<Stage>(from == Neighbour::kPrevious ? placement_.stages() - 1 : 0);
-    const auto behind = static_cast<std::size_t>(placement_.stages());
-    wrapped_.resize(ops_.size());
+  void wrap_around(const schedule::Program& program, Neighbour from) {
+    const int stages = program.placement.stages();
+    wrapped_ = sent_messages(program, id_of<Stage>(from == Neighbour::kPrevious ? stages - 1 : 0));
+    const auto behind = static_cast<std::size_t>(stages);
     std::vector<const StageOp*> sequence;
     for (std::size_t at = 0; at < ops_.size(); ++at) {
       if (traits(ops_[at].kind).input_from != from) continue;
       sequence.push_back(&ops_[at]);
+      messages_[at] = {};
       if (sequence.size() <= behind) continue;
-      const StageOp* const op = sequence[sequence.size() - 1 - behind];
-      if (is_sent(placement_, other_end_, *op)) wrapped_[at] = op;
+      const StageOp& op = *sequence[sequence.size() - 1 - behind];
+      messages_[at] = {wrapped_->of(op), op.microbatch};
     }
   }
 
-  const Placement& placement_;
-  Stage stage_;
   const StageProgram& ops_;
-  Stage other_end_;                      // of the pipeline, where messages that wrap around come from
-  std::vector<const StageOp*> wrapped_;  // by op that such a message comes before: the op that made it, or nullptr
+  OpMessages needed_;
+  std::optional<OpMessages> wrapped_;  // of the other end of the pipeline
+  std::vector<Message> messages_;      // by op; they point into needed_ and wrapped_
 };
 
 class ActionWriter {
  public:
   ActionWriter(const schedule::Program& program, Stage stage)
-      : placement_(program.placement), stage_(stage), ops_(program.stages[stage]), received_(program, stage) {
+      : ops_(program.stages[stage]), sent_(sent_messages(program, stage)), received_(program, stage) {
     expects(program.placement.is_looped(), "Megatron's messages go around a ring of stages");
     actions_.reserve(ops_.size() * 5);
   }
 
-  void compute(std::size_t at) { actions_.emplace_back().op = ops_[at]; }
+  void compute(std::size_t at) { actions_.emplace_back(ops_[at]); }
   void compute(Group group) {
     for (std::size_t at = group.begin; at < group.end; ++at) compute(at);
   }
@@ -117,30 +165,23 @@ class ActionWriter {
 
   // Writes one batch: all outputs of `done` and all inputs of `next` are posted together, then waited for.
   void batch(Group done, Group next) {
-    const std::size_t first = actions_.size();
-    for (std::size_t at = done.begin; at < done.end; ++at) post_send(at);
-    for (std::size_t at = next.begin; at < next.end; ++at) post_receive(at);
-    const std::size_t posted = actions_.size();
-    for (std::size_t at = first; at < posted; ++at) add(ActionKind::kWait, MessageKey(actions_[at].message));
+    for (const ActionKind kind : {ActionKind::kPost, ActionKind::kWait}) {
+      for (std::size_t at = done.begin; at < done.end; ++at) send(kind, at);
+      for (std::size_t at = next.begin; at < next.end; ++at) receive(kind, at);
+    }
   }
   [[nodiscard]] std::vector<Action> take() { return std::move(actions_); }
 
  private:
-  void send(ActionKind kind, std::size_t at) {
-    if (is_sent(placement_, stage_, ops_[at])) add(kind, sent_by(stage_, ops_[at]));
-  }
-  void receive(ActionKind kind, std::size_t at) {
-    received_.with_message_before(at, [&](const MessageKey& message) { add(kind, message); });
-  }
-  void add(ActionKind kind, const MessageKey& message) {
-    Action& action = actions_.emplace_back();
-    action.kind = kind;
-    action.message = message;
+  void send(ActionKind kind, std::size_t at) { add(kind, {sent_.of(ops_[at]), ops_[at].microbatch}); }
+  void receive(ActionKind kind, std::size_t at) { add(kind, received_.before(at)); }
+  void add(ActionKind kind, Message message) {
+    if (message.key == nullptr) return;
+    actions_.emplace_back(kind, MessageKey{message.key->sender, message.microbatch, message.key->to});
   }
 
-  const Placement& placement_;
-  Stage stage_;
   const StageProgram& ops_;
+  OpMessages sent_;
   Received received_;
   std::vector<Action> actions_;
 };

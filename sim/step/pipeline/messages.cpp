@@ -18,9 +18,9 @@ std::vector<Action> actions_as_produced(const schedule::Program& program, Stage 
   actions.reserve(program.stages[stage].size() * 3);
   for (const StageOp& op : program.stages[stage]) {
     if (const Place* const sender = sender_to(program.placement, stage, op))
-      actions.push_back({ActionKind::kWait, {}, needed_by(op, *sender)});
-    actions.push_back({ActionKind::kCompute, op, {}});
-    if (is_sent(program.placement, stage, op)) actions.push_back({ActionKind::kPost, {}, sent_by(stage, op)});
+      actions.emplace_back(ActionKind::kWait, needed_by(op, *sender));
+    actions.emplace_back(op);
+    if (is_sent(program.placement, stage, op)) actions.emplace_back(ActionKind::kPost, sent_by(stage, op));
   }
   return actions;
 }

@@ -28,11 +28,26 @@ struct MessageKey {
 
 enum class ActionKind : std::uint8_t { kCompute, kPost, kWait };
 
-/// One step of a stage's host program: computes `op`, or posts `message`, or waits for it.
-struct Action {
-  ActionKind kind = ActionKind::kCompute;
-  schedule::StageOp op = {};
-  MessageKey message = {};
+/// One step of a stage's host program: computes an op, or posts a message, or waits for it. It takes 16 bytes, because
+/// a long pipeline has many thousands.
+class Action {
+ public:
+  explicit Action(const schedule::StageOp& op) : place_{{}, op.chunk}, microbatch_(op.microbatch), op_(op.kind) {}
+  Action(ActionKind kind, const MessageKey& message)
+      : place_(message.sender), microbatch_(message.microbatch), kind_(kind), to_(message.to) {}
+
+  [[nodiscard]] ActionKind kind() const { return kind_; }
+  /// Precondition: kind() is kCompute.
+  [[nodiscard]] schedule::StageOp op() const { return {op_, microbatch_, place_.chunk}; }
+  /// Precondition: kind() is kPost or kWait.
+  [[nodiscard]] MessageKey message() const { return {place_, microbatch_, to_}; }
+
+ private:
+  schedule::Place place_;  // of the op, without its stage, or of the message's sender
+  schedule::MicroBatch microbatch_;
+  ActionKind kind_ = ActionKind::kCompute;
+  schedule::OpKind op_ = schedule::OpKind::kForward;
+  schedule::Neighbour to_ = schedule::Neighbour::kNext;
 };
 
 /// Returns true when another stage receives the result of `op` on `stage`.

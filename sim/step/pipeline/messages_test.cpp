@@ -59,13 +59,13 @@ std::vector<Between> recorded(const std::string& calls) {
 std::vector<Between> ours(const std::vector<Action>& actions, Stage stage) {
   std::vector<Between> result(1);
   for (const Action& action : actions) {
-    if (action.kind == ActionKind::kCompute) {
+    if (action.kind() == ActionKind::kCompute) {
       result.emplace_back();
       continue;
     }
-    const bool send = action.message.sender.stage == stage;
-    const bool forward = action.message.to == Neighbour::kNext;
-    if (action.kind == ActionKind::kPost) {
+    const bool send = action.message().sender.stage == stage;
+    const bool forward = action.message().to == Neighbour::kNext;
+    if (action.kind() == ActionKind::kPost) {
       result.back().posted.insert(std::string(send ? "send_" : "recv_") + (forward ? "fwd" : "bwd"));
     } else {
       result.back().waited.insert(std::string(send ? "send_" : "recv_") + (send == forward ? "next" : "prev"));
@@ -107,7 +107,7 @@ TEST(Messages, AsProducedAnInputIsWaitedForAndAResultPosted) {
   const schedule::Program program = schedule::split_v({.stages = 2, .microbatches = 1, .chunks = 2});
   std::vector<ActionKind> last_stage;
   for (const Action& action : stage_actions(program, Stage{1}, MessagePolicy::kAsProduced))
-    last_stage.push_back(action.kind);
+    last_stage.push_back(action.kind());
   using enum ActionKind;
   const std::vector<ActionKind> expected{kWait,    kCompute,   // F0.0
                                          kCompute, kPost,      // F0.1, whose input stays here
