@@ -170,6 +170,21 @@ double width_of(const Rows& rows, const std::vector<Held>& without, const std::v
                    quantile(scores(rows, without, false), level), width_of_large(rows, without, level - kLessOfOne)});
 }
 
+// Returns the error, as a part of the growth of intervals, that a part of the weight stays below.
+double error_below(const Rows& rows, const std::vector<Held>& held, double part) {
+  std::vector<Weighed> errors;
+  double all = 0, below = 0;
+  rows.each([&](std::size_t row) {
+    const Held& one = held[errors.size()];
+    errors.push_back({std::copysign(one.score, one.error), rows.seen.weight_of(row)});
+    all += errors.back().weight;
+  });
+  std::sort(errors.begin(), errors.end(), [](const Weighed& a, const Weighed& b) { return a.value < b.value; });
+  for (const Weighed& each : errors)
+    if ((below += each.weight) >= part * all - 1e-9) return each.value;
+  return errors.back().value;
+}
+
 }  // namespace
 
 Calibration calibrate(const std::vector<Validated>& rows) {
@@ -186,6 +201,8 @@ Calibration calibrate(const std::vector<Validated>& rows) {
   result.without_copies = held_rows(all, law, true);
   for (const double level : kLevels)
     result.evidence.widths.push_back({level, width_of(all, result.without_publication, result.without_copies, level)});
+  for (const double part : kParts)
+    result.evidence.quantiles.push_back({part, error_below(all, result.without_publication, part)});
   return result;
 }
 

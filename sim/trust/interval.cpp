@@ -157,18 +157,16 @@ Interval interval_of(const Place& place, Seconds headline, const Evidence& evide
 
 double error_quantile(const Evidence& evidence, double distance, double part) {
   expects(part > 0 && part < 1, "a quantile lies between two ends");
+  expects(evidence.quantiles.size() >= 2, "a distribution is asked for with calibrated quantiles");
   const boost::math::normal_distribution<double> normal;
-  const double upper = std::max(part, 1 - part), at = boost::math::quantile(normal, upper);
-  double low = 0, low_half = 0, high = 0, high_half = 0;
-  for (const Width& width : evidence.widths) {
-    low = high;
-    low_half = high_half;
-    high = boost::math::quantile(normal, (1 + width.level) / 2);
-    high_half = width.half;
-    if (at <= high) break;
-  }
-  const double half = low_half + (high_half - low_half) * (at - low) / (high - low);
-  return (part < 0.5 ? -half : half) * spread_at(distance, evidence.growth);
+  // The last pair that begins at or below `part`; the first and the last pair also serve beyond their ends.
+  std::size_t at = 0;
+  while (at + 2 < evidence.quantiles.size() && evidence.quantiles[at + 1].part <= part) ++at;
+  const Quantile &from = evidence.quantiles[at], &to = evidence.quantiles[at + 1];
+  const double low = boost::math::quantile(normal, from.part), high = boost::math::quantile(normal, to.part);
+  const double error =
+      from.error + (to.error - from.error) * (boost::math::quantile(normal, part) - low) / (high - low);
+  return error * spread_at(distance, evidence.growth);
 }
 
 }  // namespace foretoken::trust

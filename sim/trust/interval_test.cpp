@@ -56,7 +56,8 @@ Evidence evidence_of(std::vector<Case> cases, std::optional<double> doubt = std:
           .weights = {},
           .growth = 0.5,
           .doubt = doubt,
-          .widths = {{0.5, 0.03}, {0.8, 0.06}, {0.9, 0.08}, {0.95, 0.12}}};
+          .widths = {{0.5, 0.03}, {0.8, 0.06}, {0.9, 0.08}, {0.95, 0.12}},
+          .quantiles = {{0.1, -0.09}, {0.5, 0.01}, {0.9, 0.05}}};
 }
 
 double half_width(const Place& place, const Evidence& evidence) {
@@ -124,18 +125,24 @@ TEST(Interval, TheHeadlineIsItsMedian) {
   for (const double level : kLevels) {
     const Interval interval = interval_of(kHere, Seconds(10), evidence, level);
     EXPECT_NEAR(interval.low.value() * interval.high.value(), 100, 1e-9);
-    EXPECT_NEAR(std::log(interval.high.value() / 10), error_quantile(evidence, 0, (1 + level) / 2), 1e-9);
+    EXPECT_NEAR(std::log(interval.high.value() / 10), width_at(evidence, level), 1e-9);
   }
-  EXPECT_EQ(error_quantile(evidence, 3, 0.5), 0);
-  EXPECT_NEAR(error_quantile(evidence, 2, 0.1), -error_quantile(evidence, 2, 0.9), 1e-12);
 }
 
-TEST(Interval, HigherLevelsAreWider) {
+TEST(ErrorQuantile, IsTheCalibratedOneTimesTheGrowthOfTheDistance) {
+  const Evidence evidence = evidence_of({{kHere, "p", 0.2}});
+  for (const Quantile& quantile : evidence.quantiles) {
+    EXPECT_NEAR(error_quantile(evidence, 0, quantile.part), quantile.error, 1e-12);
+    EXPECT_NEAR(error_quantile(evidence, 2, quantile.part), quantile.error * spread_at(2, evidence.growth), 1e-12);
+  }
+}
+
+TEST(ErrorQuantile, GrowsWithThePartAlsoBeyondTheCalibratedOnes) {
   const Evidence evidence = evidence_of({{kHere, "p", 0.01}});
-  double last = 0;
-  for (const double part : {0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99}) {
-    EXPECT_GE(error_quantile(evidence, 1, part), last);
-    last = error_quantile(evidence, 1, part) + 1e-9;
+  double last = -1;
+  for (const double part : {0.001, 0.05, 0.1, 0.3, 0.5, 0.6, 0.9, 0.975, 0.999}) {
+    EXPECT_GT(error_quantile(evidence, 1, part), last) << part;
+    last = error_quantile(evidence, 1, part);
   }
 }
 

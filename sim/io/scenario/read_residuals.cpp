@@ -51,7 +51,7 @@ void read_group(const Node& group, std::vector<trust::Case>& cases) {
 }  // namespace
 
 trust::Evidence read_residuals(const Node& node) {
-  node.allow_only({"about", "switch", "doubling", "growth", "doubt", "widths", "groups"});
+  node.allow_only({"about", "switch", "doubling", "growth", "doubt", "widths", "quantiles", "groups"});
   constexpr Range kWeight{.low = 0, .high = 1000};
   trust::Evidence evidence;
   evidence.weights = {.one_switch = node.number("switch", kWeight), .doubling = node.number("doubling", kWeight)};
@@ -67,6 +67,16 @@ trust::Evidence read_residuals(const Node& node) {
   };
   if (!std::all_of(trust::kLevels.begin(), trust::kLevels.end(), has))
     node.complain("widths", "expected the levels 0.5, 0.8, 0.9 and 0.95; write the file again with foretoken validate");
+  for (const Node& quantile : node.array("quantiles")) {
+    quantile.allow_only({"part", "error"});
+    evidence.quantiles.push_back(
+        {quantile.number("part", kFraction), quantile.number("error", {.low = -10, .high = 10})});
+  }
+  const auto same_part = [](const trust::Quantile& quantile, double part) {
+    return std::abs(quantile.part - part) < 1e-9;
+  };
+  if (!std::ranges::equal(evidence.quantiles, trust::kParts, same_part))
+    node.complain("quantiles", "expected the parts 0.025 to 0.975; write the file again with foretoken validate");
   for (const Node& group : node.array("groups")) read_group(group.as_object(), evidence.cases);
   return evidence;
 }

@@ -25,7 +25,7 @@ TEST(Outlook, WithoutFailuresItIsTheSpreadOfTheStep) {
     EXPECT_NEAR(outlook.days_by(part), 10 * std::exp(error(part)), 0.02) << part;
     EXPECT_NEAR(outlook.chance_within(outlook.days_by(part)), part, 0.006) << part;
   }
-  EXPECT_NEAR(outlook.days_by(0.5), 10, 0.01);
+  EXPECT_NEAR(outlook.days_by(0.5), 10, 0.1) << "the headline is the median of what is expected";
 }
 
 TEST(Outlook, WithACertainStepItIsTheSpreadOfFailures) {
@@ -99,8 +99,8 @@ TEST(Outlook, HalfAndNineInTenOfSimulatedHistoriesAreDone) {
   }
   RecordProperty("by_p50", by_p50);
   RecordProperty("by_p90", by_p90);
-  EXPECT_NEAR(by_p50 / double{kDraws}, 0.5, 0.05);
-  EXPECT_NEAR(by_p90 / double{kDraws}, 0.9, 0.05);
+  EXPECT_NEAR(by_p50 / double{kDraws}, 0.5, 0.03);
+  EXPECT_NEAR(by_p90 / double{kDraws}, 0.9, 0.03);
 }
 
 }  // namespace
