@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/fit_profile.h"
+#include "calibration/fit/shipped/factors.h"
 #include "calibration/fit/shipped/profile_notes.h"
 #include "sim/base/check.h"
 #include "sim/base/text.h"
@@ -57,8 +61,10 @@ template <class Part, class Make, class Take>
 const Part& Fitting::part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
                           const Make& make, const Take& take) {
   const Name name{from.profile, precision};
-  if (const auto found = done.find(name); found != done.end()) return found->second;
   const auto recipe = recipes_->find(from.profile);
+  const bool of_tables = recipe != recipes_->end() && !recipe->second.kernel_tables.empty();
+  if (of_tables && !begun_.contains(from.profile)) (void)profile(from.profile);  // keeps the parts of its tables
+  if (const auto found = done.find(name); found != done.end()) return found->second;
   if (recipe == recipes_->end()) return done.emplace(name, take(known(from))).first->second;
   const std::string word = fmt::format("{} of {} ({})", what, from.profile, name_of(precision));
   if (!open_.insert(word).second)
@@ -138,6 +144,30 @@ net::Gpu Fitting::datasheet(const FromProfile& from) {
 
 namespace {
 
+/// Computes the sustained factors of measured rows again, over the laws that the kernel tables gave.
+void set_sustained(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
+  const auto factor_of = [&](Precision precision) -> double& {
+    return std::get<cost::TileWaveLaw>(profile.gemm.at(precision).law).sustained_factor;
+  };
+  for (const auto& [precision, entry] : recipe.gemm) {
+    const auto* gemm = std::get_if<GemmRecipe>(&entry);
+    if (gemm == nullptr || !gemm->sustained || !std::holds_alternative<FactorOfRows>(*gemm->sustained)) continue;
+    const auto& rows = std::get<FactorOfRows>(*gemm->sustained);
+    factor_of(precision) = 1;
+    const auto products = tables.products(recipe, rows.rows, precision);
+    const double factor = median_over_law(products, rows, profile.gemm.at(precision));
+    factor_of(precision) = std::max(1.0, rounded(factor, 3));
+  }
+  for (const auto& [precision, entry] : recipe.gemm)
+    if (const auto* other = std::get_if<Precision>(&entry)) factor_of(precision) = factor_of(*other);
+  for (const Precision narrow : {Precision::kFp8Block, Precision::kNvfp4})  // no long runs without their quantisation
+    if (!recipe.gemm.contains(narrow) && profile.gemm.contains(narrow) && profile.gemm.contains(Precision::kFp8))
+      factor_of(narrow) = factor_of(Precision::kFp8);
+  const auto& attention = recipe.attention.sustained;
+  if (attention && std::holds_alternative<FactorOfProducts>(*attention))
+    profile.attention.sustained_factor = factor_of(std::get<FactorOfProducts>(*attention).precision);
+}
+
 /// Returns the profile with its products, quantisation and attention replaced by fits on the recipe's kernel tables.
 cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
   measured::Samples samples;
@@ -147,6 +177,7 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
       fit_profile(std::move(samples),
                   {.gpu = gpu, .datasheet = recipe.gpu, .base = std::move(profile), .base_datasheet = recipe.gpu});
   profile.name = name;
+  set_sustained(profile, recipe, tables);
   return profile;
 }
 
@@ -155,6 +186,8 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
 cost::Profile Fitting::profile(const std::string& name) {
   const auto recipe = recipes_->find(name);
   expects(recipe != recipes_->end(), "a profile that is fitted has a recipe");
+  if (const auto made = whole_.find(name); made != whole_.end()) return made->second;
+  begun_.insert(name);
   const FromProfile own{name, recipe->second.place};
   cost::Profile profile{.name = name, .gpu = recipe->second.gpu.name};
   for (const auto& [precision, entry] : recipe->second.gemm) profile.gemm[precision] = gemm(own, precision);
@@ -165,9 +198,13 @@ cost::Profile Fitting::profile(const std::string& name) {
   profile.pcie = pcie(own);
   profile.network = network(own);
   profile.point_to_point = point_to_point(own);
-  if (!recipe->second.kernel_tables.empty()) profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
+  if (!recipe->second.kernel_tables.empty()) {
+    profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
+    for (const auto& [precision, law] : profile.gemm) gemm_.insert_or_assign({name, precision}, law);
+    attention_.insert_or_assign({name, {}}, profile.attention);
+  }
   profile.notes = notes_of(profile);
-  return profile;
+  return whole_.emplace(name, std::move(profile)).first->second;
 }
 
 }  // namespace foretoken::fit

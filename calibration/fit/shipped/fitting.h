@@ -58,7 +58,9 @@ class Fitting {
   const Tables* tables_;
   KnownProfile known_;
   std::map<std::string, cost::Profile> taken_{};
-  std::set<std::string> open_{};  ///< parts that are being made
+  std::set<std::string> open_{};   ///< parts that are being made
+  std::set<std::string> begun_{};  ///< profiles that are being made, and those that are made
+  std::map<std::string, cost::Profile> whole_{};
   std::map<Name, cost::GemmLaw> gemm_{};
   std::map<Name, cost::MisalignedRows> misaligned_rows_{};
   std::map<Name, cost::AttentionLaws> attention_{};
