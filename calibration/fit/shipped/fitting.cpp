@@ -57,14 +57,18 @@ const cost::Profile& Fitting::known(const FromProfile& from) {
   return taken_.emplace(from.profile, std::move(*profile)).first->second;
 }
 
+void Fitting::fit_tables(const FromProfile& from) {
+  const auto recipe = recipes_->find(from.profile);
+  if (recipe == recipes_->end() || recipe->second.kernel_tables.empty()) return;
+  if (!begun_.contains(from.profile)) (void)profile(from.profile);
+}
+
 template <class Part, class Make, class Take>
 const Part& Fitting::part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
                           const Make& make, const Take& take) {
   const Name name{from.profile, precision};
-  const auto recipe = recipes_->find(from.profile);
-  const bool of_tables = recipe != recipes_->end() && !recipe->second.kernel_tables.empty();
-  if (of_tables && !begun_.contains(from.profile)) (void)profile(from.profile);  // keeps the parts of its tables
   if (const auto found = done.find(name); found != done.end()) return found->second;
+  const auto recipe = recipes_->find(from.profile);
   if (recipe == recipes_->end()) return done.emplace(name, take(known(from))).first->second;
   const std::string word = fmt::format("{} of {} ({})", what, from.profile, name_of(precision));
   if (!open_.insert(word).second)
@@ -75,6 +79,7 @@ const Part& Fitting::part(std::map<Name, Part>& done, const char* what, const Fr
 }
 
 const cost::GemmLaw& Fitting::gemm(const FromProfile& from, Precision precision) {
+  fit_tables(from);
   return part(
       gemm_, "product law", from, precision,
       [&](const Recipe& recipe) {
@@ -97,6 +102,7 @@ const cost::MisalignedRows& Fitting::misaligned_rows(const FromProfile& from) {
 }
 
 const cost::AttentionLaws& Fitting::attention(const FromProfile& from) {
+  fit_tables(from);
   return part(
       attention_, "attention", from, {}, [&](const Recipe& recipe) { return make_attention(recipe, *this); },
       [](const cost::Profile& profile) { return profile.attention; });

@@ -53,6 +53,8 @@ class Fitting {
   const Part& part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
                    const Make& make, const Take& take);
   [[nodiscard]] const cost::Profile& known(const FromProfile& from);
+  /// Makes the whole profile when its products and attention come from kernel tables.
+  void fit_tables(const FromProfile& from);
 
   const RecipeBook* recipes_;
   const Tables* tables_;
