@@ -29,15 +29,17 @@ struct Sustained {
   double attention = 1;
 };
 
+constexpr Seconds kFullClockProduct(0.5e-3), kFullClockAttention(1e-3), kSustainedClock(16e-3);
+
 /// Returns the time in a benchmark, from the time at full clocks. A published benchmark runs a kernel some ten times in
-/// a row. With 16-bit operands its clock is full up to 0.5 ms a kernel and as low as in a long run at 16 ms; in between
-/// it falls by equal parts an octave. Narrower kernels keep their clock (H100, H200, B200 and GB200;
+/// a row. With 16-bit operands its clock is full for kernels of up to `full` and as low as in a long run for those of
+/// 16 ms. In between it falls by equal parts an octave. Narrower kernels keep their clock (H100, H200, B200 and GB200;
 /// docs/modeller/costs.md). `foretoken-calibrate` pauses, at full clocks.
-Seconds in_benchmark(Seconds time, double sustained, Precision precision, const measured::Timing& timing) {
-  if (timing.runs > 0 || bits_per_element(precision) < 16) return time;
-  constexpr double kFullClock = 0.5e-3, kOctaves = 5;
-  const double part = std::log2(std::max(time.value(), 1e-9) / kFullClock) / kOctaves;
-  return (1 + (sustained - 1) * std::clamp(part, 0.0, 1.0)) * time;
+Seconds in_benchmark(Seconds time, Seconds full, double sustained, Precision precision,
+                     const measured::Timing& timing) {
+  if (timing.runs > 0 || bits_per_element(precision) < 16 || time <= full) return time;
+  const double part = std::log2(time / full) / std::log2(kSustainedClock / full);
+  return (1 + (sustained - 1) * std::min(part, 1.0)) * time;
 }
 
 struct Checking {
@@ -62,8 +64,8 @@ struct Checking {
     }
     GemmShape shape = sample.shape;
     shape.accumulates = sample.adds_to_fp32;
-    const Seconds product =
-        in_benchmark(cost::gemm_time(shape, profile), sustained.products.at(precision), precision, sample.time);
+    const Seconds product = in_benchmark(cost::gemm_time(shape, profile), kFullClockProduct,
+                                         sustained.products.at(precision), precision, sample.time);
     const Seconds time = product + quantisation_of(sample, profile);
     const bool large = std::min({shape.m, shape.n, shape.k}) >= kLargeSide;
     add(kind, "m, n, k >= 1024", large, time, sample.time.median);
@@ -77,7 +79,8 @@ struct Checking {
                                          shape.causal ? "causal" : "full", shape.window > 0 ? " in a window" : "",
                                          name_of(shape.precision), shape.head_dim);
     add(kind, "seq >= 2048", shape.kv_length >= kLongSequence,
-        in_benchmark(cost::attention_time(shape, profile), sustained.attention, shape.precision, sample.time) +
+        in_benchmark(cost::attention_time(shape, profile), kFullClockAttention, sustained.attention, shape.precision,
+                     sample.time) +
             beside_time(sample, profile),
         sample.time.median);
   }
