@@ -109,9 +109,10 @@ Recipe b300_of_excerpts() {
   const Rows products{.table = "b300_gemm.csv"}, casts{.table = "b300_quantisation.csv"};
   recipe.kernel_tables = {products, casts};
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kBf16)).sustained = 1.3;
-  auto& factor = std::get<FactorOfRows>(*std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained);
-  factor = {.rows = {.table = "b300_gemm.csv", .less = "quant_us"}, .shortest = Seconds(1e-4), .corrected = true};
+  FactorOfRows factor{
+      .rows = {.table = "b300_gemm.csv", .less = "quant_us"}, .shortest = Seconds(1e-4), .corrected = true};
   factor.rows.choice.where.push_back({.column = "dtype", .one_of = {"fp8"}});
+  std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained = factor;
   return recipe;
 }
 
