@@ -71,11 +71,12 @@ Seconds time_of(const CsvRow& row, const GemmShape& shape, const TimeColumn& col
       fmt::format("{}: expected less than the {} of the row, found \"{}\"", less, column.name, row.text(less)));
 }
 
-/// Subtracts the time of the quantisation, unless it is longer than the time of both together. Such a number comes from
-/// another run.
+/// Subtracts the time of the quantisation, unless less than a tenth of the time of both is left. Such a number comes
+/// from another run, and the rest is its noise.
 void take_off_quantisation(GemmSample& s, const CsvRow& row) {
+  constexpr double kMostPart = 0.9;
   const double quantisation = row.text("quant_us").empty() ? 0 : row.number("quant_us") * 1e-6;
-  s.with_quantisation = quantisation == 0 || quantisation >= s.time.median.value();
+  s.with_quantisation = quantisation == 0 || quantisation > kMostPart * s.time.median.value();
   if (!s.with_quantisation) s.time.median = Seconds(s.time.median.value() - quantisation);
 }
 

@@ -130,9 +130,9 @@ TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
   EXPECT_DOUBLE_EQ(gemm.time.median.value(), 0.5e-3);
   const Samples quantised = parse_gemm_csv(
       "dtype,m,n,k,time_us,quant_us\nfp8,8,8,8,20,12\nfp8_block,8,8,8,20,\nbfloat16,8,8,8,20,\nfp8,8,8,8,20,30\n"
-      "int8_wo,8,8,8,20,\nsq,8,8,8,20,\n",
+      "int8_wo,8,8,8,20,\nsq,8,8,8,20,\nfp8,8,8,8,20,18.5\n",
       "q.csv");
-  ASSERT_EQ(quantised.gemms.size(), 5U);
+  ASSERT_EQ(quantised.gemms.size(), 6U);
   EXPECT_NEAR(quantised.gemms[0].time.median.value(), 8e-6, 1e-18);
   EXPECT_FALSE(quantised.gemms[0].with_quantisation);
   EXPECT_EQ(quantised.gemms[1].shape.precision, Precision::kFp8Block);
@@ -140,6 +140,7 @@ TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
   EXPECT_FALSE(quantised.gemms[2].with_quantisation) << "nothing to quantise";
   EXPECT_TRUE(quantised.gemms[3].with_quantisation) << "longer than both together: another run's";
   EXPECT_EQ(quantised.gemms[4].shape.precision, Precision::kInt8);
+  EXPECT_TRUE(quantised.gemms[5].with_quantisation) << "less than a tenth is left: noise";
   EXPECT_THAT(quantised.notes, testing::ElementsAre(HasSubstr("1 products with narrow weights")));
 
   const Samples rates = parse_gemm_csv("m,n,k,tflops\n1000,1000,1000,2\n", "c.csv");

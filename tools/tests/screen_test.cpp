@@ -26,8 +26,9 @@ TEST(Screen, SimulateFitsOneScreenAndEndsWithCommandsToRun) {
 }
 
 TEST(Screen, SimulateNamesWhatChangesTheMeaningOfItsNumbers) {
-  EXPECT_THAT(run_foretoken({"simulate", "llama-3-8b-8-h200"}).out,
-              HasSubstr("\n  costs scaled from h100-sxm5-80gb: attention\n"));
+  EXPECT_THAT(run_foretoken({"simulate", "llama-3-8b-8-h200", "--set", "profile=h800-sxm5-80gb"}).out,
+              HasSubstr("\n  costs scaled from h100-sxm5-80gb: gemm bf16, attention, collectives over"));
+  EXPECT_THAT(run_foretoken({"simulate", "llama-3-8b-8-h200"}).out, Not(HasSubstr("costs scaled")));
   const std::string large = run_foretoken({"simulate", "llama-2-7b-8-a100", "--set", "batch.micro=8"}).out;
   EXPECT_THAT(lines_of(large).at(1), StartsWith("  does not fit: "));
   EXPECT_THAT(large, HasSubstr("\n  foretoken search llama-2-7b-8-a100 --set batch.micro=8 --free all\n"));

@@ -108,8 +108,15 @@ std::vector<Kernel> part_of(const std::vector<Kernel>& kernels, bool windowed) {
   return some;
 }
 
+/// Says whether the law was fitted on kernels of this very kind on the same GPU. Its backward direction is then
+/// measured, although the tables have none.
+bool is_own_series(const cost::AttentionLaw& law, const LawKey& key) {
+  return !key.narrow && law.head_dim == key.head_dim && law.causal == key.causal &&
+         law.evidence.provenance == cost::Provenance::kFitted;
+}
+
 /// Fits the law of one head dimension, mask and width. Returns nothing when too few kernels were measured. When only
-/// forward kernels were measured, the proportion of the directions comes from `known`.
+/// forward kernels were measured, the other direction or its proportion comes from `known`.
 std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::AttentionLaws& known,
                                           const std::vector<Kernel>& all, const std::string& source) {
   const std::vector<Kernel> kernels = part_of(all, false);
@@ -129,12 +136,13 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Attenti
     const auto [below, above] = cost::nearest_laws(known.laws, key.causal, key.head_dim);
     const cost::AttentionLaw& like = below ? *below : *above;
     law.backward = like.backward;  // its shape over the sequence is not measured
-    law.backward.peak = FlopPerSecond(rounded(like.backward.peak / like.forward.peak * law.forward.peak.value()));
+    if (!is_own_series(like, key))
+      law.backward.peak = FlopPerSecond(rounded(like.backward.peak / like.forward.peak * law.forward.peak.value()));
   }
   if (const auto windowed = part_of(all, true); windowed.size() >= kLeastForward)
     law.window_overhang = fit_overhang(law, known, windowed);
   law.evidence = evidence(source, ahead.fitted, ahead.left_out);
-  if (back < kLeastEachWay) law.evidence.source += "; backward in the proportion of another law";
+  if (back < kLeastEachWay) law.evidence.source += "; backward as before or in the proportion of another law";
   return law;
 }
 

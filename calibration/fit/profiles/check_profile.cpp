@@ -23,8 +23,28 @@ constexpr double kLargeBytes = 1e6;
 /// Ratios of predicted to measured time, by kind and by size (large or not).
 using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
 
+/// Sustained factors of the profile, by what they slow down.
+struct Sustained {
+  std::map<Precision, double> products{};
+  double attention = 1;
+};
+
+constexpr Seconds kFullClockProduct(0.5e-3), kFullClockAttention(1e-3), kSustainedClock(16e-3);
+
+/// Returns the time in a benchmark, from the time at full clocks. A published benchmark runs a kernel some ten times in
+/// a row. With 16-bit operands its clock is full for kernels of up to `full` and as low as in a long run for those of
+/// 16 ms. In between it falls by equal parts an octave. Narrower kernels keep their clock (H100, H200, B200 and GB200;
+/// docs/modeller/costs.md). `foretoken-calibrate` pauses, at full clocks.
+Seconds in_benchmark(Seconds time, Seconds full, double sustained, Precision precision,
+                     const measured::Timing& timing) {
+  if (timing.runs > 0 || bits_per_element(precision) < 16 || time <= full) return time;
+  const double part = std::log2(time / full) / std::log2(kSustainedClock / full);
+  return (1 + (sustained - 1) * std::min(part, 1.0)) * time;
+}
+
 struct Checking {
   const cost::Profile& profile;
+  const Sustained& sustained;
   RatiosByKind ratios{};
   std::map<Precision, std::vector<double>> large_products{};
   std::map<std::string, std::string> large_means{};  ///< by kind: "m, n, k >= 1024"
@@ -44,7 +64,9 @@ struct Checking {
     }
     GemmShape shape = sample.shape;
     shape.accumulates = sample.adds_to_fp32;
-    const Seconds time = cost::gemm_time(shape, profile) + quantisation_of(sample, profile);
+    const Seconds product = in_benchmark(cost::gemm_time(shape, profile), kFullClockProduct,
+                                         sustained.products.at(precision), precision, sample.time);
+    const Seconds time = product + quantisation_of(sample, profile);
     const bool large = std::min({shape.m, shape.n, shape.k}) >= kLargeSide;
     add(kind, "m, n, k >= 1024", large, time, sample.time.median);
     if (large) large_products[precision].push_back(time / sample.time.median);
@@ -57,7 +79,10 @@ struct Checking {
                                          shape.causal ? "causal" : "full", shape.window > 0 ? " in a window" : "",
                                          name_of(shape.precision), shape.head_dim);
     add(kind, "seq >= 2048", shape.kv_length >= kLongSequence,
-        cost::attention_time(shape, profile) + beside_time(sample, profile), sample.time.median);
+        in_benchmark(cost::attention_time(shape, profile), kFullClockAttention, sustained.attention, shape.precision,
+                     sample.time) +
+            beside_time(sample, profile),
+        sample.time.median);
   }
 
   void kernel(const measured::KernelSample& sample) {
@@ -89,10 +114,13 @@ struct Checking {
   }
 };
 
-cost::Profile brief(cost::Profile profile) {
-  for (auto& [precision, gemm] : profile.gemm) std::visit([](auto& law) { law.sustained_factor = 1; }, gemm.law);
-  profile.attention.sustained_factor = 1;
-  return profile;
+/// Takes the sustained factors out of the profile.
+Sustained take_sustained(cost::Profile& profile) {
+  Sustained taken;
+  for (auto& [precision, gemm] : profile.gemm)
+    std::visit([&](auto& law) { taken.products[precision] = std::exchange(law.sustained_factor, 1); }, gemm.law);
+  taken.attention = std::exchange(profile.attention.sustained_factor, 1);
+  return taken;
 }
 
 }  // namespace
@@ -114,8 +142,8 @@ ErrorSummary summarised(const std::vector<double>& predicted_over_measured) {
 }
 
 ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples) {
-  profile = brief(std::move(profile));
-  Checking checking{.profile = profile};
+  const Sustained sustained = take_sustained(profile);
+  Checking checking{.profile = profile, .sustained = sustained};
   for (const auto& sample : samples.gemms) checking.product(sample);
   for (const auto& sample : samples.attention) checking.attention(sample);
   for (const auto& sample : samples.kernels) checking.kernel(sample);

@@ -31,9 +31,10 @@ struct ProfileCheck {
   std::vector<std::string> left_out{};             ///< kinds for which the profile has no law
 };
 
-/// Compares the profile with samples of brief benchmarks. Predictions therefore leave out the profile's sustained
-/// factors, and include the quantisation or the writing of a cache that a row's time includes. Collectives run on an
-/// eight-GPU node with the profile's links.
+/// Compares the profile with samples of brief benchmarks. Predictions therefore leave out the sustained factors. They
+/// count in part for published kernels of more than 0.5 ms, which lower the clock themselves. Predictions include the
+/// quantisation or the writing of a cache that a row's time includes. Collectives run on an eight-GPU node with the
+/// profile's links.
 [[nodiscard]] ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples);
 
 /// Sums up the errors. Precondition: every number is above 0.

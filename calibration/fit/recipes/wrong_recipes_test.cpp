@@ -66,7 +66,7 @@ constexpr WrongRecipe kWrong[] = {
      "/gemm/bf16/constants: expected efficiency, prologue_k, small_tile_loss, memory_efficiency and launch_us, or"},
     {"a precision that is not there", "a100-sxm4-40gb", R"({"gemm": {"fp16": {"as": "fp8"}}})",
      "/gemm/fp16: \"as\" expects a precision with a law of its own here, found fp8"},
-    {"errors beside a fit that finds its own", "h100-sxm5-80gb",
+    {"errors beside a fit that finds its own", "a100-sxm4-80gb",
      R"({"gemm": {"bf16": {"evidence": {"provenance": "assumed", "source": "x"}}}})",
      "/gemm/bf16/evidence: expected nothing beside \"fit\""},
     {"a factor of products for products", "h100-sxm5-80gb",

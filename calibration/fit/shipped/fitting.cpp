@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/fit_profile.h"
+#include "calibration/fit/shipped/factors.h"
 #include "calibration/fit/shipped/profile_notes.h"
 #include "sim/base/check.h"
 #include "sim/base/text.h"
@@ -53,6 +57,12 @@ const cost::Profile& Fitting::known(const FromProfile& from) {
   return taken_.emplace(from.profile, std::move(*profile)).first->second;
 }
 
+void Fitting::fit_tables(const FromProfile& from) {
+  const auto recipe = recipes_->find(from.profile);
+  if (recipe == recipes_->end() || recipe->second.kernel_tables.empty()) return;
+  if (!begun_.contains(from.profile)) (void)profile(from.profile);
+}
+
 template <class Part, class Make, class Take>
 const Part& Fitting::part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
                           const Make& make, const Take& take) {
@@ -69,6 +79,7 @@ const Part& Fitting::part(std::map<Name, Part>& done, const char* what, const Fr
 }
 
 const cost::GemmLaw& Fitting::gemm(const FromProfile& from, Precision precision) {
+  fit_tables(from);
   return part(
       gemm_, "product law", from, precision,
       [&](const Recipe& recipe) {
@@ -91,6 +102,7 @@ const cost::MisalignedRows& Fitting::misaligned_rows(const FromProfile& from) {
 }
 
 const cost::AttentionLaws& Fitting::attention(const FromProfile& from) {
+  fit_tables(from);
   return part(
       attention_, "attention", from, {}, [&](const Recipe& recipe) { return make_attention(recipe, *this); },
       [](const cost::Profile& profile) { return profile.attention; });
@@ -138,6 +150,30 @@ net::Gpu Fitting::datasheet(const FromProfile& from) {
 
 namespace {
 
+/// Computes the sustained factors of measured rows again, over the laws that the kernel tables gave.
+void set_sustained(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
+  const auto factor_of = [&](Precision precision) -> double& {
+    return std::get<cost::TileWaveLaw>(profile.gemm.at(precision).law).sustained_factor;
+  };
+  for (const auto& [precision, entry] : recipe.gemm) {
+    const auto* gemm = std::get_if<GemmRecipe>(&entry);
+    if (gemm == nullptr || !gemm->sustained || !std::holds_alternative<FactorOfRows>(*gemm->sustained)) continue;
+    const auto& rows = std::get<FactorOfRows>(*gemm->sustained);
+    factor_of(precision) = 1;
+    const auto products = tables.products(recipe, rows.rows, precision);
+    const double factor = median_over_law(products, rows, profile.gemm.at(precision));
+    factor_of(precision) = std::max(1.0, rounded(factor, 3));
+  }
+  for (const auto& [precision, entry] : recipe.gemm)
+    if (const auto* other = std::get_if<Precision>(&entry)) factor_of(precision) = factor_of(*other);
+  for (const Precision narrow : {Precision::kFp8Block, Precision::kNvfp4})  // no long runs without their quantisation
+    if (!recipe.gemm.contains(narrow) && profile.gemm.contains(narrow) && profile.gemm.contains(Precision::kFp8))
+      factor_of(narrow) = factor_of(Precision::kFp8);
+  const auto& attention = recipe.attention.sustained;
+  if (attention && std::holds_alternative<FactorOfProducts>(*attention))
+    profile.attention.sustained_factor = factor_of(std::get<FactorOfProducts>(*attention).precision);
+}
+
 /// Returns the profile with its products, quantisation and attention replaced by fits on the recipe's kernel tables.
 cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, const Tables& tables) {
   measured::Samples samples;
@@ -147,6 +183,7 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
       fit_profile(std::move(samples),
                   {.gpu = gpu, .datasheet = recipe.gpu, .base = std::move(profile), .base_datasheet = recipe.gpu});
   profile.name = name;
+  set_sustained(profile, recipe, tables);
   return profile;
 }
 
@@ -155,6 +192,8 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
 cost::Profile Fitting::profile(const std::string& name) {
   const auto recipe = recipes_->find(name);
   expects(recipe != recipes_->end(), "a profile that is fitted has a recipe");
+  if (const auto made = whole_.find(name); made != whole_.end()) return made->second;
+  begun_.insert(name);
   const FromProfile own{name, recipe->second.place};
   cost::Profile profile{.name = name, .gpu = recipe->second.gpu.name};
   for (const auto& [precision, entry] : recipe->second.gemm) profile.gemm[precision] = gemm(own, precision);
@@ -165,9 +204,13 @@ cost::Profile Fitting::profile(const std::string& name) {
   profile.pcie = pcie(own);
   profile.network = network(own);
   profile.point_to_point = point_to_point(own);
-  if (!recipe->second.kernel_tables.empty()) profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
+  if (!recipe->second.kernel_tables.empty()) {
+    profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
+    for (const auto& [precision, law] : profile.gemm) gemm_.insert_or_assign({name, precision}, law);
+    attention_.insert_or_assign({name, {}}, profile.attention);
+  }
   profile.notes = notes_of(profile);
-  return profile;
+  return whole_.emplace(name, std::move(profile)).first->second;
 }
 
 }  // namespace foretoken::fit

@@ -53,12 +53,16 @@ class Fitting {
   const Part& part(std::map<Name, Part>& done, const char* what, const FromProfile& from, Precision precision,
                    const Make& make, const Take& take);
   [[nodiscard]] const cost::Profile& known(const FromProfile& from);
+  /// Makes the whole profile when its products and attention come from kernel tables.
+  void fit_tables(const FromProfile& from);
 
   const RecipeBook* recipes_;
   const Tables* tables_;
   KnownProfile known_;
   std::map<std::string, cost::Profile> taken_{};
-  std::set<std::string> open_{};  ///< parts that are being made
+  std::set<std::string> open_{};   ///< parts that are being made
+  std::set<std::string> begun_{};  ///< profiles that are being made, and those that are made
+  std::map<std::string, cost::Profile> whole_{};
   std::map<Name, cost::GemmLaw> gemm_{};
   std::map<Name, cost::MisalignedRows> misaligned_rows_{};
   std::map<Name, cost::AttentionLaws> attention_{};

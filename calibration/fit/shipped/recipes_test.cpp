@@ -1,13 +1,17 @@
 // Tests the shipped recipes: their inputs, and the profiles that follow from the tables in the repository.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "calibration/fit/recipes/read_recipe.h"
+#include "calibration/fit/shipped/factors.h"
 #include "calibration/fit/shipped/fitting.h"
 #include "calibration/fit/test_sources.h"
+#include "sim/cost/costs.h"
 #include "sim/io/hardware/profile.h"
 
 namespace foretoken::fit {
@@ -46,11 +50,12 @@ TEST(Recipes, InputsAreTheFilesThatWereFittedOrArePublicElsewhere) {
     missing.insert(state.name);
     EXPECT_THAT(line_of(state), HasSubstr("missing: /nowhere/" + state.name + "; take it from https://"));
   }
-  EXPECT_EQ(missing, (std::set<std::string>{"a100_sglang.csv", "b200.csv", "b300_attention_full.csv",
-                                            "b300_attention_sglang.csv", "b300_attention_vllm.csv", "b300_gemm.csv",
-                                            "b300_quantisation.csv", "gb200.csv", "gb300_attention_full.csv",
-                                            "gb300_attention_sglang.csv", "gb300_attention_vllm.csv", "gb300_gemm.csv",
-                                            "gb300_quantisation.csv", "h100.csv", "h200.csv", "operators.csv"}));
+  std::set<std::string> expected{"a100_sglang.csv", "operators.csv"};
+  for (const char* gpu : {"h100", "h200", "b200", "gb200", "b300", "gb300"})
+    for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full"})
+      expected.insert(fmt::format("{}_{}.csv", gpu, table));
+  expected.insert({"b200_power.csv", "gb200_power.csv"});
+  EXPECT_EQ(missing, expected);
 }
 
 TEST(Recipes, AChangedFileIsNoInput) {
@@ -75,20 +80,18 @@ TEST(Recipes, GiveTheShippedProfilesFromCommittedTables) {
   }
 }
 
-/// Products of these GPUs are fitted on tables that the repository does not hold. All else is fitted here.
+/// Products, and attention but for A100, are fitted on tables that the repository does not hold. All else is fitted
+/// here.
 TEST(Recipes, GiveAllButTheProductsOfTheOtherShippedProfiles) {
   const Tables tables(kExcerpts);
   for (const char* name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm5-141gb", "b200-sxm-180gb", "gb200-186gb"}) {
     const cost::Profile shipped = *shipped_profile(name);
-    RecipeBook recipes = alone(name);
-    AttentionRecipe& attention = recipes.at(name).attention;
-    if (attention.sustained && std::holds_alternative<FactorOfProducts>(*attention.sustained))
-      attention.sustained = shipped.attention.sustained_factor;
+    const RecipeBook recipes = alone(name);
     Fitting fitting(recipes, tables);
     const FromProfile own{name, {}};
-    cost::Profile profile{.name = name, .gpu = name, .gemm = shipped.gemm};
+    cost::Profile profile = shipped;
+    if (recipes.at(name).kernel_tables.empty()) profile.attention = fitting.attention(own);
     profile.misaligned_rows = fitting.misaligned_rows(own);
-    profile.attention = fitting.attention(own);
     profile.memory_bound = fitting.memory_bound(own);
     profile.nvlink = fitting.nvlink(own);
     profile.pcie = fitting.pcie(own);
@@ -98,22 +101,56 @@ TEST(Recipes, GiveAllButTheProductsOfTheOtherShippedProfiles) {
   }
 }
 
-/// fp8 begins as the 16-bit law and states the constants that ten rows gave.
-TEST(Recipes, GiveTheShippedFp8ProductsFromTheShippedSixteenBitOnes) {
+/// The recipe of B300 on the excerpts of its tables, which have products in fp8 alone.
+Recipe b300_of_excerpts() {
+  Recipe recipe = alone("b300-sxm-288gb").at("b300-sxm-288gb");
+  recipe.inputs.at("b300_gemm.csv").path = kExcerpts / "b300_products.csv";
+  recipe.inputs.at("b300_quantisation.csv").path = kExcerpts / "b300_quantisation.csv";
+  const Rows products{.table = "b300_gemm.csv"}, casts{.table = "b300_quantisation.csv"};
+  recipe.kernel_tables = {products, casts};
+  std::get<GemmRecipe>(recipe.gemm.at(Precision::kBf16)).sustained = 1.3;
+  FactorOfRows factor{
+      .rows = {.table = "b300_gemm.csv", .less = "quant_us"}, .shortest = Seconds(1e-4), .corrected = true};
+  factor.rows.choice.where.push_back({.column = "dtype", .one_of = {"fp8"}});
+  std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained = factor;
+  return recipe;
+}
+
+double sustained_in(const cost::Profile& profile, Precision precision) {
+  return std::get<cost::TileWaveLaw>(profile.gemm.at(precision).law).sustained_factor;
+}
+
+TEST(Recipes, SustainedFactorsAreOfTheLawsThatTheKernelTablesGive) {
+  const RecipeBook recipes{{"b300-sxm-288gb", b300_of_excerpts()}};
+  const Recipe& recipe = recipes.begin()->second;
   const Tables tables(kExcerpts);
-  for (const char* name : {"h100-sxm5-80gb", "h200-sxm5-141gb", "b200-sxm-180gb", "gb200-186gb"}) {
-    cost::Profile shipped = *shipped_profile(name), fitted = shipped;
-    RecipeBook recipes = alone(name);
-    Recipe& recipe = recipes.at(name);
-    GemmRecipe& fp8 = std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8));
-    fp8.start->profile = "shipped";
-    const KnownProfile known = [&](const std::string&) { return std::optional(shipped); };
-    Fitting fitting(recipes, tables, known);
-    fitted.gemm[Precision::kFp8] = fitting.gemm({name, {}}, Precision::kFp8);
-    auto& tiles = std::get<cost::TileWaveLaw>(fitted.gemm[Precision::kFp8].law);
-    tiles.multiprocessors = std::get<cost::TileWaveLaw>(shipped.gemm[Precision::kFp8].law).multiprocessors;
-    EXPECT_EQ(text_without_notes(fitted), text_without_notes(shipped)) << name;
-  }
+  Fitting fitting(recipes, tables);
+  const cost::Profile profile = fitting.profile("b300-sxm-288gb");
+  cost::GemmLaw law = profile.gemm.at(Precision::kFp8);
+  std::get<cost::TileWaveLaw>(law.law).sustained_factor = 1;
+  const auto& factor = std::get<FactorOfRows>(*std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained);
+  const double expected = median_over_law(tables.products(recipe, factor.rows, Precision::kFp8), factor, law);
+  EXPECT_NEAR(sustained_in(profile, Precision::kFp8), std::max(1.0, expected), 1e-3);
+  EXPECT_EQ(sustained_in(profile, Precision::kFp8Block), sustained_in(profile, Precision::kFp8));
+  EXPECT_EQ(sustained_in(profile, Precision::kBf16), 1.3);
+  EXPECT_EQ(profile.attention.sustained_factor, 1.3) << "the factor of the products in bf16";
+}
+
+TEST(Recipes, OtherRecipesTakeTheLawsThatTheKernelTablesGive) {
+  RecipeBook recipes{{"b300-sxm-288gb", b300_of_excerpts()}};
+  Recipe twin = recipes.begin()->second;
+  twin.name = "twin";
+  twin.kernel_tables.clear();
+  twin.gemm = {{Precision::kFp8,
+                GemmRecipe{.start = GemmStart{
+                               .profile = "b300-sxm-288gb", .precision = Precision::kFp8, .with_corrections = true}}}};
+  recipes.emplace("twin", twin);
+  const Tables tables(kExcerpts);
+  Fitting fitting(recipes, tables);
+  const cost::GemmLaw& taken = fitting.gemm({"twin", {}}, Precision::kFp8);
+  const cost::Profile whole = fitting.profile("b300-sxm-288gb");
+  const GemmShape shape{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::kFp8};
+  EXPECT_EQ(cost::gemm_time(shape, {.gemm = {{Precision::kFp8, taken}}}), cost::gemm_time(shape, whole));
 }
 
 }  // namespace
