@@ -42,7 +42,7 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const job::Imperfections& imp
   };
   int part = 0;
   for (const job::SlowNic& nic : imperfections.slow_nics) {
-    const int node = nic.node - first_node;
+    const int node = nic.node.number() - first_node;
     if (node >= 0 && node < fabric.nodes())
       for (const bool out : {true, false}) add(fabric.nic_link(node, nic.nic, out), nic.rate_factor, part);
     ++part;

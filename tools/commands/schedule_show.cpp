@@ -113,7 +113,7 @@ std::vector<int> peaks_in_flight(const schedule::Program& program) {
 
 std::string json_of(const Options& options, const Shown& shown) {
   Json orders = Json::array(), starts = Json::array();
-  for (std::size_t stage = 0; stage < shown.program.stages.size(); ++stage) {
+  for (const Stage stage : shown.program.stages.ids()) {
     Json ops = Json::array(), start = Json::array();
     for (const step::PassTasks& pass : shown.replay.workload.passes[stage]) {
       ops.push_back(schedule::to_text(pass.op, options.shape.chunks));

@@ -45,15 +45,15 @@ Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic tr
 struct ShownRun {
   des::RunResult run;
   std::vector<des::Duration> stretch = {};
-  observe::Waits waits = {};   // for slow hardware that all ranks wait for
-  std::vector<int> gpus = {};  // by stage; empty: folded
+  observe::Waits waits = {};  // for slow hardware that all ranks wait for
+  PerStage<Gpu> gpus = {};    // empty: folded
 };
 
-// Returns the GPUs of one stage rank, by stage.
-std::vector<int> gpus_of(StageRank stage_rank, const Job& job, const ranks::StageRanks& ranks) {
-  std::vector<int> gpus;
+// Returns the GPUs of one stage rank.
+PerStage<Gpu> gpus_of(StageRank stage_rank, const Job& job, const ranks::StageRanks& ranks) {
+  PerStage<Gpu> gpus;
   for (int rank = stage_rank.number(); rank < job.gpus; rank += ranks.count())
-    gpus.push_back(job.imperfections.gpu_of(rank));
+    gpus.push_back(job.imperfections.gpu_of(id_of<Rank>(rank)));
   return gpus;
 }
 
