@@ -43,9 +43,9 @@ Transfers::Transfers(const job::Job& job, const step::Workload& workload, des::T
       ranks_a_stage_(job.gpus / job.parallelism.pipeline) {
   int first_stage = 0;
   for (const job::Job* part : parts_.all()) {
-    const int first_gpu = first_stage * ranks_a_stage_;
+    const Gpu first_gpu = id_of<Gpu>(first_stage * ranks_a_stage_);
     kinds_.emplace_back(*part, job.cluster_of(id_of<Stage>(first_stage)),
-                        Side{first_gpu, job.node_of(id_of<Gpu>(first_gpu)).number(), !job.groups.empty()}, graph);
+                        Side{first_gpu, job.node_of(first_gpu), !job.groups.empty()}, graph);
     first_stage += part->parallelism.pipeline;
   }
 }
@@ -60,7 +60,7 @@ std::vector<Gpu> Transfers::gpus_beside(std::uint32_t link) const {
   std::vector<Gpu> gpus;
   for (const Kind& kind : kinds_)
     if (kind.wires.parts().contains(link))
-      for (const int gpu : kind.wires.gpus_beside(link)) gpus.push_back(id_of<Gpu>(kind.side.first_gpu + gpu));
+      for (const net::FabricGpu gpu : kind.wires.gpus_beside(link)) gpus.push_back(in_job(gpu, kind.side));
   return gpus;
 }
 
@@ -70,8 +70,8 @@ std::vector<std::uint32_t> Transfers::link_ids() const {
 
 Transfers::Kind& Transfers::kind_of(Stage stage) { return kinds_[job_.groups.empty() ? 0 : job_.group_of(stage)]; }
 
-int Transfers::gpu_of(const Kind& here, Rank rank) const {
-  return job_.imperfections.gpu_of(rank).number() - here.side.first_gpu;
+net::FabricGpu Transfers::gpu_of(const Kind& here, Rank rank) const {
+  return in_fabric(job_.imperfections.gpu_of(rank), here.side);
 }
 
 // A placement may tear a group from one node. The group then sends over the network the bytes that it would send inside
@@ -153,7 +153,7 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, Stage stage
                                      std::span<const StageRank> members) {
   Kind& here = kind_of(stage);
   const net::RankGroups ranks = here.part.grid().groups(row.axes);
-  std::map<Rank, std::vector<int>> groups;  // by lowest rank, numbered as on the first stage
+  std::map<Rank, std::vector<net::FabricGpu>> groups;  // by lowest rank, numbered as on the first stage
   for (const StageRank member : members)
     groups[ranks.first_of(Rank{member.value})].push_back(gpu_of(here, rank_of(stage, member)));
   Kept kept;
@@ -168,7 +168,7 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, Stage stage
 Transfers::Kept Transfers::message(const step::Communication& row, des::Duration duration, StageRank rank) {
   if (!row.other_sites.empty()) return message_across(row, duration, rank);
   Kind& here = kind_of(row.from);
-  const int from = gpu_of(here, rank_of(row.from, rank)), to = gpu_of(here, rank_of(row.to, rank));
+  const net::FabricGpu from = gpu_of(here, rank_of(row.from, rank)), to = gpu_of(here, rank_of(row.to, rank));
   step::Communication bytes = row;  // of this rank, which may not cross nodes where another does
   bytes.site.group.nodes = here.wires.node_of(from) != here.wires.node_of(to) ? 2 : 1;
   bytes.overhead = Seconds(0);
@@ -230,9 +230,9 @@ Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Dura
 // of the ranks.
 std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
                                     Seconds transfer, Alone alone) {
-  std::vector<int> gpus, in_order;
+  std::vector<net::FabricGpu> gpus, in_order;
   for (const Rank rank : ranks) gpus.push_back(gpu_of(here, rank));
-  for (const Rank rank : ranks) in_order.push_back(rank.number() - here.side.first_gpu);
+  for (const Rank rank : ranks) in_order.push_back(in_fabric(Gpu{rank.value}, here.side));
   std::sort(gpus.begin(), gpus.end());
   Wires& wires = here.wires;
   const int domain = here.part.cluster.links.gpus;

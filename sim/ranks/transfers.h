@@ -54,7 +54,7 @@ class Transfers {
   /// One end of a transfer between nodes of different kinds.
   struct End {
     Kind& kind;
-    int gpu;
+    net::FabricGpu gpu;
     BytesPerSecond rate;
   };
   struct Kept {
@@ -86,8 +86,8 @@ class Transfers {
   [[nodiscard]] static Alone alone(const step::Site& site);
   [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
   [[nodiscard]] Kind& kind_of(Stage stage);
-  /// Returns the GPU's number in its Wires, which count from the first GPU on nodes of its kind.
-  [[nodiscard]] int gpu_of(const Kind& here, Rank rank) const;
+  /// Returns the GPU of a rank in the fabric of its kind of nodes.
+  [[nodiscard]] net::FabricGpu gpu_of(const Kind& here, Rank rank) const;
   [[nodiscard]] Rank rank_of(Stage stage, StageRank rank) const {
     return id_of<Rank>(stage.number() * ranks_a_stage_ + rank.number());
   }

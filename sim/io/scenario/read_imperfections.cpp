@@ -113,7 +113,7 @@ class IdleNics {
     if (is_new) {
       const net::Fabric fabric(node.kind, 1, /*joined=*/true);
       const net::Router router(fabric);
-      for (int gpu = 0; gpu < node.gpus; ++gpu)
+      for (const net::FabricGpu gpu : ids<net::FabricGpu>(node.gpus))
         near->second.insert(router.nics_near(gpu).begin(), router.nics_near(gpu).end());
     }
     return !near->second.contains(nic);

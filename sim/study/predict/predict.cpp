@@ -50,10 +50,11 @@ struct ShownRun {
 };
 
 // Returns the GPUs of one stage rank.
-PerStage<Gpu> gpus_of(StageRank stage_rank, const Job& job, const ranks::StageRanks& ranks) {
+PerStage<Gpu> gpus_of(StageRank rank, const Job& job) {
   PerStage<Gpu> gpus;
-  for (int rank = stage_rank.number(); rank < job.gpus; rank += ranks.count())
-    gpus.push_back(job.imperfections.gpu_of(id_of<Rank>(rank)));
+  const net::RankGrid grid = job.grid();
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    gpus.push_back(job.imperfections.gpu_of(grid.rank_of(stage, rank)));
   return gpus;
 }
 
@@ -61,7 +62,7 @@ ShownRun shown(const Unfolded& every, const Job& job) {
   observe::Waits waits = observe::waits_of(every.step, job.imperfections, every.run);
   const StageRank rank = observe::rank_to_show(waits, every.step, every.run);
   return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
-          gpus_of(rank, job, every.step.ranks)};
+          gpus_of(rank, job)};
 }
 
 des::RunResult run_folded(const step::LoweredStep& step) {
