@@ -29,6 +29,7 @@ using Rank = Id<struct RankTag>;            ///< number of a process in the job
 using StageRank = Id<struct StageRankTag>;  ///< number of a process within its pipeline stage
 using Gpu = Id<struct GpuTag>;              ///< position of a GPU in the job's part of the cluster, node by node
 using NodeId = Id<struct NodeTag>;          ///< a node (NVLink domain) of the job
+using HostId = Id<struct HostTag>;          ///< a host of the job; one NVLink domain may span several
 
 /// All ids below `count`, to iterate over: for (const Stage stage : ids<Stage>(stages)).
 template <class Id>

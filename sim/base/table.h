@@ -53,4 +53,17 @@ class Table {
   std::vector<T> values_;
 };
 
+/// One T for every pipeline stage.
+template <class T>
+using PerStage = Table<Stage, T>;
+
+/// The numbers of some ids, for texts and files.
+template <class Ids>
+[[nodiscard]] std::vector<int> numbers_of(const Ids& ids) {
+  std::vector<int> numbers;
+  numbers.reserve(ids.size());
+  for (const auto id : ids) numbers.push_back(id.number());
+  return numbers;
+}
+
 }  // namespace foretoken

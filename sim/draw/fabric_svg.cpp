@@ -143,13 +143,13 @@ class Drawing {
 };
 
 void Drawing::place() {
-  std::map<int, std::map<int, std::vector<DeviceId>>> layers;  // layer -> node (-1: none) -> devices
+  std::map<int, std::map<std::optional<net::FabricNode>, std::vector<DeviceId>>> layers;  // layer -> node -> devices
   for (DeviceId v = 0; v < boost::num_vertices(graph_); ++v)
     layers[layer_of(graph_[v].kind)][graph_[v].node].push_back(v);
   std::size_t most_switches = 0;
   for (const auto& [layer, by_node] : layers) {
     used_layers_.push_back(layer);
-    if (by_node.contains(-1)) most_switches = std::max(most_switches, by_node.at(-1).size());
+    if (by_node.contains(std::nullopt)) most_switches = std::max(most_switches, by_node.at(std::nullopt).size());
   }
   const double node = node_width();
   width_ = std::max(fabric_.nodes() * (node + kGap) - kGap, static_cast<double>(most_switches) * (kBox + kGap)) +
@@ -159,8 +159,8 @@ void Drawing::place() {
   const double first = (width_ - (fabric_.nodes() * (node + kGap) - kGap)) / 2;
   for (std::size_t row = 0; row < used_layers_.size(); ++row)
     for (const auto& [where, devices] : layers[used_layers_[row]]) {
-      const double begin = where < 0 ? kMargin : first + where * (node + kGap);
-      const double wide = where < 0 ? width_ - 2 * kMargin : node;
+      const double begin = where ? first + where->number() * (node + kGap) : kMargin;
+      const double wide = where ? node : width_ - 2 * kMargin;
       for (std::size_t i = 0; i < devices.size(); ++i)
         at_[devices[i]] = {begin + wide * (static_cast<double>(i) + 0.5) / static_cast<double>(devices.size()),
                            kHead + (static_cast<double>(row) + 0.5) * kLayer};
@@ -172,7 +172,7 @@ void Drawing::leave_room_for_arcs() {
     const DeviceId a = boost::source(edge, graph_), b = boost::target(edge, graph_);
     if (!is_arc(a, b)) return;
     const double height = arc_height(graph_[edge].kind, std::abs(at_[a].x - at_[b].x));
-    if (graph_[a].node < 0)
+    if (!graph_[a].node)
       above_ = std::max(above_, height);
     else if (layer_of(graph_[a].kind) == used_layers_.back())
       below_ = std::max(below_, height);
@@ -207,7 +207,7 @@ void Drawing::put_links(std::string& out) const {
     if (graph_[b].kind == DeviceKind::kNvSwitch) q.x = p.x;  // as wide as its node
     double bend = 0;                                         // a cubic curve reaches three quarters of its bend
     if (is_arc(a, b)) {
-      const double side = graph_[a].node < 0 ? -1 : 1;
+      const double side = graph_[a].node ? 1 : -1;
       bend = side * arc_height(kind, std::abs(p.x - q.x)) / 0.75;
       p.y += side * kHalfBox;
       q.y += side * kHalfBox;
@@ -230,9 +230,9 @@ void Drawing::put_devices(std::string& out) const {
   for (DeviceId v = 0; v < at_.size(); ++v) {
     const Device& device = graph_[v];
     const double w = width_of(device.kind);
-    const char* look = device.kind == DeviceKind::kGpu                           ? " gpu"
-                       : device.node < 0 || device.kind == DeviceKind::kNvSwitch ? " switch"
-                                                                                 : "";
+    const char* look = device.kind == DeviceKind::kGpu                        ? " gpu"
+                       : !device.node || device.kind == DeviceKind::kNvSwitch ? " switch"
+                                                                              : "";
     out += element("rect", {{"class", fmt::format("box{}", look)},
                             {"x", at_[v].x - w / 2, 1},
                             {"y", at_[v].y - kHalfBox, 1},

@@ -27,22 +27,21 @@ bool fits(const job::Job& job, Bytes peak) { return peak + step::outside_allocat
 
 namespace {
 
-Duration shortest(std::span<const step::Passes> passes, int stage, int chunk, OpKind kind) {
+Duration shortest(std::span<const step::Passes> passes, Stage stage, Chunk chunk, OpKind kind) {
   Duration time = passes.front().timing(stage, chunk, kind).total;
   for (const step::Passes& other : passes.subspan(1)) time = std::min(time, other.timing(stage, chunk, kind).total);
   return time;
 }
 
 // Returns the ends of the gradients' blocks. Only the very last ones have a bound.
-std::vector<std::vector<std::vector<Instant>>> least_gradient_blocks(const job::Job& job, const step::Passes& passes,
-                                                                     Instant first_stage_ends) {
-  std::vector<std::vector<std::vector<Instant>>> blocks;
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
+fast::BlockEnds least_gradient_blocks(const job::Job& job, const step::Passes& passes, Instant first_stage_ends) {
+  fast::BlockEnds blocks;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
     auto& of_stage = blocks.emplace_back();
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
       of_stage.emplace_back(passes.timing(stage, chunk, OpKind::kBackward).block_ends.size(), Instant{});
   }
-  blocks[0][0].back() = first_stage_ends;
+  blocks.front().front().back() = first_stage_ends;
   return blocks;
 }
 
@@ -54,24 +53,24 @@ Duration least_step_time(const job::Job& job, std::span<const step::Passes> pass
   const step::MessageDurations messages = step::message_durations(job);
   fast::PlanRun ends;
   Instant first;  // earliest arrival of the first micro-batch at a stage
-  for (int stage = 0; stage < stages; ++stage) {
+  for (const Stage stage : ids<Stage>(stages)) {
     Duration work;
-    for (int chunk = 0; chunk < chunks; ++chunk)
+    for (const Chunk chunk : ids<Chunk>(chunks))
       work += shortest(passes, stage, chunk, OpKind::kForward) + shortest(passes, stage, chunk, OpKind::kBackward);
     ends.finished.push_back(first + microbatches * work);
-    first = first + shortest(passes, stage, 0, OpKind::kForward);
-    if (stages > 1) first = first + messages.to_next[id_of<Stage>(stage)];
+    first = first + shortest(passes, stage, Chunk{0}, OpKind::kForward);
+    if (stages > 1) first = first + messages.to_next[stage];
   }
-  for (int stage = stages - 2; stage >= 0; --stage) {
-    const auto at = static_cast<std::size_t>(stage);
-    const Instant after = ends.finished[at + 1] + messages.to_previous[id_of<Stage>(stage + 1)] +
-                          shortest(passes, stage, 0, OpKind::kBackward);
-    ends.finished[at] = std::max(ends.finished[at], after);
+  for (int later = stages - 1; later > 0; --later) {
+    const Stage next = id_of<Stage>(later), stage = id_of<Stage>(later - 1);
+    const Instant after =
+        ends.finished[next] + messages.to_previous[next] + shortest(passes, stage, Chunk{0}, OpKind::kBackward);
+    ends.finished[stage] = std::max(ends.finished[stage], after);
   }
   ends.reduced = hides_reduction || job.optimizer.shards_gradients();
   if (job.overlap.grad_reduce && !ends.reduced)
-    ends.gradient_blocks = least_gradient_blocks(job, passes.front(), ends.finished[0]);
-  ends.last = ends.finished[0];
+    ends.gradient_blocks = least_gradient_blocks(job, passes.front(), ends.finished.front());
+  ends.last = ends.finished.front();
   return fast::finish_step(job, passes.front(), ends);
 }
 

@@ -2,6 +2,7 @@
 #include "sim/fast/pipeline_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -139,13 +140,13 @@ class PlanTasks {
 
 step::ForwardGates add_gathers(PlanTasks& tasks, const PlanShape& shape) {
   if (shape.gates.empty()) return {};
-  step::ForwardGates gates(static_cast<std::size_t>(shape.stages),
-                           std::vector<std::vector<std::vector<TaskId>>>(static_cast<std::size_t>(shape.chunks)));
+  using Blocks = std::vector<std::vector<TaskId>>;
+  step::ForwardGates gates(shape.stages, Table<Chunk, Blocks>(shape.chunks));
   for (std::size_t i = 0; i < shape.gates.size(); ++i) {
     const auto [stage, chunk, block] = shape.gates[i];
-    auto& blocks = gates[static_cast<std::size_t>(stage)][static_cast<std::size_t>(chunk)];
-    if (blocks.size() <= static_cast<std::size_t>(block)) blocks.resize(static_cast<std::size_t>(block) + 1);
-    blocks[static_cast<std::size_t>(block)].push_back(tasks.gather(id_of<Stage>(stage), i));
+    Blocks& blocks = gates[stage][chunk];
+    if (blocks.size() <= block) blocks.resize(block + 1);
+    blocks[block].push_back(tasks.gather(stage, i));
   }
   return gates;
 }

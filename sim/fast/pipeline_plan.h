@@ -5,7 +5,6 @@
 // its dependencies has ended, as in the engine without links to share.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -17,6 +16,14 @@
 
 namespace foretoken::fast {
 
+/// The block of a first pass that waits for a parameter gather.
+struct Gate {
+  Stage stage;
+  Chunk chunk;
+  std::size_t block = 0;
+  friend auto operator<=>(const Gate&, const Gate&) = default;
+};
+
 /// Everything that the graph depends on.
 struct PlanShape {
   std::string schedule;
@@ -26,9 +33,8 @@ struct PlanShape {
   bool gradient_blocks = false;  ///< the pass that completes a chunk's gradients is cut into its blocks
   /// Blocks of every pass, [stage][chunk][kind]; empty when no pass is cut.
   std::vector<int> blocks = {};
-  /// Parameter gathers that delay first passes: (stage, chunk, block) of each, in the order of their tasks.
-  std::vector<std::array<int, 3>> gates = {};
-  bool stands_still = false;  ///< the GPU waits a while before every pass
+  std::vector<Gate> gates = {};  ///< parameter gathers that delay first passes, in the order of their tasks
+  bool stands_still = false;     ///< the GPU waits a while before every pass
   friend auto operator<=>(const PlanShape&, const PlanShape&) = default;
 };
 
@@ -41,13 +47,15 @@ struct PlanTimes {
   des::Duration pass_overhead = {};         ///< zero unless PlanShape::stands_still
 };
 
+/// Ends of the blocks of passes.
+using BlockEnds = Table<Stage, Table<Chunk, std::vector<des::Instant>>>;
+
 /// The result of one replay.
 struct PlanRun {
-  std::vector<des::Instant> finished;  ///< by stage: end of its last pass and of the messages that it waits for
-  /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients. Empty unless the pass is cut.
-  std::vector<std::vector<std::vector<des::Instant>>> gradient_blocks;
-  des::Instant last;     ///< the end of everything
-  bool reduced = false;  ///< the replicas have no gradients left to reduce
+  Table<Stage, des::Instant> finished;  ///< end of its last pass and of the messages that it waits for
+  BlockEnds gradient_blocks;            ///< of the pass that completes the gradients; empty unless the pass is cut
+  des::Instant last;                    ///< the end of everything
+  bool reduced = false;                 ///< the replicas have no gradients left to reduce
 };
 
 class PipelinePlan {
@@ -73,10 +81,10 @@ class PipelinePlan {
   using Waits = std::vector<std::uint32_t>;
   [[nodiscard]] static std::vector<std::int64_t> slots_of(const PlanTimes& times);
 
-  std::vector<Step> steps_;                          // number 1 is the first
-  std::vector<double> uses_;                         // tasks, by slot
-  std::vector<Waits> finished_;                      // by stage: the steps that end it
-  std::vector<std::vector<Waits>> gradient_blocks_;  // [stage][chunk][block]: the step that ends it
+  std::vector<Step> steps_;                            // number 1 is the first
+  std::vector<double> uses_;                           // tasks, by slot
+  Table<Stage, Waits> finished_;                       // the steps that end it
+  Table<Stage, Table<Chunk, Waits>> gradient_blocks_;  // by block: the step that ends it
 };
 
 }  // namespace foretoken::fast

@@ -17,16 +17,16 @@ using des::Instant;
 using des::TaskId;
 
 // Adds a task that ends at a known time.
-TaskId known_end(step::Workload& workload, int stage, Instant at) {
+TaskId known_end(step::Workload& workload, Stage stage, Instant at) {
   const TaskId task = workload.graph.add_delay(at - Instant{});
-  workload.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = step::TaskMeaning::kPass});
+  workload.note(task, {.stage = stage, .kind = step::TaskMeaning::kPass});
   return task;
 }
 
 template <class F>
 void for_each_pass(const PlanShape& shape, F&& f) {
-  for (int stage = 0; stage < shape.stages; ++stage)
-    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+  for (const Stage stage : ids<Stage>(shape.stages))
+    for (const Chunk chunk : ids<Chunk>(shape.chunks))
       for (const schedule::OpKind kind : shape.kinds) f(stage, chunk, kind);
 }
 
@@ -45,12 +45,10 @@ void add_gathers(const job::Job& job, const step::Passes& passes, PlannedPipelin
   pipeline.shape.gates.resize(workload.graph.tasks());
   for (std::uint32_t task = 0; task < workload.graph.tasks(); ++task)
     pipeline.times.gathers.push_back(workload.graph.duration({task}));
-  for (std::size_t stage = 0; stage < gates.size(); ++stage)
-    for (std::size_t chunk = 0; chunk < gates[stage].size(); ++chunk)
+  for (const Stage stage : gates.ids())
+    for (const Chunk chunk : gates[stage].ids())
       for (std::size_t block = 0; block < gates[stage][chunk].size(); ++block)
-        for (const TaskId task : gates[stage][chunk][block])
-          pipeline.shape.gates[task.value] = {static_cast<int>(stage), static_cast<int>(chunk),
-                                              static_cast<int>(block)};
+        for (const TaskId task : gates[stage][chunk][block]) pipeline.shape.gates[task.value] = {stage, chunk, block};
 }
 
 PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
@@ -67,7 +65,7 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
   pipeline.shape.stands_still = pipeline.times.pass_overhead.ps > 0;
   if (job.overlap.param_gather) add_gathers(job, passes, pipeline);
   const bool cut = pipeline.shape.gradient_blocks || !pipeline.shape.gates.empty();
-  for_each_pass(pipeline.shape, [&](int stage, int chunk, schedule::OpKind kind) {
+  for_each_pass(pipeline.shape, [&](Stage stage, Chunk chunk, schedule::OpKind kind) {
     const step::PassTiming& timing = passes.timing(stage, chunk, kind);
     pipeline.times.passes.push_back(timing.total);
     if (!cut) return;
@@ -100,16 +98,14 @@ Duration finish_step(const job::Job& job, const step::Passes& passes, const Plan
   step::Workload workload;
   step::add_stage_streams(workload, job.parallelism.pipeline);
   step::PipelineEnds ends;
-  int stage = 0;
-  for (const Instant finished : pipeline.finished) ends.finished.push_back({known_end(workload, stage++, finished)});
-  stage = 0;
-  for (const auto& chunks : pipeline.gradient_blocks) {
+  for (const Stage stage : pipeline.finished.ids())
+    ends.finished.push_back({known_end(workload, stage, pipeline.finished[stage])});
+  for (const Stage stage : pipeline.gradient_blocks.ids()) {
     auto& of_stage = ends.gradient_blocks.emplace_back();
-    for (const auto& blocks : chunks) {
+    for (const auto& blocks : pipeline.gradient_blocks[stage]) {
       auto& of_chunk = of_stage.emplace_back();
       for (const Instant end : blocks) of_chunk.push_back(known_end(workload, stage, end));
     }
-    ++stage;
   }
   ends.reduced = pipeline.reduced;
   step::lower_step_end(workload, job, passes.trained(), ends);

@@ -29,7 +29,7 @@ struct Area {
   std::vector<double> gib;
 };
 
-std::vector<Area> areas_of(const ReportData& data, std::size_t stage) {
+std::vector<Area> areas_of(const ReportData& data, Stage stage) {
   const report::StageMemory& m = data.base.metrics.memory.per_stage[stage];
   // `other` holds workspaces and short-lived tensors.
   const Bytes workspaces = m.other - data.base.memory[stage].transient_at_peak;
@@ -65,7 +65,7 @@ struct Axes {
   double limit;  ///< GiB that the allocator may fill
 };
 
-Axes axes_of(const ReportData& data, std::size_t stage) {
+Axes axes_of(const ReportData& data, Stage stage) {
   const report::Memory& memory = data.base.metrics.memory;
   const double limit = (memory.capacity - memory.outside_allocator).value() / kGiB;
   const double full = std::max(limit, memory.per_stage[stage].peak.value() / kGiB) * 1.05;
@@ -127,10 +127,10 @@ Json data_of(const std::vector<Area>& areas, const Axes& axes, std::string_view 
 
 }  // namespace
 
-std::string memory_over_time(const ReportData& data, std::size_t stage) {
+std::string memory_over_time(const ReportData& data, Stage stage) {
   const std::vector<Area> areas = areas_of(data, stage);
   const Axes axes = axes_of(data, stage);
-  const std::string title = fmt::format("Memory of stage {} over one step", stage);
+  const std::string title = fmt::format("Memory of stage {} over one step", stage.number());
   return live_chart(data_of(areas, axes, title), drawing(areas, axes, title));
 }
 

@@ -1,7 +1,6 @@
 // Draws the live bytes of a stage over the step.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "sim/html/report_data.h"
@@ -9,6 +8,6 @@
 namespace foretoken::html {
 
 /// Returns a figure of the live bytes on one GPU of `stage` over the step, with as many points as a drawing can show.
-[[nodiscard]] std::string memory_over_time(const ReportData& data, std::size_t stage);
+[[nodiscard]] std::string memory_over_time(const ReportData& data, Stage stage);
 
 }  // namespace foretoken::html

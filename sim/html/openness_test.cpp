@@ -127,8 +127,8 @@ TEST(Openness, MemoryOfAStageIsThatOfItsLayers) {
   const double dense = saved(model::dense_layer(dense_model(), context));
   const double ends =
       saved(model::embedding_block(dense_model(), context)) + saved(model::head_block(dense_model(), context));
-  for (std::size_t stage = 0; stage < kStages; ++stage) {
-    const StageMake& make = kMakes[stage];
+  for (const Stage stage : ids<Stage>(kStages)) {
+    const StageMake& make = kMakes[stage.index()];
     const report::StageMemory& memory = prediction.metrics.memory.per_stage[stage];
     EXPECT_EQ(memory.weights.value(), 2 * parameters_of(make));
     EXPECT_EQ(memory.gradients.value(), 4 * trained_of(make)) << "of weights that train";
@@ -165,7 +165,7 @@ ScanTimes scan_times(const cost::Profile& profile) {
 TEST(Openness, PassesOfTheOwnLayerTakeTheTimeOfItsKernels) {
   const study::Prediction prediction = predicted();
   const ScanTimes own = scan_times(prediction.job.profile);
-  const auto time = [&](OpKind kind) { return prediction.step.passes->timing(1, 1, kind).total; };
+  const auto time = [&](OpKind kind) { return prediction.step.passes->timing(Stage{1}, Chunk{1}, kind).total; };
   EXPECT_EQ(time(OpKind::kForward), own.forward + own.forward) << "the second chunk of stage 1 holds two scans";
   EXPECT_EQ(time(OpKind::kBackwardInput), own.for_input + own.for_input);
   EXPECT_EQ(time(OpKind::kBackwardWeight), own.for_weight + own.for_weight) << "none for the frozen weight";
@@ -180,17 +180,17 @@ class HandReplay {
         message_(step::message_durations(prediction.job).to_next.front()),
         ops_(zigzag({.stages = kStages, .microbatches = kMicrobatches, .chunks = kChunks}).stages.front()) {}
 
-  std::vector<des::Instant> ends() {
-    std::vector<des::Instant> free(kStages);
-    std::vector<std::size_t> next(kStages, 0);
-    while (next[0] < ops_.size() || next[1] < ops_.size())
-      for (std::size_t stage = 0; stage < kStages; ++stage)
+  PerStage<des::Instant> ends() {
+    PerStage<des::Instant> free(kStages);
+    PerStage<std::size_t> next(kStages, 0);
+    while (next.front() < ops_.size() || next.back() < ops_.size())
+      for (const Stage stage : ids<Stage>(kStages))
         for (; next[stage] < ops_.size(); ++next[stage]) {
           const schedule::StageOp& op = ops_[next[stage]];
-          const int place = op.chunk.number() == 0 ? static_cast<int>(stage) : 3 - static_cast<int>(stage);
+          const int place = op.chunk == Chunk{0} ? stage.number() : 3 - stage.number();
           const std::optional<des::Instant> input = input_of(op, place);
           if (!input) break;
-          const Duration length = passes_.timing(static_cast<int>(stage), op.chunk.number(), op.kind).total;
+          const Duration length = passes_.timing(stage, op.chunk, op.kind).total;
           free[stage] = std::max(free[stage], *input) + length;
           done_[{op.kind, place, op.microbatch.number()}] = free[stage];
         }
@@ -215,30 +215,30 @@ class HandReplay {
 };
 
 // The only task of that kind on a stage that carries out such a communication, or none.
-Duration time_of(const study::Prediction& prediction, std::size_t stage, std::string_view name) {
+Duration time_of(const study::Prediction& prediction, Stage stage, std::string_view name) {
   const step::Workload& workload = prediction.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
     if (workload.meaning[task].stage == stage && step::name_of(workload.meaning[task], workload) == name)
       return workload.graph.duration({task});
-  ADD_FAILURE() << "no task " << name << " on stage " << stage;
+  ADD_FAILURE() << "no task " << name << " on stage " << stage.number();
   return {};
 }
 
 TEST(Openness, TheStepIsTheReplayByHand) {
   const study::Prediction prediction = predicted();
-  const std::vector<des::Instant> ends = HandReplay(prediction).ends();
+  const PerStage<des::Instant> ends = HandReplay(prediction).ends();
   des::Instant reduced;
   Duration optimizer;
-  for (std::size_t stage = 0; stage < kStages; ++stage) {
+  for (const Stage stage : ids<Stage>(kStages)) {
     EXPECT_EQ(prediction.observations.stages[stage].last_backward_end, ends[stage]);
     reduced = std::max(reduced, ends[stage] + time_of(prediction, stage, "reduce gradients"));
     // 12 bytes a trained weight for zeroing, scaling and measuring, and those of the update.
-    const double bytes = (12 + prediction.job.runtime.optimizer_bytes) * trained_of(kMakes[stage]);
+    const double bytes = (12 + prediction.job.runtime.optimizer_bytes) * trained_of(kMakes[stage.index()]);
     const Seconds update = cost::memory_bound_time({Bytes(bytes)}, prediction.job.profile);
     EXPECT_EQ(time_of(prediction, stage, "optimizer"), step::duration_of(update));
     optimizer = std::max(optimizer, step::duration_of(update));
   }
-  const des::Instant end = reduced + time_of(prediction, 0, "gradient norm") + optimizer;
+  const des::Instant end = reduced + time_of(prediction, Stage{0}, "gradient norm") + optimizer;
   EXPECT_EQ(prediction.run.makespan, end);
   EXPECT_EQ(prediction.metrics.step_time, des::to_seconds(end - des::Instant{}));
 

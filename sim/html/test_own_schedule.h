@@ -25,7 +25,7 @@ inline schedule::Program zigzag(schedule::PipelineShape shape) {
   all(OpKind::kBackwardWeight, kFirst);
 
   schedule::Program program{.placement = schedule::Placement::v_shaped(shape.stages), .stages = {}};
-  for (int stage = 0; stage < shape.stages; ++stage) program.stages.push_back(ops);
+  program.stages = PerStage<schedule::StageProgram>(shape.stages, ops);
   return program;
 }
 

@@ -5,17 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/ids.h"
+#include "sim/base/table.h"
+
 namespace foretoken::job {
 
 /// A GPU whose kernels take `slowdown` times as long (> 0).
 struct SlowGpu {
-  int gpu = 0;  ///< position in the job's part of the cluster, node by node
+  Gpu gpu = {};
   double slowdown = 1;
 };
 
 /// A NIC with `rate_factor` of its rate in both directions. 0 means that it has failed.
 struct SlowNic {
-  int node = 0, nic = 0;
+  NodeId node = {};
+  int nic = 0;  ///< position in the node
   double rate_factor = 1;
 };
 
@@ -30,16 +34,14 @@ struct Imperfections {
   std::vector<SlowGpu> slow_gpus;
   std::vector<SlowNic> slow_nics;
   std::vector<SlowLink> slow_links;
-  std::vector<int> placement;  ///< GPU of each rank; empty: rank r on GPU r
+  Table<Rank, Gpu> placement;  ///< empty: rank r on GPU r
   std::optional<int>
       cluster_gpus;  ///< GPUs of the cluster's part that the job shares with others; none: the part is its own
   [[nodiscard]] bool any() const { return !slow_gpus.empty() || moves_flows(); }
   /// Returns true when the result depends on the links that the job's bytes take.
   [[nodiscard]] bool moves_flows() const { return uneven_links() || !placement.empty(); }
   [[nodiscard]] bool uneven_links() const { return !slow_nics.empty() || !slow_links.empty(); }
-  [[nodiscard]] int gpu_of(int rank) const {
-    return placement.empty() ? rank : placement[static_cast<std::size_t>(rank)];
-  }
+  [[nodiscard]] Gpu gpu_of(Rank rank) const { return placement.empty() ? Gpu{rank.value} : placement[rank]; }
 };
 
 }  // namespace foretoken::job

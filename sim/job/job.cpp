@@ -10,15 +10,15 @@ namespace {
 
 // Returns the number of the box that a GPU is in, counted group by group. size(cluster) GPUs fill one box.
 template <class Size>
-int box_of(const Job& job, int gpu, const Size& size) {
-  int before = 0;
+int box_of(const Job& job, Gpu gpu, const Size& size) {
+  int before = 0, left = gpu.number();
   for (const StageGroup& group : job.groups) {
     const int there = group.stages * (job.gpus / job.parallelism.pipeline), box = size(group.cluster);
-    if (gpu < there) return before + gpu / box;
-    gpu -= there;
+    if (left < there) return before + left / box;
+    left -= there;
     before += (there + box - 1) / box;
   }
-  return before + gpu / size(job.cluster);
+  return before + left / size(job.cluster);
 }
 
 }  // namespace
@@ -49,23 +49,23 @@ model::LayerContext Job::layer_context() const {
           .overlap_forward_collectives = overlap.tensor_parallel};
 }
 
-std::size_t Job::group_of(int stage) const {
+std::size_t Job::group_of(Stage stage) const {
   std::size_t group = 0;
-  for (; stage >= groups.at(group).stages; ++group) stage -= groups[group].stages;
+  for (int left = stage.number(); left >= groups.at(group).stages; ++group) left -= groups[group].stages;
   return group;
 }
 
-int Job::node_of(int gpu) const {
-  return box_of(*this, gpu, [](const net::Cluster& kind) { return kind.links.gpus; });
+NodeId Job::node_of(Gpu gpu) const {
+  return id_of<NodeId>(box_of(*this, gpu, [](const net::Cluster& kind) { return kind.links.gpus; }));
 }
 
-int Job::host_of(int gpu) const {
-  return box_of(*this, gpu, [](const net::Cluster& kind) { return kind.gpus_per_node; });
+HostId Job::host_of(Gpu gpu) const {
+  return id_of<HostId>(box_of(*this, gpu, [](const net::Cluster& kind) { return kind.gpus_per_node; }));
 }
 
 FlopPerSecond Job::mean_peak() const {
   FlopPerSecond sum;
-  for (int stage = 0; stage < parallelism.pipeline; ++stage) {
+  for (const Stage stage : ids<Stage>(parallelism.pipeline)) {
     const auto peak = cluster_of(stage).gpu.peak_of(precision);
     expects(peak.has_value(), "a checked scenario uses a precision of its GPUs");
     if (groups.empty()) return *peak;

@@ -121,22 +121,22 @@ struct Job {
   /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
   /// Returns the position of a stage's group in `groups`. Precondition: there are groups.
-  [[nodiscard]] std::size_t group_of(int stage) const;
-  [[nodiscard]] const net::Cluster& cluster_of(int stage) const {
+  [[nodiscard]] std::size_t group_of(Stage stage) const;
+  [[nodiscard]] const net::Cluster& cluster_of(Stage stage) const {
     return groups.empty() ? cluster : groups[group_of(stage)].cluster;
   }
-  [[nodiscard]] const cost::Profile& profile_of(int stage) const {
+  [[nodiscard]] const cost::Profile& profile_of(Stage stage) const {
     return groups.empty() ? profile : groups[group_of(stage)].profile;
   }
   /// Returns the node (NVLink domain) of a GPU of the job, numbered group by group.
-  [[nodiscard]] int node_of(int gpu) const;
-  [[nodiscard]] int host_of(int gpu) const;  ///< likewise the host; a domain may have several
+  [[nodiscard]] NodeId node_of(Gpu gpu) const;
+  [[nodiscard]] HostId host_of(Gpu gpu) const;  ///< likewise the host; a domain may have several
   /// Returns the dense peak of the job's precision, as a mean over all GPUs.
   [[nodiscard]] FlopPerSecond mean_peak() const;
   /// Returns "h100-sxm5-80gb", or "a100-sxm4-80gb and h100-sxm5-80gb".
   [[nodiscard]] std::string gpu_names() const;
   /// Counts the layers of chunk `chunk` of stage `stage`. layout.h has the other contents of a chunk.
-  [[nodiscard]] int layers_in(int stage, int chunk) const;
+  [[nodiscard]] int layers_in(Stage stage, Chunk chunk) const;
 };
 
 /// Returns the shape that the programs of the job's schedule are built for.

@@ -14,7 +14,7 @@ std::int64_t layers_before(const Job& job, const schedule::Placement& placement,
   std::int64_t layers = 0;
   for (const schedule::Place* before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
        before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
-    layers += job.layers_in(before->stage.number(), before->chunk.number());
+    layers += job.layers_in(before->stage, before->chunk);
   return layers;
 }
 
@@ -95,16 +95,16 @@ int ChunkContents::layer_count() const {
                          [](int sum, const model::LayerCount& run) { return sum + run.count; });
 }
 
-int Job::layers_in(int stage, int chunk) const {
+int Job::layers_in(Stage stage, Chunk chunk) const {
   const std::optional<Dealing> dealing = deal_layers(model.layers, parallelism);
   expects(dealing.has_value(), "the layers of a job can be dealt out; reading it checks that");
-  return dealing->layers(id_of<Stage>(stage), ends_of(*this, id_of<Stage>(stage), id_of<Chunk>(chunk)).count());
+  return dealing->layers(stage, ends_of(*this, stage, chunk).count());
 }
 
 ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
   const Ends ends = ends_of(job, stage, chunk);
   const std::int64_t before = job.model.stack ? layers_before(job, placement_of(job), {stage, chunk}) : 0;
-  return {.layers = model::layers_between(job.model, before, job.layers_in(stage.number(), chunk.number())),
+  return {.layers = model::layers_between(job.model, before, job.layers_in(stage, chunk)),
           .embedding = ends.embedding,
           .head = ends.head};
 }

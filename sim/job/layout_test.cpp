@@ -77,7 +77,9 @@ Job mixed_job() {
 
 TEST(Layout, ChunksHoldTheKindsOfLayersInTheOrderOfTheStack) {
   const Job job = mixed_job();
-  const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
+  const auto at = [&](std::uint32_t stage, std::uint32_t chunk) {
+    return contents_of(job, Stage{stage}, Chunk{chunk});
+  };
   EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
   EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
   EXPECT_EQ(at(0, 1).layers, (Layers{{1, 3}}));
@@ -99,7 +101,9 @@ schedule::Schedule v_shaped() {
 TEST(Layout, FollowsThePlacementOfTheSchedule) {
   Job job = mixed_job();
   job.schedule = v_shaped();
-  const auto at = [&](int stage, int chunk) { return contents_of(job, id_of<Stage>(stage), id_of<Chunk>(chunk)); };
+  const auto at = [&](std::uint32_t stage, std::uint32_t chunk) {
+    return contents_of(job, Stage{stage}, Chunk{chunk});
+  };
   EXPECT_EQ(at(0, 0).layers, (Layers{{0, 3}}));
   EXPECT_EQ(at(1, 0).layers, (Layers{{0, 1}, {1, 2}}));
   EXPECT_EQ(at(1, 1).layers, (Layers{{1, 3}}));

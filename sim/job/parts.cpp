@@ -16,13 +16,13 @@ Parts::Parts(const Job& job) : whole_(job) {
   }
 }
 
-const Job& Parts::of(int stage) const { return parts_.empty() ? whole_ : parts_[whole_.group_of(stage)]; }
+const Job& Parts::of(Stage stage) const { return parts_.empty() ? whole_ : parts_[whole_.group_of(stage)]; }
 
-int Parts::local(int stage) const {
+Stage Parts::local(Stage stage) const {
   if (parts_.empty()) return stage;
   int before = 0;
   for (std::size_t group = 0; group < whole_.group_of(stage); ++group) before += whole_.groups[group].stages;
-  return stage - before;
+  return id_of<Stage>(stage.number() - before);
 }
 
 std::vector<const Job*> Parts::all() const {

@@ -14,9 +14,9 @@ class Parts {
  public:
   explicit Parts(const Job& job);
 
-  [[nodiscard]] const Job& of(int stage) const;
+  [[nodiscard]] const Job& of(Stage stage) const;
   /// Returns the number of a stage within its part.
-  [[nodiscard]] int local(int stage) const;
+  [[nodiscard]] Stage local(Stage stage) const;
   /// Returns the parts in order of stages.
   [[nodiscard]] std::vector<const Job*> all() const;
 

@@ -17,21 +17,22 @@ TEST(Parts, EveryStageHasItsPlaceAmongThoseOfItsKind) {
           job.parallelism.pipeline = job.gpus += job.groups.size() == 1 ? stages - 1 : stages;
         }
         const Parts parts(job);
-        int stage = 0;
+        Stage stage = {};
         for (const Job* part : parts.all())
-          for (int local = 0; local < part->parallelism.pipeline; ++local, ++stage) {
+          for (const Stage local : ids<Stage>(part->parallelism.pipeline)) {
             EXPECT_EQ(&parts.of(stage), part);
             EXPECT_EQ(parts.local(stage), local);
+            stage = stage.next();
           }
-        EXPECT_EQ(stage, first + second + third);
+        EXPECT_EQ(stage.number(), first + second + third);
       }
 }
 
 TEST(Parts, GpusOfOneKindAreOnePart) {
   const Job job;
   const Parts parts(job);
-  EXPECT_EQ(&parts.of(3), &job);
-  EXPECT_EQ(parts.local(3), 3);
+  EXPECT_EQ(&parts.of(Stage{3}), &job);
+  EXPECT_EQ(parts.local(Stage{3}), Stage{3});
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "sim/base/ids.h"
+
 namespace foretoken::job {
 
 /// The differences of kernel times between GPUs, and from pass to pass.
@@ -19,12 +21,12 @@ struct Stragglers {
   std::uint64_t seed = 1;         ///< the same seed draws the same GPUs on every machine
 };
 
-/// Returns the time of kernels on GPU `gpu` of the job, in node `node`, relative to the typical GPU:
-///   max(1/2, 1 + gpu_spread z), times slow_node_factor on a slow node.
-[[nodiscard]] double slowness(const Stragglers& how, int gpu, int node);
+/// Returns the time of kernels on `gpu` of the job, in `host`, relative to the typical GPU:
+///   max(1/2, 1 + gpu_spread z), times slow_node_factor on a slow host.
+[[nodiscard]] double slowness(const Stragglers& how, Gpu gpu, HostId host);
 
 /// Returns the time of the kernels of one pass, relative to the average on this GPU: max(1/2, 1 + jitter z). `pass`
 /// numbers the passes of a GPU.
-[[nodiscard]] double jitter_of_pass(const Stragglers& how, int gpu, std::uint64_t pass);
+[[nodiscard]] double jitter_of_pass(const Stragglers& how, Gpu gpu, std::uint64_t pass);
 
 }  // namespace foretoken::job

@@ -83,15 +83,12 @@ int gpus_to_search(const RankGroups& groups, int domain) {
 
 /// Returns the ranks of each group on each node, as GPUs of the node.
 std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
+  std::map<std::pair<NodeId, Rank>, Gpus> on_node;  // by the lowest rank of each group
+  for (const Rank rank : ids<Rank>(gpus_to_search(groups, domain)))
+    on_node[{id_of<NodeId>(rank.number() / domain), groups.first_of(rank)}].push_back(rank.number() % domain);
   std::vector<Gpus> found;
-  const int end = gpus_to_search(groups, domain);
-  for (int node = 0; node < end; node += domain) {
-    std::map<Rank, Gpus> here;
-    for (int rank = node; rank < std::min(node + domain, end); ++rank)
-      here[groups.first_of(id_of<Rank>(rank))].push_back(rank - node);
-    for (auto& [first, members] : here)
-      if (members.size() > 1) found.push_back(std::move(members));
-  }
+  for (auto& [where, members] : on_node)
+    if (members.size() > 1) found.push_back(std::move(members));
   return found;
 }
 

@@ -30,17 +30,20 @@ Tree renamed_tree(int nodes, Rename rename) {
   return tree;
 }
 
-int at(const std::vector<int>& node, int index) { return node[static_cast<std::size_t>(index) % node.size()]; }
+FabricGpu at(const std::vector<FabricGpu>& node, int index) {
+  return node[static_cast<std::size_t>(index) % node.size()];
+}
 
 }  // namespace
 
-Members members_of(std::span<const int> gpus, int gpus_per_node) {
+Members members_of(std::span<const FabricGpu> gpus, int gpus_per_node) {
   expects(!gpus.empty() && std::is_sorted(gpus.begin(), gpus.end()), "a communicator has GPUs in ascending order");
   Members members;
-  int node = -1;
-  for (const int gpu : gpus) {
-    if (members.empty() || gpu / gpus_per_node != node) members.emplace_back();
-    node = gpu / gpus_per_node;
+  int node = 0;
+  for (const FabricGpu gpu : gpus) {
+    const int here = gpu.number() / gpus_per_node;
+    if (members.empty() || here != node) members.emplace_back();
+    node = here;
     members.back().push_back(gpu);
   }
   return members;
@@ -55,10 +58,10 @@ std::array<Tree, 2> double_binary_tree(int nodes) {
 std::vector<Hop> ring_hops(const Members& members, int exit) {
   std::vector<Hop> hops;
   for (std::size_t n = 0; n < members.size(); ++n) {
-    const std::vector<int>&here = members[n], &next = members[(n + 1) % members.size()];
+    const std::vector<FabricGpu>&here = members[n], &next = members[(n + 1) % members.size()];
     const int count = static_cast<int>(here.size());
     for (int i = 1; i < count; ++i) hops.push_back({at(here, exit + i), at(here, exit + i + 1), at(here, exit + i)});
-    const int last = at(here, exit);
+    const FabricGpu last = at(here, exit);
     hops.push_back({last, at(next, exit + 1), last});
   }
   return hops;
@@ -67,20 +70,20 @@ std::vector<Hop> ring_hops(const Members& members, int exit) {
 std::vector<Hop> tree_hops(const Members& members, const Tree& tree, int head) {
   expects(members.size() == tree.size(), "a tree has a place for every node");
   std::vector<Hop> hops;
-  const auto both_ways = [&](int child, int parent, int via_child, int via_parent) {
+  const auto both_ways = [&](FabricGpu child, FabricGpu parent, FabricGpu via_child, FabricGpu via_parent) {
     hops.push_back({child, parent, via_child});
     hops.push_back({parent, child, via_parent});
   };
   for (std::size_t n = 0; n < members.size(); ++n) {
-    const std::vector<int>& here = members[n];
+    const std::vector<FabricGpu>& here = members[n];
     for (int i = 1; i < static_cast<int>(here.size()); ++i) {
-      const int below = at(here, head + i), above = at(here, head + i - 1);
+      const FabricGpu below = at(here, head + i), above = at(here, head + i - 1);
       both_ways(below, above, below, above);
     }
     for (std::size_t slot = 0; slot < 2; ++slot) {
       const std::optional<int>& child = tree[n].children[slot];
       if (!child) continue;
-      const int sender = at(members[static_cast<std::size_t>(*child)], head);
+      const FabricGpu sender = at(members[static_cast<std::size_t>(*child)], head);
       both_ways(sender, at(here, slot == 0 ? head + 1 : head), sender, at(here, head));
     }
   }
@@ -89,7 +92,7 @@ std::vector<Hop> tree_hops(const Members& members, const Tree& tree, int head) {
 
 std::vector<Hop> head_hops(const Members& members, const Tree& tree, int head) {
   Members heads;
-  for (const std::vector<int>& node : members) heads.push_back({at(node, head)});
+  for (const std::vector<FabricGpu>& node : members) heads.push_back({at(node, head)});
   return tree_hops(heads, tree, 0);
 }
 

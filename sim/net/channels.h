@@ -6,15 +6,18 @@
 #include <span>
 #include <vector>
 
+#include "sim/net/fabric_ids.h"
+
 namespace foretoken::net {
 
-/// GPUs of a communicator (global numbers), one list for each node. No list is empty.
-using Members = std::vector<std::vector<int>>;
+/// GPUs of a communicator, one list for each node. No list is empty.
+using Members = std::vector<std::vector<FabricGpu>>;
 
 /// Cuts `gpus`, in ascending order, where a new node of `gpus_per_node` begins. Precondition: gpus is not empty.
-[[nodiscard]] Members members_of(std::span<const int> gpus, int gpus_per_node);
+[[nodiscard]] Members members_of(std::span<const FabricGpu> gpus, int gpus_per_node);
 
-/// A node's neighbours in a tree over nodes 0, 1, ... Children stand in the slot that the parent receives them in.
+/// A node's neighbours in a tree over the nodes of a communicator, by their positions in it. Children stand in the slot
+/// that the parent receives them in.
 struct TreePlace {
   std::optional<int> parent;
   std::array<std::optional<int>, 2> children;
@@ -30,7 +33,7 @@ using Tree = std::vector<TreePlace>;
 /// One hop of a channel. A hop between nodes leaves through a NIC near GPU `via`, on the node of `from`. It arrives
 /// through the NIC of the same number.
 struct Hop {
-  int from = 0, to = 0, via = 0;
+  FabricGpu from, to, via;
   friend bool operator==(const Hop&, const Hop&) = default;
 };
 

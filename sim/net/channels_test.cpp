@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <set>
 
 namespace foretoken::net {
@@ -19,10 +18,17 @@ Parents parents_of(const Tree& tree) {
   return parents;
 }
 
-std::vector<int> first_gpus(int count) {
-  std::vector<int> gpus(static_cast<std::size_t>(count));
-  std::iota(gpus.begin(), gpus.end(), 0);
+std::vector<FabricGpu> first_gpus(int count) {
+  std::vector<FabricGpu> gpus;
+  for (const FabricGpu gpu : ids<FabricGpu>(count)) gpus.push_back(gpu);
   return gpus;
+}
+
+// Returns the GPUs of each hop: from, to and via.
+std::vector<std::array<int, 3>> numbers_in(const std::vector<Hop>& hops) {
+  std::vector<std::array<int, 3>> all;
+  for (const Hop& hop : hops) all.push_back({hop.from.number(), hop.to.number(), hop.via.number()});
+  return all;
 }
 
 // The drawings in nccl src/graph/trees.cc: 14 ranks plain, 12 ranks mirrored, 13 ranks shifted.
@@ -66,19 +72,20 @@ TEST(Trees, SpanAllNodesAndNobodyIsInnerInBoth) {
 }
 
 TEST(Rings, GoThroughEveryGpuOnceAndLeaveEachNodeOnOneRail) {
-  const std::vector<int> gpus = first_gpus(32);
+  const std::vector<FabricGpu> gpus = first_gpus(32);
   const Members members = members_of(gpus, 8);
   for (int exit = 0; exit < 8; ++exit) {
     const std::vector<Hop> ring = ring_hops(members, exit);
     ASSERT_EQ(ring.size(), 32U);
-    std::set<int> senders, receivers;
+    std::set<FabricGpu> senders, receivers;
     for (std::size_t i = 0; i < ring.size(); ++i) {
       senders.insert(ring[i].from);
       receivers.insert(ring[i].to);
       EXPECT_EQ(ring[i].to, ring[(i + 1) % ring.size()].from) << "one cycle";
-      if (ring[i].from / 8 != ring[i].to / 8) {
-        EXPECT_EQ(ring[i].via % 8, exit);
-        EXPECT_EQ(ring[i].to / 8, (ring[i].from / 8 + 1) % 4) << "nodes in order";
+      const int from = ring[i].from.number() / 8, to = ring[i].to.number() / 8;
+      if (from != to) {
+        EXPECT_EQ(ring[i].via.number() % 8, exit);
+        EXPECT_EQ(to, (from + 1) % 4) << "nodes in order";
       }
     }
     EXPECT_EQ(senders.size(), 32U);
@@ -91,15 +98,16 @@ TEST(Rings, GoThroughEveryGpuOnceAndLeaveEachNodeOnOneRail) {
 TEST(TreeChannels, HangChainsOnHeads) {
   const Members members = members_of(first_gpus(8), 4);
   const std::vector<Hop> hops = tree_hops(members, double_binary_tree(2)[0], 1);
-  const std::vector<Hop> expected = {{2, 1, 2}, {1, 2, 1}, {3, 2, 3}, {2, 3, 2}, {0, 3, 0}, {3, 0, 3}, {5, 1, 5},
-                                     {1, 5, 1}, {6, 5, 6}, {5, 6, 5}, {7, 6, 7}, {6, 7, 6}, {4, 7, 4}, {7, 4, 7}};
-  EXPECT_EQ(hops, expected);
+  const std::vector<std::array<int, 3>> expected = {{2, 1, 2}, {1, 2, 1}, {3, 2, 3}, {2, 3, 2}, {0, 3, 0},
+                                                    {3, 0, 3}, {5, 1, 5}, {1, 5, 1}, {6, 5, 6}, {5, 6, 5},
+                                                    {7, 6, 7}, {6, 7, 6}, {4, 7, 4}, {7, 4, 7}};
+  EXPECT_EQ(numbers_in(hops), expected);
 }
 
 TEST(TreeChannels, TheFirstChildArrivesAtTheSecondOfTheChain) {
   const Members members = members_of(first_gpus(8), 2);  // four nodes; node 2 has the children 1 and 3
   const std::vector<Hop> hops = tree_hops(members, double_binary_tree(4)[0], 0);
-  const auto has = [&](Hop hop) { return std::find(hops.begin(), hops.end(), hop) != hops.end(); };
+  const auto has = [&](std::array<int, 3> hop) { return std::ranges::count(numbers_in(hops), hop) == 1; };
   EXPECT_TRUE(has({2, 5, 2})) << "node 1's head, GPU 2, sends to node 2's second GPU";
   EXPECT_TRUE(has({5, 2, 4})) << "and back through the NIC of node 2's head";
   EXPECT_TRUE(has({6, 4, 6})) << "node 3's head sends to node 2's head";

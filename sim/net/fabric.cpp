@@ -15,28 +15,35 @@ namespace {
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-// A device in the graph of its node, or in the graph of the network (node -1).
+// A device in the graph of its node, or in the graph of the network.
 struct Place {
-  int node = -1;
+  std::optional<FabricNode> node;
   DeviceId device = 0;
 };
 
-const Graph& graph_of(const Fabric& fabric, int node) { return node < 0 ? fabric.switches() : fabric.node().graph; }
+const Graph& graph_of(const Fabric& fabric, std::optional<FabricNode> node) {
+  return node ? fabric.node().graph : fabric.switches();
+}
 
-int number_at(std::string_view text, std::size_t at) {
+std::optional<int> number_at(std::string_view text, std::size_t at) {
   text.remove_prefix(at);
-  return take_number<int>(text).value_or(-1);
+  return take_number<int>(text, 0);
 }
 
 // Finds the device with this name, as name_of writes it.
 std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
   constexpr std::string_view kNode = "node ";
-  const int node = name.starts_with(kNode) ? number_at(name, kNode.size()) : -1;
-  const int index = number_at(name, name.find_last_of(' ') + 1);
+  const std::optional<int> index = number_at(name, name.find_last_of(' ') + 1);
+  if (!index) return std::nullopt;
+  std::optional<FabricNode> node;
+  if (name.starts_with(kNode)) {
+    const std::optional<int> number = number_at(name, kNode.size());
+    if (!number || *number >= fabric.nodes()) return std::nullopt;
+    node = id_of<FabricNode>(*number);
+  }
   const Graph& graph = graph_of(fabric, node);
-  if (node >= fabric.nodes()) return std::nullopt;
   for (DeviceId v = 0; v < boost::num_vertices(graph); ++v)
-    if (graph[v].index == index && name_of({graph[v].kind, node, index}) == name) return Place{node, v};
+    if (graph[v].index == *index && name_of({graph[v].kind, node, *index}) == name) return Place{node, v};
   return std::nullopt;
 }
 
@@ -44,15 +51,15 @@ std::optional<Place> place_of(const Fabric& fabric, std::string_view name) {
 void add_links(const Fabric& fabric, Place from, Place to, std::vector<std::uint32_t>& links) {
   if (from.node == to.node) {
     const Graph& graph = graph_of(fabric, from.node);
-    const std::uint32_t first = from.node < 0 ? fabric.network_begin() : fabric.node_link(from.node, 0);
+    const std::uint32_t first = from.node ? fabric.node_link(*from.node, 0) : fabric.network_begin();
     for (const auto edge : boost::make_iterator_range(boost::out_edges(from.device, graph)))
       if (boost::target(edge, graph) == to.device) links.push_back(first + graph[edge].id);
-  } else if (from.node < 0 || to.node < 0) {
-    const bool out = to.node < 0;
+  } else if (!from.node || !to.node) {
+    const bool out = !to.node;
     const Place &inner = out ? from : to, &outer = out ? to : from;
     const Device& nic = fabric.node().graph[inner.device];
-    if (nic.kind == DeviceKind::kNic && fabric.switch_of(inner.node, nic.index) == outer.device)
-      links.push_back(fabric.nic_link(inner.node, nic.index, out));
+    if (nic.kind == DeviceKind::kNic && fabric.switch_of(*inner.node, nic.index) == outer.device)
+      links.push_back(fabric.nic_link(*inner.node, nic.index, out));
   }
 }
 
@@ -63,7 +70,7 @@ Fabric::Fabric(const Cluster& cluster, int nodes, bool joined) {
   expects(nodes >= 1, "a fabric has at least one node");
   shape_.nodes = nodes;
   shape_.nics = node_.nics;
-  for (int n = 0; n < nodes; ++n) {
+  for (const FabricNode n : all_nodes()) {
     links_.resize(links_.size() + node_.links);
     for_each_edge(node_.graph, [&](auto edge) {
       Link link = node_.graph[edge];
@@ -86,17 +93,17 @@ Fabric::Fabric(const Cluster& cluster, int nodes, bool joined) {
     build_fat_tree(cluster);
 }
 
-DeviceId Fabric::switch_of(int node, int nic) const {
-  return switch_of_nic_[static_cast<std::size_t>(node * node_.nics + nic)];
+DeviceId Fabric::switch_of(FabricNode node, int nic) const {
+  return switch_of_nic_[static_cast<std::size_t>(node.number() * node_.nics + nic)];
 }
 
-std::uint32_t Fabric::nic_link(int node, int nic, bool out) const {
+std::uint32_t Fabric::nic_link(FabricNode node, int nic, bool out) const {
   const std::uint32_t nodes_end = static_cast<std::uint32_t>(shape_.nodes) * node_.links;
-  return nodes_end + 2 * static_cast<std::uint32_t>(node * node_.nics + nic) + (out ? 0 : 1);
+  return nodes_end + 2 * static_cast<std::uint32_t>(node.number() * node_.nics + nic) + (out ? 0 : 1);
 }
 
 DeviceId Fabric::add_switch(DeviceKind kind, int index) {
-  return boost::add_vertex(Device{kind, -1, index}, switches_);
+  return boost::add_vertex(Device{kind, std::nullopt, index}, switches_);
 }
 
 void Fabric::connect(DeviceId a, DeviceId b, double cables, const Cluster& cluster) {
@@ -177,13 +184,13 @@ void Fabric::build_dragonfly(const Cluster& cluster) {
 
 void Fabric::copy_whole(Graph& all) const {
   const auto per_node = boost::num_vertices(node_.graph);
-  for (int n = 0; n < shape_.nodes; ++n) {
+  for (const FabricNode n : all_nodes()) {
     for (DeviceId v = 0; v < per_node; ++v) {
       Device device = node_.graph[v];
       device.node = n;
       boost::add_vertex(device, all);
     }
-    const DeviceId base = static_cast<DeviceId>(n) * per_node;
+    const DeviceId base = n.index() * per_node;
     for_each_edge(node_.graph, [&](auto edge) {
       boost::add_edge(base + boost::source(edge, node_.graph), base + boost::target(edge, node_.graph),
                       links_[node_link(n, node_.graph[edge].id)], all);
@@ -192,9 +199,9 @@ void Fabric::copy_whole(Graph& all) const {
   const DeviceId switches = boost::num_vertices(all);
   for (DeviceId v = 0; v < boost::num_vertices(switches_); ++v) boost::add_vertex(switches_[v], all);
   if (!has_network()) return;
-  for (int n = 0; n < shape_.nodes; ++n)
+  for (const FabricNode n : all_nodes())
     for (int nic = 0; nic < shape_.nics; ++nic) {
-      const DeviceId here = static_cast<DeviceId>(n) * per_node + node_.nic(nic), there = switches + switch_of(n, nic);
+      const DeviceId here = n.index() * per_node + node_.nic(nic), there = switches + switch_of(n, nic);
       boost::add_edge(here, there, links_[nic_link(n, nic, true)], all);
       boost::add_edge(there, here, links_[nic_link(n, nic, false)], all);
     }
@@ -250,8 +257,8 @@ std::string name_of(const Device& device) {
     }
     contract_broken("every kind of device has a name", __FILE__, __LINE__);
   }();
-  return device.node < 0 ? fmt::format("{} {}", kind, device.index)
-                         : fmt::format("node {} {} {}", device.node, kind, device.index);
+  return device.node ? fmt::format("node {} {} {}", device.node->number(), kind, device.index)
+                     : fmt::format("{} {}", kind, device.index);
 }
 
 }  // namespace foretoken::net

@@ -3,12 +3,14 @@
 
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/net/cluster.h"
+#include "sim/net/fabric_ids.h"
 
 namespace foretoken::net {
 
@@ -17,8 +19,8 @@ enum class DeviceKind : std::uint8_t { kGpu, kNvSwitch, kHost, kPcieSwitch, kNic
 /// One device of the graph.
 struct Device {
   DeviceKind kind = DeviceKind::kGpu;
-  int node = -1;  ///< the NVLink domain it stands in; -1 for a network switch
-  int index = 0;  ///< within its node, or among the switches of its kind
+  std::optional<FabricNode> node = std::nullopt;  ///< the NVLink domain it stands in; none for a network switch
+  int index = 0;                                  ///< within its node, or among the switches of its kind
 };
 
 enum class LinkKind : std::uint8_t { kNvlink, kPcie, kNetwork };
@@ -86,20 +88,29 @@ class Fabric {
 
   [[nodiscard]] int nodes() const { return shape_.nodes; }
   [[nodiscard]] const NodeGraph& node() const { return node_; }
+  [[nodiscard]] IdRange<FabricNode> all_nodes() const { return ids<FabricNode>(shape_.nodes); }
+  /// Returns the node of a GPU, and the GPU's position in it.
+  [[nodiscard]] FabricNode node_of(FabricGpu gpu) const { return id_of<FabricNode>(gpu.number() / node_.gpus); }
+  [[nodiscard]] int place_in_node(FabricGpu gpu) const { return gpu.number() % node_.gpus; }
+  [[nodiscard]] FabricGpu gpu_at(FabricNode node, int place) const {
+    return id_of<FabricGpu>(node.number() * node_.gpus + place);
+  }
+  /// Returns a GPU in the graph of its node.
+  [[nodiscard]] DeviceId device_of(FabricGpu gpu) const { return node_.gpu(place_in_node(gpu)); }
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
   /// Returns true when NICs are plugged in. A single node needs none.
   [[nodiscard]] bool has_network() const { return !switch_of_nic_.empty(); }
   /// The switches without the nodes, numbered from 0.
   [[nodiscard]] const Graph& switches() const { return switches_; }
   /// Returns the switch that a NIC is plugged into.
-  [[nodiscard]] DeviceId switch_of(int node, int nic) const;
+  [[nodiscard]] DeviceId switch_of(FabricNode node, int nic) const;
   /// Links of the whole fabric by id. The links of every node come first, node by node. Then come the links of every
   /// NIC (out, in), then the links of the network.
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
-  [[nodiscard]] std::uint32_t node_link(int node, std::uint32_t link) const {
-    return static_cast<std::uint32_t>(node) * node_.links + link;
+  [[nodiscard]] std::uint32_t node_link(FabricNode node, std::uint32_t link) const {
+    return node.value * node_.links + link;
   }
-  [[nodiscard]] std::uint32_t nic_link(int node, int nic, bool out) const;
+  [[nodiscard]] std::uint32_t nic_link(FabricNode node, int nic, bool out) const;
   /// First id of the links of the network. Link l of `switches()` has this id plus l.
   [[nodiscard]] std::uint32_t network_begin() const { return network_begin_; }
   /// Adds everything to an empty graph, for drawing and for checks.

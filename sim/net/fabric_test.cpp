@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "sim/base/table.h"
 #include "sim/net/router.h"
 
 namespace foretoken::net {
@@ -95,12 +96,11 @@ TEST(Fabric, RoutesAreUnbrokenAndEndWhereTheyShould) {
     const auto ends = ends_of(fabric, graph);
     Router router(fabric);
     const auto devices = boost::num_vertices(fabric.node().graph);
-    const auto vertex = [&](int gpu) {
-      return static_cast<DeviceId>(gpu / 8) * devices + static_cast<DeviceId>(gpu % 8);
-    };
-    for (int from = 0; from < 8 * named.nodes; from += 3)
-      for (int to = 0; to < 8 * named.nodes; to += 5) {
-        if (from == to) continue;
+    const auto vertex = [&](FabricGpu gpu) { return fabric.node_of(gpu).index() * devices + fabric.device_of(gpu); };
+    for (int sender = 0; sender < 8 * named.nodes; sender += 3)
+      for (int receiver = 0; receiver < 8 * named.nodes; receiver += 5) {
+        if (sender == receiver) continue;
+        const FabricGpu from = id_of<FabricGpu>(sender), to = id_of<FabricGpu>(receiver);
         const Route route = router.route(from, to, router.nics_near(from).front(), 7).value();
         DeviceId at = vertex(from);
         std::set<DeviceId> visited{at};
@@ -114,17 +114,35 @@ TEST(Fabric, RoutesAreUnbrokenAndEndWhereTheyShould) {
   }
 }
 
+template <class Number>
+concept NearNics = requires(const Router& router, Number gpu) {
+  router.nics_near(gpu);
+};
+static_assert(NearNics<FabricGpu> && !NearNics<foretoken::Gpu> && !NearNics<int>, "a job may have several fabrics");
+
+TEST(Fabric, NumbersItsGpusNodeByNode) {
+  const Fabric fabric(cluster("nvswitch", 8), 3);
+  FabricGpu next;
+  for (const FabricNode node : fabric.all_nodes())
+    for (int place = 0; place < 8; ++place, next = next.next()) {
+      EXPECT_EQ(fabric.gpu_at(node, place), next);
+      EXPECT_EQ(fabric.node_of(next), node);
+      EXPECT_EQ(fabric.place_in_node(next), place);
+    }
+  EXPECT_EQ(next.number(), 24);
+}
+
 TEST(Fabric, RailsKeepTrafficOfOneNicNumberUnderOneLeaf) {
   const Fabric fabric(cluster("nvswitch", 8), 4);  // radix 8: four ports down
   Router router(fabric);
-  for (int gpu = 0; gpu < 8; ++gpu) {
-    EXPECT_EQ(router.nics_near(gpu), std::vector{gpu});
-    const Route route = router.route(gpu, gpu + 24, gpu).value();
+  for (const FabricGpu gpu : ids<FabricGpu>(8)) {
+    EXPECT_EQ(router.nics_near(gpu), std::vector{gpu.number()});
+    const Route route = router.route(gpu, {gpu.value + 24}, gpu.number()).value();
     EXPECT_EQ(route.links.size(), 6U) << "PCIe, PCIe, NIC out, NIC in, PCIe, PCIe";
     EXPECT_DOUBLE_EQ(route.latency.value(), 1e-6) << "one switch: two cables";
   }
   const Fabric larger(cluster("nvswitch", 8), 5);
-  EXPECT_EQ(Router(larger).route(0, 32, 0)->links.size(), 10U)
+  EXPECT_EQ(Router(larger).route(FabricGpu{0}, FabricGpu{32}, 0)->links.size(), 10U)
       << "the fifth node hangs on a leaf in another pod: over spine, core and spine";
 }
 
@@ -137,8 +155,8 @@ TEST(Fabric, CubeMeshHasSixCablesAGpuAndNoDirectLinkToSome) {
   });
   for (const double rate : leaving) EXPECT_DOUBLE_EQ(rate, 300e9);
   Router router(fabric);
-  EXPECT_EQ(router.route(0, 4, 0)->links.size(), 1U);
-  EXPECT_EQ(router.route(0, 5, 0)->links.size(), 2U) << "over a neighbour, not over PCIe";
+  EXPECT_EQ(router.route(FabricGpu{0}, FabricGpu{4}, 0)->links.size(), 1U);
+  EXPECT_EQ(router.route(FabricGpu{0}, FabricGpu{5}, 0)->links.size(), 2U) << "over a neighbour, not over PCIe";
 }
 
 TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
@@ -158,9 +176,10 @@ TEST(Fabric, OversubscriptionAndEcmpShowInTheUplinks) {
   EXPECT_EQ(hashed.shape().spines, 4);
   Router router(hashed);
   std::set<std::vector<std::uint32_t>> ways;
-  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow)->links);
+  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(FabricGpu{0}, FabricGpu{8}, 0, flow)->links);
   EXPECT_EQ(ways.size(), 4U) << "flows of one pair spread over all spines";
-  EXPECT_EQ(router.route(0, 8, 0, 5)->links, router.route(0, 8, 0, 5)->links);
+  EXPECT_EQ(router.route(FabricGpu{0}, FabricGpu{8}, 0, 5)->links,
+            router.route(FabricGpu{0}, FabricGpu{8}, 0, 5)->links);
 }
 
 TEST(Fabric, RoutesAvoidFailedLinks) {
@@ -175,19 +194,22 @@ TEST(Fabric, RoutesAvoidFailedLinks) {
   ASSERT_EQ(std::count(failed.begin(), failed.end(), true), 2);
   Router router(fabric, failed);
   std::set<std::vector<std::uint32_t>> ways;
-  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(0, 8, 0, flow)->links);
+  for (std::uint64_t flow = 0; flow < 64; ++flow) ways.insert(router.route(FabricGpu{0}, FabricGpu{8}, 0, flow)->links);
   EXPECT_EQ(ways.size(), 3U) << "three spines are left";
-  for (const bool out : {true, false}) failed[fabric.nic_link(1, 0, out)] = true;
+  for (const bool out : {true, false}) failed[fabric.nic_link(FabricNode{1}, 0, out)] = true;
   Router lame(fabric, failed);
-  EXPECT_EQ(lame.nics_near(8), std::vector{1});
-  EXPECT_EQ(lame.route(0, 8, 0)->links, Router(fabric, failed).route(0, 8, 0)->links);
-  EXPECT_EQ(lame.route(0, 16, 0)->links, Router(fabric).route(0, 16, 0)->links) << "others keep their way";
+  EXPECT_EQ(lame.nics_near(FabricGpu{8}), std::vector{1});
+  EXPECT_EQ(lame.route(FabricGpu{0}, FabricGpu{8}, 0)->links,
+            Router(fabric, failed).route(FabricGpu{0}, FabricGpu{8}, 0)->links);
+  EXPECT_EQ(lame.route(FabricGpu{0}, FabricGpu{16}, 0)->links,
+            Router(fabric).route(FabricGpu{0}, FabricGpu{16}, 0)->links)
+      << "others keep their way";
 }
 
 // Returns true when working links join two GPUs: inside their node, or out of one node, over switches and into the
 // other.
 bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId from, DeviceId to) {
-  const int here = graph[from].node, there = graph[to].node;
+  const auto here = graph[from].node, there = graph[to].node;
   const auto search = [&](bool through_network) {
     // A device counts twice: on the way out, and in the network or beyond it.
     std::set<std::pair<DeviceId, bool>> visited = {{from, false}};
@@ -196,9 +218,9 @@ bool are_joined(const Graph& graph, const std::vector<bool>& failed, DeviceId fr
       const auto [at, beyond] = reached[next];
       for (const auto edge : boost::make_iterator_range(boost::out_edges(at, graph))) {
         const DeviceId after = boost::target(edge, graph);
-        const bool is_switch = graph[after].node < 0;
+        const bool is_switch = !graph[after].node;
         if (failed[graph[edge].id] || (is_switch && !through_network)) continue;
-        if (beyond && graph[at].node >= 0 && is_switch) continue;  // arrived
+        if (beyond && graph[at].node && is_switch) continue;  // arrived
         if (!is_switch && graph[after].node != (beyond ? there : here)) continue;
         const std::pair place(after, beyond || is_switch);
         if (visited.insert(place).second) reached.push_back(place);
@@ -228,8 +250,9 @@ TEST(Fabric, WithAnythingFailedARouteIsFoundExactlyWhereThereIsOne) {
       Router router(fabric, failed);
       const int to = 1 + static_cast<int>(random() % static_cast<std::size_t>(8 * nodes - 1));
       const DeviceId last = static_cast<DeviceId>(to / 8) * devices + static_cast<DeviceId>(to % 8);
-      const std::vector<int>& near = router.nics_near(0);
-      const std::optional<Route> route = router.route(0, to, near.empty() ? 0 : near.front());
+      const std::vector<int>& near = router.nics_near(FabricGpu{0});
+      const std::optional<Route> route =
+          router.route(FabricGpu{0}, id_of<FabricGpu>(to), near.empty() ? 0 : near.front());
       ASSERT_EQ(route.has_value(), are_joined(graph, failed, 0, last)) << "to GPU " << to << ", trial " << trial;
       ++(route ? found : none);
       if (!route) continue;
@@ -252,10 +275,12 @@ TEST(Fabric, AGpuWithoutItsPcieCableLeavesOverAnother) {
   for (const auto& [a, b] : {std::pair("node 0 gpu 0", "node 0 pcie 0"), std::pair("node 0 pcie 0", "node 0 host 0")})
     for (const std::uint32_t link : links_between(fabric, a, b)) failed[link] = true;
   Router router(fabric, failed);
-  EXPECT_EQ(router.nics_near(0), std::vector{1}) << "NIC 0 works, but nothing leads to it";
-  EXPECT_EQ(router.nics_near(1), std::vector{1});
-  EXPECT_EQ(router.route(0, 8, 1)->links.size(), 10U) << "NVLink, GPU 1, NIC 1, its leaf, and the same there";
-  EXPECT_NE(router.route(0, 8, 0)->links, router.route(0, 8, 1)->links) << "arrives at NIC 0";
+  EXPECT_EQ(router.nics_near(FabricGpu{0}), std::vector{1}) << "NIC 0 works, but nothing leads to it";
+  EXPECT_EQ(router.nics_near(FabricGpu{1}), std::vector{1});
+  EXPECT_EQ(router.route(FabricGpu{0}, FabricGpu{8}, 1)->links.size(), 10U)
+      << "NVLink, GPU 1, NIC 1, its leaf, and the same there";
+  EXPECT_NE(router.route(FabricGpu{0}, FabricGpu{8}, 0)->links, router.route(FabricGpu{0}, FabricGpu{8}, 1)->links)
+      << "arrives at NIC 0";
 }
 
 TEST(Fabric, LinksAreFoundByTheNamesOfTheirEnds) {
@@ -292,7 +317,7 @@ TEST(Fabric, GpusBesideALinkStandAtItsEndsOrNearItsNic) {
     SCOPED_TRACE(from);
     const std::vector<std::uint32_t> links = links_between(fabric, from, to);
     ASSERT_FALSE(links.empty());
-    for (const std::uint32_t link : links) EXPECT_EQ(gpus_beside(router, link), gpus);
+    for (const std::uint32_t link : links) EXPECT_EQ(numbers_of(gpus_beside(router, link)), gpus);
   }
   EXPECT_TRUE(gpus_beside(router, fabric.network_begin()).empty()) << "between switches, where there is one";
 }
@@ -309,7 +334,7 @@ TEST(Fabric, LinksOfAThinTreeAreBottlenecksAndLinksOfAFullTreeAreNot) {
     const std::vector<bool> possible = possible_bottlenecks(fabric, capacity);
     int found = 0;
     for (std::uint32_t id = fabric.network_begin(); id < fabric.links().size(); ++id) found += possible[id] ? 1 : 0;
-    for (int nic = 0; nic < 8; ++nic) EXPECT_TRUE(possible[fabric.nic_link(0, nic, true)]);
+    for (int nic = 0; nic < 8; ++nic) EXPECT_TRUE(possible[fabric.nic_link(FabricNode{0}, nic, true)]);
     return found;
   };
   EXPECT_EQ(uplinks(1), 0);

@@ -20,7 +20,7 @@ class NodeBuilder {
   }
 
  private:
-  DeviceId add(DeviceKind kind, int index) { return boost::add_vertex(Device{kind, 0, index}, node_.graph); }
+  DeviceId add(DeviceKind kind, int index) { return boost::add_vertex(Device{kind, FabricNode{}, index}, node_.graph); }
   void connect(DeviceId a, DeviceId b, LinkKind kind, BytesPerSecond capacity) {
     if (capacity.value() <= 0) return;
     boost::add_edge(a, b, Link{node_.links++, kind, capacity, Seconds(0)}, node_.graph);

@@ -168,17 +168,17 @@ TEST(RankGroups, AllSmallJobsAsCounted) {
 /// The most GPUs on a node whose partner in the next stage lies elsewhere, and the stages with such GPUs.
 struct Crossings {
   int most_on_a_node = 0;
-  std::set<int> stages;
+  std::set<Stage> stages;
 };
 
 Crossings count_crossings(Degrees degrees, int domain) {
   Crossings result;
   std::map<int, int> on_node;
   const int stage_ranks = degrees.tensor * degrees.context * degrees.data;
-  for (int stage = 0; stage < degrees.pipeline; ++stage)
+  for (const Stage stage : ids<Stage>(degrees.pipeline))
     for (int r = 0; r < stage_ranks; ++r) {
-      const int from = stage * stage_ranks + r;
-      const int to = (stage + 1) % degrees.pipeline * stage_ranks + r;
+      const int from = stage.number() * stage_ranks + r;
+      const int to = (stage.number() + 1) % degrees.pipeline * stage_ranks + r;
       if (from / domain == to / domain) continue;
       result.stages.insert(stage);
       result.most_on_a_node = std::max(result.most_on_a_node, ++on_node[from / domain]);
@@ -192,7 +192,7 @@ TEST(RankGroups, PipelineHopsOfAllSmallJobsAsCounted) {
     const std::string where = testing::PrintToString(degrees) + " on nodes of " + std::to_string(domain);
     const RankGrid grid = degrees.grid();
     for (const Stage stage : ids<Stage>(degrees.pipeline))
-      ASSERT_EQ(grid.hop_crosses_nodes(stage, domain), counted.stages.contains(stage.number())) << where;
+      ASSERT_EQ(grid.hop_crosses_nodes(stage, domain), counted.stages.contains(stage)) << where;
     const int senders = grid.senders_per_node(domain);
     ASSERT_GE(senders, counted.most_on_a_node) << where;
     const bool whole_nodes = grid.gpus() % domain == 0 && grid.gpus() >= 2 * domain;

@@ -80,14 +80,17 @@ Router::Router(const Fabric& fabric, std::vector<bool> failed) : fabric_(fabric)
     for (int nic = 0; nic < node.nics; ++nic)
       if (first[nic] == *std::min_element(first, first + node.nics)) near.push_back(nic);
   }
-  for (int at = 0; at < fabric.nodes(); ++at) {
+  for (const FabricNode at : fabric.all_nodes()) {
     if (is_whole(at)) continue;
-    for (int gpu = at * node.gpus; gpu < (at + 1) * node.gpus; ++gpu) exits_.emplace(gpu, exits_of(gpu));
+    for (int place = 0; place < node.gpus; ++place) {
+      const FabricGpu gpu = fabric.gpu_at(at, place);
+      exits_.emplace(gpu, exits_of(gpu));
+    }
   }
 }
 
 // Returns true when all links of a node work, and the cables of its NICs where it has some.
-bool Router::is_whole(int node) const {
+bool Router::is_whole(FabricNode node) const {
   if (failed_.empty()) return true;
   const auto any = [&](std::uint32_t first, std::uint32_t count) {
     const auto begin = failed_.begin() + first;
@@ -98,36 +101,36 @@ bool Router::is_whole(int node) const {
   return nics == 0 || !any(fabric_.nic_link(node, 0, true), 2 * nics);
 }
 
-Router::Exits Router::exits_of(int gpu) const {
+Router::Exits Router::exits_of(FabricGpu gpu) const {
   const NodeGraph& node = fabric_.node();
-  const int here = gpu / node.gpus;
+  const FabricNode here = fabric_.node_of(gpu);
   const std::vector<std::uint32_t> hops = hops_from(
-      node, node.gpu(gpu % node.gpus), [&](const Link& link) { return works(fabric_.node_link(here, link.id)); });
+      node, fabric_.device_of(gpu), [&](const Link& link) { return works(fabric_.node_link(here, link.id)); });
   Exits exits;
   for (int nic = 0; nic < node.nics; ++nic)
     exits.usable.push_back(fabric_.has_network() && hops[node.nic(nic)] != kUnreached &&
                            works(fabric_.nic_link(here, nic, true)));
   const auto usable = [&](int nic) { return exits.usable[static_cast<std::size_t>(nic)]; };
-  const std::vector<int>& near = near_[static_cast<std::size_t>(gpu % node.gpus)];
+  const std::vector<int>& near = near_[static_cast<std::size_t>(fabric_.place_in_node(gpu))];
   std::copy_if(near.begin(), near.end(), std::back_inserter(exits.near), usable);
   for (int k = 1; exits.near.empty() && k < node.nics; ++k)
     if (usable((near.front() + k) % node.nics)) exits.near.push_back((near.front() + k) % node.nics);
   return exits;
 }
 
-bool Router::can_use(int gpu, int nic) const {
+bool Router::can_use(FabricGpu gpu, int nic) const {
   const auto found = exits_.find(gpu);
   return found == exits_.end() || found->second.usable[static_cast<std::size_t>(nic)];
 }
 
-const std::vector<int>& Router::nics_near(int gpu) const {
+const std::vector<int>& Router::nics_near(FabricGpu gpu) const {
   const auto found = exits_.find(gpu);
-  return found == exits_.end() ? near_[static_cast<std::size_t>(gpu % fabric_.node().gpus)] : found->second.near;
+  return found == exits_.end() ? near_[static_cast<std::size_t>(fabric_.place_in_node(gpu))] : found->second.near;
 }
 
-const std::vector<std::uint32_t>& Router::inside(int node, DeviceId from, DeviceId to) {
-  const bool whole = !exits_.contains(node * fabric_.node().gpus);
-  const std::tuple key(whole ? -1 : node, from, to);
+const std::vector<std::uint32_t>& Router::inside(FabricNode node, DeviceId from, DeviceId to) {
+  const bool whole = !exits_.contains(fabric_.gpu_at(node, 0));
+  const std::tuple key(whole ? std::nullopt : std::optional(node), from, to);
   const auto found = inside_.find(key);
   if (found != inside_.end()) return found->second;
   auto path = least_time_path(fabric_.node(), from, to,
@@ -148,9 +151,10 @@ const std::vector<std::uint32_t>& Router::distances_to(DeviceId leaf) {
   return distances_.emplace(leaf, std::move(hops)).first->second;
 }
 
-std::optional<std::pair<int, int>> Router::find_nics(int from, int to, int nic) {
+std::optional<std::pair<int, int>> Router::find_nics(FabricGpu from, FabricGpu to, int nic) {
   if (failed_.empty()) return std::pair(nic, nic);
-  const int nics = fabric_.node().nics, here = from / fabric_.node().gpus, there = to / fabric_.node().gpus;
+  const FabricNode here = fabric_.node_of(from), there = fabric_.node_of(to);
+  const int nics = fabric_.node().nics;
   for (int k = 0; k < nics; ++k) {
     const int leaves = (nic + k) % nics;
     if (!can_use(from, leaves)) continue;
@@ -164,7 +168,7 @@ std::optional<std::pair<int, int>> Router::find_nics(int from, int to, int nic) 
   return std::nullopt;
 }
 
-void Router::add_inside(int node, DeviceId from, DeviceId to, Route& route) {
+void Router::add_inside(FabricNode node, DeviceId from, DeviceId to, Route& route) {
   for (const std::uint32_t link : inside(node, from, to)) route.links.push_back(fabric_.node_link(node, link));
 }
 
@@ -174,10 +178,10 @@ void Router::add_link(std::uint32_t link, Route& route) {
 }
 
 // Appends a shortest path between two switches.
-void Router::add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route) {
+void Router::add_network(FabricGpu from, FabricGpu to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route) {
   const Graph& switches = fabric_.switches();
   const std::vector<std::uint32_t>& hops = distances_to(target);
-  std::uint64_t draw = hash(hash(static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to)) ^ flow);
+  std::uint64_t draw = hash(hash(std::uint64_t{from.value} << 32 | to.value) ^ flow);
   while (at != target) {
     expects(hops[at] != kUnreached, "the switches are connected");
     std::vector<Graph::edge_descriptor> nearer;
@@ -191,13 +195,13 @@ void Router::add_network(int from, int to, DeviceId at, DeviceId target, std::ui
   }
 }
 
-std::optional<Route> Router::route(int from, int to, int nic, std::uint64_t flow) {
+std::optional<Route> Router::route(FabricGpu from, FabricGpu to, int nic, std::uint64_t flow) {
   const NodeGraph& node = fabric_.node();
-  const int here = from / node.gpus, there = to / node.gpus;
-  expects(from != to && here < fabric_.nodes() && there < fabric_.nodes(), "a route joins two GPUs of the fabric");
+  const FabricNode here = fabric_.node_of(from), there = fabric_.node_of(to);
+  expects(from != to && std::max(here, there).number() < fabric_.nodes(), "a route joins two GPUs of the fabric");
   Route route;
   if (here == there) {
-    add_inside(here, node.gpu(from % node.gpus), node.gpu(to % node.gpus), route);
+    add_inside(here, fabric_.device_of(from), fabric_.device_of(to), route);
     if (!route.links.empty()) return route;
   }
   if (here == there && !fabric_.has_network()) return std::nullopt;
@@ -205,18 +209,18 @@ std::optional<Route> Router::route(int from, int to, int nic, std::uint64_t flow
   const auto nics = find_nics(from, to, nic);
   if (!nics) return std::nullopt;
   const auto [leaves, arrives] = *nics;
-  add_inside(here, node.gpu(from % node.gpus), node.nic(leaves), route);
+  add_inside(here, fabric_.device_of(from), node.nic(leaves), route);
   add_link(fabric_.nic_link(here, leaves, true), route);
   add_network(from, to, fabric_.switch_of(here, leaves), fabric_.switch_of(there, arrives), flow, route);
   add_link(fabric_.nic_link(there, arrives, false), route);
-  add_inside(there, node.nic(arrives), node.gpu(to % node.gpus), route);
+  add_inside(there, node.nic(arrives), fabric_.device_of(to), route);
   return route;
 }
 
-Route Router::exit(int gpu, int nic, bool out) {
+Route Router::exit(FabricGpu gpu, int nic, bool out) {
   const NodeGraph& node = fabric_.node();
-  const int here = gpu / node.gpus;
-  const DeviceId inner = node.gpu(gpu % node.gpus), outer = node.nic(nic);
+  const FabricNode here = fabric_.node_of(gpu);
+  const DeviceId inner = fabric_.device_of(gpu), outer = node.nic(nic);
   expects(fabric_.has_network() && can_use(gpu, nic), "a GPU leaves its node through a NIC that it can use");
   Route route;
   if (out) add_inside(here, inner, outer, route);
@@ -225,27 +229,27 @@ Route Router::exit(int gpu, int nic, bool out) {
   return route;
 }
 
-std::vector<int> gpus_beside(const Router& router, std::uint32_t link) {
+std::vector<FabricGpu> gpus_beside(const Router& router, std::uint32_t link) {
   const Fabric& fabric = router.fabric();
   const NodeGraph& node = fabric.node();
-  const std::uint32_t first_cable = fabric.nic_link(0, 0, true);
+  const std::uint32_t first_cable = fabric.nic_link(FabricNode{0}, 0, true);
   std::vector<DeviceId> ends;
-  std::uint32_t at = 0;
+  FabricNode at;
   if (link < first_cable) {
-    at = link / node.links;
+    at = {link / node.links};
     for_each_edge(node.graph, [&](auto edge) {
       if (node.graph[edge].id == link % node.links)
         ends = {boost::source(edge, node.graph), boost::target(edge, node.graph)};
     });
   } else if (link < fabric.network_begin()) {
     const std::uint32_t nic = (link - first_cable) / 2, nics = static_cast<std::uint32_t>(node.nics);
-    at = nic / nics;
+    at = {nic / nics};
     ends = {node.nic(static_cast<int>(nic % nics))};
   }
   const auto is_end = [&](DeviceId device) { return std::find(ends.begin(), ends.end(), device) != ends.end(); };
-  std::vector<int> gpus;
+  std::vector<FabricGpu> gpus;
   for (int i = 0; i < node.gpus; ++i) {
-    const int gpu = static_cast<int>(at) * node.gpus + i;
+    const FabricGpu gpu = fabric.gpu_at(at, i);
     const std::vector<int>& near = router.nics_near(gpu);
     if (is_end(node.gpu(i)) || std::any_of(near.begin(), near.end(), [&](int nic) { return is_end(node.nic(nic)); }))
       gpus.push_back(gpu);

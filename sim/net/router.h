@@ -31,17 +31,17 @@ class Router {
   /// `failed` is by link id of the fabric, the same for both directions of a cable. Empty: all links work.
   explicit Router(const Fabric& fabric, std::vector<bool> failed = {});
 
-  /// Returns the route from GPU `from` to GPU `to` (global numbers, node-major). Between nodes the flow leaves through
+  /// Returns the route from GPU `from` to GPU `to`. Between nodes the flow leaves through
   /// NIC `nic` of its node and arrives at NIC `nic` of the other (a rail). Returns std::nullopt where failures leave no
   /// way. Precondition: from != to; `nic` is one of the node's NICs when the nodes differ.
-  [[nodiscard]] std::optional<Route> route(int from, int to, int nic, std::uint64_t flow = 0);
+  [[nodiscard]] std::optional<Route> route(FabricGpu from, FabricGpu to, int nic, std::uint64_t flow = 0);
 
-  /// Returns the way from GPU `gpu` (global number) through NIC `nic` of its node into the network (`out`), or back. A
+  /// Returns the way from GPU `gpu` through NIC `nic` of its node into the network (`out`), or back. A
   /// flow to or from another cluster takes this way. Precondition: the GPU can use this NIC.
-  [[nodiscard]] Route exit(int gpu, int nic, bool out);
+  [[nodiscard]] Route exit(FabricGpu gpu, int nic, bool out);
 
-  /// Returns the nearest NICs that a GPU (global number) can use, in order. It is empty when the GPU can use none.
-  [[nodiscard]] const std::vector<int>& nics_near(int gpu) const;
+  /// Returns the nearest NICs that a GPU can use, in order. It is empty when the GPU can use none.
+  [[nodiscard]] const std::vector<int>& nics_near(FabricGpu gpu) const;
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
 
  private:
@@ -51,30 +51,30 @@ class Router {
     std::vector<int> near;     // the nearest of the usable ones
   };
   [[nodiscard]] bool works(std::uint32_t link) const { return failed_.empty() || !failed_[link]; }
-  [[nodiscard]] bool is_whole(int node) const;
-  [[nodiscard]] Exits exits_of(int gpu) const;
-  [[nodiscard]] bool can_use(int gpu, int nic) const;
-  void add_inside(int node, DeviceId from, DeviceId to, Route& route);
+  [[nodiscard]] bool is_whole(FabricNode node) const;
+  [[nodiscard]] Exits exits_of(FabricGpu gpu) const;
+  [[nodiscard]] bool can_use(FabricGpu gpu, int nic) const;
+  void add_inside(FabricNode node, DeviceId from, DeviceId to, Route& route);
   void add_link(std::uint32_t link, Route& route);
   /// Returns the NICs to leave and to arrive by: `nic` on both nodes, or the next connected ones that these GPUs can
   /// use.
-  [[nodiscard]] std::optional<std::pair<int, int>> find_nics(int from, int to, int nic);
+  [[nodiscard]] std::optional<std::pair<int, int>> find_nics(FabricGpu from, FabricGpu to, int nic);
   /// Returns the links of a path in a node. It is empty when there is no path.
-  const std::vector<std::uint32_t>& inside(int node, DeviceId from, DeviceId to);
+  const std::vector<std::uint32_t>& inside(FabricNode node, DeviceId from, DeviceId to);
   const std::vector<std::uint32_t>& distances_to(DeviceId leaf);
-  void add_network(int from, int to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route);
+  void add_network(FabricGpu from, FabricGpu to, DeviceId at, DeviceId target, std::uint64_t flow, Route& route);
 
   const Fabric& fabric_;
   std::vector<bool> failed_;
-  // Links of a path in a node. Node -1 stands for every node in which nothing failed.
-  std::map<std::tuple<int, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
+  // Links of a path in a node. No node stands for every node in which nothing failed.
+  std::map<std::tuple<std::optional<FabricNode>, DeviceId, DeviceId>, std::vector<std::uint32_t>> inside_;
   std::map<DeviceId, std::vector<std::uint32_t>> distances_;  // hops from every switch to this one
   std::vector<std::vector<int>> near_;                        // by GPU of a node: its NICs
-  std::map<int, Exits> exits_;                                // by GPU (global number), where they differ from near_
+  std::map<FabricGpu, Exits> exits_;                          // where they differ from near_
 };
 
-/// Returns the GPUs (global numbers) beside a link of the fabric: the GPUs at its ends, and the GPUs nearest to a NIC
+/// Returns the GPUs beside a link of the fabric: the GPUs at its ends, and the GPUs nearest to a NIC
 /// at an end. It is empty for links that join only switches and hosts.
-[[nodiscard]] std::vector<int> gpus_beside(const Router& router, std::uint32_t link);
+[[nodiscard]] std::vector<FabricGpu> gpus_beside(const Router& router, std::uint32_t link);
 
 }  // namespace foretoken::net

@@ -76,21 +76,21 @@ class Sums {
 };
 
 // Adds collectives inside passes, block by block: at stage fidelity they have no tasks of their own.
-void add_passes(Sums& sums, int stage, const step::LoweredStep& step) {
+void add_passes(Sums& sums, Stage stage, const step::LoweredStep& step) {
   const step::Communications& rows = step.passes->communications(stage);
-  for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)])
-    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk.number(), pass.op.kind))
+  for (const step::PassTasks& pass : step.workload.passes[stage])
+    for (const step::TimedOps* block : step.passes->blocks(stage, pass.op.chunk, pass.op.kind))
       for (const step::TimedOp& op : *block)
         if (op.communication) sums.add(rows[*op.communication], des::to_seconds(op.duration));
 }
 
 // Adds messages and collectives outside passes, task by task.
-void add_tasks(Sums& sums, int stage, const step::Workload& workload, const des::RunResult& run) {
+void add_tasks(Sums& sums, Stage stage, const step::Workload& workload, const des::RunResult& run) {
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
     if (meaning.kind != step::TaskMeaning::kCommunication) continue;
     const Communication& row = *workload.communication_of(meaning);
-    if (row.involves(id_of<Stage>(stage))) sums.add(row, des::to_seconds(run.end[task] - run.start[task]));
+    if (row.involves(stage)) sums.add(row, des::to_seconds(run.end[task] - run.start[task]));
   }
 }
 
@@ -100,7 +100,7 @@ std::vector<GroupTraffic> communication(const step::LoweredStep& step, const des
                                         const Observations& observed) {
   std::vector<GroupTraffic> all;
   for (const auto& [axis, name] : kAxisNames) {
-    Sums sums(axis, id_of<Stage>(observed.busiest_stage));
+    Sums sums(axis, observed.busiest_stage);
     add_passes(sums, observed.busiest_stage, step);
     add_tasks(sums, observed.busiest_stage, step.workload, run);
     if (sums.has_group())

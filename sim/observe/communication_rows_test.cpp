@@ -74,13 +74,13 @@ std::vector<Case> cases() {
 
 // Counts the tasks of a workload that carry out a row for `stage`.
 template <class F>
-void for_each_row(const step::Workload& workload, int stage, F&& f) {
+void for_each_row(const step::Workload& workload, Stage stage, F&& f) {
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
     const Communication* row = workload.communication_of(meaning);
     if (row == nullptr) continue;
     const bool in_pass = meaning.kind == step::TaskMeaning::kPass;
-    if (in_pass ? meaning.stage == stage : row->involves(id_of<Stage>(stage))) f(*row, des::TaskId{task});
+    if (in_pass ? meaning.stage == stage : row->involves(stage)) f(*row, des::TaskId{task});
   }
 }
 
@@ -130,7 +130,7 @@ TEST(CommunicationRows, ATaskLastsAsLongAsItsRowCosts) {
     SCOPED_TRACE(c.name);
     const step::LoweredStep kernels = step::lower(c.job, step::Fidelity::kKernel);
     int compared = 0;
-    for_each_row(kernels.workload, 0, [&](const Communication& row, des::TaskId task) {
+    for_each_row(kernels.workload, Stage{0}, [&](const Communication& row, des::TaskId task) {
       EXPECT_EQ(kernels.workload.graph.duration(task), step::time_of(row, c.job)) << row.name;
       EXPECT_LE(step::latency_of(row, c.job), step::cost_of(row, c.job)) << row.name;
       ++compared;

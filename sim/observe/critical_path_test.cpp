@@ -55,7 +55,7 @@ TEST(CriticalPath, OfOneMicroBatchGoesDownAndUpTheStages) {
   std::vector<int> stages;
   for (const des::TaskId task : critical_path(ran.workload, ran.run)) {
     const step::TaskMeaning kind = ran.workload.meaning[task.value].kind;
-    if (kind == step::TaskMeaning::kPass) stages.push_back(ran.workload.meaning[task.value].stage);
+    if (kind == step::TaskMeaning::kPass) stages.push_back(ran.workload.meaning[task.value].stage.number());
   }
   EXPECT_EQ(stages, (std::vector<int>{0, 1, 2, 2, 1, 0}));
 }

@@ -50,13 +50,13 @@ void add_point(StageTimeline& timeline, const MemoryPoint& point, int alive) {
 
 }  // namespace
 
-std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
-                                            const des::RunResult& run) {
+PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
+                                         const des::RunResult& run) {
   const step::JobMemory memory(job);
-  std::vector<StageTimeline> timelines;
-  for (std::size_t stage = 0; stage < step.workload.passes.size(); ++stage) {
+  PerStage<StageTimeline> timelines;
+  for (const Stage stage : step.workload.passes.ids()) {
     StageTimeline& timeline = timelines.emplace_back();
-    const Table<Chunk, step::PassMemory> chunks = memory.of_passes(id_of<Stage>(static_cast<int>(stage)));
+    const Table<Chunk, step::PassMemory> chunks = memory.of_passes(stage);
     for (const step::PassMemory& chunk : chunks) timeline.stored.push_back(chunk.stash);
     const std::size_t passes = step.workload.passes[stage].size();
     timeline.points.reserve(passes + passes / 2);  // one a forward pass, two a backward pass

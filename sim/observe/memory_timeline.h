@@ -21,14 +21,14 @@ struct StageTimeline {
   std::vector<MemoryPoint> points;  ///< in time order
   Bytes peak;                       ///< largest activations + transient
   Bytes activations_at_peak, transient_at_peak;
-  int chunks_at_peak = 0;     ///< chunk activations alive at that moment
-  int most_chunks = 0;        ///< most chunk activations alive at any moment
-  std::vector<Bytes> stored;  ///< by chunk: bytes that a forward pass stores until its backward pass ends
+  int chunks_at_peak = 0;      ///< chunk activations alive at that moment
+  int most_chunks = 0;         ///< most chunk activations alive at any moment
+  Table<Chunk, Bytes> stored;  ///< bytes that a forward pass stores until its backward pass ends
 };
 
 /// Replays the ops of each stage. An op stores activations at its start, and frees them at its end.
-[[nodiscard]] std::vector<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
-                                                          const des::RunResult& run);
+[[nodiscard]] PerStage<StageTimeline> memory_timelines(const job::Job& job, const step::LoweredStep& step,
+                                                       const des::RunResult& run);
 
 /// Returns the peak of one stage of `memory`'s job from the order of its ops. Their times do not matter.
 [[nodiscard]] Bytes peak_live_bytes(const step::JobMemory& memory, Stage stage, const schedule::StageProgram& ops);

@@ -34,14 +34,14 @@ Duration stretch_of(const step::PassTasks& pass, const step::Workload& workload,
   return sum;
 }
 
-StageActivity activity_of(int stage, const step::LoweredStep& step, const des::RunResult& run,
+StageActivity activity_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
                           std::span<const Duration> stretch) {
   StageActivity activity;
   bool seen_forward = false;
-  for (const step::PassTasks& pass : step.workload.passes[static_cast<std::size_t>(stage)]) {
+  for (const step::PassTasks& pass : step.workload.passes[stage]) {
     const Interval span = interval_of(pass.first, pass.last, run);
     // Only the work counts: a pass that waits for parameters lasts longer.
-    activity.busy += step.passes->timing(stage, pass.op.chunk.number(), pass.op.kind).total;
+    activity.busy += step.passes->timing(stage, pass.op.chunk, pass.op.kind).total;
     activity.busy += stretch_of(pass, step.workload, stretch);
     const schedule::Results makes = schedule::traits(pass.op.kind).makes;
     if (makes.has(schedule::Result::kOutput) && !seen_forward) {
@@ -60,15 +60,14 @@ struct Outside {
   PerAxis<std::vector<Interval>> moving;
 };
 
-Outside outside_passes(int stage, const step::Workload& workload, const des::RunResult& run) {
+Outside outside_passes(Stage stage, const step::Workload& workload, const des::RunResult& run) {
   Outside outside;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const Meaning& meaning = workload.meaning[task];
     const Interval span{run.start[task].ps, run.end[task].ps};
     if (meaning.kind == TaskMeaning::kCommunication) {
       const step::Communication& row = *workload.communication_of(meaning);
-      if (row.involves(id_of<Stage>(stage)))
-        (row.counts_for ? outside.moving[*row.counts_for] : outside.other).push_back(span);
+      if (row.involves(stage)) (row.counts_for ? outside.moving[*row.counts_for] : outside.other).push_back(span);
       continue;
     }
     if (meaning.stage != stage) continue;
@@ -80,15 +79,15 @@ Outside outside_passes(int stage, const step::Workload& workload, const des::Run
   return outside;
 }
 
-StageSplit split_of(int stage, const step::LoweredStep& step, const des::RunResult& run,
+StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
                     std::span<const Duration> stretch) {
   const auto& workload = step.workload;
   StageSplit split;
   Coverage coverage;
   std::vector<Interval> passes;
   Duration inside, stretched;
-  for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)]) {
-    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk.number(), pass.op.kind);
+  for (const step::PassTasks& pass : workload.passes[stage]) {
+    const step::PassTiming& timing = step.passes->timing(stage, pass.op.chunk, pass.op.kind);
     split.compute += timing.compute;
     for (const auto& [axis, name] : kAxisNames) split.comm[axis] += timing.comm[axis];
     split.host += timing.host;
@@ -126,11 +125,10 @@ Observations observe_stages(const step::LoweredStep& step, const des::RunResult&
                             std::span<const Duration> stretch) {
   Observations observed;
   observed.makespan = run.makespan - des::Instant{};
-  for (int stage = 0; stage < static_cast<int>(step.workload.passes.size()); ++stage)
+  for (const Stage stage : step.workload.passes.ids())
     observed.stages.push_back(activity_of(stage, step, run, stretch));
-  for (std::size_t stage = 1; stage < observed.stages.size(); ++stage)
-    if (observed.stages[stage].busy > observed.stages[static_cast<std::size_t>(observed.busiest_stage)].busy)
-      observed.busiest_stage = static_cast<int>(stage);
+  for (const Stage stage : observed.stages.ids())
+    if (observed.stages[stage].busy > observed.stages[observed.busiest_stage].busy) observed.busiest_stage = stage;
   observed.busiest = split_of(observed.busiest_stage, step, run, stretch);
   return observed;
 }

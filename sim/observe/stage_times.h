@@ -28,8 +28,8 @@ using StageSplit = TimeSplit<des::Duration>;
 /// The observed times of a step.
 struct Observations {
   des::Duration makespan;
-  std::vector<StageActivity> stages;
-  int busiest_stage = 0;  ///< most busy time, lowest on a tie
+  Table<Stage, StageActivity> stages;
+  Stage busiest_stage = {};  ///< most busy time, lowest on a tie
   StageSplit busiest;
 };
 

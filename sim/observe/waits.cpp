@@ -63,7 +63,7 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
     const des::Duration time = run.end[task.value] - run.start[task.value];
     const ranks::Origin origin = unfolded.origin_of(task);
     if (const std::optional<Rank> rank = gpus ? unfolded.slowest[origin.instance] : std::nullopt) {
-      waits.by_gpu[imperfections.gpu_of(rank->number())] += time;
+      waits.by_gpu[imperfections.gpu_of(*rank)] += time;
       waits.by_stage_rank[unfolded.ranks.of(*rank)] += time;
     }
     if (!links || unfolded.graph.kind(task) != des::TaskKind::kFlow) continue;

@@ -11,7 +11,7 @@ namespace foretoken::observe {
 
 /// The time on the critical path of tasks that slow hardware carries out.
 struct Waits {
-  std::map<int, des::Duration> by_gpu;   ///< passes and optimizers, by the slowest GPU that carries them out
+  std::map<Gpu, des::Duration> by_gpu;   ///< passes and optimizers, by the slowest GPU that carries them out
   std::map<int, des::Duration> by_link;  ///< flows, by place among the scenario's slow links
   /// Passes and flows by stage rank. A pass counts for the rank with the slow GPU. A flow counts for the rank beside
   /// the slow link, or else for the first rank of its replica. Collectives over all replicas count for no rank.

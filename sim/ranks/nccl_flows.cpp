@@ -49,13 +49,13 @@ LinkShares NcclLowering::shares_of(cost::NcclArchitecture architecture, const co
 
 cost::NcclPlatform NcclLowering::platform_of(const net::Members& members) const {
   bool switched = true;
-  for (const std::vector<int>& node : members)
-    switched = switched && std::ranges::all_of(node, [&](int gpu) { return wires_.reaches_switch(gpu); });
+  for (const std::vector<net::FabricGpu>& node : members)
+    switched = switched && std::ranges::all_of(node, [&](net::FabricGpu gpu) { return wires_.reaches_switch(gpu); });
   const int nodes = static_cast<int>(members.size());
   return cost::nccl_platform(nccl_.architecture, links_, switched, nodes, size_of(members) / nodes, nccl_.tuning);
 }
 
-NcclFlows NcclLowering::collective(CollectiveKind kind, Bytes payload, std::span<const int> gpus) {
+NcclFlows NcclLowering::collective(CollectiveKind kind, Bytes payload, std::span<const net::FabricGpu> gpus) {
   expects(gpus.size() >= 2, "a collective has at least two GPUs");
   const net::Members members = net::members_of(gpus, wires_.fabric().node().gpus);
   const int ranks = size_of(members), nodes = static_cast<int>(members.size());
@@ -92,9 +92,9 @@ std::vector<Leg> NcclLowering::all_to_all(Bytes payload, const net::Members& mem
   const BytesPerSecond most = message_rate(members);
   std::vector<Leg> legs;
   for (const auto& from_node : members)
-    for (const int from : from_node)
+    for (const net::FabricGpu from : from_node)
       for (const auto& to_node : members)
-        for (const int to : to_node)
+        for (const net::FabricGpu to : to_node)
           if (from != to) add_message(from, to, own * payload / ranks, most, legs);
   return legs;
 }
@@ -113,7 +113,8 @@ Seconds NcclLowering::message_latency(bool crosses) const {
                                                                                       : kPcie);
 }
 
-NcclFlows NcclLowering::messages(Bytes payload, std::span<const int> gpus, std::span<const std::pair<int, int>> pairs) {
+NcclFlows NcclLowering::messages(Bytes payload, std::span<const net::FabricGpu> gpus,
+                                 std::span<const std::pair<net::FabricGpu, net::FabricGpu>> pairs) {
   NcclFlows flows{};
   const BytesPerSecond most = message_rate(net::members_of(gpus, wires_.fabric().node().gpus));
   bool crosses = false;
@@ -126,7 +127,8 @@ NcclFlows NcclLowering::messages(Bytes payload, std::span<const int> gpus, std::
   return flows;
 }
 
-void NcclLowering::add_message(int from, int to, Bytes bytes, BytesPerSecond most, std::vector<Leg>& legs) {
+void NcclLowering::add_message(net::FabricGpu from, net::FabricGpu to, Bytes bytes, BytesPerSecond most,
+                               std::vector<Leg>& legs) {
   const bool inside = wires_.node_of(from) == wires_.node_of(to);
   const int nics = inside ? 1 : wires_.nics_near(from);
   for (int which = 0; which < nics; ++which) {
@@ -138,10 +140,10 @@ void NcclLowering::add_message(int from, int to, Bytes bytes, BytesPerSecond mos
 
 namespace {
 
-std::vector<int> first_gpus(int ranks_a_node, int nodes, int gpus_a_node) {
-  std::vector<int> gpus;
+std::vector<net::FabricGpu> first_gpus(int ranks_a_node, int nodes, int gpus_a_node) {
+  std::vector<net::FabricGpu> gpus;
   for (int node = 0; node < nodes; ++node)
-    for (int i = 0; i < ranks_a_node; ++i) gpus.push_back(node * gpus_a_node + i);
+    for (int i = 0; i < ranks_a_node; ++i) gpus.push_back(id_of<net::FabricGpu>(node * gpus_a_node + i));
   return gpus;
 }
 
@@ -160,14 +162,14 @@ Seconds time_of(const net::Cluster& cluster, int nodes, const Nccl& nccl, What w
 
 Seconds nccl_flow_time(CollectiveKind kind, Bytes payload, int ranks_a_node, int nodes, const net::Cluster& cluster,
                        const Nccl& nccl) {
-  const std::vector<int> gpus = first_gpus(ranks_a_node, nodes, cluster.links.gpus);
+  const std::vector<net::FabricGpu> gpus = first_gpus(ranks_a_node, nodes, cluster.links.gpus);
   return time_of(cluster, nodes, nccl,
                  [&](NcclLowering& lowering) { return lowering.collective(kind, payload, gpus); });
 }
 
 Seconds nccl_shift_time(Bytes payload, int ranks_a_node, int nodes, const net::Cluster& cluster, const Nccl& nccl) {
-  const std::vector<int> gpus = first_gpus(ranks_a_node, nodes, cluster.links.gpus);
-  std::vector<std::pair<int, int>> pairs;
+  const std::vector<net::FabricGpu> gpus = first_gpus(ranks_a_node, nodes, cluster.links.gpus);
+  std::vector<std::pair<net::FabricGpu, net::FabricGpu>> pairs;
   for (std::size_t i = 0; i < gpus.size(); ++i) pairs.emplace_back(gpus[i], gpus[(i + 1) % gpus.size()]);
   return time_of(cluster, nodes, nccl, [&](NcclLowering& lowering) { return lowering.messages(payload, gpus, pairs); });
 }

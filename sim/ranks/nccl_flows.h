@@ -42,7 +42,7 @@ class NcclLowering {
   ///   NVLS, NVLSTree  a share of the payload for each head; the switch reduces and multicasts it
   ///   all-to-all      a message for every pair
   /// Precondition: two GPUs or more, equally many on every node.
-  [[nodiscard]] NcclFlows collective(CollectiveKind kind, Bytes payload, std::span<const int> gpus);
+  [[nodiscard]] NcclFlows collective(CollectiveKind kind, Bytes payload, std::span<const net::FabricGpu> gpus);
 
   /// Returns NCCL's choice of algorithm and protocol. Precondition: as for collective(), and no all-to-all.
   [[nodiscard]] cost::NcclOption choice(CollectiveKind kind, Bytes payload, const net::Members& members) const;
@@ -52,8 +52,8 @@ class NcclLowering {
 
   /// Returns messages of `payload` each, from and to, that pass at the same time in a communicator of `gpus`
   /// (ascending, equally many on every node).
-  [[nodiscard]] NcclFlows messages(Bytes payload, std::span<const int> gpus,
-                                   std::span<const std::pair<int, int>> pairs);
+  [[nodiscard]] NcclFlows messages(Bytes payload, std::span<const net::FabricGpu> gpus,
+                                   std::span<const std::pair<net::FabricGpu, net::FabricGpu>> pairs);
 
  private:
   [[nodiscard]] std::vector<Leg> all_to_all(Bytes payload, const net::Members& members);
@@ -61,7 +61,7 @@ class NcclLowering {
   // The highest rate of a message between nodes in this communicator, and the time before its first byte.
   [[nodiscard]] BytesPerSecond message_rate(const net::Members& members) const;
   [[nodiscard]] Seconds message_latency(bool crosses) const;
-  void add_message(int from, int to, Bytes bytes, BytesPerSecond most, std::vector<Leg>& legs);
+  void add_message(net::FabricGpu from, net::FabricGpu to, Bytes bytes, BytesPerSecond most, std::vector<Leg>& legs);
 
   Nccl nccl_;
   cost::NcclWire wire_;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "sim/cost/collectives/nccl_law.h"
 #include "sim/des/engine.h"
@@ -28,6 +27,12 @@ cost::NcclTuning tuning_of_zeros() {
 }
 
 // Returns a cluster with round rates after the architecture's shares: 100 GB/s of NVLink, 20 of PCIe and NICs.
+std::vector<net::FabricGpu> first_gpus_of(int count) {
+  std::vector<net::FabricGpu> gpus;
+  for (const net::FabricGpu gpu : ids<net::FabricGpu>(count)) gpus.push_back(gpu);
+  return gpus;
+}
+
 net::Cluster cluster_of(NcclArchitecture architecture) {
   const LinkShares shares = NcclLowering::shares_of(architecture, tuning_of_zeros());
   net::Cluster cluster;
@@ -152,10 +157,8 @@ TEST(NcclFlows, TheSwitchReducesOnlyWhereItIs) {
     des::TaskGraph graph;
     const int gpus = nodes * cluster.links.gpus;
     Wires wires(cluster, gpus, imperfections, NcclLowering::shares_of(nccl.architecture, nccl.tuning), graph);
-    std::vector<int> all(static_cast<std::size_t>(gpus));
-    std::iota(all.begin(), all.end(), 0);
     NcclLowering lowering(nccl, cluster.links, wires, graph);
-    return lowering.collective(CollectiveKind::kAllReduce, Bytes(kPayload), all).legs.size();
+    return lowering.collective(CollectiveKind::kAllReduce, Bytes(kPayload), first_gpus_of(gpus)).legs.size();
   };
   EXPECT_EQ(legs(1, {}), 4U) << "a flow for each head";
   job::Imperfections failed;
@@ -175,8 +178,7 @@ TEST(NcclFlows, TheSwitchReducesOnlyWhereItIs) {
 TEST(NcclFlows, CollectivesShareLinks) {
   const Nccl nccl = nccl_of(NcclArchitecture::kAmpere, NcclAlgorithm::kRing);
   const net::Cluster cluster = cluster_of(NcclArchitecture::kAmpere);
-  std::vector<int> gpus(8);
-  std::iota(gpus.begin(), gpus.end(), 0);
+  const std::vector<net::FabricGpu> gpus = first_gpus_of(8);
   const auto seconds = [&](int groups) {
     des::TaskGraph graph;
     Wires wires(cluster, 8, {}, NcclLowering::shares_of(nccl.architecture, nccl.tuning), graph);

@@ -30,12 +30,12 @@ std::vector<Pipeline> trees(Bytes payload, const Communicator& c) {
 std::vector<SwitchHop> hops_of_head(CollectiveKind kind, int head, const net::Members& members) {
   const bool reduces = kind != CollectiveKind::kAllGather, multicasts = kind != CollectiveKind::kReduceScatter;
   std::vector<SwitchHop> hops;
-  for (const std::vector<int>& node : members) {
-    for (const int gpu : node) {
+  for (const std::vector<net::FabricGpu>& node : members) {
+    for (const net::FabricGpu gpu : node) {
       if (reduces) hops.push_back({gpu, /*out=*/true});
       if (multicasts) hops.push_back({gpu, /*out=*/false});
     }
-    const int head_gpu = node[static_cast<std::size_t>(head) % node.size()];
+    const net::FabricGpu head_gpu = node[static_cast<std::size_t>(head) % node.size()];
     if (reduces) hops.push_back({head_gpu, /*out=*/false});
     if (multicasts) hops.push_back({head_gpu, /*out=*/true});
   }

@@ -12,7 +12,7 @@ namespace foretoken::ranks {
 
 /// The link from a GPU to its node's NVLink switch, or back.
 struct SwitchHop {
-  int gpu = 0;
+  net::FabricGpu gpu;
   bool out = true;
 };
 

@@ -21,7 +21,7 @@ double compute_share(const step::Meaning& meaning, const step::Passes& passes) {
 std::uint64_t number_of(const step::Meaning& meaning) {
   constexpr std::uint64_t kStepEnd = 11;
   const bool is_pass = meaning.kind == step::TaskMeaning::kPass;
-  return (std::uint64_t{meaning.microbatch} << 24U) + (std::uint64_t{meaning.chunk} << 8U) +
+  return (std::uint64_t{meaning.microbatch.value} << 24U) + (std::uint64_t{meaning.chunk.value} << 8U) +
          (is_pass ? static_cast<std::uint64_t>(meaning.pass) : kStepEnd);
 }
 
@@ -31,14 +31,14 @@ Speeds::Speeds(const job::Job& job) : job_(job), ranks_a_stage_(job.gpus / job.p
   const job::Imperfections& what = job.imperfections;
   if (what.slow_gpus.empty() && !job.stragglers.on) return;
   slowdown_ = Table<Rank, double>(job.gpus, 1);
-  std::unordered_map<int, Rank> rank_of;
+  std::unordered_map<std::uint32_t, Rank> rank_of;  // by GPU
   for (const Rank rank : slowdown_.ids()) {
-    const int gpu = what.gpu_of(rank.number());
+    const Gpu gpu = what.gpu_of(rank);
     if (job.stragglers.on) slowdown_[rank] = job::slowness(job.stragglers, gpu, job.host_of(gpu));
-    if (!what.slow_gpus.empty()) rank_of.emplace(gpu, rank);
+    if (!what.slow_gpus.empty()) rank_of.emplace(gpu.value, rank);
   }
   for (const job::SlowGpu& slow : what.slow_gpus)
-    if (const auto rank = rank_of.find(slow.gpu); rank != rank_of.end()) slowdown_[rank->second] *= slow.slowdown;
+    if (const auto rank = rank_of.find(slow.gpu.value); rank != rank_of.end()) slowdown_[rank->second] *= slow.slowdown;
 }
 
 Paced Speeds::paced(des::Duration duration, const step::Meaning& meaning, const step::Passes& passes,
@@ -48,8 +48,8 @@ Paced Speeds::paced(des::Duration duration, const step::Meaning& meaning, const 
   double worst = 0;
   Paced paced;
   for (const StageRank member : members) {
-    const Rank rank = id_of<Rank>(meaning.stage * ranks_a_stage_ + member.number());
-    const int gpu = job_.imperfections.gpu_of(rank.number());
+    const Rank rank = id_of<Rank>(meaning.stage.number() * ranks_a_stage_ + member.number());
+    const Gpu gpu = job_.imperfections.gpu_of(rank);
     const double own = slowdown_[rank];
     const double factor = own * job::jitter_of_pass(job_.stragglers, gpu, number_of(meaning));
     if (factor <= worst) continue;

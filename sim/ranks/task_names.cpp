@@ -19,7 +19,8 @@ std::string task_text(const step::Meaning& meaning, const step::Workload& worklo
                        meaning.kind == step::TaskMeaning::kStepOverhead ||
                        (meaning.kind == step::TaskMeaning::kCommunication && !is_message(row->purpose));
   std::string text(step::name_of(meaning, workload));
-  if (!of_step) text += fmt::format(" of micro-batch {}, chunk {}", meaning.microbatch, meaning.chunk);
+  if (!of_step)
+    text += fmt::format(" of micro-batch {}, chunk {}", meaning.microbatch.number(), meaning.chunk.number());
   return text;
 }
 
@@ -37,7 +38,7 @@ std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const
   const step::Meaning& meaning = step.workload.meaning[origin.folded.value];
   std::vector<int> ranks;
   for (const StageRank rank : unfolded.members_of(origin))
-    ranks.push_back(meaning.stage * unfolded.ranks.count() + rank.number());
+    ranks.push_back(meaning.stage.number() * unfolded.ranks.count() + rank.number());
   return fmt::format("{} on {}", task_text(meaning, step.workload), ranks_text(ranks));
 }
 
@@ -46,7 +47,7 @@ std::string unfolded_text(des::TaskId task, const step::LoweredStep& step, const
 des::Names names_of(const step::LoweredStep& step) {
   return {[&step](des::TaskId task) {
             const step::Meaning& meaning = step.workload.meaning[task.value];
-            return fmt::format("{} on stage {}", task_text(meaning, step.workload), meaning.stage);
+            return fmt::format("{} on stage {}", task_text(meaning, step.workload), meaning.stage.number());
           },
           [](des::StreamId stream) { return fmt::format("stream {}", stream.value); }};
 }

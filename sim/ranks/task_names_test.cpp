@@ -25,7 +25,7 @@ struct Job {
     unfolded = unfold(step, scenario, Traffic::kFlows);
   }
   /// Returns the first task of that name on a stage.
-  [[nodiscard]] des::TaskId folded(std::string_view name, int stage) const {
+  [[nodiscard]] des::TaskId folded(std::string_view name, Stage stage) const {
     for (std::uint32_t task = 0; task < step.workload.meaning.size(); ++task) {
       const step::Meaning& meaning = step.workload.meaning[task];
       if (step::name_of(meaning, step.workload) == name && meaning.stage == stage) return {task};
@@ -45,7 +45,7 @@ TEST(TaskNames, AStepWithoutACircleIsNoDeadlock) { EXPECT_EQ(Job().deadlock(), "
 
 TEST(TaskNames, ACircleNamesItsTasksAndRanks) {
   Job job;
-  const des::TaskId pass = job.folded("forward", 1), end = job.folded("optimizer", 1);
+  const des::TaskId pass = job.folded("forward", Stage{1}), end = job.folded("optimizer", Stage{1});
   // Rank 7 is stage rank 3, in the second replica.
   job.unfolded.graph.add_dependency(job.unfolded.instance(end, {3}).end, job.unfolded.instance(pass, {3}).begin);
   const std::string text = job.deadlock();
@@ -56,7 +56,7 @@ TEST(TaskNames, ACircleNamesItsTasksAndRanks) {
 
 TEST(TaskNames, ACollectiveThatOneMemberNeverReachesIsNamedWithAllOfThem) {
   Job job;
-  const des::TaskId reduction = job.folded("reduce gradients", 0), end = job.folded("optimizer", 0);
+  const des::TaskId reduction = job.folded("reduce gradients", Stage{0}), end = job.folded("optimizer", Stage{0});
   // Rank 1 reduces with rank 3. It arrives only after an optimizer that waits for the reduction.
   job.unfolded.graph.add_dependency(job.unfolded.instance(end, {1}).end, job.unfolded.instance(reduction, {1}).begin);
   const std::string text = job.deadlock();
@@ -66,7 +66,7 @@ TEST(TaskNames, ACollectiveThatOneMemberNeverReachesIsNamedWithAllOfThem) {
 
 TEST(TaskNames, OfAFoldedStepByStage) {
   const Job job;
-  EXPECT_EQ(names_of(job.step).task(job.folded("optimizer", 1)), "optimizer on stage 1");
+  EXPECT_EQ(names_of(job.step).task(job.folded("optimizer", Stage{1})), "optimizer on stage 1");
 }
 
 }  // namespace

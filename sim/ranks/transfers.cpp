@@ -43,8 +43,8 @@ Transfers::Transfers(const job::Job& job, const step::Workload& workload, des::T
       ranks_a_stage_(job.gpus / job.parallelism.pipeline) {
   int first_stage = 0;
   for (const job::Job* part : parts_.all()) {
-    const int first_gpu = first_stage * ranks_a_stage_;
-    kinds_.emplace_back(*part, job.cluster_of(first_stage),
+    const Gpu first_gpu = id_of<Gpu>(first_stage * ranks_a_stage_);
+    kinds_.emplace_back(*part, job.cluster_of(id_of<Stage>(first_stage)),
                         Side{first_gpu, job.node_of(first_gpu), !job.groups.empty()}, graph);
     first_stage += part->parallelism.pipeline;
   }
@@ -56,11 +56,11 @@ LinkParts Transfers::link_parts() const {
   return parts;
 }
 
-std::vector<int> Transfers::gpus_beside(std::uint32_t link) const {
-  std::vector<int> gpus;
+std::vector<Gpu> Transfers::gpus_beside(std::uint32_t link) const {
+  std::vector<Gpu> gpus;
   for (const Kind& kind : kinds_)
     if (kind.wires.parts().contains(link))
-      for (const int gpu : kind.wires.gpus_beside(link)) gpus.push_back(kind.side.first_gpu + gpu);
+      for (const net::FabricGpu gpu : kind.wires.gpus_beside(link)) gpus.push_back(in_job(gpu, kind.side));
   return gpus;
 }
 
@@ -68,10 +68,10 @@ std::vector<std::uint32_t> Transfers::link_ids() const {
   return kinds_.size() == 1 ? kinds_.front().wires.link_ids() : std::vector<std::uint32_t>();
 }
 
-Transfers::Kind& Transfers::kind_of(int stage) { return kinds_[job_.groups.empty() ? 0 : job_.group_of(stage)]; }
+Transfers::Kind& Transfers::kind_of(Stage stage) { return kinds_[job_.groups.empty() ? 0 : job_.group_of(stage)]; }
 
-int Transfers::gpu_of(const Kind& here, Rank rank) const {
-  return job_.imperfections.gpu_of(rank.number()) - here.side.first_gpu;
+net::FabricGpu Transfers::gpu_of(const Kind& here, Rank rank) const {
+  return in_fabric(job_.imperfections.gpu_of(rank), here.side);
 }
 
 // A placement may tear a group from one node. The group then sends over the network the bytes that it would send inside
@@ -96,7 +96,7 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
   return found_;
 }
 
-const Transfers::Kept& Transfers::of_row(step::CommunicationId id, int stage, des::Duration moving,
+const Transfers::Kept& Transfers::of_row(step::CommunicationId id, Stage stage, des::Duration moving,
                                          std::span<const StageRank> members) {
   const Key key{id, stage, members.front(), moving.ps};
   auto found = kept_.find(key);
@@ -105,7 +105,7 @@ const Transfers::Kept& Transfers::of_row(step::CommunicationId id, int stage, de
   return found->second;
 }
 
-Transfers::Kept Transfers::laid_out(const step::Communication& row, int stage, des::Duration moving,
+Transfers::Kept Transfers::laid_out(const step::Communication& row, Stage stage, des::Duration moving,
                                     std::span<const StageRank> members) {
   switch (row.purpose) {
     case step::Purpose::kPass:
@@ -149,11 +149,11 @@ void Transfers::of_pass(const step::Meaning& meaning, des::Duration duration, de
   }
 }
 
-Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, des::Duration moving,
+Transfers::Kept Transfers::in_groups(const step::Communication& row, Stage stage, des::Duration moving,
                                      std::span<const StageRank> members) {
   Kind& here = kind_of(stage);
   const net::RankGroups ranks = here.part.grid().groups(row.axes);
-  std::map<Rank, std::vector<int>> groups;  // by lowest rank, numbered as on the first stage
+  std::map<Rank, std::vector<net::FabricGpu>> groups;  // by lowest rank, numbered as on the first stage
   for (const StageRank member : members)
     groups[ranks.first_of(Rank{member.value})].push_back(gpu_of(here, rank_of(stage, member)));
   Kept kept;
@@ -167,8 +167,8 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, int stage, 
 
 Transfers::Kept Transfers::message(const step::Communication& row, des::Duration duration, StageRank rank) {
   if (!row.other_sites.empty()) return message_across(row, duration, rank);
-  Kind& here = kind_of(row.from.number());
-  const int from = gpu_of(here, rank_of(row.from.number(), rank)), to = gpu_of(here, rank_of(row.to.number(), rank));
+  Kind& here = kind_of(row.from);
+  const net::FabricGpu from = gpu_of(here, rank_of(row.from, rank)), to = gpu_of(here, rank_of(row.to, rank));
   step::Communication bytes = row;  // of this rank, which may not cross nodes where another does
   bytes.site.group.nodes = here.wires.node_of(from) != here.wires.node_of(to) ? 2 : 1;
   bytes.overhead = Seconds(0);
@@ -183,8 +183,8 @@ Transfers::Kept Transfers::message_across(const step::Communication& row, des::D
 }
 
 Transfers::End Transfers::end_at(const step::Site& site, StageRank rank) {
-  Kind& kind = kind_of(site.stage.number());
-  return {kind, gpu_of(kind, rank_of(site.stage.number(), rank)), sending_rate(site)};
+  Kind& kind = kind_of(site.stage);
+  return {kind, gpu_of(kind, rank_of(site.stage, rank)), sending_rate(site)};
 }
 
 // Makes enough flows that every NIC near either GPU carries equally many, at the rate of the slower side.
@@ -208,12 +208,12 @@ Transfers::Kept Transfers::collective(const step::Communication& row, des::Durat
   const Seconds latency = std::min(whole, step::latency_of(row, costs_));
   std::vector<Rank> ranks;
   for (const StageRank member : members) {
-    ranks.push_back(rank_of(row.from.number(), member));
-    if (row.to != row.from) ranks.push_back(rank_of(row.to.number(), member));
+    ranks.push_back(rank_of(row.from, member));
+    if (row.to != row.from) ranks.push_back(rank_of(row.to, member));
   }
   std::sort(ranks.begin(), ranks.end());
   return {step::duration_of(latency),
-          as_nccl(kind_of(row.from.number()), *row.collective, row.payload, ranks, whole - latency, alone(row.site))};
+          as_nccl(kind_of(row.from), *row.collective, row.payload, ranks, whole - latency, alone(row.site))};
 }
 
 // Makes a ring of two. Both ranks send equally many bytes.
@@ -230,9 +230,9 @@ Transfers::Kept Transfers::pair_across(const step::Communication& row, des::Dura
 // of the ranks.
 std::vector<Leg> Transfers::as_nccl(Kind& here, CollectiveKind kind, Bytes payload, std::span<const Rank> ranks,
                                     Seconds transfer, Alone alone) {
-  std::vector<int> gpus, in_order;
+  std::vector<net::FabricGpu> gpus, in_order;
   for (const Rank rank : ranks) gpus.push_back(gpu_of(here, rank));
-  for (const Rank rank : ranks) in_order.push_back(rank.number() - here.side.first_gpu);
+  for (const Rank rank : ranks) in_order.push_back(in_fabric(Gpu{rank.value}, here.side));
   std::sort(gpus.begin(), gpus.end());
   Wires& wires = here.wires;
   const int domain = here.part.cluster.links.gpus;

@@ -37,7 +37,7 @@ class Transfers {
   /// Returns Wires::parts() of all nodes.
   [[nodiscard]] LinkParts link_parts() const;
   /// Returns GPUs of the job beside a link with parts, as Wires::gpus_beside() does.
-  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const;
+  [[nodiscard]] std::vector<Gpu> gpus_beside(std::uint32_t link) const;
   /// Returns Wires::link_ids(). It is empty where nodes are of several kinds, because their fabrics number links
   /// separately.
   [[nodiscard]] std::vector<std::uint32_t> link_ids() const;
@@ -54,7 +54,7 @@ class Transfers {
   /// One end of a transfer between nodes of different kinds.
   struct End {
     Kind& kind;
-    int gpu;
+    net::FabricGpu gpu;
     BytesPerSecond rate;
   };
   struct Kept {
@@ -62,16 +62,16 @@ class Transfers {
     std::vector<Leg> legs;
   };
   // Row, stage, first member, duration.
-  using Key = std::tuple<step::CommunicationId, int, StageRank, std::int64_t>;
+  using Key = std::tuple<step::CommunicationId, Stage, StageRank, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                const step::Passes& passes, std::span<const StageRank> members);
   /// Returns the transfers of a row among stage ranks `members` of `stage`. They take `moving` without other traffic.
-  [[nodiscard]] const Kept& of_row(step::CommunicationId id, int stage, des::Duration moving,
+  [[nodiscard]] const Kept& of_row(step::CommunicationId id, Stage stage, des::Duration moving,
                                    std::span<const StageRank> members);
-  [[nodiscard]] Kept laid_out(const step::Communication& row, int stage, des::Duration moving,
+  [[nodiscard]] Kept laid_out(const step::Communication& row, Stage stage, des::Duration moving,
                               std::span<const StageRank> members);
   /// Makes flows of all groups of the row's axes among `members`.
-  [[nodiscard]] Kept in_groups(const step::Communication& row, int stage, des::Duration moving,
+  [[nodiscard]] Kept in_groups(const step::Communication& row, Stage stage, des::Duration moving,
                                std::span<const StageRank> members);
   [[nodiscard]] Kept message(const step::Communication& row, des::Duration duration, StageRank rank);
   [[nodiscard]] Kept message_across(const step::Communication& row, des::Duration duration, StageRank rank);
@@ -85,11 +85,11 @@ class Transfers {
                                          Seconds transfer, Alone alone);
   [[nodiscard]] static Alone alone(const step::Site& site);
   [[nodiscard]] static std::vector<Leg> across(const End& from, const End& to, Seconds transfer);
-  [[nodiscard]] Kind& kind_of(int stage);
-  /// Returns the GPU's number in its Wires, which count from the first GPU on nodes of its kind.
-  [[nodiscard]] int gpu_of(const Kind& here, Rank rank) const;
-  [[nodiscard]] Rank rank_of(int stage, StageRank rank) const {
-    return id_of<Rank>(stage * ranks_a_stage_ + rank.number());
+  [[nodiscard]] Kind& kind_of(Stage stage);
+  /// Returns the GPU of a rank in the fabric of its kind of nodes.
+  [[nodiscard]] net::FabricGpu gpu_of(const Kind& here, Rank rank) const;
+  [[nodiscard]] Rank rank_of(Stage stage, StageRank rank) const {
+    return id_of<Rank>(stage.number() * ranks_a_stage_ + rank.number());
   }
 
   const job::Job& job_;

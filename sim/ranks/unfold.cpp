@@ -105,7 +105,7 @@ class Unfolder {
 
   // Counts the flows of all tasks before any is built. Tasks of one kind, stage, length and payload move the same.
   void count_flows() {
-    using Sort = std::tuple<step::TaskMeaning, int, int, schedule::OpKind, const step::TimedOp*, std::int64_t,
+    using Sort = std::tuple<step::TaskMeaning, Stage, Chunk, schedule::OpKind, const step::TimedOp*, std::int64_t,
                             std::optional<step::CommunicationId>>;
     std::map<Sort, std::size_t> place;
     std::vector<std::pair<TaskId, std::size_t>> kinds;  // the first task of its kind, and the number of such tasks
@@ -192,9 +192,9 @@ class Unfolder {
     unfolded_.link_parts = flows_->link_parts();
     unfolded_.link_ids = flows_->link_ids();
     for (const auto& [link, parts] : unfolded_.link_parts) {
-      const std::vector<int> gpus = flows_->gpus_beside(link);
+      const std::vector<Gpu> gpus = flows_->gpus_beside(link);
       for (const Rank rank : ids<Rank>(job_.gpus))
-        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank.number())) != gpus.end())
+        if (std::find(gpus.begin(), gpus.end(), job_.imperfections.gpu_of(rank)) != gpus.end())
           unfolded_.beside[link].push_back(ranks_.of(rank));
     }
   }

@@ -31,7 +31,7 @@ double share_of(const net::Link& link, LinkShares shares) {
   contract_broken("every kind of link has a share", __FILE__, __LINE__);
 }
 
-SlowLinks slow_links_of(const net::Fabric& fabric, const job::Imperfections& imperfections, int first_node) {
+SlowLinks slow_links_of(const net::Fabric& fabric, const job::Imperfections& imperfections, NodeId first_node) {
   SlowLinks slow{.left = std::vector<double>(fabric.links().size(), 1), .parts = {}, .failed = {}};
   const auto add = [&](std::uint32_t link, double rate_factor, int part) {
     slow.left[link] *= rate_factor;
@@ -42,9 +42,10 @@ SlowLinks slow_links_of(const net::Fabric& fabric, const job::Imperfections& imp
   };
   int part = 0;
   for (const job::SlowNic& nic : imperfections.slow_nics) {
-    const int node = nic.node - first_node;
+    const int node = nic.node.number() - first_node.number();
     if (node >= 0 && node < fabric.nodes())
-      for (const bool out : {true, false}) add(fabric.nic_link(node, nic.nic, out), nic.rate_factor, part);
+      for (const bool out : {true, false})
+        add(fabric.nic_link(id_of<net::FabricNode>(node), nic.nic, out), nic.rate_factor, part);
     ++part;
   }
   for (const job::SlowLink& cable : imperfections.slow_links) {
@@ -103,23 +104,24 @@ void Wires::take_link(std::uint32_t id, std::vector<des::LinkId>& route) {
   route.push_back(*link);
 }
 
-const std::vector<int>& Wires::working_nics(int gpu) const {
+const std::vector<int>& Wires::working_nics(net::FabricGpu gpu) const {
   const std::vector<int>& nics = router_.nics_near(gpu);
   if (nics.empty()) no_way(fmt::format("from every GPU to the network, found none from {}", name_of(gpu)));
   return nics;
 }
 
-std::string Wires::name_of(int gpu) const {
-  return fmt::format("GPU {} (node {})", side_.first_gpu + gpu, side_.first_node + node_of(gpu));
+std::string Wires::name_of(net::FabricGpu gpu) const {
+  return fmt::format("GPU {} (node {})", in_job(gpu, side_).number(),
+                     side_.first_node.number() + node_of(gpu).number());
 }
 
-net::Route Wires::way(int from, int to, int nic) {
+net::Route Wires::way(net::FabricGpu from, net::FabricGpu to, int nic) {
   std::optional<net::Route> route = router_.route(from, to, nic);
   if (!route) no_way(fmt::format("between all GPUs, found none from {} to {}", name_of(from), name_of(to)));
   return *std::move(route);
 }
 
-net::Route Wires::sound_way(int from, int to, int nic) {
+net::Route Wires::sound_way(net::FabricGpu from, net::FabricGpu to, int nic) {
   std::optional<net::Route> route = sound_router().route(from, to, nic);
   expects(route.has_value(), "where nothing has failed all GPUs are connected");
   return *std::move(route);
@@ -134,13 +136,13 @@ void Wires::take(const net::Hop& hop, int which, std::vector<des::LinkId>& route
   for (const std::uint32_t id : way(hop.from, hop.to, nic).links) take_link(id, route);
 }
 
-void Wires::take_exit(int gpu, int which, bool out, std::vector<des::LinkId>& route) {
+void Wires::take_exit(net::FabricGpu gpu, int which, bool out, std::vector<des::LinkId>& route) {
   const std::vector<int>& nics = working_nics(gpu);
   const int nic = nics[static_cast<std::size_t>(which) % nics.size()];
   for (const std::uint32_t id : router_.exit(gpu, nic, out).links) take_link(id, route);
 }
 
-BytesPerSecond Wires::exit_rate(int gpu, int flows, BytesPerSecond rate) {
+BytesPerSecond Wires::exit_rate(net::FabricGpu gpu, int flows, BytesPerSecond rate) {
   const std::vector<int>& nics = sound_router().nics_near(gpu);
   double least = rate.value();
   for (const bool out : {true, false}) {
@@ -154,15 +156,15 @@ BytesPerSecond Wires::exit_rate(int gpu, int flows, BytesPerSecond rate) {
   return BytesPerSecond(least);
 }
 
-std::uint32_t Wires::switch_link(int gpu, bool out) const {
-  const SwitchLinks& links = switch_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
+std::uint32_t Wires::switch_link(net::FabricGpu gpu, bool out) const {
+  const SwitchLinks& links = switch_[static_cast<std::size_t>(fabric_.place_in_node(gpu))];
   const std::optional<std::uint32_t>& link = out ? links.to : links.from;
   expects(link.has_value(), "a switch joins the GPUs of a node");
   return fabric_.node_link(node_of(gpu), *link);
 }
 
-bool Wires::reaches_switch(int gpu) const {
-  const SwitchLinks& links = switch_[static_cast<std::size_t>(gpu % fabric_.node().gpus)];
+bool Wires::reaches_switch(net::FabricGpu gpu) const {
+  const SwitchLinks& links = switch_[static_cast<std::size_t>(fabric_.place_in_node(gpu))];
   return links.to && links.from && slow_.left[switch_link(gpu, true)] > 0 && slow_.left[switch_link(gpu, false)] > 0;
 }
 
@@ -173,14 +175,14 @@ Leg Wires::leg(const Pipeline& pipeline) {
   return leg;
 }
 
-BytesPerSecond Wires::least_capacity(int from, int to) {
+BytesPerSecond Wires::least_capacity(net::FabricGpu from, net::FabricGpu to) {
   double least = 0;
   for (const std::uint32_t id : sound_way(from, to).links)
     least = least == 0 ? capacity_[id] : std::min(least, capacity_[id]);
   return BytesPerSecond(least);
 }
 
-std::vector<Leg> Wires::message(int from, int to, Seconds transfer, BytesPerSecond rate) {
+std::vector<Leg> Wires::message(net::FabricGpu from, net::FabricGpu to, Seconds transfer, BytesPerSecond rate) {
   const bool inside = node_of(from) == node_of(to);
   const int nics = inside ? 1 : nics_near(from);
   const std::vector<std::vector<net::Hop>> hops(static_cast<std::size_t>(nics), {{from, to, from}});
@@ -191,7 +193,7 @@ std::vector<Leg> Wires::message(int from, int to, Seconds transfer, BytesPerSeco
   return legs;
 }
 
-std::vector<Leg> Wires::ring(std::span<const int> gpus, Seconds transfer, Alone alone) {
+std::vector<Leg> Wires::ring(std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone) {
   expects(gpus.size() >= 2, "a ring has at least two GPUs");
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
   std::vector<Leg> legs;
@@ -246,7 +248,7 @@ BytesPerSecond Wires::rate_alone(std::span<const net::Hop> hops) {
   return BytesPerSecond(rate);
 }
 
-std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone) {
+std::vector<Leg> Wires::pipelined_ring(std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone) {
   const net::Members members = net::members_of(gpus, fabric_.node().gpus);
   const bool inside = members.size() == 1;
   const int near = inside ? 1 : nics_near(gpus.front());
@@ -264,8 +266,8 @@ std::vector<Leg> Wires::pipelined_ring(std::span<const int> gpus, Seconds transf
 
 // Inside nodes every link passes all bytes that cross it. The NICs of a node pass theirs together.
 Seconds Wires::time_alone(std::span<const Pipeline> pipelines, Alone alone) {
-  std::map<std::uint32_t, double> inside;  // bytes by link
-  std::map<int, double> out, in;           // bytes by node
+  std::map<std::uint32_t, double> inside;     // bytes by link
+  std::map<net::FabricNode, double> out, in;  // bytes by node
   for (const Pipeline& pipeline : pipelines) {
     const double bytes = pipeline.bytes.value();
     for (const SwitchHop& hop : pipeline.in_switch) inside[switch_link(hop.gpu, hop.out)] += bytes;

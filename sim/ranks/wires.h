@@ -50,11 +50,16 @@ struct SwitchLinks {
 
 /// The part of a job that is on nodes of one kind.
 struct Side {
-  int first_gpu = 0, first_node = 0;  ///< its first GPU and node among the job's
-  bool joined = false;                ///< true when NICs join it to nodes of other kinds
+  Gpu first_gpu;  ///< its first GPU and node among the job's
+  NodeId first_node;
+  bool joined = false;  ///< true when NICs join it to nodes of other kinds
 };
 
-/// Routes and links. GPUs are numbered node by node, from the first of this side on. `graph` receives the links that
+/// Returns the number of a GPU of the job in the fabric of its side, and back.
+[[nodiscard]] inline net::FabricGpu in_fabric(Gpu gpu, const Side& side) { return {gpu.value - side.first_gpu.value}; }
+[[nodiscard]] inline Gpu in_job(net::FabricGpu gpu, const Side& side) { return {gpu.value + side.first_gpu.value}; }
+
+/// Routes and links. GPUs have their numbers in the fabric of this side. `graph` receives the links that
 /// routes use and that can become a bottleneck. Throws ConfigError where failures leave no way that a caller asks for.
 class Wires {
  public:
@@ -63,16 +68,16 @@ class Wires {
 
   /// Makes a message that takes `transfer` without other traffic, at `rate`: bytes per second of this GPU's share of
   /// the network. It is split over the NICs near its sender. Inside a node `rate` is not used.
-  [[nodiscard]] std::vector<Leg> message(int from, int to, Seconds transfer, BytesPerSecond rate);
+  [[nodiscard]] std::vector<Leg> message(net::FabricGpu from, net::FabricGpu to, Seconds transfer, BytesPerSecond rate);
 
   /// Makes a collective over `gpus` (ascending) as NCCL's rings. Inside a node there is one ring. Across nodes there is
   /// one ring a channel, which leaves and enters every node through the NIC of that channel. It takes `transfer`
   /// without other traffic. Precondition: at least two GPUs.
-  [[nodiscard]] std::vector<Leg> ring(std::span<const int> gpus, Seconds transfer, Alone alone);
+  [[nodiscard]] std::vector<Leg> ring(std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone);
 
   /// Makes the same rings with one leg for all hops of a channel, for groups whose ranks wait for one another in every
   /// layer.
-  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const int> gpus, Seconds transfer, Alone alone);
+  [[nodiscard]] std::vector<Leg> pipelined_ring(std::span<const net::FabricGpu> gpus, Seconds transfer, Alone alone);
 
   /// Makes a pipeline over the routes of its hops. Precondition: GPUs of its switch hops reach the switch.
   [[nodiscard]] Leg leg(const Pipeline& pipeline);
@@ -83,42 +88,44 @@ class Wires {
   void take(const net::Hop& hop, int which, std::vector<des::LinkId>& route);
   /// Appends the links between a GPU and the network, over the `which`-th of the NICs near it. A flow to (`out`) or
   /// from nodes of another kind takes them. Precondition: this side is joined.
-  void take_exit(int gpu, int which, bool out, std::vector<des::LinkId>& route);
+  void take_exit(net::FabricGpu gpu, int which, bool out, std::vector<des::LinkId>& route);
   /// Returns `rate`, or less where links inside the node carry less of `flows` such flows of a GPU.
-  [[nodiscard]] BytesPerSecond exit_rate(int gpu, int flows, BytesPerSecond rate);
+  [[nodiscard]] BytesPerSecond exit_rate(net::FabricGpu gpu, int flows, BytesPerSecond rate);
   /// Returns true when working links join a GPU to an NVLink switch.
-  [[nodiscard]] bool reaches_switch(int gpu) const;
+  [[nodiscard]] bool reaches_switch(net::FabricGpu gpu) const;
 
   [[nodiscard]] const LinkParts& parts() const { return parts_; }
   /// Returns, by link of the graph, its id in the cluster's fabric.
   [[nodiscard]] const std::vector<std::uint32_t>& link_ids() const { return ids_; }
   /// Returns the GPUs beside a link of the graph, as net::gpus_beside finds them where nothing has failed.
-  [[nodiscard]] std::vector<int> gpus_beside(std::uint32_t link) const {
+  [[nodiscard]] std::vector<net::FabricGpu> gpus_beside(std::uint32_t link) const {
     return net::gpus_beside(sound_router(), ids_[link]);
   }
-  [[nodiscard]] int node_of(int gpu) const { return gpu / fabric_.node().gpus; }
+  [[nodiscard]] net::FabricNode node_of(net::FabricGpu gpu) const { return fabric_.node_of(gpu); }
   /// Counts the NICs near a GPU when nothing has failed. Traffic between nodes is always divided among this many.
   /// Another NIC carries the share of a failed one beside its own, and failures of all nodes count equally.
-  [[nodiscard]] int nics_near(int gpu) const { return static_cast<int>(sound_router().nics_near(gpu).size()); }
+  [[nodiscard]] int nics_near(net::FabricGpu gpu) const {
+    return static_cast<int>(sound_router().nics_near(gpu).size());
+  }
   [[nodiscard]] const net::Fabric& fabric() const { return fabric_; }
 
  private:
-  [[nodiscard]] const std::vector<int>& working_nics(int gpu) const;
+  [[nodiscard]] const std::vector<int>& working_nics(net::FabricGpu gpu) const;
   void take_link(std::uint32_t id, std::vector<des::LinkId>& route);
-  [[nodiscard]] net::Route way(int from, int to, int nic);
-  [[nodiscard]] net::Route sound_way(int from, int to, int nic = 0);
+  [[nodiscard]] net::Route way(net::FabricGpu from, net::FabricGpu to, int nic);
+  [[nodiscard]] net::Route sound_way(net::FabricGpu from, net::FabricGpu to, int nic = 0);
   [[nodiscard]] net::Router& sound_router() { return sound_ ? *sound_ : router_; }
   [[nodiscard]] const net::Router& sound_router() const { return sound_ ? *sound_ : router_; }
-  [[nodiscard]] std::uint32_t switch_link(int gpu, bool out) const;
+  [[nodiscard]] std::uint32_t switch_link(net::FabricGpu gpu, bool out) const;
   // Least capacity on a way, and rate of one flow over many hops, if nothing were slow.
-  [[nodiscard]] BytesPerSecond least_capacity(int from, int to);
+  [[nodiscard]] BytesPerSecond least_capacity(net::FabricGpu from, net::FabricGpu to);
   [[nodiscard]] BytesPerSecond rate_alone(std::span<const net::Hop> hops);
   /// Returns the rate of a transfer over the network without other traffic: the rate of all channels together, or less
   /// where links inside the nodes carry less of them.
   [[nodiscard]] BytesPerSecond rate_within_nodes(std::span<const std::vector<net::Hop>> channels, Alone alone);
   [[nodiscard]] std::vector<std::vector<net::Hop>> channels_over(const net::Members& members) const;
 
-  [[nodiscard]] std::string name_of(int gpu) const;
+  [[nodiscard]] std::string name_of(net::FabricGpu gpu) const;
 
   des::TaskGraph& graph_;
   Side side_;

@@ -42,8 +42,8 @@ inline Metrics example_metrics() {
   m.time.comm[Axis::kTensor] = Seconds(2);
   m.time.comm[Axis::kData] = Seconds(0.5);
   m.time.bubble = Seconds(1.5);
-  m.memory.per_stage = {example_stage(4, 12), example_stage(3, 11)};
-  m.memory.peak = m.memory.per_stage[0].peak;
+  m.memory.per_stage = PerStage<StageMemory>(std::vector{example_stage(4, 12), example_stage(3, 11)});
+  m.memory.peak = m.memory.per_stage.front().peak;
   m.memory.capacity = Bytes(79 * kGiB);
   m.memory.outside_allocator = Bytes(2 * kGiB);
   m.memory.dominant = "optimizer states";

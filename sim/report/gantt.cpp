@@ -19,18 +19,17 @@ void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& worklo
               std::size_t task) {
   const des::Instant begin = run.start[task], end = run.end[task];
   if (meaning.kind == TaskMeaning::kOptimizer || meaning.kind == TaskMeaning::kStepOverhead)
-    chart.rows[meaning.stage].work.push_back({begin, end, Activity::kStepEnd});
+    chart.rows[meaning.stage.index()].work.push_back({begin, end, Activity::kStepEnd});
   if (meaning.kind != TaskMeaning::kCommunication) return;
 
   const step::Communication& row = *workload.communication_of(meaning);
   if (is_message(row.purpose)) {
-    chart.rows[meaning.stage].communication.push_back(
-        {begin, end, Activity::kMessage, static_cast<int>(meaning.microbatch), meaning.chunk});
+    chart.rows[meaning.stage.index()].communication.push_back(
+        {begin, end, Activity::kMessage, meaning.microbatch.number(), meaning.chunk.number()});
     return;
   }
-  for (std::size_t stage = 0; stage < chart.rows.size(); ++stage)
-    if (row.involves({static_cast<std::uint32_t>(stage)}))
-      chart.rows[stage].communication.push_back({begin, end, Activity::kDataParallel});
+  for (const Stage stage : ids<Stage>(chart.rows.size()))
+    if (row.involves(stage)) chart.rows[stage.index()].communication.push_back({begin, end, Activity::kDataParallel});
 }
 
 bool shows(const Gantt& chart, Activity activity) {
@@ -66,9 +65,9 @@ Activity activity_of(schedule::OpKind kind) {
 
 Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::string title) {
   Gantt chart{.title = std::move(title), .rows = {}, .length = run.makespan - des::Instant{}};
-  for (std::size_t stage = 0; stage < workload.passes.size(); ++stage) {
+  for (const Stage stage : workload.passes.ids()) {
     GanttRow& row = chart.rows.emplace_back();
-    row.label = fmt::format("stage {}", stage);
+    row.label = fmt::format("stage {}", stage.number());
     for (const step::PassTasks& pass : workload.passes[stage]) {
       row.work.push_back({run.start[pass.first.value], run.end[pass.last.value], activity_of(pass.op.kind),
                           pass.op.microbatch.number(), pass.op.chunk.number()});

@@ -99,8 +99,8 @@ Json delays_json(const Metrics& m) {
   if (!m.delays) return json;
   for (const Delay& delay : *m.delays) {
     Json& each = json.emplace_back(Json{{"what", delay.what}});
-    if (delay.gpu) each["gpu"] = *delay.gpu;
-    if (delay.node) each["node"] = *delay.node;
+    if (delay.gpu) each["gpu"] = delay.gpu->number();
+    if (delay.node) each["node"] = delay.node->number();
     if (delay.nic) each["nic"] = *delay.nic;
     each["on_critical_path_s"] = delay.on_critical_path ? Json(finite(*delay.on_critical_path)) : Json();
     each["step_time_s_without"] = finite(delay.without);
@@ -128,7 +128,7 @@ std::string to_json(const Metrics& m) {
                {"ideal_bubble_fraction", finite(m.ideal_bubble_fraction)},
                {"bubble_fraction_of_step", finite(m.bubble_fraction_of_step)},
                {"layer", {{"forward_s", finite(m.layer_forward)}, {"backward_s", finite(m.layer_backward)}}},
-               {"shown_gpus", m.shown_gpus},
+               {"shown_gpus", numbers_of(m.shown_gpus)},
                {"time_s", time_of(m.time)},
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};

@@ -48,7 +48,8 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
 TEST(Json, NamesSlowHardwareThatTheStepWaitsFor) {
   Metrics metrics = example_metrics();
   metrics.delays.emplace();
-  metrics.delays->push_back({.what = "NIC 3 of node 1 has failed", .node = 1, .nic = 3, .without = Seconds(9.5)});
+  metrics.delays->push_back(
+      {.what = "NIC 3 of node 1 has failed", .node = NodeId{1}, .nic = 3, .without = Seconds(9.5)});
   const auto json = ordered_json::parse(to_json(metrics));
   EXPECT_EQ(json["delays"], ordered_json::parse(R"([{"what": "NIC 3 of node 1 has failed", "node": 1, "nic": 3,
       "on_critical_path_s": null, "step_time_s_without": 9.5, "waits_s": 0.5}])"));

@@ -44,9 +44,9 @@ struct Memory {
   Bytes peak, capacity;     ///< of the stage with the least room
   Bytes outside_allocator;  ///< CUDA context and NCCL buffers; fits when peak + this <= capacity
   bool fits = true;
-  std::vector<StageMemory> per_stage;
-  std::size_t fullest = 0;  ///< the stage with the least room
-  std::string dominant;     ///< the largest part of the fullest stage
+  PerStage<StageMemory> per_stage;
+  Stage fullest = {};    ///< the stage with the least room
+  std::string dominant;  ///< the largest part of the fullest stage
   /// The cheapest change that would make it fit; nothing when it fits or the question did not ask for advice.
   std::optional<std::string> advice;
   /// Returns the part of the capacity that the allocator and the memory outside it fill.
@@ -70,7 +70,9 @@ struct RunCost {
 /// A slow or failed part of the hardware that the step waits for.
 struct Delay {
   std::string what;  ///< "GPU 37 (node 4) is 10 % slower"
-  std::optional<int> gpu = std::nullopt, node = std::nullopt, nic = std::nullopt;
+  std::optional<Gpu> gpu = std::nullopt;
+  std::optional<NodeId> node = std::nullopt;
+  std::optional<int> nic = std::nullopt;                   ///< position in the node
   std::optional<Seconds> on_critical_path = std::nullopt;  ///< of its tasks; nothing where it has none
   Seconds without{};                                       ///< the step time with this part repaired
 };
@@ -91,7 +93,7 @@ struct Metrics {
   Memory memory;
   std::optional<RunCost> run;
   std::optional<std::vector<Delay>> delays;  ///< nothing when not asked for
-  std::vector<int> shown_gpus;               ///< by stage, the GPU whose `time` is shown; empty when one stands for all
+  PerStage<Gpu> shown_gpus;                  ///< the GPU whose `time` is shown; empty when one stands for all
   double p2p_bytes_per_step = 0;             ///< pipeline messages sent by the busiest stage, one rank
   std::size_t tasks = 0;
   std::vector<std::string> assumptions, warnings;

@@ -58,7 +58,7 @@ class MessageIndex {
       const Meaning& m = workload.meaning[task];
       if (!is_send(m, workload)) continue;
       const Neighbour to = schedule::traits(m.pass).result_to.value();
-      tasks_[at({{Stage{m.stage}, Chunk{m.chunk}}, schedule::MicroBatch{m.microbatch}, to})] = TaskId{task};
+      tasks_[at({{m.stage, m.chunk}, m.microbatch, to})] = TaskId{task};
     }
   }
   [[nodiscard]] std::optional<TaskId> of(const step::MessageKey& key) const { return tasks_[at(key)]; }
@@ -74,12 +74,13 @@ class MessageIndex {
 
 // The place of a stream in the trace.
 struct Track {
-  std::size_t stage = 0, thread = kPasses;
+  Stage stage = {};
+  std::size_t thread = kPasses;
 };
 
 std::vector<Track> tracks_of(const step::Workload& workload) {
   std::vector<Track> tracks(workload.graph.streams());
-  for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
+  for (const Stage stage : workload.stages.ids()) {
     const std::vector<Thread> threads = threads_of(workload.stages[stage]);
     for (std::size_t thread = 0; thread < threads.size(); ++thread)
       tracks[threads[thread].stream.value] = {stage, thread};
@@ -107,7 +108,7 @@ class EventWriter {
     next();
     const std::int64_t from = to_ns(begin), to = to_ns(end);
     put(R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})", name, category,
-        track.stage, track.thread, from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
+        track.stage.number(), track.thread, from / 1000, from % 1000, (to - from) / 1000, (to - from) % 1000);
   }
   void flush() {
     sink_({buffer_.data(), buffer_.size()});
@@ -121,23 +122,23 @@ class EventWriter {
   bool first_ = true;
 };
 
-void write_names(EventWriter& out, const std::vector<int>& gpus, const step::Workload& workload,
+void write_names(EventWriter& out, const PerStage<Gpu>& gpus, const step::Workload& workload,
                  const std::vector<bool>& used) {
-  for (std::size_t stage = 0; stage < workload.stages.size(); ++stage) {
-    const std::string gpu = gpus.empty() ? "" : fmt::format(" (GPU {})", gpus[stage]);
+  for (const Stage stage : workload.stages.ids()) {
+    const std::string gpu = gpus.empty() ? "" : fmt::format(" (GPU {})", gpus[stage].number());
     out.next();
-    out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}{1}"}}}})", stage, gpu);
+    out.put(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}{1}"}}}})", stage.number(), gpu);
     out.next();
-    out.put(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", stage);
+    out.put(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})", stage.number());
     const std::vector<Thread> threads = threads_of(workload.stages[stage]);
     for (std::size_t thread = 0; thread < threads.size(); ++thread) {
       if (!used[threads[thread].stream.value]) continue;
       out.next();
-      out.put(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", stage, thread,
+      out.put(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", stage.number(), thread,
               threads[thread].name);
       out.next();
-      out.put(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", stage, thread,
-              thread);
+      out.put(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", stage.number(),
+              thread, thread);
     }
   }
 }
@@ -147,8 +148,8 @@ void write_passes(EventWriter& out, const TraceInput& input) {
   const schedule::Placement& placement = input.step.program.placement;
   const MessageIndex messages(workload, input.step.program);
   for (const Stage stage : input.step.program.stages.ids())
-    for (const step::PassTasks& pass : workload.passes[stage.index()]) {
-      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name, {stage.index(), kPasses},
+    for (const step::PassTasks& pass : workload.passes[stage]) {
+      out.slice(to_text(pass.op, placement.chunks()), schedule::traits(pass.op.kind).name, {stage, kPasses},
                 input.run.start[pass.first.value], input.run.end[pass.last.value]);
       if (const schedule::Place* const sender = step::sender_to(placement, stage, pass.op))
         if (const auto message = messages.of(step::needed_by(pass.op, *sender)))
@@ -171,9 +172,10 @@ void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Tr
                 input.run.start[task], input.run.end[task]);
       if (sends) {
         out.put(R"(,"bind_id":"0x{:x}","flow_out":true,"args":{{"microbatch":{},"chunk":{},"bytes":{:.0f}}})", task + 1,
-                meaning.microbatch, meaning.chunk, workload.communication_of(meaning)->payload.value());
+                meaning.microbatch.number(), meaning.chunk.number(),
+                workload.communication_of(meaning)->payload.value());
       } else if (part_of_pass) {
-        out.put(R"(,"args":{{"microbatch":{},"chunk":{}}})", meaning.microbatch, meaning.chunk);
+        out.put(R"(,"args":{{"microbatch":{},"chunk":{}}})", meaning.microbatch.number(), meaning.chunk.number());
       }
       out.put("}}");
     }
@@ -181,19 +183,19 @@ void write_tasks(EventWriter& out, const TraceInput& input, const std::vector<Tr
 }
 
 void write_memory(EventWriter& out, const TraceInput& input) {
-  for (std::size_t stage = 0; stage < input.memory.size(); ++stage) {
+  for (const Stage stage : input.memory.ids()) {
     const StageMemory& fixed = input.metrics.memory.per_stage[stage];
     const Bytes other = fixed.other - input.memory[stage].transient_at_peak;
     out.next();
     out.put(R"({{"ph":"C","name":"memory bytes","pid":{},"ts":0,"args":{{"weights":{:.0f},"gradients":{:.0f},)"
             R"("optimizer":{:.0f},"workspaces":{:.0f}}}}})",
-            stage, fixed.weights.value(), fixed.gradients.value(), fixed.optimizer.value(), other.value());
+            stage.number(), fixed.weights.value(), fixed.gradients.value(), fixed.optimizer.value(), other.value());
     for (const observe::MemoryPoint& point : input.memory[stage].points) {
       const std::int64_t at = EventWriter::to_ns(point.at);
       out.next();
       out.put(R"({{"ph":"C","name":"memory bytes","pid":{},"ts":{}.{:03},"args":{{"activations":{:.0f},)"
               R"("short-lived":{:.0f}}}}})",
-              stage, at / 1000, at % 1000, point.activations.value(), point.transient.value());
+              stage.number(), at / 1000, at % 1000, point.activations.value(), point.transient.value());
     }
   }
 }

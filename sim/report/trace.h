@@ -17,7 +17,7 @@ namespace foretoken::report {
 struct TraceInput {
   const step::LoweredStep& step;
   const des::RunResult& run;
-  const std::vector<observe::StageTimeline>& memory;
+  const PerStage<observe::StageTimeline>& memory;
   const Metrics& metrics;
   std::string version;   ///< of the program
   std::string fidelity;  ///< "stage" or "kernel"

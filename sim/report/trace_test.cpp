@@ -39,7 +39,7 @@ struct Traced {
   double step_us = 0;
 };
 
-Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& shown_gpus = {}) {
+Traced traced(int virtual_pipeline, Fidelity fidelity, const PerStage<Gpu>& shown_gpus = {}) {
   const job::Job job = small_scenario(virtual_pipeline);
   const step::LoweredStep step = step::lower(job, fidelity);
   const des::RunResult run = des::run(step.workload.graph);
@@ -48,8 +48,7 @@ Traced traced(int virtual_pipeline, Fidelity fidelity, const std::vector<int>& s
   metrics.name = job.name;
   metrics.simulated_step_time = metrics.step_time = des::to_seconds(run.makespan - des::Instant{});
   metrics.memory.per_stage.resize(memory.size());
-  for (std::size_t stage = 0; stage < memory.size(); ++stage)
-    metrics.memory.per_stage[stage].other = memory[stage].transient_at_peak;
+  for (const Stage stage : memory.ids()) metrics.memory.per_stage[stage].other = memory[stage].transient_at_peak;
   metrics.shown_gpus = shown_gpus;
   Traced result;
   write_trace({.step = step, .run = run, .memory = memory, .metrics = metrics, .version = "1.2.3", .fidelity = "x"},
@@ -127,15 +126,15 @@ void expect_arrows(const Traced& traced) {
 }
 
 TEST(Trace, NamesTheGpuOfEveryStageWhereAllAreSimulated) {
-  const auto names = [](const std::vector<int>& gpus) {
-    const Traced result = traced(1, Fidelity::kStage, gpus);
+  const auto names = [](const std::vector<Gpu>& gpus) {
+    const Traced result = traced(1, Fidelity::kStage, PerStage<Gpu>(gpus));
     std::vector<std::string> all;
     for (const json& event : result.trace["traceEvents"])
       if (event["name"] == "process_name") all.push_back(event["args"]["name"]);
     return all;
   };
   EXPECT_EQ(names({}).front(), "stage 0");
-  EXPECT_EQ(names({5, 13, 21, 29})[1], "stage 1 (GPU 13)");
+  EXPECT_EQ(names({Gpu{5}, Gpu{13}, Gpu{21}, Gpu{29}})[1], "stage 1 (GPU 13)");
 }
 
 TEST(Trace, HoldsToTheRulesOfTheImporter) {

@@ -34,8 +34,8 @@ struct Kernels {
 
 Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage)
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk)
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
       for (const schedule::OpKind kind : step.passes->kinds())
         for (const step::TimedOps* block : step.passes->blocks(stage, chunk, kind))
           for (const step::TimedOp& op : *block) kernels.add(op, job.microbatches());
@@ -115,8 +115,9 @@ std::string waterfall_text(const Waterfall& fall, const Job& job, const Paint& p
     if (last > first) text += "  " + std::string(first, ' ') + paint(ink, repeat("█", last - first));
     return text + '\n';
   };
-  std::string text = title_text("From the ideal step to the predicted one",
-                                fmt::format("stage {}, the busiest; only time that nothing hides", fall.stage), paint);
+  std::string text =
+      title_text("From the ideal step to the predicted one",
+                 fmt::format("stage {}, the busiest; only time that nothing hides", fall.stage.number()), paint);
   at = static_cast<double>(fall.ideal.ps);
   text += line(fmt::format("the model's operations at {} TFLOP/s", plain(job.mean_peak().value() / 1e12)),
                time_text(des::to_seconds(fall.ideal)), at / whole, 0, at, Ink::kGreen);

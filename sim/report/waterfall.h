@@ -21,7 +21,7 @@ struct WaterfallStep {
 };
 
 struct Waterfall {
-  int stage = 0;                     ///< the busiest, whose timeline this is
+  Stage stage = {};                  ///< the busiest, whose timeline this is
   des::Duration ideal;               ///< the model's operations at the GPU's dense peak, spread evenly
   std::vector<WaterfallStep> steps;  ///< including zero ones
   des::Duration simulated;           ///< the simulated step: the sum before the bias

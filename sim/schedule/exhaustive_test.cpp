@@ -61,11 +61,11 @@ std::vector<std::int64_t> expected_sends(PipelineShape s) {
   return sends;
 }
 
-void expect_valid(const Program& program, PipelineShape shape, const std::function<int(int stage)>& peak) {
+void expect_valid(const Program& program, PipelineShape shape, const std::function<int(Stage stage)>& peak) {
   EXPECT_EQ(check_program(program, shape), kNoProblems);
   EXPECT_EQ(sends_per_stage(program), expected_sends(shape));
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    EXPECT_EQ(peak_in_flight(program.stages[id_of<Stage>(stage)]), peak(stage)) << "stage " << stage;
+  for (const Stage stage : ids<Stage>(shape.stages)) {
+    EXPECT_EQ(peak_in_flight(program.stages[stage]), peak(stage)) << "stage " << stage.number();
   }
 }
 
@@ -73,7 +73,7 @@ TEST(Exhaustive, GPipeStashesAllMicrobatches) {
   for_shapes_of_one_chunk([](PipelineShape s) {
     SCOPED_TRACE(title_of(s));
     for (const Program& program : {gpipe(s), gpipe_fifo(s)}) {
-      expect_valid(program, s, [s](int) { return s.microbatches; });
+      expect_valid(program, s, [s](Stage) { return s.microbatches; });
     }
   });
 }
@@ -81,7 +81,7 @@ TEST(Exhaustive, GPipeStashesAllMicrobatches) {
 TEST(Exhaustive, OneFOneBStashesOneForEachStageFromHereOn) {
   for_shapes_of_one_chunk([](PipelineShape s) {
     SCOPED_TRACE(title_of(s));
-    expect_valid(one_f_one_b(s), s, [s](int stage) { return std::min(s.stages - stage, s.microbatches); });
+    expect_valid(one_f_one_b(s), s, [s](Stage stage) { return std::min(s.stages - stage.number(), s.microbatches); });
   });
 }
 
@@ -90,8 +90,8 @@ TEST(Exhaustive, InterleavedStashesItsWarmUpAndOne) {
   for_interleaved_shapes(kLargest, [&shapes](PipelineShape s) {
     SCOPED_TRACE(title_of(s));
     const int group = s.group == 0 ? s.stages : s.group;
-    expect_valid(interleaved_1f1b(s), s, [s, group](int stage) {
-      return std::min(2 * (s.stages - 1 - stage) + (s.chunks - 1) * group + 1, s.microbatches * s.chunks);
+    expect_valid(interleaved_1f1b(s), s, [s, group](Stage stage) {
+      return std::min(2 * (s.stages - 1 - stage.number()) + (s.chunks - 1) * group + 1, s.microbatches * s.chunks);
     });
     ++shapes;
   });

@@ -26,7 +26,7 @@ Seconds moving_time(const Communication& row, const Site& site, Bytes payload, c
 }
 
 Seconds time_at(const Communication& row, const Site& site, Bytes payload, const job::Job& job) {
-  return row.overhead + row.factor * moving_time(row, site, payload, job.profile_of(site.stage.number()));
+  return row.overhead + row.factor * moving_time(row, site, payload, job.profile_of(site.stage));
 }
 
 Seconds slowest(const Communication& row, Bytes payload, const job::Job& job) {

@@ -27,7 +27,7 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
   std::size_t kernels = 0;
   for (const Stage stage : program.stages.ids())
     for (const schedule::StageOp& op : program.stages[stage])
-      for (const TimedOps* block : passes.blocks(stage.number(), op.chunk.number(), op.kind)) kernels += block->size();
+      for (const TimedOps* block : passes.blocks(stage, op.chunk, op.kind)) kernels += block->size();
   if (kernels > kMostKernels)
     throw ConfigError({{"", "", "kernel fidelity would replay more than 40 million kernels; try --fidelity stage"}});
 }
@@ -35,16 +35,14 @@ void expect_a_graph_that_fits(const Passes& passes, const schedule::Program& pro
 // Adds the rows of all libraries of passes. Every library has its own table, and a workload has them all.
 void add_pass_rows(Workload& workload, const job::Job& job, const Passes& passes) {
   const job::Parts parts(job);
-  int stage = 0;
   for (const job::Job* part : parts.all()) {
-    const Stage first = id_of<Stage>(stage);
+    const Stage first = workload.pass_rows.end_id();
     const CommunicationId begin = workload.communications.end_id();
-    for (Communication row : passes.communications(stage)) {
+    for (Communication row : passes.communications(first)) {
       row.from = row.to = row.site.stage = first;
       workload.add(std::move(row));
     }
-    stage += part->parallelism.pipeline;
-    workload.pass_rows.resize(static_cast<std::size_t>(stage), begin);
+    for (int stage = 0; stage < part->parallelism.pipeline; ++stage) workload.pass_rows.push_back(begin);
   }
 }
 

@@ -94,7 +94,7 @@ TEST(Lower, EveryStageReducesItsFp32GradientsOnce) {
   const auto totals = tally(lower(s, Fidelity::kStage));
   const GroupShape replicas = s.grid().shape(net::kReplicaAxes, 8);
   Seconds expected;
-  for (const int stage : {0, 1})
+  for (const Stage stage : ids<Stage>(2))
     expected += collective(s, CollectiveKind::kAllReduce, 4 * local_stage_parameters(s, stage), replicas);
   EXPECT_EQ(totals.at("reduce gradients").count, 2);
   EXPECT_NEAR(totals.at("reduce gradients").time / expected, 1, 1e-9);
@@ -110,7 +110,7 @@ TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
   const auto totals = tally(lower(s, Fidelity::kStage));
   const GroupShape replicas = s.grid().shape(net::kReplicaAxes, 8);
   Seconds scatter, gather;
-  for (const int stage : {0, 1}) {
+  for (const Stage stage : ids<Stage>(2)) {
     scatter += collective(s, CollectiveKind::kReduceScatter, 4 * local_stage_parameters(s, stage), replicas);
     gather += collective(s, CollectiveKind::kAllGather, 2 * local_stage_parameters(s, stage), replicas);
   }

@@ -48,7 +48,7 @@ Bytes message_bytes(const job::Job& job) { return boundary_of(job).sent; }
 
 Communication message_between(const job::Job& job, const job::Parts& parts, Stage from, Stage to, Purpose purpose) {
   const int stages = job.parallelism.pipeline;
-  const job::Job &sender = parts.of(from.number()), &receiver = parts.of(to.number());
+  const job::Job &sender = parts.of(from), &receiver = parts.of(to);
   Communication row = bare_message(from, to, purpose);
   row.payload = boundary_of(sender).sent;
   row.overhead = overhead_of(receiver);
@@ -62,8 +62,8 @@ Communication message_between(const job::Job& job, const job::Parts& parts, Stag
   }
 
   const bool onward = to.number() == (from.number() + 1) % stages;
-  const int hop = parts.local((onward ? from : to).number());
-  const bool crosses = grid.hop_crosses_nodes(id_of<Stage>(hop), domain);
+  const Stage hop = parts.local(onward ? from : to);
+  const bool crosses = grid.hop_crosses_nodes(hop, domain);
   row.site = {from, hop_shape(grid, domain, stages, crosses),
               net::message_links(sender.cluster, grid.groups(Axis::kPipeline))};
   return row;

@@ -120,11 +120,11 @@ TEST(OwnLayer, MemoryOfAStageIsTheSumOfItsKindsOfLayers) {
 TEST(OwnLayer, PassesRunEveryKindAndSplitInTwoParts) {
   const job::Job mixed = mixed_job();
   const Passes passes(mixed);
-  EXPECT_EQ(passes.blocks(0, 0, OpKind::kForward).size(), 5U) << "embedding, three dense, one of its own";
-  const PassBlocks& last = passes.blocks(1, 0, OpKind::kForward);
+  EXPECT_EQ(passes.blocks(Stage{0}, Chunk{0}, OpKind::kForward).size(), 5U) << "embedding, three dense, one of its own";
+  const PassBlocks& last = passes.blocks(Stage{1}, Chunk{0}, OpKind::kForward);
   EXPECT_EQ(last[0]->front().name, "widen");
   EXPECT_EQ(last[3]->front().name, "norm 1");
-  const PassBlocks& back = passes.blocks(1, 0, OpKind::kBackward);
+  const PassBlocks& back = passes.blocks(Stage{1}, Chunk{0}, OpKind::kBackward);
   const auto widens = [](const TimedOp& op) { return op.name == "widen for weight"; };
   EXPECT_EQ(std::count_if(back[2]->begin(), back[2]->end(), widens), 1);
   EXPECT_EQ(std::count_if(back[1]->begin(), back[1]->end(), widens), 0) << "the last layer is dense";

@@ -13,8 +13,8 @@ namespace foretoken::step {
 namespace {
 
 void add_messages(Communications& rows, const job::Job& job, const job::Parts& parts) {
-  for (int stage = 0; stage + 1 < job.parallelism.pipeline; ++stage) {
-    const Stage from = id_of<Stage>(stage), to = from.next();
+  for (const Stage from : ids<Stage>(job.parallelism.pipeline - 1)) {
+    const Stage to = from.next();
     rows.push_back(message_between(job, parts, from, to, Purpose::kActivations));
     rows.push_back(message_between(job, parts, to, from, Purpose::kActivationGradients));
   }
@@ -23,7 +23,7 @@ void add_messages(Communications& rows, const job::Job& job, const job::Parts& p
 void add_collectives(Communications& rows, const job::Job& job, const job::Parts& parts) {
   const bool replicas = replica_group(job).ranks > 1;
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
-    const job::Job& part = parts.of(stage.number());
+    const job::Job& part = parts.of(stage);
     if (job.parallelism.sequence_parallel && job.parallelism.tensor > 1) rows.push_back(norm_reduction(part, stage, 1));
     if (replicas) rows.push_back(gradient_reduction(part, stage, 1));
     if (replicas && job.optimizer.zero_stage >= 1) rows.push_back(parameter_gather(part, stage, 1));

@@ -13,8 +13,8 @@ CommunicationId Workload::add(Communication row) {
   return id;
 }
 
-CommunicationId Workload::pass_row(int stage, Axis axis) const {
-  CommunicationId id = pass_rows[static_cast<std::size_t>(stage)];
+CommunicationId Workload::pass_row(Stage stage, Axis axis) const {
+  CommunicationId id = pass_rows[stage];
   while (communications[id].axes != axis) id = id.next();
   return id;
 }

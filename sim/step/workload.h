@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "sim/base/check.h"
+#include "sim/base/ids.h"
+#include "sim/base/table.h"
 #include "sim/base/units.h"
 #include "sim/des/task_graph.h"
 #include "sim/step/communication.h"
@@ -26,9 +28,9 @@ enum class TaskMeaning : std::uint8_t {
 
 /// The meaning of one task.
 struct Meaning {
-  std::uint16_t stage = 0;
-  std::uint16_t chunk = 0;
-  std::uint32_t microbatch = 0;
+  Stage stage = {};
+  Chunk chunk = {};
+  schedule::MicroBatch microbatch = {};
   TaskMeaning kind = TaskMeaning::kPass;
   schedule::OpKind pass = schedule::OpKind::kForward;  ///< passes, their parts and their messages only
   const TimedOp* op = nullptr;                         ///< kernel fidelity only: the op
@@ -53,9 +55,9 @@ struct Workload {
   des::TaskGraph graph;
   std::vector<Meaning> meaning;  ///< by task
   Communications communications;
-  std::vector<CommunicationId> pass_rows;  ///< by stage: the first row of its passes, in the order of LayerBlocks
-  std::vector<StageStreams> stages;
-  std::vector<std::vector<PassTasks>> passes;  ///< by stage, in the order in which they run
+  Table<Stage, CommunicationId> pass_rows;  ///< the first row of its passes, in the order of LayerBlocks
+  Table<Stage, StageStreams> stages;
+  Table<Stage, std::vector<PassTasks>> passes;  ///< in the order in which they run
 
   /// Records a task's meaning. Tasks are recorded in the order of their numbers.
   void note(des::TaskId task, const Meaning& what) {
@@ -69,7 +71,7 @@ struct Workload {
     return task.communication ? &communications[*task.communication] : nullptr;
   }
   /// Returns a collective of the passes of `stage` over the ranks of `axis`. Precondition: there is one.
-  [[nodiscard]] CommunicationId pass_row(int stage, Axis axis) const;
+  [[nodiscard]] CommunicationId pass_row(Stage stage, Axis axis) const;
 };
 
 /// Returns a few words for a task: "forward", "reduce gradients", "optimizer". Collectives inside a pass are part of

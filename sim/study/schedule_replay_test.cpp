@@ -52,12 +52,12 @@ void expect_golden(const json& golden, const schedule::Program& program, int chu
   const Replay result = replay(program, times(chunks, {cost["F"].get<std::int64_t>()}, {cost["B"].get<std::int64_t>()},
                                               {cost["comm"].get<std::int64_t>()}));
   EXPECT_EQ(result.run.makespan.ps, metrics["makespan"].get<std::int64_t>());
-  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+  for (const Stage stage : program.stages.ids()) {
     for (std::size_t at = 0; at < result.workload.passes[stage].size(); ++at) {
       const step::PassTasks& pass = result.workload.passes[stage][at];
-      EXPECT_EQ(pass.op, *schedule::parse_op(golden["orders"][stage][at].get<std::string>()));
+      EXPECT_EQ(pass.op, *schedule::parse_op(golden["orders"][stage.index()][at].get<std::string>()));
       if (!metrics.contains("start")) continue;
-      EXPECT_EQ(result.run.start[pass.first.value].ps, metrics["start"][stage][at].get<std::int64_t>());
+      EXPECT_EQ(result.run.start[pass.first.value].ps, metrics["start"][stage.index()][at].get<std::int64_t>());
     }
   }
 }

@@ -39,12 +39,12 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
   job::Imperfections all;
   std::set<std::tuple<std::string, std::string, double>> known;  // slow links
   for (const PlacedJob& job : jobs) {
-    const auto node_of = [&](int node) { return job.nodes[static_cast<std::size_t>(node)]; };
+    const auto node_of = [&](NodeId node) { return job.nodes[node]; };
     const auto name_of = [&](const std::string& device) {  // "node 0 nic 3", "leaf 1"
       if (!device.starts_with("node ")) return device;
       std::string_view rest = std::string_view(device).substr(5);
       const std::optional<int> node = take_number<int>(rest, 0);
-      return node ? fmt::format("node {}{}", node_of(*node), rest) : device;
+      return node ? fmt::format("node {}{}", node_of(id_of<NodeId>(*node)).number(), rest) : device;
     };
     for (const job::SlowNic& nic : job.job.imperfections.slow_nics)
       all.slow_nics.push_back({node_of(nic.node), nic.nic, nic.rate_factor});
@@ -61,10 +61,11 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
 Job placed(const PlacedJob& job, job::Imperfections cluster) {
   Job scenario = job.job;
   const int domain = scenario.cluster.links.gpus;
-  const auto in_cluster = [&](int gpu) {
-    return job.nodes[static_cast<std::size_t>(gpu / domain)] * domain + gpu % domain;
+  const auto in_cluster = [&](Gpu gpu) {
+    const NodeId node = job.nodes[id_of<NodeId>(gpu.number() / domain)];
+    return id_of<Gpu>(node.number() * domain + gpu.number() % domain);
   };
-  for (int rank = 0; rank < scenario.gpus; ++rank)
+  for (const Rank rank : ids<Rank>(scenario.gpus))
     cluster.placement.push_back(in_cluster(scenario.imperfections.gpu_of(rank)));
   for (const job::SlowGpu& slow : scenario.imperfections.slow_gpus)
     cluster.slow_gpus.push_back({in_cluster(slow.gpu), slow.slowdown});
@@ -195,7 +196,8 @@ int nodes_of(const Job& scenario) {
 
 SharedCluster share_cluster(const std::vector<PlacedJob>& jobs) {
   int nodes = 0;
-  for (const PlacedJob& job : jobs) nodes = std::max(nodes, 1 + *std::max_element(job.nodes.begin(), job.nodes.end()));
+  for (const PlacedJob& job : jobs)
+    nodes = std::max(nodes, 1 + std::max_element(job.nodes.begin(), job.nodes.end())->number());
   std::vector<step::LoweredStep> lowered;
   std::vector<ranks::UnfoldedStep> steps;
   std::vector<Seconds> unshared;

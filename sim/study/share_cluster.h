@@ -11,13 +11,13 @@ namespace foretoken::study {
 /// A job and its own nodes (NVLink domains) of the cluster.
 struct PlacedJob {
   job::Job job;
-  std::vector<int> nodes;  ///< in the order of its ranks; as many as it needs, and none of another job
+  Table<NodeId, NodeId> nodes;  ///< the cluster's node of each of its own; none of another job
   std::vector<std::string> warnings = {};
 };
 
 struct SharedJob {
   std::string name;
-  std::vector<int> nodes;
+  Table<NodeId, NodeId> nodes;        ///< as in PlacedJob
   Seconds unshared;                   ///< its step without other jobs on the cluster
   Seconds shared;                     ///< its mean step with the other jobs
   int steps = 1;                      ///< number of steps in the mean

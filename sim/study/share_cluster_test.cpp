@@ -31,6 +31,13 @@ job::Job job(int microbatches = 1, const std::string& more = "") {
       .job;
 }
 
+/// Puts a job on these nodes of the cluster.
+PlacedJob placed_on(job::Job job, std::initializer_list<std::uint32_t> nodes) {
+  PlacedJob placed{std::move(job), {}};
+  for (const std::uint32_t node : nodes) placed.nodes.push_back({node});
+  return placed;
+}
+
 /// Returns the time of the bytes of a message at the rate of its NIC, without latencies.
 double transfer_ps() {
   job::Job scenario = job();
@@ -43,7 +50,7 @@ double transfer_ps() {
 std::int64_t ps(Seconds time) { return des::to_duration(time).ps; }
 
 TEST(ShareCluster, TwoPairsThatCrossTheSameThinUplinksTakeTwiceAsLongForEveryMessage) {
-  const SharedCluster found = share_cluster({{job(), {0, 2}}, {job(), {1, 3}}});
+  const SharedCluster found = share_cluster({placed_on(job(), {0, 2}), placed_on(job(), {1, 3})});
   ASSERT_EQ(found.jobs.size(), 2U);
   for (const SharedJob& one : found.jobs) {
     // Activations go there and gradients come back. Both jobs send at the same time: 16 NICs on uplinks for eight.
@@ -60,7 +67,7 @@ TEST(ShareCluster, TwoPairsThatCrossTheSameThinUplinksTakeTwiceAsLongForEveryMes
 }
 
 TEST(ShareCluster, JobsUnderLeavesOfTheirOwnDoNotFeelEachOther) {
-  const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4), {2, 3}}});
+  const SharedCluster found = share_cluster({placed_on(job(3), {0, 1}), placed_on(job(4), {2, 3})});
   for (const SharedJob& one : found.jobs) EXPECT_EQ(ps(one.shared), ps(one.unshared));
   EXPECT_TRUE(found.links.empty());
   const Prediction unshared = predict(job(4), How{.unfolded = true});
@@ -71,16 +78,16 @@ TEST(ShareCluster, JobsUnderLeavesOfTheirOwnDoNotFeelEachOther) {
 TEST(ShareCluster, WhatIsSlowStaysWithTheJobsOwnNodes) {
   const std::string slow = R"(, "imperfections": {"slow_gpus": [{"gpu": 9, "slowdown": 1.2}],
       "slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.5}]})";
-  const SharedCluster found = share_cluster({{job(3), {0, 1}}, {job(4, slow), {2, 3}}});
+  const SharedCluster found = share_cluster({placed_on(job(3), {0, 1}), placed_on(job(4, slow), {2, 3})});
   const Prediction unshared = predict(job(4, slow), How{.unfolded = true});
   EXPECT_EQ(ps(found.jobs[1].unshared), unshared.run.makespan.ps);
   EXPECT_EQ(ps(found.jobs[1].shared), unshared.run.makespan.ps);
   EXPECT_EQ(ps(found.jobs[0].shared), ps(found.jobs[0].unshared));
-  EXPECT_GT(ps(found.jobs[1].unshared), ps(share_cluster({{job(4), {2, 3}}}).jobs[0].unshared));
+  EXPECT_GT(ps(found.jobs[1].unshared), ps(share_cluster({placed_on(job(4), {2, 3})}).jobs[0].unshared));
 }
 
 TEST(ShareCluster, ShortJobsRepeatTheirStepsUntilTheLongestHasEndedOne) {
-  const SharedCluster found = share_cluster({{job(90), {0, 1}}, {job(2), {2, 3}}});
+  const SharedCluster found = share_cluster({placed_on(job(90), {0, 1}), placed_on(job(2), {2, 3})});
   const std::int64_t longest = ps(found.jobs[0].unshared), shortest = ps(found.jobs[1].unshared);
   EXPECT_EQ(found.jobs[0].steps, 1);
   EXPECT_EQ(found.jobs[1].steps, longest / shortest);
@@ -89,7 +96,7 @@ TEST(ShareCluster, ShortJobsRepeatTheirStepsUntilTheLongestHasEndedOne) {
 }
 
 TEST(ShareCluster, AShortNeighbourDisturbsALongStepAgainAndAgain) {
-  const SharedCluster found = share_cluster({{job(90), {0, 2}}, {job(1), {1, 3}}});
+  const SharedCluster found = share_cluster({placed_on(job(90), {0, 2}), placed_on(job(1), {1, 3})});
   const SharedJob &longer = found.jobs[0], &shorter = found.jobs[1];
   EXPECT_GT(shorter.steps, 2);
   // At most, every message of the shorter job delays one of the longer job by its own time without neighbours.
@@ -101,8 +108,10 @@ TEST(ShareCluster, AShortNeighbourDisturbsALongStepAgainAndAgain) {
 
 TEST(ShareCluster, TheOrderOfTheJobsDoesNotShow) {
   const std::string slow_gpu = R"(, "imperfections": {"slow_gpus": [{"gpu": 3, "slowdown": 1.3}]})";
-  const SharedCluster there = share_cluster({{job(5), {0, 2}}, {job(3, slow_gpu), {3, 1}}, {job(2), {4, 5}}});
-  const SharedCluster back = share_cluster({{job(2), {4, 5}}, {job(3, slow_gpu), {3, 1}}, {job(5), {0, 2}}});
+  const SharedCluster there =
+      share_cluster({placed_on(job(5), {0, 2}), placed_on(job(3, slow_gpu), {3, 1}), placed_on(job(2), {4, 5})});
+  const SharedCluster back =
+      share_cluster({placed_on(job(2), {4, 5}), placed_on(job(3, slow_gpu), {3, 1}), placed_on(job(5), {0, 2})});
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(ps(there.jobs[i].shared), ps(back.jobs[2 - i].shared));
     EXPECT_EQ(ps(there.jobs[i].unshared), ps(back.jobs[2 - i].unshared));
@@ -116,7 +125,7 @@ TEST(ShareCluster, TheOrderOfTheJobsDoesNotShow) {
 
 TEST(ShareCluster, StepsOfVeryDifferentLengthAreRefused) {
   try {
-    (void)share_cluster({{job(4000), {0, 1}}, {job(1), {2, 3}}});
+    (void)share_cluster({placed_on(job(4000), {0, 1}), placed_on(job(1), {2, 3})});
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("more than 100 times as long"));

@@ -92,7 +92,7 @@ std::string json_of(const study::Explanation& answer) {
               {"simulated_step_time_s", m.simulated_step_time.value()},
               {"bias", {{"factor", m.bias_factor()}, {"words", m.bias->words}}},
               {"step_time_s_interval", Json::array({m.interval->low.value(), m.interval->high.value()})},
-              {"stage", answer.fall.stage},
+              {"stage", answer.fall.stage.number()},
               {"ideal_s", des::to_seconds(answer.fall.ideal).value()},
               {"waterfall", std::move(steps)},
               {"delays", report::delays_json(m)},

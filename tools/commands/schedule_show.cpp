@@ -55,8 +55,8 @@ Table<Chunk, des::Duration> durations(const char* option, const std::vector<doub
   if (ms.size() != 1 && ms.size() != static_cast<std::size_t>(chunks))
     throw wrong(fmt::format("{}: expected one time, or {} (one a chunk), found {}", option, chunks, ms.size()));
   Table<Chunk, des::Duration> result;
-  for (int chunk = 0; chunk < chunks; ++chunk)
-    result.push_back(des::to_duration(Seconds(1e-3 * (ms.size() == 1 ? ms[0] : ms[static_cast<std::size_t>(chunk)]))));
+  for (const Chunk chunk : ids<Chunk>(chunks))
+    result.push_back(des::to_duration(Seconds(1e-3 * (ms.size() == 1 ? ms[0] : ms[chunk.index()]))));
   return result;
 }
 
@@ -65,8 +65,8 @@ void check_length(const Options& options) {
   constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
   double passes_ms = 0;
   for (const auto* ms : {&options.forward_ms, &options.backward_ms})
-    for (int chunk = 0; chunk < options.shape.chunks; ++chunk)
-      passes_ms += ms->size() == 1 ? ms->front() : (*ms)[static_cast<std::size_t>(chunk)];
+    for (const Chunk chunk : ids<Chunk>(options.shape.chunks))
+      passes_ms += ms->size() == 1 ? ms->front() : (*ms)[chunk.index()];
   const double ops = static_cast<double>(options.shape.stages) * options.shape.microbatches;
   const double days = ops * (passes_ms + 2.0 * options.shape.chunks * options.message_ms) / kMsPerDay;
   if (days > kMostDays)
@@ -114,7 +114,7 @@ std::vector<int> peaks_in_flight(const schedule::Program& program) {
 
 std::string json_of(const Options& options, const Shown& shown) {
   Json orders = Json::array(), starts = Json::array();
-  for (std::size_t stage = 0; stage < shown.program.stages.size(); ++stage) {
+  for (const Stage stage : shown.program.stages.ids()) {
     Json ops = Json::array(), start = Json::array();
     for (const step::PassTasks& pass : shown.replay.workload.passes[stage]) {
       ops.push_back(schedule::to_text(pass.op, options.shape.chunks));

@@ -33,11 +33,11 @@ constexpr int kMostNodes = 1 << 16;
 ConfigError wrong(const std::string& message) { return ConfigError({{kAsker, "", message}}); }
 
 /// Reads a node list as batch systems print it: "0-3,8" is 0, 1, 2, 3, 8.
-std::vector<int> node_list(const std::string& text) {
+Table<NodeId, NodeId> node_list(const std::string& text) {
   const auto refused = [&] {
     return wrong(fmt::format("--nodes: expected numbers and ranges like 0-3,8, found {}", in_quotes(text)));
   };
-  std::vector<int> nodes;
+  Table<NodeId, NodeId> nodes;
   std::string_view rest = text;
   const auto number = [&] {
     const std::optional<int> value = take_number<int>(rest, 0, kMostNodes - 1);
@@ -53,7 +53,7 @@ std::vector<int> node_list(const std::string& text) {
     const int first = number();
     const int last = skip('-') ? number() : first;
     if (last < first) throw refused();
-    for (int node = first; node <= last; ++node) nodes.push_back(node);
+    for (int node = first; node <= last; ++node) nodes.push_back(id_of<NodeId>(node));
     if (rest.empty()) return nodes;
     if (!skip(',')) throw refused();
   }
@@ -106,21 +106,21 @@ std::vector<study::PlacedJob> placed_jobs(const ShareClusterQuestion& question) 
     throw wrong(fmt::format("--nodes: expected a list for each of the {} scenarios, found {}",
                             question.scenarios.size(), question.nodes.size()));
   std::vector<study::PlacedJob> jobs;
-  std::set<int> taken;
-  int next = 0;
+  std::set<NodeId> taken;
+  NodeId next;
   for (std::size_t i = 0; i < question.scenarios.size(); ++i) {
     job::Made made = io::read_scenario_file(question.scenarios[i], question.sets);
     study::PlacedJob job{std::move(made.job), {}, std::move(made.notes.warnings)};
     const int count = study::nodes_of(job.job);
     if (question.nodes.empty())
-      for (int n = 0; n < count; ++n) job.nodes.push_back(next++);
+      for (int n = 0; n < count; ++n, next = next.next()) job.nodes.push_back(next);
     else
       job.nodes = node_list(question.nodes[i]);
     if (static_cast<int>(job.nodes.size()) != count)
       throw wrong(fmt::format("--nodes {}: {} needs {}, found {}", question.nodes[i], job.job.name,
                               report::counted(count, "node"), job.nodes.size()));
-    for (const int node : job.nodes)
-      if (!taken.insert(node).second) throw wrong(fmt::format("--nodes: node {} is given twice", node));
+    for (const NodeId node : job.nodes)
+      if (!taken.insert(node).second) throw wrong(fmt::format("--nodes: node {} is given twice", node.number()));
     jobs.push_back(std::move(job));
   }
   check_same_cluster(jobs);
@@ -134,7 +134,7 @@ std::string json_text(const study::SharedCluster& result, const std::string& clu
                                  {"shared_bottlenecks", nlohmann::ordered_json::array()}};
   for (const study::SharedJob& job : result.jobs)
     json["jobs"].push_back({{"name", job.name},
-                            {"nodes", job.nodes},
+                            {"nodes", numbers_of(job.nodes)},
                             {"alone_step_time_s", job.unshared.value()},
                             {"step_time_s", job.shared.value()},
                             {"slowdown", job.slowdown()},
@@ -171,8 +171,8 @@ std::string text_of(const study::SharedCluster& result, const std::string& clust
                       {"slower by"},
                       {"steps"}});
   for (const study::SharedJob& job : result.jobs)
-    jobs.add({fmt::format("{}", ++number), report::one_line(job.name, paint.columns() - kAround), list_text(job.nodes),
-              report::time_text(job.unshared), report::time_text(job.shared),
+    jobs.add({fmt::format("{}", ++number), report::one_line(job.name, paint.columns() - kAround),
+              list_text(numbers_of(job.nodes)), report::time_text(job.unshared), report::time_text(job.shared),
               fmt::format("{:.2f} %", 100 * (job.slowdown() - 1)), fmt::format("{}", job.steps)});
   std::string text =
       paint(report::Ink::kBold, fmt::format("{} jobs on {}", result.jobs.size(), cluster)) + '\n' +

@@ -58,7 +58,7 @@ std::string communication(const ReportData& data) {
   return paragraph(
              fmt::format("One GPU of stage {} over one step. Sizes as nccl-tests counts them. Exposed is the time in "
                          "which the GPU does nothing else; the rest runs beside kernels or other transfers.",
-                         data.base.observations.busiest_stage)) +
+                         data.base.observations.busiest_stage.number())) +
          table.html();
 }
 

@@ -53,13 +53,14 @@ std::string stage_bars(const report::Memory& memory, bool is_narrow) {
              fmt::format("{:g}{}", tick, tick == 0 ? " GiB" : ""));
   }
   const auto label_every = static_cast<std::size_t>(13 / row) + 1;
-  for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
-    const double y = 20 + row * static_cast<double>(s);
+  for (const Stage s : memory.per_stage.ids()) {
+    const double y = 20 + row * s.number();
     double x = label;
-    if (s % label_every == 0) svg.text("num", label - 10, y + bar / 2 + 4, "end", fmt::format("stage {}", s));
+    if (s.index() % label_every == 0)
+      svg.text("num", label - 10, y + bar / 2 + 4, "end", fmt::format("stage {}", s.number()));
     const auto part = [&](const char* style, const char* name, Bytes bytes) {
       svg.rect(style, x, y, bytes.value() * scale, bar,
-               fmt::format("stage {}: {} {}", s, name, report::binary_bytes(bytes)));
+               fmt::format("stage {}: {} {}", s.number(), name, report::binary_bytes(bytes)));
       x += bytes.value() * scale;
     };
     for (const Part& each : kParts) part(each.style, each.name, memory.per_stage[s].*each.bytes);
@@ -84,9 +85,9 @@ std::string table_of(const report::Memory& memory) {
                {"peak"},
                {"free"},
                {"most micro-batches alive"}});
-  for (std::size_t s = 0; s < memory.per_stage.size(); ++s) {
+  for (const Stage s : memory.per_stage.ids()) {
     const report::StageMemory& stage = memory.per_stage[s];
-    std::vector<Table::Cell> cells{Table::number(static_cast<double>(s), fmt::format("{}", s)),
+    std::vector<Table::Cell> cells{Table::number(s.number(), fmt::format("{}", s.number())),
                                    Table::number(stage.layers, report::whole(stage.layers))};
     for (const Part& part : kParts)
       cells.push_back(Table::number((stage.*part.bytes).value(), report::gib(stage.*part.bytes)));
@@ -103,11 +104,11 @@ std::string table_of(const report::Memory& memory) {
 
 std::string memory(const ReportData& data) {
   const report::Memory& memory = data.base.metrics.memory;
-  const std::size_t fullest = memory.fullest;
+  const Stage fullest = memory.fullest;
   std::string html = paragraph(fmt::format(
       "One GPU of each stage at its peak, as the framework's allocator counts it, and {} outside of it (CUDA context, "
       "NCCL buffers). Most of the fullest stage, {}, is {}.",
-      report::binary_bytes(memory.outside_allocator), fullest, memory.dominant));
+      report::binary_bytes(memory.outside_allocator), fullest.number(), memory.dominant));
   html += legend({{{"c-weights"}, "weights"},
                   {{"c-gradients"}, "gradients"},
                   {{"c-optimizer"}, "optimizer state"},
@@ -115,7 +116,7 @@ std::string memory(const ReportData& data) {
                   {{"c-workspaces"}, "workspaces, short-lived"},
                   {{"c-other"}, "outside the allocator"}});
   html += for_both_widths([&](bool is_narrow) { return stage_bars(memory, is_narrow); });
-  html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest) +
+  html += fmt::format("<h3>Stage {} over one step</h3>\n", fullest.number()) +
           paragraph("Dashed: the capacity inside the allocator.", "remark") + memory_over_time(data, fullest);
   const bool is_long = memory.per_stage.size() > 16;
   if (is_long)

@@ -29,7 +29,7 @@ Json path_json(const ReportData& data, des::Duration unit) {
                        end = data.base.run.end[task.value].ps / unit.ps;
     if (begin == end) continue;
     const bool works = meaning.kind != TaskMeaning::kCommunication && meaning.kind != TaskMeaning::kPassOverhead;
-    path.push_back({meaning.stage, works ? 0 : 1, begin, end});
+    path.push_back({meaning.stage.number(), works ? 0 : 1, begin, end});
   }
   return path;
 }
@@ -49,7 +49,7 @@ Json stored_json(const ReportData& data) {
 Json senders_json(const step::LoweredStep& step) {
   std::set<std::array<int, 5>> rows;
   for (const Stage stage : step.program.stages.ids())
-    for (const step::PassTasks& pass : step.workload.passes[stage.index()])
+    for (const step::PassTasks& pass : step.workload.passes[stage])
       if (const schedule::Place* const sender = step::sender_to(step.program.placement, stage, pass.op))
         rows.insert({stage.number(), static_cast<int>(report::activity_of(pass.op.kind)), pass.op.chunk.number(),
                      sender->stage.number(), sender->chunk.number()});
@@ -112,7 +112,7 @@ constexpr const char* kControls = R"html(<div class="toolbar needs-script" role=
 
 std::string timeline(const ReportData& data) {
   const report::Gantt gantt = report::gantt_of(data.base.step.workload, data.base.run, "");
-  const std::vector<int>& gpus = data.base.metrics.shown_gpus;
+  const std::vector<int> gpus = numbers_of(data.base.metrics.shown_gpus);
   const std::string shown =
       gpus.empty() ? "" : fmt::format(" One GPU of every stage is shown, from the top: {}.", fmt::join(gpus, ", "));
   return paragraph(

@@ -99,7 +99,8 @@ std::string waterfall(const ReportData& data) {
   return paragraph(fmt::format("From the model's operations at the GPU's dense peak, the step at 100 % MFU, to the "
                                "predicted step: the timeline of one GPU of stage {}, the busiest, and what nothing "
                                "hides. One layer alone takes {} forward and {} backward.",
-                               fall.stage, report::time_text(m.layer_forward), report::time_text(m.layer_backward))) +
+                               fall.stage.number(), report::time_text(m.layer_forward),
+                               report::time_text(m.layer_backward))) +
          for_both_widths([&](bool is_narrow) { return drawing(parts, m, is_narrow); }) + delays_of(m);
 }
 

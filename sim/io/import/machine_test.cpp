@@ -82,7 +82,7 @@ Graph graph_of(const net::Cluster& cluster) {
   });
   const net::Fabric fabric(cluster, 2);
   const net::Router router(fabric);
-  for (int gpu = 0; gpu < node.gpus; ++gpu) {
+  for (const net::FabricGpu gpu : ids<net::FabricGpu>(node.gpus)) {
     graph.near.push_back(router.nics_near(gpu));
   }
   return graph;

@@ -18,8 +18,8 @@ namespace {
 constexpr Range kSlowdown{.low = 0.01, .high = 1000};
 constexpr Range kRateFactor{.low = 0.001, .high = 1};
 
-std::vector<int> read_placement(const std::vector<Node>& entries, const Node& node, int gpus) {
-  std::vector<int> placement;
+Table<Rank, Gpu> read_placement(const std::vector<Node>& entries, const Node& node, int gpus) {
+  Table<Rank, Gpu> placement;
   if (entries.size() != static_cast<std::size_t>(gpus)) {
     node.complain("placement", fmt::format("expected one GPU for every rank ({}), found {}", gpus, entries.size()));
     return placement;
@@ -31,7 +31,7 @@ std::vector<int> read_placement(const std::vector<Node>& entries, const Node& no
     if (node.findings().complaints.size() > wrong) continue;
     if (taken[gpu]) entry.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
     taken[gpu] = true;
-    placement.push_back(static_cast<int>(gpu));
+    placement.push_back(id_of<Gpu>(static_cast<int>(gpu)));
   }
   return placement;
 }
@@ -48,7 +48,7 @@ void read_slow_gpus(const std::vector<Node>& entries, int gpus, std::vector<job:
     if (taken[static_cast<std::size_t>(gpu)])
       slow.complain(fmt::format("expected every GPU once, found GPU {} again", gpu));
     taken[static_cast<std::size_t>(gpu)] = true;
-    known.push_back({.gpu = gpu, .slowdown = slowdown});
+    known.push_back({.gpu = id_of<Gpu>(gpu), .slowdown = slowdown});
   }
 }
 
@@ -62,16 +62,17 @@ int ranks_a_stage(const job::Job& job) { return job.gpus / job.parallelism.pipel
 
 int nodes_of(const net::Cluster& kind, int gpus) { return (gpus + kind.links.gpus - 1) / kind.links.gpus; }
 
-JobNode job_node(int node, const job::Job& job) {
-  const auto of = [](const net::Cluster& kind, int place, int gpus) {
+JobNode job_node(NodeId node, const job::Job& job) {
+  int place = node.number();
+  const auto of = [&place](const net::Cluster& kind, int gpus) {
     return JobNode{kind, std::min(kind.links.gpus, gpus - place * kind.links.gpus)};
   };
   for (const job::StageGroup& group : job.groups) {
     const int gpus = group.stages * ranks_a_stage(job), nodes = nodes_of(group.cluster, gpus);
-    if (node < nodes) return of(group.cluster, node, gpus);
-    node -= nodes;
+    if (place < nodes) return of(group.cluster, gpus);
+    place -= nodes;
   }
-  return of(job.cluster, node, job.gpus);
+  return of(job.cluster, job.gpus);
 }
 
 // Lists the nodes by kind: "node 0: gb200-nvl72, nodes 1 to 8: dgx-h100-ndr". Numbers go on through the groups.
@@ -90,17 +91,17 @@ std::string kinds_of_nodes(const job::Job& job) {
 
 // Reads the number of a node. Nodes are NVLink domains here, as in drawings. Where the cluster's own nodes are smaller,
 // or there are several kinds, the complaint says so.
-int read_node(const Node& nic, int nodes, const job::Job& job) {
+NodeId read_node(const Node& nic, int nodes, const job::Job& job) {
   const net::Cluster& cluster = job.cluster;
   if (job.groups.empty() && cluster.links.gpus == cluster.gpus_per_node)
-    return static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1}));
+    return id_of<NodeId>(static_cast<int>(nic.whole("node", {.low = 0, .high = nodes - 1})));
   const std::int64_t node = nic.whole("node", {.low = 0});
-  if (node < nodes) return static_cast<int>(node);
+  if (node < nodes) return id_of<NodeId>(static_cast<int>(node));
   const std::string what =
       job.groups.empty() ? fmt::format("an NVLink domain ({} GPUs each) from 0 to {}", cluster.links.gpus, nodes - 1)
                          : fmt::format("a node from 0 to {} ({})", nodes - 1, kinds_of_nodes(job));
   nic.complain("node", fmt::format("expected {}, found {}", what, node));
-  return 0;
+  return {};
 }
 
 // NICs that are nearest to no GPU of the job, which has only some of their node. Nodes of one kind are alike.
@@ -112,7 +113,7 @@ class IdleNics {
     if (is_new) {
       const net::Fabric fabric(node.kind, 1, /*joined=*/true);
       const net::Router router(fabric);
-      for (int gpu = 0; gpu < node.gpus; ++gpu)
+      for (const net::FabricGpu gpu : ids<net::FabricGpu>(node.gpus))
         near->second.insert(router.nics_near(gpu).begin(), router.nics_near(gpu).end());
     }
     return !near->second.contains(nic);
@@ -129,7 +130,7 @@ void warn_of_idle(std::string_view key, const std::vector<job::SlowNic>& idle, s
   warnings.push_back(
       fmt::format("imperfections.{}: no GPU of the job is near NIC {} of node {}{}: traffic takes it only where nearer "
                   "ones have failed",
-                  key, idle.front().nic, idle.front().node, more));
+                  key, idle.front().nic, idle.front().node.number(), more));
 }
 
 // Reads NICs by node and number, and with `rate` the part of the rate that is left.
@@ -141,7 +142,7 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, con
     node.complain(key, "expected a job of several nodes or NVLink domains: this one uses no NIC");
     return;
   }
-  std::set<std::pair<int, int>> taken;
+  std::set<std::pair<NodeId, int>> taken;
   for (const job::SlowNic& each : known) taken.emplace(each.node, each.nic);
   IdleNics without_gpu;
   std::vector<job::SlowNic> idle;
@@ -152,7 +153,7 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, con
       nic.allow_only({"node", "nic", "rate_factor"});
     else
       nic.allow_only({"node", "nic"});
-    const int at = read_node(nic, nodes, job);
+    const NodeId at = read_node(nic, nodes, job);
     const JobNode place = job_node(at, job);
     const int last_nic = std::max(0, place.kind.links.nics - 1);
     const job::SlowNic slow{.node = at,
@@ -160,8 +161,8 @@ void read_nics(const Node& node, std::string_view key, bool rate, int nodes, con
                             .rate_factor = rate ? nic.number("rate_factor", kRateFactor) : 0};
     if (entry.findings().complaints.size() > wrong) continue;
     if (!taken.emplace(slow.node, slow.nic).second)
-      nic.complain(
-          fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic, slow.node));
+      nic.complain(fmt::format("expected every NIC once, slow or failed; found NIC {} of node {} again", slow.nic,
+                               slow.node.number()));
     known.push_back(slow);
     if (slow.rate_factor < 1 && without_gpu.contains(slow.nic, place)) idle.push_back(slow);
   }
@@ -215,7 +216,7 @@ void drop_sound(job::Imperfections& what) {
 job::Imperfections read_imperfections(const Node& node, const job::Job& job) {
   node.allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
   job::Imperfections all;
-  const int nodes = job.node_of(job.gpus - 1) + 1;
+  const int nodes = job.node_of(id_of<Gpu>(job.gpus - 1)).number() + 1;
   if (const auto entries = node.find_array("slow_gpus")) read_slow_gpus(*entries, job.gpus, all.slow_gpus);
   read_nics(node, "slow_nics", true, nodes, job, all.slow_nics);
   read_nics(node, "failed_nics", false, nodes, job, all.slow_nics);

@@ -96,7 +96,7 @@ TEST(ReadScenario, StatedValuesArriveWhereTheyBelong) {
   EXPECT_EQ(context.sequence, 2048);
   EXPECT_EQ(context.tensor, 8);
   EXPECT_EQ(context.gradient_accumulation_bytes, scenario.runtime.gradient_accumulation_bytes);
-  EXPECT_EQ(scenario.layers_in(7, 2), 4);
+  EXPECT_EQ(scenario.layers_in(Stage{7}, Chunk{2}), 4);
 }
 
 TEST(ReadScenario, OverridesAreAppliedInOrder) {

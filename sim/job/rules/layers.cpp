@@ -48,8 +48,8 @@ Choice stated_layers(const Job& job) {
   Choice choice{.key = "parallelism.layers_per_stage", .tries = {}};
   if (stages > kMostShown || job.model.layers % chunks != 0 || rounds < stages) return choice;
   std::vector<int> layers;
-  for (int stage = 0; stage < stages; ++stage)
-    layers.push_back(static_cast<int>((rounds / stages + (stage < rounds % stages ? 1 : 0)) * chunks));
+  for (const Stage stage : ids<Stage>(stages))
+    layers.push_back(static_cast<int>((rounds / stages + (stage.number() < rounds % stages ? 1 : 0)) * chunks));
   choice.tries.push_back({fmt::format("[{}]", fmt::join(layers, ",")),
                           [layers](Question& question) { question.choices.parallelism.layers_per_stage = layers; }});
   return choice;

@@ -40,7 +40,7 @@ std::string interval_line(const Metrics& m, const Paint& paint, Ink ink) {
 std::string memory_summary(const Memory& memory, const Paint& paint) {
   std::string verdict(name_of(memory.fit()));
   if (memory.fit() == Fit::kTight) verdict += fmt::format(", {} full: try it first", percent(memory.filled()));
-  if (memory.per_stage.size() > 1) verdict += fmt::format("; stage {} is the fullest", memory.fullest);
+  if (memory.per_stage.size() > 1) verdict += fmt::format("; stage {} is the fullest", memory.fullest.number());
   return summary_line("memory",
                       fmt::format("{} of {} GiB", gib(memory.peak + memory.outside_allocator), gib(memory.capacity)),
                       verdict, paint, memory.fits ? Ink::kBold : Ink::kRed);
@@ -101,13 +101,12 @@ std::vector<ShownPart> largest_parts(const Metrics& m) {
   return parts;
 }
 
-std::string parts_text(int busiest_stage, const Metrics& m, const Paint& paint) {
+std::string parts_text(Stage busiest_stage, const Metrics& m, const Paint& paint) {
   constexpr std::size_t kPartColumns = 34, kBarColumnsOfPart = 24;
-  const std::string gpu =
-      m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[static_cast<std::size_t>(busiest_stage)]);
+  const std::string gpu = m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[busiest_stage].number());
   const std::vector<ShownPart> parts = largest_parts(m);
   std::string text =
-      title_text("Where the time goes", fmt::format("stage {}{}, the busiest", busiest_stage, gpu), paint);
+      title_text("Where the time goes", fmt::format("stage {}{}, the busiest", busiest_stage.number(), gpu), paint);
   for (const ShownPart& part : parts) {
     const std::string glyphs = bar(part.time / parts.front().time, kBarColumnsOfPart);
     const std::string front = "  " + pad_right(part.words, kPartColumns) + pad_left(time_text(part.time), 10) +

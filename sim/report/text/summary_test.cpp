@@ -100,7 +100,7 @@ TEST(Summary, EverythingAtOnceFitsTheScreen) {
   m.delays = {{.what = "GPU 3 (node 0) is 10 % slower", .without = Seconds(9)}};
   for (const auto& [axis, name] : kAxisNames) m.time.comm[axis] = Seconds(0.5);
   m.time.optimizer = m.time.other = m.time.host = Seconds(0.1);
-  m.shown_gpus = {1048575, 1048575};
+  m.shown_gpus = PerStage<Gpu>(2, Gpu{1048575});
   job::Job job = pipelined_job();
   job.parallelism = {.tensor = 16, .pipeline = 128, .data = 1024, .context = 64};
   job.parallelism.virtual_pipeline = 16;

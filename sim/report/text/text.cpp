@@ -39,7 +39,8 @@ std::string run_lines(const Metrics& m, const Paint& paint) {
 }
 
 std::string memory_line(const Memory& memory, const Paint& paint) {
-  const std::string where = memory.per_stage.size() > 1 ? fmt::format(", stage {}", memory.fullest) : std::string();
+  const std::string where =
+      memory.per_stage.size() > 1 ? fmt::format(", stage {}", memory.fullest.number()) : std::string();
   const Fit fit = memory.fit();
   const std::string remark =
       fmt::format("{} on the fullest GPU{}{}; allocator's peak {}", name_of(fit), where,
@@ -122,14 +123,13 @@ std::string headline_text(const job::Job& job, const Metrics& m, const Paint& pa
   return text;
 }
 
-std::string time_split_text(int busiest_stage, const Metrics& m, const Paint& paint) {
+std::string time_split_text(Stage busiest_stage, const Metrics& m, const Paint& paint) {
   constexpr std::size_t kInFront = 56, kMostBar = 40;
   const std::size_t bar_columns = std::min(kMostBar, paint.columns() - kInFront);
-  const std::string gpu =
-      m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[static_cast<std::size_t>(busiest_stage)]);
-  std::string text =
-      title_text("Where the time goes",
-                 fmt::format("stage {}{}, the busiest; every instant counted once", busiest_stage, gpu), paint);
+  const std::string gpu = m.shown_gpus.empty() ? "" : fmt::format(" (GPU {})", m.shown_gpus[busiest_stage].number());
+  std::string text = title_text(
+      "Where the time goes",
+      fmt::format("stage {}{}, the busiest; every instant counted once", busiest_stage.number(), gpu), paint);
   double largest = 0;
   for (const TimePart& part : time_parts()) largest = std::max(largest, part.of(m.time) / m.step_time);
   for (const TimePart& part : time_parts()) {

@@ -23,7 +23,7 @@ namespace foretoken::report {
 /// Returns the configuration as labels and words; * marks a default.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> configuration_rows(const job::Job& job,
                                                                                   const job::Notes& notes);
-[[nodiscard]] std::string time_split_text(int busiest_stage, const Metrics& metrics, const Paint& paint);
+[[nodiscard]] std::string time_split_text(Stage busiest_stage, const Metrics& metrics, const Paint& paint);
 /// Describes a delay: "GPU 37 (node 4) is 10 % slower: on the critical path for 3.1 s; the step waits 0.42 s (+3.10 %),
 /// 13.5 s without it".
 [[nodiscard]] std::string delay_words(const Delay& delay, Seconds step);

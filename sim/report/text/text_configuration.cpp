@@ -65,14 +65,14 @@ std::string nodes_row(const job::Job& job) {
 std::string cluster_row(const job::Job& job) {
   if (job.groups.empty()) return nodes_row(job);
   std::string row = job.cluster.name;
-  int stage = 0;
+  int first = 0;  // stage of the kind of nodes
   const job::Parts parts(job);
   for (const job::Job* part : parts.all()) {
-    const int last = stage + part->parallelism.pipeline - 1;
-    row += fmt::format("{} stage{} on {}", stage == 0 ? ":" : ".",
-                       stage == last ? fmt::format(" {}", stage) : fmt::format("s {} to {}", stage, last),
+    const int last = first + part->parallelism.pipeline - 1;
+    row += fmt::format("{} stage{} on {}", first == 0 ? ":" : ".",
+                       first == last ? fmt::format(" {}", first) : fmt::format("s {} to {}", first, last),
                        nodes_row(*part));
-    stage = last + 1;
+    first = last + 1;
   }
   return row;
 }

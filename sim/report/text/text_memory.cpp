@@ -56,25 +56,26 @@ std::string stage_bar(const StageMemory& stage, const Memory& memory, Bytes scal
 }
 
 // Returns the stages that are shown one by one. The others are summarised.
-std::vector<std::size_t> shown_stages(const std::vector<StageMemory>& stages, std::size_t fullest) {
-  std::vector<std::size_t> shown;
+std::vector<Stage> shown_stages(const PerStage<StageMemory>& stages, Stage fullest) {
+  std::vector<Stage> shown;
   if (stages.size() <= kMostStages) {
-    for (std::size_t s = 0; s < stages.size(); ++s) shown.push_back(s);
+    for (const Stage stage : stages.ids()) shown.push_back(stage);
     return shown;
   }
-  shown = {0, 1, fullest, stages.size() - 1};
+  shown = {Stage{0}, Stage{1}, fullest, Stage{stages.end_id().value - 1}};
   std::sort(shown.begin(), shown.end());
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
   return shown;
 }
 
-std::string rest_note(const std::vector<StageMemory>& stages, const std::vector<std::size_t>& shown) {
+std::string rest_note(const PerStage<StageMemory>& stages, const std::vector<Stage>& shown) {
   Bytes least, most;
   bool first = true;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (std::binary_search(shown.begin(), shown.end(), s)) continue;
-    least = first ? stages[s].peak : std::min(least, stages[s].peak);
-    most = first ? stages[s].peak : std::max(most, stages[s].peak);
+  for (const Stage stage : stages.ids()) {
+    if (std::binary_search(shown.begin(), shown.end(), stage)) continue;
+    const Bytes peak = stages[stage].peak;
+    least = first ? peak : std::min(least, peak);
+    most = std::max(most, peak);
     first = false;
   }
   const std::size_t others = stages.size() - shown.size();
@@ -82,7 +83,7 @@ std::string rest_note(const std::vector<StageMemory>& stages, const std::vector<
   return fmt::format("the other {} stages: peaks of {} to {}", others, gib(least), gib(most));
 }
 
-bool same_capacity(const std::vector<StageMemory>& stages) {
+bool same_capacity(const PerStage<StageMemory>& stages) {
   return std::all_of(stages.begin(), stages.end(),
                      [&](const StageMemory& stage) { return stage.capacity == stages.front().capacity; });
 }
@@ -99,10 +100,10 @@ std::string stage_table(const Memory& memory, const Paint& paint) {
   Bytes scale;
   for (const StageMemory& stage : memory.per_stage)
     scale = std::max({scale, stage.capacity, stage.peak + memory.outside_allocator});
-  const std::vector<std::size_t> shown = shown_stages(memory.per_stage, memory.fullest);
-  for (const std::size_t s : shown) {
+  const std::vector<Stage> shown = shown_stages(memory.per_stage, memory.fullest);
+  for (const Stage s : shown) {
     const StageMemory& stage = memory.per_stage[s];
-    std::vector<std::string> row = {fmt::format("{}", s), fmt::format("{}", stage.layers)};
+    std::vector<std::string> row = {fmt::format("{}", s.number()), fmt::format("{}", stage.layers)};
     for (const Part& part : kParts) row.push_back(gib(stage.*part.bytes));
     row.push_back(gib(stage.peak));
     if (mixed) row.push_back(gib(stage.capacity));

@@ -87,8 +87,8 @@ TEST(Text, ConfigurationMarksDefaults) {
 
 TEST(Text, WhereTheTimeGoesNamesTheGpuWhereAllAreSimulated) {
   Metrics metrics = example_metrics();
-  metrics.shown_gpus = {3, 11};
-  EXPECT_THAT(time_split_text(1, metrics, Paint(false)),
+  metrics.shown_gpus = PerStage<Gpu>(std::vector{Gpu{3}, Gpu{11}});
+  EXPECT_THAT(time_split_text(Stage{1}, metrics, Paint(false)),
               HasSubstr("Where the time goes  stage 1 (GPU 11), the busiest; every instant counted once\n"));
 }
 
@@ -100,7 +100,7 @@ TEST(Text, OneIsNoPlural) {
   job.model.layers = job.model.heads = job.model.kv_heads = 1;
   job.cluster.links.nics = 1;
   job.parallelism = {};
-  job.imperfections.slow_gpus = {{.gpu = 0, .slowdown = 2}, {.gpu = 1, .slowdown = 0.5}};
+  job.imperfections.slow_gpus = {{.gpu = Gpu{0}, .slowdown = 2}, {.gpu = Gpu{1}, .slowdown = 0.5}};
   const std::string text = configuration_text(job, example_notes(), Paint(false));
   for (const char* words : {" 1 layer,", " 1 head,", " 1 GPU a100", " 1 node of", " 1 NIC of", " 1 micro-batch a step",
                             " 1 slow GPU, 1 fast GPU"})
@@ -108,7 +108,7 @@ TEST(Text, OneIsNoPlural) {
 }
 
 TEST(Text, BarsShowWhereTheTimeGoes) {
-  EXPECT_EQ(time_split_text(1, example_metrics(), Paint(false)),
+  EXPECT_EQ(time_split_text(Stage{1}, example_metrics(), Paint(false)),
             "\nWhere the time goes  stage 1, the busiest; every instant counted once\n"
             "  compute                              6.000 s  60.0 %  ████████████████████████████████████████\n"
             "  tensor-parallel communication        2.000 s  20.0 %  █████████████▍\n"
@@ -166,10 +166,10 @@ TEST(Text, WhatDoesNotFitIsNotPrintedInBold) {
 
 TEST(Text, ManyStagesAreSummarised) {
   Metrics m = example_metrics();
-  m.memory.per_stage.assign(64, example_stage(3, 2));
-  m.memory.per_stage[20] = example_stage(4, 2);
-  m.memory.per_stage[21] = example_stage(1, 2);
-  m.memory.fullest = 20;
+  m.memory.per_stage = PerStage<StageMemory>(64, example_stage(3, 2));
+  m.memory.per_stage[Stage{20}] = example_stage(4, 2);
+  m.memory.per_stage[Stage{21}] = example_stage(1, 2);
+  m.memory.fullest = Stage{20};
   const std::string text = memory_text(m.memory, Paint(false));
   EXPECT_THAT(text, HasSubstr("\n      0 "));
   EXPECT_THAT(text, HasSubstr("\n     20 "));

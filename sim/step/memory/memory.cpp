@@ -33,7 +33,7 @@ constexpr double kCudaContext = 0.7 * kGiB;
 constexpr double kNccl = 1.0 * kGiB;
 
 double workspace(const job::Job& job, Stage stage) {
-  const auto& architecture = job.cluster_of(stage.number()).gpu.architecture;
+  const auto& architecture = job.cluster_of(stage).gpu.architecture;
   return architecture == "hopper" || architecture == "blackwell" ? kWorkspaceHopper : kWorkspaceBefore;
 }
 

@@ -40,7 +40,7 @@ struct Row {
   bool sequence_parallel;
   std::int64_t sequence, micro, global;
   bool fused_loss, fused_gradients;
-  int stage;
+  std::uint32_t stage;
   double peak_bytes;
   const char* beyond = nullptr;  ///< the reason why no scenario can express the row, if none can
   bool compiled_loss = false;
@@ -127,13 +127,14 @@ job::Job scenario_of(const Row& row) {
 /// Returns the peak of a replay of 1F1B or its interleaved form, from the chunks alive at once on the stage
 /// (Megatron-LM's warm-up counts, arXiv:2104.04473 section 2.2). Only the last or the first chunk differs from the
 /// others, by head or embedding.
-double peak_bytes(const job::Job& s, int stage) {
+double peak_bytes(const job::Job& s, Stage stage) {
   const int p = s.parallelism.pipeline, v = s.parallelism.virtual_pipeline, m = s.microbatches();
-  const int alive = v == 1 ? std::min(p - stage, m) : std::min(2 * (p - 1 - stage) + (v - 1) * p + 1, m * v);
+  const int later = p - 1 - stage.number();
+  const int alive = v == 1 ? std::min(later + 1, m) : std::min(2 * later + (v - 1) * p + 1, m * v);
   double peak = 0;
-  for (int chunk = 0; chunk < v; ++chunk) {
+  for (const Chunk chunk : ids<Chunk>(v)) {
     const PassMemory pass = pass_memory(s, stage, chunk);
-    const double others = (alive - 1) * pass_memory(s, stage, 0).stash.value();
+    const double others = (alive - 1) * pass_memory(s, stage, Chunk{0}).stash.value();
     peak = std::max(peak, others + (pass.stash + pass.transient).value());
   }
   return static_memory(s, stage).total().value() + peak;
@@ -142,7 +143,7 @@ double peak_bytes(const job::Job& s, int stage) {
 TEST(PublishedMemory, PeaksAreWithinThreePercentAtTheMedian) {
   std::vector<double> errors;
   for (const Row& row : kRows) {
-    const double peak = peak_bytes(scenario_of(row), row.stage);
+    const double peak = peak_bytes(scenario_of(row), Stage{row.stage});
     const double error = peak / row.peak_bytes - 1;
     errors.push_back(std::abs(error));
     printf("%-24s measured %7.2f GiB  predicted %7.2f GiB  %+6.2f %%%s%s\n", row.name, row.peak_bytes / kGiB,

@@ -55,7 +55,7 @@ TEST(Memory, StagesTogetherHoldTheModelAndItsReplicatedParts) {
         s.parallelism.tensor = tensor;
         s.parallelism.pipeline = pipeline;
         double held = 0;
-        for (int stage = 0; stage < pipeline; ++stage) held += tensor * local_stage_parameters(s, stage);
+        for (const Stage stage : ids<Stage>(pipeline)) held += tensor * local_stage_parameters(s, stage);
         const double h = 1024;
         const double whole =
             8 * model::replicated_layer_parameters(s.model) + 2048 * h + model::norm_parameters(s.model);
@@ -69,19 +69,19 @@ TEST(Memory, BytesPerParameterFollowRecipeAndZeroStage) {
   job::Job s = gpt(4, 1024, 16);
   s.parallelism.data = 4;
   s.parallelism.context = 2;
-  const double n = local_stage_parameters(s, 0), ranks = 8;
-  EXPECT_EQ(total_state(static_memory(s, 0)), 18 * n);
+  const double n = local_stage_parameters(s, Stage{0}), ranks = 8;
+  EXPECT_EQ(total_state(static_memory(s, Stage{0})), 18 * n);
   s.recipe.extra_gradient_bytes = 2;
-  EXPECT_EQ(total_state(static_memory(s, 0)), 20 * n);
+  EXPECT_EQ(total_state(static_memory(s, Stage{0})), 20 * n);
   s.recipe.extra_gradient_bytes = 0;
   s.optimizer.zero_stage = 1;
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), (6 + 12 / ranks) * n);
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, Stage{0})), (6 + 12 / ranks) * n);
   s.optimizer.zero_stage = 2;
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), (2 + 16 / ranks) * n + 4 * std::min(40e6, n));
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, Stage{0})), (2 + 16 / ranks) * n + 4 * std::min(40e6, n));
   s.optimizer.zero_stage = 3;
   const double layer = model::layer_parameters(s.model);
   const double matrix = 4 * 1024 * 1024;
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 18 / ranks * n + 2 * 2 * layer + 2 * matrix);
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, Stage{0})), 18 / ranks * n + 2 * 2 * layer + 2 * matrix);
 }
 
 TEST(Memory, FsdpKeepsFp32ShardsAndGathersTwoLayersBesideTheRoot) {
@@ -89,11 +89,12 @@ TEST(Memory, FsdpKeepsFp32ShardsAndGathersTwoLayersBesideTheRoot) {
   s.parallelism.data = 8;
   s.runtime.fully_sharded = true;
   s.optimizer.zero_stage = 3;
-  const double n = local_stage_parameters(s, 0), layer = model::layer_parameters(s.model), root = n - 4 * layer;
+  const double n = local_stage_parameters(s, Stage{0}), layer = model::layer_parameters(s.model), root = n - 4 * layer;
   const double gradients = 2 * root + (2 + 4) * layer;  // 16 bit until complete, cast to be reduced in 32 bit
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 16 * n / 8 + 2 * (root + 2 * layer) + gradients);
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, Stage{0})), 16 * n / 8 + 2 * (root + 2 * layer) + gradients);
   s.optimizer.zero_stage = 2;
-  EXPECT_DOUBLE_EQ(total_state(static_memory(s, 0)), 16 * n / 8 + 2 * n + gradients) << "parameters stay gathered";
+  EXPECT_DOUBLE_EQ(total_state(static_memory(s, Stage{0})), 16 * n / 8 + 2 * n + gradients)
+      << "parameters stay gathered";
 }
 
 TEST(Memory, FullRecomputationKeepsInputsAndBuildsOneGroupAgain) {
@@ -102,35 +103,37 @@ TEST(Memory, FullRecomputationKeepsInputsAndBuildsOneGroupAgain) {
   s.parallelism.pipeline = 3;  // the middle stage has neither embedding nor head
   const double tokens = 2048, h = 1024, a = 16, sequence = 2048, t = 4;
   const double whole = tokens * (10 * h + 24 * h / t + 5 * a * sequence / t), input = 2 * tokens * h;
-  EXPECT_EQ(pass_memory(s, 1, 0).stash.value(), 4 * whole);
-  const double backward = pass_memory(s, 1, 0).transient.value();
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).stash.value(), 4 * whole);
+  const double backward = pass_memory(s, Stage{1}, Chunk{0}).transient.value();
 
   s.recompute = job::Recompute();
   s.recompute.granularity = RecomputeGranularity::kFull;
-  EXPECT_EQ(pass_memory(s, 1, 0).stash.value(), 4 * input);
-  EXPECT_EQ(pass_memory(s, 1, 0).transient.value(), backward + whole - input);
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).stash.value(), 4 * input);
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).transient.value(), backward + whole - input);
   s.recompute.layers = 3;
-  EXPECT_EQ(pass_memory(s, 1, 0).stash.value(), 2 * input) << "groups of three and of one";
-  EXPECT_EQ(pass_memory(s, 1, 0).transient.value(), backward + 3 * whole - input);
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).stash.value(), 2 * input) << "groups of three and of one";
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).transient.value(), backward + 3 * whole - input);
   s.recompute.block = true;
-  EXPECT_EQ(pass_memory(s, 1, 0).stash.value(), 3 * input + whole);
-  EXPECT_EQ(pass_memory(s, 1, 0).transient.value(), backward + whole - input);
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).stash.value(), 3 * input + whole);
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).transient.value(), backward + whole - input);
   s.recompute = job::Recompute();
   s.recompute.granularity = RecomputeGranularity::kSelective;
-  EXPECT_EQ(pass_memory(s, 1, 0).stash.value(), 4 * tokens * (10 * h + 24 * h / t));
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{0}).stash.value(), 4 * tokens * (10 * h + 24 * h / t));
 }
 
 TEST(Memory, OnlyTheEndsOfThePipelineHoldEmbeddingAndLoss) {
   job::Job s = gpt(8, 1024, 16);
   s.parallelism.pipeline = 2;
   s.parallelism.virtual_pipeline = 2;
-  const double layers = pass_memory(s, 1, 0).stash.value();
-  EXPECT_EQ(pass_memory(s, 0, 1).stash.value(), layers);
+  const double layers = pass_memory(s, Stage{1}, Chunk{0}).stash.value();
+  EXPECT_EQ(pass_memory(s, Stage{0}, Chunk{1}).stash.value(), layers);
   const double tokens = 2048, h = 1024, vocabulary = 51200;
-  EXPECT_EQ(pass_memory(s, 0, 0).stash.value() - layers, tokens * (8 + h)) << "token ids and the dropout's mask";
-  EXPECT_EQ(pass_memory(s, 1, 1).stash.value() - layers, tokens * (4 * h + 4 * vocabulary)) << "norm and fp32 softmax";
-  EXPECT_EQ(pass_memory(s, 1, 1).transient.value(), 2 * tokens * vocabulary) << "the 16-bit logits";
-  EXPECT_EQ(static_memory(s, 0).weights.value() - static_memory(s, 1).weights.value(), 2 * (2048 - 2) * h)
+  EXPECT_EQ(pass_memory(s, Stage{0}, Chunk{0}).stash.value() - layers, tokens * (8 + h))
+      << "token ids and the dropout's mask";
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{1}).stash.value() - layers, tokens * (4 * h + 4 * vocabulary))
+      << "norm and fp32 softmax";
+  EXPECT_EQ(pass_memory(s, Stage{1}, Chunk{1}).transient.value(), 2 * tokens * vocabulary) << "the 16-bit logits";
+  EXPECT_EQ(static_memory(s, Stage{0}).weights.value() - static_memory(s, Stage{1}).weights.value(), 2 * (2048 - 2) * h)
       << "positions on the first, the final norm on the last, the tied table on both";
 }
 
@@ -142,32 +145,32 @@ TEST(Memory, FirstStageOf1F1bHoldsAllLayersOnce) {
   s.parallelism.sequence_parallel = true;
   s.recompute = job::Recompute();
   s.recompute.granularity = RecomputeGranularity::kSelective;
-  const double blocks = 64 * pass_memory(s, 1, 0).stash.value();
+  const double blocks = 64 * pass_memory(s, Stage{1}, Chunk{0}).stash.value();
   EXPECT_NEAR(blocks / (26.5625 * 1024 * 1024 * 1024), 1, 1e-12);
 }
 
 TEST(Memory, TransformerEngineKeepsOnePlaceholderForEachShapeOfWeight) {
   job::Job s = gpt(4, 1024, 16);
-  const double without = static_memory(s, 0).other.value();
+  const double without = static_memory(s, Stage{0}).other.value();
   s.runtime.transformer_engine = s.runtime.fused_accumulation = true;
   const double h = 1024;
-  EXPECT_EQ(static_memory(s, 0).other.value() - without, 2 * (3 + 1 + 4 + 4) * h * h);
+  EXPECT_EQ(static_memory(s, Stage{0}).other.value() - without, 2 * (3 + 1 + 4 + 4) * h * h);
   s.model.kv_heads = 1;
   s.model.heads = s.model.ffn_hidden / s.model.head_dim - 2;  // now qkv is as wide as fc1
   const double attention = static_cast<double>(s.model.heads * s.model.head_dim);
-  EXPECT_EQ(static_memory(s, 0).other.value() - without, 2 * h * (4 * h + 4 * h + attention)) << "three shapes";
+  EXPECT_EQ(static_memory(s, Stage{0}).other.value() - without, 2 * h * (4 * h + 4 * h + attention)) << "three shapes";
   s.runtime.fused_accumulation = false;
-  EXPECT_EQ(static_memory(s, 0).other.value(), without) << "a separate kernel adds: no placeholder";
+  EXPECT_EQ(static_memory(s, Stage{0}).other.value(), without) << "a separate kernel adds: no placeholder";
 }
 
 TEST(Memory, Fp8HoldsACopyOfEveryWeightAndItsTranspose) {
   job::Job s = gpt(4, 1024, 16);
-  const double without = static_memory(s, 0).weights.value();
+  const double without = static_memory(s, Stage{0}).weights.value();
   s.precision = Precision::kFp8;
   const double matrices = 4 * model::layer_matmul_parameters(s.model);
-  EXPECT_EQ(static_memory(s, 0).weights.value() - without, 2 * matrices);
+  EXPECT_EQ(static_memory(s, Stage{0}).weights.value() - without, 2 * matrices);
   s.recipe.weight_bytes = 1;
-  EXPECT_EQ(static_memory(s, 0).weights.value(), without / 2 + matrices) << "held in 8 bit: the transpose only";
+  EXPECT_EQ(static_memory(s, Stage{0}).weights.value(), without / 2 + matrices) << "held in 8 bit: the transpose only";
 }
 
 TEST(Memory, ASingleGpuHasNoNcclBuffers) {

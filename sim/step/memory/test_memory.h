@@ -5,16 +5,14 @@
 
 namespace foretoken::step {
 
-inline StaticMemory static_memory(const job::Job& job, int stage) { return JobMemory(job).held(id_of<Stage>(stage)); }
+inline StaticMemory static_memory(const job::Job& job, Stage stage) { return JobMemory(job).held(stage); }
 
-inline PassMemory pass_memory(const job::Job& job, int stage, int chunk) {
-  return JobMemory(job).of_pass(id_of<Stage>(stage), id_of<Chunk>(chunk));
+inline PassMemory pass_memory(const job::Job& job, Stage stage, Chunk chunk) {
+  return JobMemory(job).of_pass(stage, chunk);
 }
 
 inline double local_layer_parameters(const job::Job& job) { return LocalParameters(job).of_layer(0); }
 
-inline double local_stage_parameters(const job::Job& job, int stage) {
-  return LocalParameters(job).of_stage(id_of<Stage>(stage));
-}
+inline double local_stage_parameters(const job::Job& job, Stage stage) { return LocalParameters(job).of_stage(stage); }
 
 }  // namespace foretoken::step

@@ -187,24 +187,26 @@ const PassLibrary::Entry& PassLibrary::entry(const PassMake& make) {
 void Passes::add_entries(const job::Job& job) {
   entries_.resize(libraries_.size() * static_cast<std::size_t>(chunks_) * schedule::kOpKinds);
   job::ChunkContents before;
+  const PassLibrary* library_before = nullptr;
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
-    const bool same_library = stage.index() > 0 && libraries_[stage.index()] == libraries_[stage.index() - 1];
+    const bool same_library = libraries_[stage] == library_before;
+    library_before = libraries_[stage];
     for (const Chunk chunk : ids<Chunk>(chunks_)) {
       job::ChunkContents contents = job::contents_of(job, stage, chunk);
-      const std::size_t at = index(stage.number(), chunk.number(), schedule::OpKind{});
-      if ((same_library || chunk.number() > 0) && contents == before) {
+      const std::size_t at = index(stage, chunk, schedule::OpKind{});
+      if ((same_library || chunk > Chunk{0}) && contents == before) {
         std::copy_n(&entries_[at - schedule::kOpKinds], schedule::kOpKinds, &entries_[at]);
         continue;
       }
       for (const schedule::OpKind kind : kinds_)
-        entries_[at + static_cast<std::size_t>(kind)] = &libraries_[stage.index()]->entry(make_of(job, contents, kind));
+        entries_[at + static_cast<std::size_t>(kind)] = &libraries_[stage]->entry(make_of(job, contents, kind));
       before = std::move(contents);
     }
   }
 }
 
 Passes::Passes(const job::Job& job, PassLibrary& library)
-    : libraries_(static_cast<std::size_t>(job.parallelism.pipeline), &library),
+    : libraries_(job.parallelism.pipeline, &library),
       chunks_(job.parallelism.virtual_pipeline),
       kinds_(pass_kinds(job.schedule)) {
   add_entries(job);
@@ -214,19 +216,17 @@ Passes::Passes(const job::Job& job) : chunks_(job.parallelism.virtual_pipeline),
   const job::Parts parts(job);
   for (const job::Job* part : parts.all()) {
     own_.push_back(std::make_unique<PassLibrary>(time_blocks(*part)));
-    libraries_.insert(libraries_.end(), static_cast<std::size_t>(part->parallelism.pipeline), own_.back().get());
+    for (int stage = 0; stage < part->parallelism.pipeline; ++stage) libraries_.push_back(own_.back().get());
   }
   add_entries(job);
 }
 
-Seconds Passes::layer_forward(int stage) const {
-  return des::to_seconds(
-      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().forward}).total);
+Seconds Passes::layer_forward(Stage stage) const {
+  return des::to_seconds(time_pass({&libraries_[stage]->blocks().layers.front().forward}).total);
 }
 
-Seconds Passes::layer_backward(int stage) const {
-  return des::to_seconds(
-      time_pass({&libraries_[static_cast<std::size_t>(stage)]->blocks().layers.front().recomputing.whole}).total);
+Seconds Passes::layer_backward(Stage stage) const {
+  return des::to_seconds(time_pass({&libraries_[stage]->blocks().layers.front().recomputing.whole}).total);
 }
 
 }  // namespace foretoken::step

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "sim/base/check.h"
+#include "sim/base/ids.h"
 #include "sim/base/memo.h"
+#include "sim/base/table.h"
 #include "sim/des/task_graph.h"
 #include "sim/job/layout.h"
 #include "sim/schedule/program.h"
@@ -98,39 +100,38 @@ class Passes {
   explicit Passes(const job::Job& job);
   Passes(const job::Job& job, PassLibrary& library);
 
-  [[nodiscard]] const PassBlocks& blocks(int stage, int chunk, schedule::OpKind kind) const {
+  [[nodiscard]] const PassBlocks& blocks(Stage stage, Chunk chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).blocks;
   }
-  [[nodiscard]] const PassTiming& timing(int stage, int chunk, schedule::OpKind kind) const {
+  [[nodiscard]] const PassTiming& timing(Stage stage, Chunk chunk, schedule::OpKind kind) const {
     return entry(stage, chunk, kind).timing;
   }
   [[nodiscard]] const std::vector<schedule::OpKind>& kinds() const { return kinds_; }
   /// Returns everything that the passes of `stage` exchange. Ops name rows of it.
-  [[nodiscard]] const Communications& communications(int stage) const {
-    return libraries_[static_cast<std::size_t>(stage)]->blocks().communications;
+  [[nodiscard]] const Communications& communications(Stage stage) const {
+    return libraries_[stage]->blocks().communications;
   }
   /// Returns the parameters with gradients. They are the same on GPUs of all kinds.
   [[nodiscard]] const BlockParameters& trained() const { return libraries_.front()->blocks().trained; }
   /// Returns the time of one layer of the model's first kind, by itself, on a GPU of stage `stage`. The backward time
   /// includes recomputation.
-  [[nodiscard]] Seconds layer_forward(int stage) const;
-  [[nodiscard]] Seconds layer_backward(int stage) const;
+  [[nodiscard]] Seconds layer_forward(Stage stage) const;
+  [[nodiscard]] Seconds layer_backward(Stage stage) const;
 
  private:
   void add_entries(const job::Job& job);
-  [[nodiscard]] std::size_t index(int stage, int chunk, schedule::OpKind kind) const {
-    const auto place =
-        static_cast<std::size_t>(stage) * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk);
+  [[nodiscard]] std::size_t index(Stage stage, Chunk chunk, schedule::OpKind kind) const {
+    const std::size_t place = stage.index() * static_cast<std::size_t>(chunks_) + chunk.index();
     return place * schedule::kOpKinds + static_cast<std::size_t>(kind);
   }
-  [[nodiscard]] const PassLibrary::Entry& entry(int stage, int chunk, schedule::OpKind kind) const {
+  [[nodiscard]] const PassLibrary::Entry& entry(Stage stage, Chunk chunk, schedule::OpKind kind) const {
     const PassLibrary::Entry* const entry = entries_[index(stage, chunk, kind)];
     expects(entry != nullptr, "a schedule says which kinds of passes it has");
     return *entry;
   }
 
   std::vector<std::unique_ptr<PassLibrary>> own_;
-  std::vector<PassLibrary*> libraries_;             // by stage
+  Table<Stage, PassLibrary*> libraries_;
   std::vector<const PassLibrary::Entry*> entries_;  // [stage][chunk][kind]; nullptr: the schedule has no such pass
   int chunks_ = 1;
   std::vector<schedule::OpKind> kinds_;

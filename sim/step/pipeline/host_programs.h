@@ -87,7 +87,7 @@ class HostProgram {
         options_(options),
         stage_(stage),
         chunk_ends_(program.stages[stage], program.placement.chunks()),
-        gradient_blocks_(static_cast<std::size_t>(program.placement.chunks())) {}
+        gradient_blocks_(program.placement.chunks()) {}
 
   void carry_out(const std::vector<Action>& actions) {
     for (const Action& action : actions) {
@@ -108,7 +108,7 @@ class HostProgram {
 
   /// Returns the tasks that the stage ends with.
   [[nodiscard]] std::vector<des::TaskId> take_frontier() { return std::move(frontier_); }
-  [[nodiscard]] std::vector<std::vector<des::TaskId>> take_gradient_blocks() { return std::move(gradient_blocks_); }
+  [[nodiscard]] Table<Chunk, std::vector<des::TaskId>> take_gradient_blocks() { return std::move(gradient_blocks_); }
   [[nodiscard]] std::int64_t sends() const { return sends_; }
 
  private:
@@ -130,9 +130,9 @@ class HostProgram {
     expects(traits(op.kind).is_pass, "only passes can be timed yet");
     BlockHooks hooks;
     if (chunk_ends_.is_first(op.chunk, computed_) && !options_.gates.empty())
-      hooks.gates = &options_.gates[stage_.index()][op.chunk.index()];
+      hooks.gates = &options_.gates[stage_][op.chunk];
     if (chunk_ends_.completes_gradients(op.chunk, computed_) && options_.gradient_blocks)
-      hooks.ends = &gradient_blocks_[op.chunk.index()];
+      hooks.ends = &gradient_blocks_[op.chunk];
     ++computed_;
     last_ = tasks_.pass(stage_, op, frontier_, last_, hooks);
     frontier_.clear();
@@ -145,8 +145,8 @@ class HostProgram {
   ChunkEnds chunk_ends_;
   std::vector<des::TaskId> frontier_;  // without the last pass
   std::optional<des::TaskId> last_;
-  std::size_t computed_ = 0;                               // ops so far
-  std::vector<std::vector<des::TaskId>> gradient_blocks_;  // by chunk
+  std::size_t computed_ = 0;  // ops so far
+  Table<Chunk, std::vector<des::TaskId>> gradient_blocks_;
   std::int64_t sends_ = 0;
 };
 

@@ -20,11 +20,7 @@ using schedule::StageOp;
 constexpr TaskId kNoTask{UINT32_MAX};
 
 Meaning meaning_of(Stage stage, const StageOp& op, TaskMeaning kind) {
-  return {.stage = static_cast<std::uint16_t>(stage.value),
-          .chunk = static_cast<std::uint16_t>(op.chunk.value),
-          .microbatch = op.microbatch.value,
-          .kind = kind,
-          .pass = op.kind};
+  return {.stage = stage, .chunk = op.chunk, .microbatch = op.microbatch, .kind = kind, .pass = op.kind};
 }
 
 Meaning pass_meaning(Stage stage, const StageOp& op) { return meaning_of(stage, op, TaskMeaning::kPass); }
@@ -38,7 +34,7 @@ class OneTaskEmitter final : public PassEmitter {
 
   TaskId emit(Workload& workload, Stage stage, const StageOp& op, const std::vector<TaskId>& after,
               const BlockHooks& hooks) override {
-    std::vector<PassTasks>& passes = workload.passes[stage.index()];
+    std::vector<PassTasks>& passes = workload.passes[stage];
     if (!hooks.any()) {
       const TaskId task = append(workload, stage, op, times_.total(stage, op), after);
       passes.push_back({task, task, op});
@@ -63,8 +59,8 @@ class OneTaskEmitter final : public PassEmitter {
  private:
   static TaskId append(Workload& workload, Stage stage, const StageOp& op, Duration duration,
                        const std::vector<TaskId>& after) {
-    const std::vector<PassTasks>& passes = workload.passes[stage.index()];
-    const TaskId task = workload.graph.add_occupy(workload.stages[stage.index()].pass.compute, duration);
+    const std::vector<PassTasks>& passes = workload.passes[stage];
+    const TaskId task = workload.graph.add_occupy(workload.stages[stage].pass.compute, duration);
     for (const TaskId before : after)  // the stream's order already implies the pass before
       if (passes.empty() || before != passes.back().last) workload.graph.add_dependency(before, task);
     workload.note(task, pass_meaning(stage, op));
@@ -81,7 +77,7 @@ struct FixedTimes {
 };
 
 const PassTiming& timing_of(const Passes& passes, Stage stage, const StageOp& op) {
-  return passes.timing(stage.number(), op.chunk.number(), op.kind);
+  return passes.timing(stage, op.chunk, op.kind);
 }
 
 struct PassTimes {
@@ -97,19 +93,19 @@ class KernelEmitter final : public PassEmitter {
   explicit KernelEmitter(const Passes& passes) : passes_(passes) {}
   TaskId emit(Workload& workload, Stage stage, const StageOp& op, const std::vector<TaskId>& after,
               const BlockHooks& hooks) override {
-    const PassBlocks& blocks = passes_.blocks(stage.number(), op.chunk.number(), op.kind);
-    const EmittedPass pass = emit_kernels(workload.graph, workload.stages[stage.index()].pass, blocks, after, hooks);
+    const PassBlocks& blocks = passes_.blocks(stage, op.chunk, op.kind);
+    const EmittedPass pass = emit_kernels(workload.graph, workload.stages[stage].pass, blocks, after, hooks);
     for (const EmittedOp& emitted : pass.tasks) {
       Meaning meaning = pass_meaning(stage, op);
       meaning.op = emitted.op;
       if (emitted.op == nullptr) {
         meaning.kind = TaskMeaning::kHostIssue;
       } else if (emitted.op->communication) {
-        meaning.communication = {workload.pass_rows[stage.index()].value + emitted.op->communication->value};
+        meaning.communication = {workload.pass_rows[stage].value + emitted.op->communication->value};
       }
       workload.note(emitted.task, meaning);
     }
-    workload.passes[stage.index()].push_back({pass.tasks.front().task, pass.last, op});
+    workload.passes[stage].push_back({pass.tasks.front().task, pass.last, op});
     return pass.last;
   }
 
@@ -126,7 +122,7 @@ class GraphTasks {
   TaskId message(const MessageKey& key, Neighbour link) {
     const Stage sender = key.sender.stage;
     const Duration duration = options_.messages.of(sender, link);
-    const StageStreams& streams = workload_.stages[sender.index()];
+    const StageStreams& streams = workload_.stages[sender];
     const des::StreamId stream = link == Neighbour::kNext ? streams.send_forward : streams.send_backward;
     const TaskId task = options_.policy == MessagePolicy::kLatency ? workload_.graph.add_delay(duration)
                                                                    : workload_.graph.add_occupy(stream, duration);
@@ -163,7 +159,7 @@ class GraphTasks {
   // Adds the wait between two passes. The pass before may end with a collective. No stream of the next pass starts
   // sooner.
   TaskId stand_still(Stage stage, const StageOp& op, std::optional<TaskId> last) {
-    const des::StreamId compute = workload_.stages[stage.index()].pass.compute;
+    const des::StreamId compute = workload_.stages[stage].pass.compute;
     const TaskId still = workload_.graph.add_occupy(compute, options_.pass_overhead);
     if (last) workload_.graph.add_dependency(*last, still);
     workload_.note(still, meaning_of(stage, op, TaskMeaning::kPassOverhead));
@@ -205,7 +201,7 @@ PipelineEnds lower_pipeline(Workload& workload, const schedule::Program& program
   std::size_t passes = 0;
   for (const Stage stage : program.stages.ids()) {
     passes += program.stages[stage].size();
-    workload.passes[stage.index()].reserve(program.stages[stage].size());
+    workload.passes[stage].reserve(program.stages[stage].size());
   }
   const std::size_t tasks = (options.pass_overhead.ps > 0 ? 3 : 2) * passes;  // with a message a pass
   workload.graph.reserve(tasks, 5 * passes);

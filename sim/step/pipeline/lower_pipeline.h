@@ -40,15 +40,14 @@ struct MessageDurations {
 /// Makes every kernel and collective. `passes` must outlive the emitter and the use of the workload.
 [[nodiscard]] std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes);
 
-/// Tasks that must end before the blocks of a chunk's first pass, [stage][chunk][block].
-using ForwardGates = std::vector<std::vector<std::vector<std::vector<des::TaskId>>>>;
+/// Tasks that must end before the blocks of a chunk's first pass, by block.
+using ForwardGates = Table<Stage, Table<Chunk, std::vector<std::vector<des::TaskId>>>>;
 
 /// The tasks on which the end of the step depends.
 struct PipelineEnds {
-  std::vector<std::vector<des::TaskId>> finished;  ///< by stage: its last pass and the messages that it still waits for
-  /// [stage][chunk][block]: ends of the blocks of the pass that completes the gradients, in the order in which they
-  /// run.
-  std::vector<std::vector<std::vector<des::TaskId>>> gradient_blocks;
+  Table<Stage, std::vector<des::TaskId>> finished;  ///< its last pass and the messages that it still waits for
+  /// Ends of the blocks of the pass that completes the gradients, in the order in which they run.
+  Table<Stage, Table<Chunk, std::vector<des::TaskId>>> gradient_blocks;
   std::int64_t most_sends = 0;  ///< messages that the busiest stage sends
   bool reduced = false;         ///< the replicas have no gradients left to reduce
 };

@@ -151,16 +151,16 @@ std::string our_name(const std::string& theirs) {
 // Compares start times, idle times and makespan with a golden case.
 void expect_golden(const Replay& replayed, const nlohmann::json& metrics) {
   EXPECT_EQ(replayed.run.makespan.ps, metrics.at("makespan").get<std::int64_t>());
-  for (std::size_t stage = 0; stage < replayed.workload.passes.size(); ++stage) {
+  for (const Stage stage : replayed.workload.passes.ids()) {
     std::int64_t work = 0;
     std::vector<std::int64_t> starts;
     for (const PassTasks& pass : replayed.workload.passes[stage]) {
       starts.push_back(replayed.run.start[pass.first.value].ps);
       work += replayed.run.end[pass.last.value].ps - starts.back();
     }
-    EXPECT_EQ(replayed.run.makespan.ps - work, metrics.at("idle").at(stage).get<std::int64_t>());
+    EXPECT_EQ(replayed.run.makespan.ps - work, metrics.at("idle").at(stage.index()).get<std::int64_t>());
     if (metrics.contains("start")) {
-      EXPECT_EQ(starts, metrics.at("start").at(stage).get<std::vector<std::int64_t>>());
+      EXPECT_EQ(starts, metrics.at("start").at(stage.index()).get<std::vector<std::int64_t>>());
     }
   }
 }

@@ -118,8 +118,8 @@ TEST(Messages, AsProducedAnInputIsWaitedForAndAResultPosted) {
 }
 
 TEST(Messages, TakeTheLinkToTheStageThatReceivesThem) {
-  const auto link = [](const schedule::Placement& placement, int stage, std::uint32_t chunk, Neighbour to) {
-    return link_of(placement, {{id_of<Stage>(stage), Chunk{chunk}}, {}, to});
+  const auto link = [](const schedule::Placement& placement, std::uint32_t stage, std::uint32_t chunk, Neighbour to) {
+    return link_of(placement, {{Stage{stage}, Chunk{chunk}}, {}, to});
   };
   const auto loop = schedule::Placement::looped(4, 2), v = schedule::Placement::v_shaped(4);
   EXPECT_EQ(link(loop, 3, 0, Neighbour::kNext), Neighbour::kNext) << "around the ring";

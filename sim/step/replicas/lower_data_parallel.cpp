@@ -49,20 +49,18 @@ class StepEnd {
     return shards_optimizer() && !job_.overlap.param_gather;
   }
 
-  TaskId reduce(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
+  TaskId reduce(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
     return on_data_stream(reduced_, gradient_reduction, {stage, parameters}, chunk, after);
   }
-  TaskId gather(int stage, int chunk, double parameters, const std::vector<TaskId>& after) {
+  TaskId gather(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
     return on_data_stream(gathered_, parameter_gather, {stage, parameters}, chunk, after);
   }
-  TaskId on_compute(int stage, Duration duration, TaskMeaning kind) {
+  TaskId on_compute(Stage stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
-    workload_.note(task, {.stage = static_cast<std::uint16_t>(stage), .kind = kind});
+    workload_.note(task, {.stage = stage, .kind = kind});
     return task;
   }
-  [[nodiscard]] const StageStreams& streams(int stage) const {
-    return workload_.stages[static_cast<std::size_t>(stage)];
-  }
+  [[nodiscard]] const StageStreams& streams(Stage stage) const { return workload_.stages[stage]; }
 
   [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
     return parameters_.of_blocks(stage, chunk);
@@ -78,7 +76,7 @@ class StepEnd {
  private:
   // A collective of a stage, and its size: parameters or layers.
   struct Sized {
-    int stage = 0;
+    Stage stage = {};
     double size = 0;
   };
   // The last collective of its kind. It serves every stage with one of the same size on nodes of the same kind.
@@ -91,28 +89,26 @@ class StepEnd {
 
   // Adds a task on the data-parallel stream of a stage.
   template <class Make>
-  TaskId on_data_stream(Last& last, const Make& make, Sized of, int chunk, const std::vector<TaskId>& after) {
+  TaskId on_data_stream(Last& last, const Make& make, Sized of, Chunk chunk, const std::vector<TaskId>& after) {
     const job::Job& part = parts_.of(of.stage);
-    const Stage stage = id_of<Stage>(of.stage);
     if (last.part != &part || last.size != of.size) {
-      last = {&part, of.size, make(part, stage, of.size), {}};
+      last = {&part, of.size, make(part, of.stage, of.size), {}};
       last.time = time_of(last.row, job_);
     }
     Communication row = last.row;
-    row.from = row.to = row.site.stage = stage;
+    row.from = row.to = row.site.stage = of.stage;
     const TaskId task = workload_.graph.add_occupy(streams(of.stage).comm(Axis::kData), last.time);
     for (const TaskId before : after) workload_.graph.add_dependency(before, task);
     note(task, std::move(row), chunk);
     return task;
   }
-  void note(TaskId task, Communication row, int chunk) {
-    const auto stage = static_cast<std::uint16_t>(row.from.value);
-    workload_.note(task, {.stage = stage,
-                          .chunk = static_cast<std::uint16_t>(chunk),
+  void note(TaskId task, Communication row, Chunk chunk) {
+    workload_.note(task, {.stage = row.from,
+                          .chunk = chunk,
                           .kind = TaskMeaning::kCommunication,
                           .communication = workload_.add(std::move(row))});
   }
-  void reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
+  void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
   [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && job::head_has_own_table(job_); }
 
@@ -123,23 +119,24 @@ class StepEnd {
   GroupShape group_;
   double token_table_;  // its trained parameters
   Last reduced_, gathered_, norms_;
-  LocalParameters parameters_;                    // trained: what is reduced, updated and gathered after the update
-  Table<Stage, double> stage_parameters_;         // the same of whole stages
-  std::vector<std::vector<TaskId>> before_norm_;  // per stage
+  LocalParameters parameters_;             // trained: what is reduced, updated and gathered after the update
+  Table<Stage, double> stage_parameters_;  // the same of whole stages
+  Table<Stage, std::vector<TaskId>> before_norm_;
 };
 
 // Buckets fill in the order in which gradients become ready. A full bucket is reduced beside the rest of the pass.
-void StepEnd::reduce_overlapped(int stage, const std::vector<std::vector<TaskId>>& blocks,
+void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                                 const std::vector<TaskId>& finished) {
   std::vector<TaskId>& reduced = before_norm_.emplace_back(finished);
-  for (int chunk = job_.parallelism.virtual_pipeline - 1; chunk >= 0; --chunk) {
-    const std::vector<TaskId>& ready = blocks[static_cast<std::size_t>(chunk)];
-    if (stage > 0 || chunk > 0) {
-      const double parameters = parameters_.of_chunk(id_of<Stage>(stage), id_of<Chunk>(chunk));
+  for (int left = job_.parallelism.virtual_pipeline; left > 0; --left) {
+    const Chunk chunk = id_of<Chunk>(left - 1);
+    const std::vector<TaskId>& ready = blocks[chunk];
+    if (stage > Stage{0} || chunk > Chunk{0}) {
+      const double parameters = parameters_.of_chunk(stage, chunk);
       reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
       continue;
     }
-    std::vector<double> parameters = parameters_.of_blocks(id_of<Stage>(stage), id_of<Chunk>(chunk));
+    std::vector<double> parameters = parameters_.of_blocks(stage, chunk);
     std::reverse(parameters.begin(), parameters.end());
     double filled = 0;
     for (std::size_t b = 0; b < parameters.size(); ++b) {
@@ -156,14 +153,13 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
     before_norm_ = ends.finished;
     return;
   }
-  for (int stage = 0; stage < stages_; ++stage) {
-    const auto at = static_cast<std::size_t>(stage);
+  for (const Stage stage : ids<Stage>(stages_)) {
     if (!has_data_parallel()) {
-      before_norm_.push_back(ends.finished[at]);
+      before_norm_.push_back(ends.finished[stage]);
     } else if (job_.overlap.grad_reduce) {
-      reduce_overlapped(stage, ends.gradient_blocks[at], ends.finished[at]);
+      reduce_overlapped(stage, ends.gradient_blocks[stage], ends.finished[stage]);
     } else {
-      before_norm_.push_back({reduce(stage, 0, stage_parameters_[id_of<Stage>(stage)], ends.finished[at])});
+      before_norm_.push_back({reduce(stage, Chunk{0}, stage_parameters_[stage], ends.finished[stage])});
     }
   }
 }
@@ -171,26 +167,26 @@ void StepEnd::reduce_gradients(const PipelineEnds& ends) {
 // Reduces norm gradients, because norm weights met only the tokens of their rank.
 void StepEnd::reduce_norm_gradients() {
   if (!job_.parallelism.sequence_parallel || job_.parallelism.tensor == 1) return;
-  for (int stage = 0; stage < stages_; ++stage) {
+  for (const Stage stage : ids<Stage>(stages_)) {
     int layers = 0;
-    for (int chunk = 0; chunk < job_.parallelism.virtual_pipeline; ++chunk) layers += job_.layers_in(stage, chunk);
+    for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) layers += job_.layers_in(stage, chunk);
     const auto of_layers = [](const job::Job& part, Stage at, double size) {
       return norm_reduction(part, at, static_cast<int>(size));
     };
-    auto& before = before_norm_[static_cast<std::size_t>(stage)];
-    before = {on_data_stream(norms_, of_layers, {stage, static_cast<double>(layers)}, 0, before)};
+    auto& before = before_norm_[stage];
+    before = {on_data_stream(norms_, of_layers, {stage, static_cast<double>(layers)}, Chunk{0}, before)};
   }
 }
 
 void StepEnd::tie_embedding() {
   if (!ties_embedding()) return;
-  const int first = job::stage_of_embedding(job_).number(), last = job::stage_of_head(job_).number();
+  const Stage first = job::stage_of_embedding(job_), last = job::stage_of_head(job_);
   Communication row = tied_embedding_reduction(job_, parts_, token_table_);
   const std::vector<des::StreamId> members{streams(first).comm(Axis::kData), streams(last).comm(Axis::kData)};
   const TaskId task = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(task, std::move(row), 0);
-  for (const int stage : {first, last}) {
-    auto& before = before_norm_[static_cast<std::size_t>(stage)];
+  note(task, std::move(row), Chunk{0});
+  for (const Stage stage : {first, last}) {
+    auto& before = before_norm_[stage];
     for (const TaskId done : before) workload_.graph.add_dependency(done, task);
     before = {task};
   }
@@ -198,20 +194,20 @@ void StepEnd::tie_embedding() {
 
 void StepEnd::norm_and_optimizer() {
   std::vector<des::StreamId> members;
-  for (int stage = 0; stage < stages_; ++stage) members.push_back(streams(stage).pass.compute);
+  for (const Stage stage : ids<Stage>(stages_)) members.push_back(streams(stage).pass.compute);
   Communication row = gradient_norm(job_, parts_);
   const TaskId norm = workload_.graph.add_rendezvous(members, time_of(row, job_));
-  note(norm, std::move(row), 0);
+  note(norm, std::move(row), Chunk{0});
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   const Bytes traffic = optimizer_traffic(job_, 1);  // of one parameter
-  for (int stage = 0; stage < stages_; ++stage) {
-    const double parameters = stage_parameters_[id_of<Stage>(stage)];
+  for (const Stage stage : ids<Stage>(stages_)) {
+    const double parameters = stage_parameters_[stage];
     const Seconds step = cost::memory_bound_time({parameters * traffic}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (job_.runtime.step_overhead > Seconds(0))
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-    if (has_data_parallel() && gathers_at_the_end()) gather(stage, 0, parameters, {optimizer});
+    if (has_data_parallel() && gathers_at_the_end()) gather(stage, Chunk{0}, parameters, {optimizer});
   }
 }
 
@@ -236,12 +232,12 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, con
   const bool overlaps = job.overlap.param_gather && job.optimizer.zero_stage == 1;
   if (!overlaps || !step.has_data_parallel()) return {};
   ForwardGates gates;
-  for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
     auto& chunks = gates.emplace_back();
-    for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) {
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline)) {
       auto& blocks = chunks.emplace_back();
-      const std::vector<double> parameters = step.block_parameters(id_of<Stage>(stage), id_of<Chunk>(chunk));
-      const bool buckets = stage == 0 && chunk == 0;
+      const std::vector<double> parameters = step.block_parameters(stage, chunk);
+      const bool buckets = stage == Stage{0} && chunk == Chunk{0};
       double filled = 0;
       std::size_t from = 0;
       for (std::size_t b = 0; b < parameters.size(); ++b) {

@@ -146,7 +146,7 @@ class ShardedReplay {
   }
   TaskId add(Moved moved) {
     return add(streams().comm(Axis::kData), moved.time,
-               {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kCommunication, .communication = moved.row});
+               {.microbatch = op_.microbatch, .kind = TaskMeaning::kCommunication, .communication = moved.row});
   }
   [[nodiscard]] const StageStreams& streams() const { return workload_.stages.front(); }
 
@@ -174,7 +174,7 @@ class ShardedReplay {
   void issue(Duration duration, std::size_t block) {
     if (duration.ps == 0) return;
     const TaskId task =
-        add(streams().pass.host, duration, {.microbatch = op_.microbatch.value, .kind = TaskMeaning::kHostIssue});
+        add(streams().pass.host, duration, {.microbatch = op_.microbatch, .kind = TaskMeaning::kHostIssue});
     gates_[block + 1].push_back(task);
     last_issue_ = task;
   }
@@ -254,7 +254,10 @@ PipelineEnds lower_sharded(Workload& workload, const job::Job& job, const schedu
       replay.backward(op);
   }
   // Gradients are reduced in every micro-batch.
-  return {.finished = {replay.finished()}, .gradient_blocks = {}, .most_sends = 0, .reduced = true};
+  return {.finished = Table<Stage, std::vector<TaskId>>(1, replay.finished()),
+          .gradient_blocks = {},
+          .most_sends = 0,
+          .reduced = true};
 }
 
 }  // namespace foretoken::step

@@ -62,7 +62,7 @@ std::map<std::string_view, ExactTally> tally(const job::Job& s) {
 TEST(Sharded, FullShardGathersLayersTwiceAndTheRootOnceAMicroBatchAndReducesEachOnce) {
   const job::Job s = sharded_job();
   const auto totals = tally(s);
-  const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
+  const double layer = local_layer_parameters(s), root = local_stage_parameters(s, Stage{0}) - kLayers * layer;
   EXPECT_EQ(totals.at("gather parameters").count, kMicrobatches * (2 * kLayers + 1));
   EXPECT_EQ(totals.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
   const std::int64_t gathers = 2 * kLayers * gather_ps(s, layer) + gather_ps(s, root);
@@ -78,7 +78,7 @@ TEST(Sharded, ZeroTwoGathersOnceUnderFsdpAndAfterTheOptimizerElsewhere) {
   s.runtime.fully_sharded = false;
   const auto totals = tally(s);
   EXPECT_EQ(totals.at("gather parameters").count, 1);
-  EXPECT_EQ(totals.at("gather parameters").ps, gather_ps(s, local_stage_parameters(s, 0)));
+  EXPECT_EQ(totals.at("gather parameters").ps, gather_ps(s, local_stage_parameters(s, Stage{0})));
   // Buckets of 40 million parameters: a layer has 50 million, the root 109 million.
   EXPECT_EQ(totals.at("reduce gradients").count, kMicrobatches * (kLayers + 1));
 }
@@ -87,11 +87,11 @@ TEST(Sharded, CommunicationFasterThanComputeIsHiddenButForItsEnds) {
   job::Job s = sharded_job();
   s.batch.micro = 8;
   s.batch.global = std::int64_t{kMicrobatches} * 8 * 8;
-  const double layer = local_layer_parameters(s), root = local_stage_parameters(s, 0) - kLayers * layer;
+  const double layer = local_layer_parameters(s), root = local_stage_parameters(s, Stage{0}) - kLayers * layer;
   const LoweredStep step = lower(s, Fidelity::kStage);
   std::int64_t compute = 0;
   for (const schedule::OpKind kind : {schedule::OpKind::kForward, schedule::OpKind::kBackward})
-    compute += kMicrobatches * step.passes->timing(0, 0, kind).total.ps;
+    compute += kMicrobatches * step.passes->timing(Stage{0}, Chunk{0}, kind).total.ps;
   const auto totals = tally(s);
   compute += totals.at("gradient norm").ps + totals.at("optimizer").ps;
   // The root is gathered before anything computes and reduced after everything. The first layer is gathered beside the

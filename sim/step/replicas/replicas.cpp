@@ -42,7 +42,7 @@ template <class Group, class Links>
 void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage> stages, const Group& group,
                const Links& links) {
   for (const Stage stage : stages) {
-    const job::Job& part = parts.of(stage.number());
+    const job::Job& part = parts.of(stage);
     Site site{stage, group(part), links(part)};
     if (stage == stages.front()) {
       to.site = site;
@@ -55,10 +55,10 @@ void add_sites(Communication& to, const job::Parts& parts, std::span<const Stage
 // Returns the first stage on nodes of each kind.
 std::vector<Stage> first_stages(const job::Parts& parts) {
   std::vector<Stage> stages;
-  int stage = 0;
+  int before = 0;
   for (const job::Job* part : parts.all()) {
-    stages.push_back(id_of<Stage>(stage));
-    stage += part->parallelism.pipeline;
+    stages.push_back(id_of<Stage>(before));
+    before += part->parallelism.pipeline;
   }
   return stages;
 }
@@ -120,7 +120,7 @@ Communication tied_embedding_reduction(const job::Job& job, const job::Parts& pa
                     .payload = Bytes(table * gradient_element_bytes(job)),
                     .from = first,
                     .to = last};
-  const bool mixed = &parts.of(first.number()) != &parts.of(last.number());
+  const bool mixed = &parts.of(first) != &parts.of(last);
   std::vector<Stage> stages{first};
   if (mixed) stages.push_back(last);
   add_sites(

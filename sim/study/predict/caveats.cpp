@@ -75,8 +75,9 @@ AxisSet inside_layers(const Job& job) {
   int first_gpu = 0;
   const job::Parts parts(job);
   for (const Job* part : parts.all()) {
-    const int first_node = job.node_of(first_gpu), last_node = job.node_of(first_gpu + part->gpus - 1);
+    const NodeId first_node = job.node_of(id_of<Gpu>(first_gpu));
     first_gpu += part->gpus;
+    const NodeId last_node = job.node_of(id_of<Gpu>(first_gpu - 1));
     const auto is_here = [&](const auto& nic) { return nic.node >= first_node && nic.node <= last_node; };
     if (!job.groups.empty() && std::none_of(what.slow_nics.begin(), what.slow_nics.end(), is_here)) continue;
     const int domain = part->cluster.links.gpus;

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/report/text/number.h"
@@ -38,8 +39,8 @@ std::string slow_text(double slowdown) {
                    : fmt::format("{} times {}", report::plain(times, 3), how);
 }
 
-std::string gpu_text(int gpu, int node, double slowdown) {
-  return fmt::format("GPU {} (node {}) is {}", gpu, node, slow_text(slowdown));
+std::string gpu_text(Gpu gpu, NodeId node, double slowdown) {
+  return fmt::format("GPU {} (node {}) is {}", gpu.number(), node.number(), slow_text(slowdown));
 }
 
 std::string rate_text(double rate_factor) {
@@ -47,15 +48,15 @@ std::string rate_text(double rate_factor) {
 }
 
 // Returns the time of a key on the critical path, or zero if it is not there.
-template <class Map>
-Seconds time_of(const Map& times, int key) {
+template <class Key>
+Seconds time_of(const std::map<Key, des::Duration>& times, Key key) {
   const auto found = times.find(key);
   return found == times.end() ? Seconds(0) : des::to_seconds(found->second);
 }
 
 void add_stated_gpus(const Prediction& run, std::vector<Part>& parts) {
   for (const job::SlowGpu& slow : run.job.imperfections.slow_gpus) {
-    const int node = run.job.node_of(slow.gpu);
+    const NodeId node = run.job.node_of(slow.gpu);
     parts.push_back({{.what = gpu_text(slow.gpu, node, slow.slowdown),
                       .gpu = slow.gpu,
                       .node = node,
@@ -75,12 +76,12 @@ std::optional<Seconds> path_of_link(const Prediction& run, std::size_t part, dou
 void add_nics(const Prediction& run, std::vector<Part>& parts) {
   const auto& nics = run.job.imperfections.slow_nics;
   for (std::size_t i = 0; i < nics.size(); ++i) {
-    parts.push_back(
-        {{.what = fmt::format("NIC {} of node {} {}", nics[i].nic, nics[i].node, rate_text(nics[i].rate_factor)),
-          .node = nics[i].node,
-          .nic = nics[i].nic,
-          .on_critical_path = path_of_link(run, i, nics[i].rate_factor)},
-         [i](Job& job) { job.imperfections.slow_nics[i].rate_factor = 1; }});
+    parts.push_back({{.what = fmt::format("NIC {} of node {} {}", nics[i].nic, nics[i].node.number(),
+                                          rate_text(nics[i].rate_factor)),
+                      .node = nics[i].node,
+                      .nic = nics[i].nic,
+                      .on_critical_path = path_of_link(run, i, nics[i].rate_factor)},
+                     [i](Job& job) { job.imperfections.slow_nics[i].rate_factor = 1; }});
   }
 }
 
@@ -95,36 +96,36 @@ void add_other_links(const Prediction& run, std::vector<Part>& parts) {
   }
 }
 
-double drawn_slowness(const Job& job, int gpu) { return job::slowness(job.stragglers, gpu, job.host_of(gpu)); }
+double drawn_slowness(const Job& job, Gpu gpu) { return job::slowness(job.stragglers, gpu, job.host_of(gpu)); }
 
 // Returns the slowness that a GPU shares with all GPUs of its host.
-double host_slowness(const Job& job, int gpu) {
+double host_slowness(const Job& job, Gpu gpu) {
   job::Stragglers hosts = job.stragglers;
   hosts.gpu_spread = 0;
   return job::slowness(hosts, gpu, job.host_of(gpu));
 }
 
 // Describes a drawn GPU. Repaired, it is as fast as a typical one.
-Part drawn_gpu(const Job& job, int gpu) {
+Part drawn_gpu(const Job& job, Gpu gpu) {
   const double slowdown = drawn_slowness(job, gpu);
-  const int node = job.node_of(gpu);
+  const NodeId node = job.node_of(gpu);
   return {{.what = gpu_text(gpu, node, slowdown) + ", as drawn", .gpu = gpu, .node = node}, [=](Job& to) {
             to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
           }};
 }
 
 // Describes a drawn host by its GPUs, because users know no numbers of hosts, only of nodes (NVLink domains).
-Part drawn_host(const Job& job, int host) {
-  std::vector<int> gpus;
-  for (int gpu = 0; gpu < job.gpus; ++gpu)
+Part drawn_host(const Job& job, HostId host) {
+  std::vector<Gpu> gpus;
+  for (const Gpu gpu : ids<Gpu>(job.gpus))
     if (job.host_of(gpu) == host) gpus.push_back(gpu);
   const double slowdown = host_slowness(job, gpus.front());
-  const int node = job.node_of(gpus.front());
-  return {{.what = fmt::format("the host of GPUs {} to {} (node {}) is {}, as drawn", gpus.front(), gpus.back(), node,
-                               slow_text(slowdown)),
+  const NodeId node = job.node_of(gpus.front());
+  return {{.what = fmt::format("the host of GPUs {} to {} (node {}) is {}, as drawn", gpus.front().number(),
+                               gpus.back().number(), node.number(), slow_text(slowdown)),
            .node = node},
           [=](Job& to) {
-            for (const int gpu : gpus) to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
+            for (const Gpu gpu : gpus) to.imperfections.slow_gpus.push_back({gpu, 1 / slowdown});
           }};
 }
 
@@ -132,25 +133,26 @@ Part drawn_host(const Job& job, int host) {
 void add_drawn(const Prediction& run, std::vector<Part>& parts) {
   const Job& job = run.job;
   if (!job.stragglers.on) return;
-  std::map<std::pair<bool, int>, des::Duration> waits;  // by (is a host, number)
-  const auto stated = [&job](int gpu) {
+  std::map<std::variant<Gpu, HostId>, des::Duration> waits;
+  const auto stated = [&job](Gpu gpu) {
     const auto& slow = job.imperfections.slow_gpus;
     return std::any_of(slow.begin(), slow.end(), [gpu](const auto& each) { return each.gpu == gpu; });
   };
   for (const auto& [gpu, time] : run.waits.by_gpu) {
     if (host_slowness(job, gpu) > 1)
-      waits[{true, job.host_of(gpu)}] += time;
+      waits[job.host_of(gpu)] += time;
     else if (!stated(gpu))
-      waits[{false, gpu}] = time;
+      waits[gpu] = time;
   }
-  std::vector<std::pair<std::pair<bool, int>, des::Duration>> drawn(waits.begin(), waits.end());
+  std::vector<std::pair<std::variant<Gpu, HostId>, des::Duration>> drawn(waits.begin(), waits.end());
   std::erase_if(drawn, [&](const auto& each) {
     return des::to_seconds(each.second) < kLeastShare * run.metrics.simulated_step_time;
   });
   std::stable_sort(drawn.begin(), drawn.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (drawn.size() > kMostDrawn) drawn.resize(kMostDrawn);
   for (const auto& [which, time] : drawn) {
-    parts.push_back(which.first ? drawn_host(job, which.second) : drawn_gpu(job, which.second));
+    const HostId* const host = std::get_if<HostId>(&which);
+    parts.push_back(host != nullptr ? drawn_host(job, *host) : drawn_gpu(job, std::get<Gpu>(which)));
     parts.back().delay.on_critical_path = des::to_seconds(time);
   }
   parts.push_back({{.what = fmt::format("all that was drawn with seed {}", job.stragglers.seed)},
@@ -179,14 +181,14 @@ void keep_most_important(std::vector<Part>& parts) {
   parts.push_back(
       {{.what = fmt::format("{} more that {} slow or failed", rest.size(), rest.size() == 1 ? "is" : "are")},
        [rest](Job& to) {
-         std::unordered_set<int> gpus;  // all at once: there may be tens of thousands
+         std::unordered_set<std::uint32_t> gpus;  // all at once: there may be tens of thousands
          for (const Part& part : rest) {
            if (part.delay.gpu)
-             gpus.insert(*part.delay.gpu);
+             gpus.insert(part.delay.gpu->value);
            else
              part.mend(to);
          }
-         std::erase_if(to.imperfections.slow_gpus, [&](auto& each) { return gpus.contains(each.gpu); });
+         std::erase_if(to.imperfections.slow_gpus, [&](auto& each) { return gpus.contains(each.gpu.value); });
        }});
 }
 

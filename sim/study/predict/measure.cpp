@@ -93,7 +93,7 @@ TimeSplit split_of(const observe::StageSplit& split, double factor) {
   return seconds;
 }
 
-StageMemory stage_memory(const Job& job, const step::StaticMemory& fixed, int stage,
+StageMemory stage_memory(const Job& job, const step::StaticMemory& fixed, Stage stage,
                          const observe::StageTimeline& timeline) {
   StageMemory memory{.weights = fixed.weights,
                      .gradients = fixed.gradients,
@@ -103,7 +103,7 @@ StageMemory stage_memory(const Job& job, const step::StaticMemory& fixed, int st
                      .peak = fixed.total() + timeline.peak,
                      .capacity = job.cluster_of(stage).gpu.memory,
                      .peak_microbatch_chunks = timeline.most_chunks};
-  for (int chunk = 0; chunk < job.parallelism.virtual_pipeline; ++chunk) memory.layers += job.layers_in(stage, chunk);
+  for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline)) memory.layers += job.layers_in(stage, chunk);
   return memory;
 }
 
@@ -118,14 +118,13 @@ std::string dominant_part(const StageMemory& memory) {
       ->second;
 }
 
-Memory measure_memory(const Job& job, const std::vector<observe::StageTimeline>& timelines) {
+Memory measure_memory(const Job& job, const PerStage<observe::StageTimeline>& timelines) {
   Memory memory;
   const step::JobMemory held(job);
-  std::size_t& fullest = memory.fullest;
+  Stage& fullest = memory.fullest;
   const auto room = [](const StageMemory& stage) { return stage.capacity - stage.peak; };
-  for (std::size_t stage = 0; stage < timelines.size(); ++stage) {
-    const int number = static_cast<int>(stage);
-    memory.per_stage.push_back(stage_memory(job, held.held(id_of<Stage>(number)), number, timelines[stage]));
+  for (const Stage stage : timelines.ids()) {
+    memory.per_stage.push_back(stage_memory(job, held.held(stage), stage, timelines[stage]));
     if (room(memory.per_stage[stage]) < room(memory.per_stage[fullest])) fullest = stage;
   }
   memory.peak = memory.per_stage[fullest].peak;
@@ -155,7 +154,7 @@ std::optional<RunCost> measure_run(const Job& job, const Metrics& metrics) {
 }  // namespace
 
 Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Observations& observations,
-                const std::vector<observe::StageTimeline>& memory, std::optional<trust::Bias> bias) {
+                const PerStage<observe::StageTimeline>& memory, std::optional<trust::Bias> bias) {
   Metrics metrics;
   metrics.name = job.name;
   metrics.bias = std::move(bias);

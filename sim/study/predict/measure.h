@@ -16,7 +16,7 @@ namespace foretoken::study {
 /// the parts of its time, days and cost.
 [[nodiscard]] report::Metrics measure(const job::Job& job, const step::LoweredStep& step,
                                       const observe::Observations& observations,
-                                      const std::vector<observe::StageTimeline>& memory,
+                                      const PerStage<observe::StageTimeline>& memory,
                                       std::optional<trust::Bias> bias = std::nullopt);
 
 }  // namespace foretoken::study

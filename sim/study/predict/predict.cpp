@@ -45,15 +45,16 @@ Unfolded run_every_gpu(const step::LoweredStep& step, const Job& job, Traffic tr
 struct ShownRun {
   des::RunResult run;
   std::vector<des::Duration> stretch = {};
-  observe::Waits waits = {};   // for slow hardware that all ranks wait for
-  std::vector<int> gpus = {};  // by stage; empty: folded
+  observe::Waits waits = {};  // for slow hardware that all ranks wait for
+  PerStage<Gpu> gpus = {};    // empty: folded
 };
 
-// Returns the GPUs of one stage rank, by stage.
-std::vector<int> gpus_of(StageRank stage_rank, const Job& job, const ranks::StageRanks& ranks) {
-  std::vector<int> gpus;
-  for (int rank = stage_rank.number(); rank < job.gpus; rank += ranks.count())
-    gpus.push_back(job.imperfections.gpu_of(rank));
+// Returns the GPUs of one stage rank.
+PerStage<Gpu> gpus_of(StageRank rank, const Job& job) {
+  PerStage<Gpu> gpus;
+  const net::RankGrid grid = job.grid();
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    gpus.push_back(job.imperfections.gpu_of(grid.rank_of(stage, rank)));
   return gpus;
 }
 
@@ -61,7 +62,7 @@ ShownRun shown(const Unfolded& every, const Job& job) {
   observe::Waits waits = observe::waits_of(every.step, job.imperfections, every.run);
   const StageRank rank = observe::rank_to_show(waits, every.step, every.run);
   return {ranks::seen_by(rank, every.step, every.run), ranks::stretch_seen_by(rank, every.step), std::move(waits),
-          gpus_of(rank, job, every.step.ranks)};
+          gpus_of(rank, job)};
 }
 
 des::RunResult run_folded(const step::LoweredStep& step) {

@@ -44,8 +44,8 @@ struct Prediction {
   des::RunResult run;
   observe::Observations observations;
   observe::Waits waits;
-  std::vector<observe::StageTimeline> memory;  ///< per stage
-  report::Metrics metrics;                     ///< complete: no caller adds to it
+  PerStage<observe::StageTimeline> memory;
+  report::Metrics metrics;  ///< complete: no caller adds to it
 };
 
 /// Predicts one step of a job.

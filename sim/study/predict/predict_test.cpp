@@ -71,7 +71,7 @@ struct Piece {
   Doing doing;
 };
 
-void add_kernels(const Prediction& run, int stage, std::vector<Piece>& pieces) {
+void add_kernels(const Prediction& run, Stage stage, std::vector<Piece>& pieces) {
   const auto& workload = run.step.workload;
   for (std::size_t task = 0; task < workload.meaning.size(); ++task) {
     const step::Meaning& meaning = workload.meaning[task];
@@ -79,11 +79,11 @@ void add_kernels(const Prediction& run, int stage, std::vector<Piece>& pieces) {
     const Doing doing = !meaning.op->axis ? kComputing : meaning.op->axis == Axis::kTensor ? kTensor : kContext;
     pieces.push_back({{run.run.start[task].ps, run.run.end[task].ps}, doing});
   }
-  for (const step::PassTasks& pass : workload.passes[static_cast<std::size_t>(stage)])
+  for (const step::PassTasks& pass : workload.passes[stage])
     pieces.push_back({{run.run.start[pass.first.value].ps, run.run.end[pass.last.value].ps}, kHost});
 }
 
-void add_the_rest(const Prediction& run, int stage, std::vector<Piece>& pieces) {
+void add_the_rest(const Prediction& run, Stage stage, std::vector<Piece>& pieces) {
   using step::Purpose;
   using step::TaskMeaning;
   const auto& workload = run.step.workload;
@@ -95,7 +95,7 @@ void add_the_rest(const Prediction& run, int stage, std::vector<Piece>& pieces) 
     if (own && meaning.kind == TaskMeaning::kStepOverhead) add(kOther);
     if (meaning.kind != TaskMeaning::kCommunication) continue;
     const step::Communication& row = *workload.communication_of(meaning);
-    if (!row.involves(id_of<Stage>(stage))) continue;
+    if (!row.involves(stage)) continue;
     add(row.purpose == Purpose::kGradientNorm    ? kOther
         : row.purpose == Purpose::kNormGradients ? kNorm
         : is_message(row.purpose)                ? kMessage
@@ -133,7 +133,7 @@ TEST(Predict, TheTimeSplitIsWhatASweepOverEveryKernelFinds) {
     const bool waits = job.overlap.param_gather || job.optimizer.zero_stage == 3;
     if (prediction.metrics.tasks > kMostSwept || waits) continue;
     const Prediction kernels = predict(job, {.fidelity = step::Fidelity::kKernel});
-    const int stage = prediction.observations.busiest_stage;
+    const Stage stage = prediction.observations.busiest_stage;
     std::vector<Piece> pieces;
     add_kernels(kernels, stage, pieces);
     add_the_rest(kernels, stage, pieces);
@@ -162,18 +162,16 @@ TEST(Predict, TwoRunsAreTheSame) {
 
 TEST(Predict, GpipeKeepsAllMicroBatches1F1bAtMostPAndInterleavedAChunkShareMore) {
   const int p = 8, m = 32;
-  const auto peak = [](const nlohmann::json& more, int stage) {
-    return predict(small(more)).memory[static_cast<std::size_t>(stage)];
-  };
-  EXPECT_EQ(peak({{"schedule", "gpipe"}}, 0).most_chunks, m);
-  EXPECT_EQ(peak({{"schedule", "1f1b"}}, 0).most_chunks, p);
-  EXPECT_EQ(peak({{"schedule", "1f1b"}}, p - 1).most_chunks, 1);
+  const auto peak = [](const nlohmann::json& more, Stage stage) { return predict(small(more)).memory[stage]; };
+  EXPECT_EQ(peak({{"schedule", "gpipe"}}, Stage{0}).most_chunks, m);
+  EXPECT_EQ(peak({{"schedule", "1f1b"}}, Stage{0}).most_chunks, p);
+  EXPECT_EQ(peak({{"schedule", "1f1b"}}, id_of<Stage>(p - 1)).most_chunks, 1);
   const int v = 3;
-  const auto chunked = peak({{"parallelism", {{"virtual_pipeline", v}}}, {"schedule", "interleaved-1f1b"}}, 0);
+  const auto chunked = peak({{"parallelism", {{"virtual_pipeline", v}}}, {"schedule", "interleaved-1f1b"}}, Stage{0});
   EXPECT_EQ(chunked.most_chunks, v * p + p - 1) << "p (1 + (p-1)/(p v)) stages, in chunks of 1/v stage";
   // The same in bytes, on a stage without embedding or head.
-  const double flat = peak({{"schedule", "1f1b"}}, 1).activations_at_peak.value();
-  const double gpipe = peak({{"schedule", "gpipe"}}, 1).activations_at_peak.value();
+  const double flat = peak({{"schedule", "1f1b"}}, Stage{1}).activations_at_peak.value();
+  const double gpipe = peak({{"schedule", "gpipe"}}, Stage{1}).activations_at_peak.value();
   EXPECT_DOUBLE_EQ(gpipe / flat, static_cast<double>(m) / (p - 1));
 }
 
@@ -235,7 +233,7 @@ TEST(Predict, WaitingForParametersIsNotWork) {
         .observations.stages;
   };
   const auto exposed = bubble(false), overlapped = bubble(true);
-  for (std::size_t stage = 0; stage < exposed.size(); ++stage) EXPECT_EQ(exposed[stage].busy, overlapped[stage].busy);
+  for (const Stage stage : exposed.ids()) EXPECT_EQ(exposed[stage].busy, overlapped[stage].busy);
 }
 
 TEST(Predict, AStepOfMonthsIsTheUsersMistake) {

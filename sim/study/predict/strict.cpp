@@ -36,13 +36,18 @@ std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost
                   in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
 }
 
+// Returns the first stage on the next kind of nodes.
+Stage first_stage_after(Stage first, const job::Job& scenario) {
+  return id_of<Stage>(first.number() + scenario.groups[scenario.group_of(first)].stages);
+}
+
 }  // namespace
 
 std::optional<Complaint> why_not_strict(const job::Job& scenario, const std::string& file) {
-  int stage = 0;
+  Stage first;  // of the kind of nodes
   for (const auto& [profile, uses] : step::profiles_used(scenario)) {
-    if (auto complaint = why_not_strict(*profile, uses, scenario.cluster_of(stage).gpu.name, file)) return complaint;
-    if (!scenario.groups.empty()) stage += scenario.groups[scenario.group_of(stage)].stages;
+    if (auto complaint = why_not_strict(*profile, uses, scenario.cluster_of(first).gpu.name, file)) return complaint;
+    if (!scenario.groups.empty()) first = first_stage_after(first, scenario);
   }
   return std::nullopt;
 }

@@ -49,12 +49,12 @@ TEST(Imperfections, ASlowGpuHoldsUpItsReplicaAndAllWhoReduceWithIt) {
   const Prediction equal = predict(job(text));
   const Prediction uneven =  // GPU 1 is stage 0 of the second replica
       predict(job(text + R"(, "imperfections": {"slow_gpus": [{"gpu": 1, "slowdown": 1.1}]})"));
-  const auto& forward = equal.step.passes->timing(0, 0, OpKind::kForward);
-  const auto& backward = equal.step.passes->timing(0, 0, OpKind::kBackward);
+  const auto& forward = equal.step.passes->timing(Stage{0}, Chunk{0}, OpKind::kForward);
+  const auto& backward = equal.step.passes->timing(Stage{0}, Chunk{0}, OpKind::kBackward);
   std::int64_t optimizer = 0;
   const auto& workload = equal.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
-    if (workload.meaning[task].kind == step::TaskMeaning::kOptimizer && workload.meaning[task].stage == 0)
+    if (workload.meaning[task].kind == step::TaskMeaning::kOptimizer && workload.meaning[task].stage == Stage{0})
       optimizer = stretched(workload.graph.duration({task}), 1, 1.1);
   // A replica has one micro-batch. Forward and backward pass of stage 0 lie on the critical path, and its optimizer
   // ends last if stage 1 has no more to do.
@@ -81,7 +81,7 @@ TEST(Imperfections, EveryPartThatTheStepWaitsForIsNamed) {
   // The passes of its four micro-batches and its optimizer.
   std::int64_t path = 0;
   for (const OpKind kind : {OpKind::kForward, OpKind::kBackward}) {
-    const step::PassTiming& timing = equal.step.passes->timing(0, 0, kind);
+    const step::PassTiming& timing = equal.step.passes->timing(Stage{0}, Chunk{0}, kind);
     path += 4 * (timing.total.ps + stretched(timing.total, compute_share(timing), 1.5));
   }
   const auto& workload = equal.step.workload;
@@ -220,7 +220,7 @@ TEST(Imperfections, ManyFailuresLeavePlacesForWhatIsWaitedFor) {
       job(imperfect(two_nodes(), R"("slow_gpus": [{"gpu": 5, "slowdown": 1.5}], "failed_links": [)" + failed + "]")));
   const std::vector<report::Delay>& delays = *uneven.metrics.delays;
   ASSERT_EQ(delays.size(), 10U);
-  EXPECT_TRUE(std::any_of(delays.begin(), delays.end(), [](const auto& each) { return each.gpu == 5; }));
+  EXPECT_TRUE(std::any_of(delays.begin(), delays.end(), [](const auto& each) { return each.gpu == Gpu{5}; }));
   EXPECT_EQ(delays[8].what, "7 more that are slow or failed");
 }
 
@@ -316,7 +316,7 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
   const Seconds once = cost::collective_time({CollectiveKind::kAllReduce, Bytes(activations), group},
                                              scenario.cluster.links, scenario.profile);
   // The middle stage has 8 layers with two all-reduces each in the forward pass, none of them hidden.
-  const auto& timing = prediction.step.passes->timing(1, 0, OpKind::kForward);
+  const auto& timing = prediction.step.passes->timing(Stage{1}, Chunk{0}, OpKind::kForward);
   EXPECT_NEAR(static_cast<double>(timing.comm[Axis::kTensor].ps),
               16e12 * once.value() * scenario.runtime.tensor_comm_factor, 16);
 }
@@ -324,8 +324,8 @@ TEST(Imperfections, TensorParallelismAcrossNodesPaysTheNetworkInEveryLayer) {
 // Returns the time of all communication of layers in one micro-batch of stage 0.
 double tensor_comm_ps(const Prediction& prediction) {
   const auto& passes = *prediction.step.passes;
-  return static_cast<double>(passes.timing(0, 0, OpKind::kForward).comm[Axis::kTensor].ps +
-                             passes.timing(0, 0, OpKind::kBackward).comm[Axis::kTensor].ps);
+  return static_cast<double>(passes.timing(Stage{0}, Chunk{0}, OpKind::kForward).comm[Axis::kTensor].ps +
+                             passes.timing(Stage{0}, Chunk{0}, OpKind::kBackward).comm[Axis::kTensor].ps);
 }
 
 TEST(Imperfections, TensorGroupsAcrossNodesShareWhatTheirNicsHave) {

@@ -43,8 +43,8 @@ job::Job job(const std::string& cluster, int first_layers, int microbatches, con
       .job;
 }
 
-std::int64_t pass(const Prediction& run, int stage, OpKind kind) {
-  return run.step.passes->timing(stage, 0, kind).total.ps;
+std::int64_t pass(const Prediction& run, Stage stage, OpKind kind) {
+  return run.step.passes->timing(stage, Chunk{0}, kind).total.ps;
 }
 
 // Returns the time of a message of one GPU to another node of this kind.
@@ -64,11 +64,12 @@ struct ByHand {
 
 ByHand by_hand(const char* first, const char* second, int first_layers) {
   const Prediction a = predict(job(first, first_layers, 1)), b = predict(job(second, first_layers, 1));
-  return {pass(a, 0, OpKind::kForward), pass(a, 0, OpKind::kBackward), pass(b, 1, OpKind::kForward),
-          pass(b, 1, OpKind::kBackward), std::max(message_ps(a.job), message_ps(b.job))};
+  return {pass(a, Stage{0}, OpKind::kForward), pass(a, Stage{0}, OpKind::kBackward),
+          pass(b, Stage{1}, OpKind::kForward), pass(b, Stage{1}, OpKind::kBackward),
+          std::max(message_ps(a.job), message_ps(b.job))};
 }
 
-std::int64_t last_backward(const Prediction& run) { return run.observations.stages[0].last_backward_end.ps; }
+std::int64_t last_backward(const Prediction& run) { return run.observations.stages.front().last_backward_end.ps; }
 
 TEST(MixedCluster, ABusySecondStageSetsThePaceByHand) {
   for (const auto& [first, second] : {std::pair{kA100, kH100}, std::pair{kH100, kA100}})
@@ -233,11 +234,11 @@ TEST(MixedCluster, EveryStageHasItsOwnCapacity) {
   };
   const Prediction halves = run(mixed(kSmall, kH100, 8), 16), shifted = run(mixed(kSmall, kH100, 8), 8);
   const report::Memory &tight = halves.metrics.memory, &loose = shifted.metrics.memory;
-  EXPECT_EQ(tight.per_stage[0].capacity.value(), halves.job.groups[0].cluster.gpu.memory.value());
-  EXPECT_EQ(tight.per_stage[1].capacity.value(), halves.job.groups[1].cluster.gpu.memory.value());
+  EXPECT_EQ(tight.per_stage.front().capacity.value(), halves.job.groups[0].cluster.gpu.memory.value());
+  EXPECT_EQ(tight.per_stage.back().capacity.value(), halves.job.groups[1].cluster.gpu.memory.value());
   EXPECT_FALSE(tight.fits);
-  EXPECT_EQ(tight.fullest, 0U);
-  EXPECT_EQ(tight.capacity.value(), tight.per_stage[0].capacity.value());
+  EXPECT_EQ(tight.fullest, Stage{0});
+  EXPECT_EQ(tight.capacity.value(), tight.per_stage.front().capacity.value());
   EXPECT_TRUE(loose.fits) << "fewer layers on the small GPUs";
 }
 

@@ -29,12 +29,12 @@ Prediction run(const Job& job, const std::string& imperfections, How how = {.unf
 }
 
 // Returns the shown length of the first pass of a stage.
-std::int64_t first_pass_ps(const Prediction& prediction, std::size_t stage) {
+std::int64_t first_pass_ps(const Prediction& prediction, Stage stage) {
   const step::PassTasks& pass = prediction.step.workload.passes[stage].front();
   return (prediction.run.end[pass.last.value] - prediction.run.start[pass.first.value]).ps;
 }
 
-std::int64_t bubble_ps(const Prediction& prediction, std::size_t stage) {
+std::int64_t bubble_ps(const Prediction& prediction, Stage stage) {
   const observe::StageActivity& activity = prediction.observations.stages[stage];
   return (activity.last_backward_end - activity.first_forward_start - activity.busy).ps;
 }
@@ -43,17 +43,17 @@ constexpr const char* kSlowGpu5 = R"("slow_gpus": [{"gpu": 5, "slowdown": 3}])";
 
 TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
   const Prediction equal = run({}, ""), uneven = run({}, kSlowGpu5);
-  EXPECT_EQ(uneven.metrics.shown_gpus, (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
-  EXPECT_EQ(uneven.observations.busiest_stage, 1);
-  const step::PassTiming& timing = equal.step.passes->timing(1, 0, OpKind::kForward);
-  EXPECT_NEAR(static_cast<double>(first_pass_ps(uneven, 1)),
+  EXPECT_EQ(numbers_of(uneven.metrics.shown_gpus), (std::vector{1, 5, 9, 13})) << "the second replica, stage by stage";
+  EXPECT_EQ(uneven.observations.busiest_stage, Stage{1});
+  const step::PassTiming& timing = equal.step.passes->timing(Stage{1}, Chunk{0}, OpKind::kForward);
+  EXPECT_NEAR(static_cast<double>(first_pass_ps(uneven, Stage{1})),
               static_cast<double>(timing.total.ps) + 2 * static_cast<double>(timing.compute.ps), 1);
-  for (const std::size_t stage : {0U, 2U, 3U}) {
-    EXPECT_EQ(first_pass_ps(uneven, stage), first_pass_ps(equal, stage)) << stage;
-    EXPECT_GT(bubble_ps(uneven, stage), bubble_ps(equal, stage)) << stage << " waits for it";
+  for (const Stage stage : {Stage{0}, Stage{2}, Stage{3}}) {
+    EXPECT_EQ(first_pass_ps(uneven, stage), first_pass_ps(equal, stage)) << stage.number();
+    EXPECT_GT(bubble_ps(uneven, stage), bubble_ps(equal, stage)) << stage.number() << " waits for it";
   }
   // The critical path of what is shown runs through the slow stage more than through any other.
-  std::vector<std::int64_t> time(4);
+  PerStage<std::int64_t> time(4);
   for (const des::TaskId task : observe::critical_path(uneven.step.workload, uneven.run))
     if (uneven.step.workload.meaning[task.value].kind == step::TaskMeaning::kPass)
       time[uneven.step.workload.meaning[task.value].stage] +=
@@ -62,25 +62,26 @@ TEST(ShownGpus, ASlowGpuIsShownWithItsLongPassesAndItsPipelineThatWaits) {
 }
 
 TEST(ShownGpus, EvenHardwareShowsTheLastToEndAndAFoldedStepNone) {
-  EXPECT_EQ(run({}, "").metrics.shown_gpus, (std::vector{0, 4, 8, 12}));
+  EXPECT_EQ(numbers_of(run({}, "").metrics.shown_gpus), (std::vector{0, 4, 8, 12}));
   EXPECT_TRUE(run({}, "", {}).metrics.shown_gpus.empty());
 }
 
 TEST(ShownGpus, AFastGpuIsNotWaitedFor) {
-  EXPECT_EQ(run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 0.5}])").metrics.shown_gpus, (std::vector{0, 4, 8, 12}));
+  EXPECT_EQ(numbers_of(run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 0.5}])").metrics.shown_gpus),
+            (std::vector{0, 4, 8, 12}));
 }
 
 TEST(ShownGpus, GpusAreThoseOnWhichRanksArePlaced) {
   const Prediction placed = run({}, R"("slow_gpus": [{"gpu": 5, "slowdown": 3}],
       "placement": [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7])");
-  EXPECT_EQ(placed.metrics.shown_gpus, (std::vector{9, 13, 1, 5}));
+  EXPECT_EQ(numbers_of(placed.metrics.shown_gpus), (std::vector{9, 13, 1, 5}));
 }
 
 TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
   const Job job{.parallelism = R"("tensor": 4, "data": 2)", .gpus = 8, .batch = 2};
   const How how{.fidelity = step::Fidelity::kKernel, .unfolded = true};
   const Prediction slow = run(job, R"("slow_gpus": [{"gpu": 6, "slowdown": 2}])", how);
-  EXPECT_EQ(slow.metrics.shown_gpus, std::vector{6});
+  EXPECT_EQ(numbers_of(slow.metrics.shown_gpus), std::vector{6});
   const Prediction equal = run(job, "", how);
   // Its kernels last twice as long, and it waits for nobody.
   const auto kernels = [](const Prediction& prediction) {
@@ -100,7 +101,7 @@ TEST(ShownGpus, KernelByKernelItIsTheSlowTensorRank) {
 TEST(ShownGpus, ASlowNicShowsTheRankWhoseMessagesItCarries) {
   const Job job{.parallelism = R"("pipeline": 2, "data": 8)", .gpus = 16, .batch = 32};
   const Prediction slow = run(job, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])");
-  EXPECT_EQ(slow.metrics.shown_gpus, (std::vector{3, 11}));
+  EXPECT_EQ(numbers_of(slow.metrics.shown_gpus), (std::vector{3, 11}));
 }
 
 TEST(ShownGpus, OfAReplicaThatASlowLinkHoldsUpItIsTheRankBesideIt) {
@@ -125,12 +126,13 @@ TEST(ShownGpus, OfAReplicaThatASlowLinkHoldsUpItIsTheRankBesideIt) {
                 {"between": ["node 0 gpu 6", "node 0 nvswitch 0"], "rate_factor": 0.01}])",
                                                 {6}}}) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(run(one_node, slow).metrics.shown_gpus, gpus);
-    EXPECT_EQ(run(one_node, slow, {.fidelity = step::Fidelity::kKernel}).metrics.shown_gpus, gpus);
+    EXPECT_EQ(numbers_of(run(one_node, slow).metrics.shown_gpus), gpus);
+    EXPECT_EQ(numbers_of(run(one_node, slow, {.fidelity = step::Fidelity::kKernel}).metrics.shown_gpus), gpus);
   }
   const Job two_nodes{.parallelism = R"("tensor": 16)", .gpus = 16, .batch = 2};
-  EXPECT_EQ(run(two_nodes, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])").metrics.shown_gpus,
-            std::vector{11})
+  EXPECT_EQ(
+      numbers_of(run(two_nodes, R"("slow_nics": [{"node": 1, "nic": 3, "rate_factor": 0.01}])").metrics.shown_gpus),
+      std::vector{11})
       << "the GPU near the NIC";
 }
 

@@ -47,7 +47,8 @@ double expected_maximum(int n) {
 
 double slowest(const job::Stragglers& how, int first, int gpus) {
   double most = 0;
-  for (int gpu = first; gpu < first + gpus; ++gpu) most = std::max(most, job::slowness(how, gpu, gpu / 8));
+  for (int gpu = first; gpu < first + gpus; ++gpu)
+    most = std::max(most, job::slowness(how, id_of<Gpu>(gpu), id_of<HostId>(gpu / 8)));
   return most;
 }
 
@@ -87,9 +88,10 @@ TEST(Stragglers, SlowNodesAreAsManyAsStated) {
   const job::Stragglers how{.on = true, .gpu_spread = 0, .slow_nodes = 0.1, .slow_node_factor = 1.5};
   int slow = 0;
   constexpr int kNodes = 2000;
-  for (int node = 0; node < kNodes; ++node) {
-    const double first = job::slowness(how, 8 * node, node);
-    EXPECT_EQ(first, job::slowness(how, 8 * node + 7, node)) << "a node is slow as a whole";
+  for (const HostId host : ids<HostId>(kNodes)) {
+    const Gpu gpu{8 * host.value};
+    const double first = job::slowness(how, gpu, host);
+    EXPECT_EQ(first, job::slowness(how, Gpu{gpu.value + 7}, host)) << "a node is slow as a whole";
     if (first > 1.2) ++slow;
   }
   EXPECT_NEAR(slow, 200, 4 * std::sqrt(200 * 0.9));
@@ -103,7 +105,7 @@ TEST(Stragglers, TheStepIsThatOfTheSlowestReplicaByHand) {
   // Four micro-batches of a replica, then the reduction of all replicas, then the optimizer of each GPU.
   double seconds = 0;
   for (const OpKind kind : {OpKind::kForward, OpKind::kBackward})
-    seconds += 4 * des::to_seconds(alike.step.passes->timing(0, 0, kind).compute).value();
+    seconds += 4 * des::to_seconds(alike.step.passes->timing(Stage{0}, Chunk{0}, kind).compute).value();
   const auto& workload = alike.step.workload;
   for (std::uint32_t task = 0; task < workload.meaning.size(); ++task)
     if (workload.meaning[task].kind == step::TaskMeaning::kOptimizer)
@@ -154,9 +156,9 @@ TEST(Stragglers, ThePartsThatTheStepWaitsForAreNamed) {
   const Prediction noisy = with_delays(straggling_job({{"tensor", 2}, {"data", 4}}, 8, {{"gpu_spread", 0.03}}));
   ASSERT_EQ(noisy.metrics.delays->size(), 2U) << "the slowest GPU, and all that was drawn";
   const job::Stragglers& how = noisy.job.stragglers;
-  int worst = 0;
-  for (int gpu = 1; gpu < 8; ++gpu)
-    if (job::slowness(how, gpu, 0) > job::slowness(how, worst, 0)) worst = gpu;
+  Gpu worst;
+  for (const Gpu gpu : ids<Gpu>(8))
+    if (job::slowness(how, gpu, {}) > job::slowness(how, worst, {})) worst = gpu;
   const report::Delay& slow = noisy.metrics.delays->front();
   EXPECT_EQ(slow.gpu, worst);
   EXPECT_LT(slow.without, noisy.metrics.step_time);
@@ -171,7 +173,7 @@ TEST(Stragglers, ASlowHostIsNamedAndRepairedAsAWhole) {
   const auto slow_hosts = [&] {
     std::vector<int> slow;
     for (int host = 0; host < 4; ++host)
-      if (job::slowness(job.stragglers, 8 * host, host) > 1.2) slow.push_back(host);
+      if (job::slowness(job.stragglers, id_of<Gpu>(8 * host), id_of<HostId>(host)) > 1.2) slow.push_back(host);
     return slow;
   };
   while (slow_hosts().size() != 1) ++job.stragglers.seed;
@@ -180,7 +182,7 @@ TEST(Stragglers, ASlowHostIsNamedAndRepairedAsAWhole) {
   const report::Delay& slow = noisy.metrics.delays->front();
   EXPECT_EQ(slow.what, "the host of GPUs " + std::to_string(8 * host) + " to " + std::to_string(8 * host + 7) +
                            " (node " + std::to_string(host) + ") is 50 % slower, as drawn");
-  EXPECT_EQ(slow.node, host);
+  EXPECT_EQ(slow.node, id_of<NodeId>(host));
   EXPECT_GT(*slow.on_critical_path, 0.5 * noisy.metrics.step_time);
   job.stragglers.slow_nodes = 0;
   EXPECT_NEAR(slow.without.value(), step(job), 1e-9);
