@@ -43,10 +43,10 @@ struct Interval {
 /// Precondition: `level` is one of evidence.widths, headline > 0.
 [[nodiscard]] Interval interval_of(const Place& place, Seconds headline, const Evidence& evidence, double level);
 
-/// Returns log(measured / headline) that a part of all runs at a distance stays below. Errors have a sign here:
-/// published runs that are much faster than predicted are more frequent than slower ones. Between the parts of
-/// evidence.quantiles, and beyond them, it is linear in the quantile of a normal distribution. Precondition: 0 < part <
-/// 1, at least two quantiles.
+/// Returns log(measured / headline) that a part of all runs at a distance stays below. Errors have a sign here,
+/// and their distribution need not be symmetric. Between the parts of evidence.quantiles, and beyond them, it is linear
+/// in the quantile of a normal distribution.
+/// Precondition: 0 < part < 1, at least two quantiles.
 [[nodiscard]] double error_quantile(const Evidence& evidence, double distance, double part);
 
 }  // namespace foretoken::trust
