@@ -39,7 +39,7 @@ struct Program {
   friend bool operator==(const Program&, const Program&) = default;
 };
 
-/// Returns one more than the largest micro-batch of any op.
+/// Returns one more than the largest micro-batch. Precondition: a sound program, where every stage meets all of them.
 [[nodiscard]] int microbatches_of(const Program& program);
 
 }  // namespace foretoken::schedule

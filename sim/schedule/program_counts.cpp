@@ -7,8 +7,7 @@ namespace foretoken::schedule {
 
 int microbatches_of(const Program& program) {
   int count = 0;
-  for (const StageProgram& ops : program.stages)
-    for (const StageOp& op : ops) count = std::max(count, op.microbatch.number() + 1);
+  for (const StageOp& op : program.stages[Stage{0}]) count = std::max(count, op.microbatch.number() + 1);
   return count;
 }
 

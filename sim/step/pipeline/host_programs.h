@@ -33,7 +33,7 @@ class Messages {
   Messages(Tasks& tasks, const schedule::Program& program)
       : chunks_(static_cast<std::size_t>(program.placement.chunks())),
         microbatches_(static_cast<std::size_t>(microbatches_of(program))) {
-    tasks_.resize(program.stages.size() * chunks_ * 2 * microbatches_);
+    tasks_.assign(program.stages.size() * chunks_ * 2 * microbatches_, kUnsent);
     for (const Stage stage : program.stages.ids())
       for (const schedule::StageOp& op : program.stages[stage])
         if (is_sent(program.placement, stage, op)) {
@@ -43,19 +43,20 @@ class Messages {
   }
 
   [[nodiscard]] des::TaskId of(const MessageKey& key) const {
-    const std::optional<des::TaskId> task = tasks_[index(key)];
-    expects(task.has_value(), "every posted message has a sender");
-    return *task;
+    const des::TaskId task = tasks_[index(key)];
+    expects(task != kUnsent, "every posted message has a sender");
+    return task;
   }
 
  private:
+  static constexpr des::TaskId kUnsent{UINT32_MAX};
   [[nodiscard]] std::size_t index(const MessageKey& key) const {
     const std::size_t place = key.sender.stage.index() * chunks_ + key.sender.chunk.index();
     return (place * 2 + (key.to == schedule::Neighbour::kNext ? 0 : 1)) * microbatches_ + key.microbatch.index();
   }
 
   std::size_t chunks_, microbatches_;
-  std::vector<std::optional<des::TaskId>> tasks_;
+  std::vector<des::TaskId> tasks_;  // small, because every message of a long pipeline is looked up four times
 };
 
 /// The positions of two ops of each chunk: the first one, which reads the parameters, and the one that completes the

@@ -56,44 +56,31 @@ class OpMessages {
  public:
   // `find(op)` returns the message of an op, if it has one.
   template <class Find>
-  OpMessages(const schedule::Program& program, Stage stage, Find find)
-      : chunks_(static_cast<std::size_t>(program.placement.chunks())), messages_(schedule::kOpKinds * chunks_) {
-    for (const StageOp& op : program.stages[stage]) {
-      Entry& entry = messages_[index(op)];
-      if (std::exchange(entry.looked_for, true)) continue;
-      const std::optional<MessageKey> message = find(op);
-      entry.exists = message.has_value();
-      entry.message = message.value_or(MessageKey{});
-    }
+  OpMessages(const schedule::Placement& placement, Find find) : chunks_(static_cast<std::size_t>(placement.chunks())) {
+    for (const schedule::OpTraits& kind : schedule::kOpTraits)
+      for (const Chunk chunk : ids<Chunk>(chunks_)) messages_.push_back(find({kind.kind, {}, chunk}));
   }
 
   /// Returns the message, or nullptr where such ops have none.
   [[nodiscard]] const MessageKey* of(const StageOp& op) const {
-    const Entry& entry = messages_[index(op)];
-    return entry.exists ? &entry.message : nullptr;
+    const std::optional<MessageKey>& message =
+        messages_[static_cast<std::size_t>(op.kind) * chunks_ + op.chunk.index()];
+    return message ? &*message : nullptr;
   }
 
  private:
-  struct Entry {
-    MessageKey message = {};
-    bool looked_for = false, exists = false;
-  };
-  [[nodiscard]] std::size_t index(const StageOp& op) const {
-    return static_cast<std::size_t>(op.kind) * chunks_ + op.chunk.index();
-  }
-
   std::size_t chunks_;
-  std::vector<Entry> messages_;
+  std::vector<std::optional<MessageKey>> messages_;
 };
 
 OpMessages sent_messages(const schedule::Program& program, Stage stage) {
-  return {program, stage, [&program, stage](const StageOp& op) {
+  return {program.placement, [&program, stage](const StageOp& op) {
             return is_sent(program.placement, stage, op) ? std::optional(sent_by(stage, op)) : std::nullopt;
           }};
 }
 
 OpMessages needed_messages(const schedule::Program& program, Stage stage) {
-  return {program, stage, [&program, stage](const StageOp& op) {
+  return {program.placement, [&program, stage](const StageOp& op) {
             const schedule::Place* const sender = sender_to(program.placement, stage, op);
             return sender != nullptr ? std::optional(needed_by(op, *sender)) : std::nullopt;
           }};
