@@ -174,8 +174,12 @@ class Order {
     for (std::uint32_t task = 0; task < count; ++task) add(task);  // messages that nobody waits for
   }
 
-  /// Returns the step of each task, by task.
-  [[nodiscard]] const std::vector<std::uint32_t>& steps() const { return steps_; }
+  /// Returns the steps of these tasks.
+  [[nodiscard]] std::vector<std::uint32_t> steps_of(const std::vector<TaskId>& tasks) const {
+    std::vector<std::uint32_t> steps;
+    for (const TaskId task : tasks) steps.push_back(steps_[task.value]);
+    return steps;
+  }
 
  private:
   void add(std::uint32_t last) {
@@ -243,16 +247,11 @@ PipelinePlan::PipelinePlan(const PlanShape& shape, const schedule::Program& prog
     return static_cast<std::uint32_t>(steps_.size());
   };
   const Order order(made, place);
-  const auto numbers = [&](const std::vector<TaskId>& tasks) {
-    Waits steps;
-    for (const TaskId task : tasks) steps.push_back(order.steps()[task.value]);
-    return steps;
-  };
-  for (const auto& stage : ends.finished) finished_.push_back(numbers(stage));
+  for (const auto& stage : ends.finished) finished_.push_back(order.steps_of(stage));
   if (!shape.gradient_blocks) return;
   for (const auto& stage : ends.gradient_blocks) {
     auto& chunks = gradient_blocks_.emplace_back();
-    for (const auto& chunk : stage) chunks.push_back(numbers(chunk));
+    for (const auto& chunk : stage) chunks.push_back(order.steps_of(chunk));
   }
 }
 

@@ -84,7 +84,5 @@ TEST(Caveats, WithOneCostEachOnlyThatPlacementCountsForNothing) {
   EXPECT_THAT(warnings("", kPlacement, {.traffic = Traffic::kFlows}), IsEmpty());
 }
 
-TEST(Caveats, PredictionsAloneTellThemToo) { const job::Job scenario = job(R"("tensor": 8)", kNvlink); }
-
 }  // namespace
 }  // namespace foretoken::study
