@@ -32,10 +32,13 @@
 #include "tools/options/question_options.h"
 #include "tools/output/gzip.h"
 #include "tools/output/output.h"
+#include "tools/text/json_csv.h"
 
 namespace foretoken::tools {
 namespace simulate_command {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr int kMostThreads = 256, kWrongInput = 2;
 
@@ -43,7 +46,8 @@ struct Options {
   QuestionOptions asked;
   std::vector<std::string> scenarios, sets, nodes;
   std::string fidelity = "stage", collectives, trace, svg, colour;
-  bool json = false, details = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
+  Form form = Form::kText;
+  bool details = false, require_fit = false, strict = false, unfolded = false, share_cluster = false;
   int threads = 1, interval = 90;
 };
 
@@ -137,9 +141,9 @@ std::optional<ranks::Traffic> traffic_of(const Options& options) {
 }
 
 std::string error_json(const ConfigError& error) {
-  nlohmann::ordered_json json = {{"error", error.what()}, {"complaints", nlohmann::ordered_json::array()}};
+  Json json = {{"error", error.what()}, {"complaints", Json::array()}};
   for (const Complaint& c : error.complaints()) {
-    nlohmann::ordered_json complaint = {{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}};
+    Json complaint = {{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}};
     if (!c.option.empty()) complaint["option"] = c.option;
     json["complaints"].push_back(std::move(complaint));
   }
@@ -195,6 +199,34 @@ std::string text_of(const Options& options, const Question& question, const stud
                               paint);
 }
 
+// Returns the main figures of a step as a line of columns and a line of values. Every scenario has the same columns.
+std::string csv_text(const report::Metrics& metrics) {
+  const Json all = Json::parse(report::to_json(metrics));
+  Json row = Json::object();
+  for (const char* key : {"name", "step_time_s", "step_time_s_interval", "tokens_per_s", "tokens_per_s_per_gpu",
+                          "model_tflops_per_gpu", "mfu", "hfu", "bubble_fraction", "time_s"})
+    row[key] = all.at(key);
+  for (const char* key : {"peak_bytes", "capacity_bytes", "verdict"}) row["memory"][key] = all.at("memory").at(key);
+  for (const char* key : {"tokens", "days", "gpu_hours", "cost", "currency"})
+    row["run"][key] = all.at("run").is_object() ? all["run"].at(key) : Json();
+  return csv_of(Json::array({row}));
+}
+
+std::string output_of(const Options& options, const Question& question, const study::Prediction& prediction,
+                      const report::Paint& paint) {
+  switch (options.form) {
+    case Form::kJson:
+      return report::to_json(prediction.metrics) + '\n';
+    case Form::kCsv:
+      return csv_text(prediction.metrics);
+    case Form::kText:
+      break;
+  }
+  return text_of(options, question, prediction, paint);
+}
+
+std::string without_first_line(const std::string& text) { return text.substr(text.find('\n') + 1); }
+
 // The files of --trace and --svg. They are opened before the work and appear only when all of it succeeds.
 class Files {
  public:
@@ -244,7 +276,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                                       question.assumptions.end());
     if (options.strict)
       if (const auto refusal = study::why_not_strict(scenario.job, name_of(question)))
-        return {.output = options.json ? error_json(ConfigError({*refusal})) : "",
+        return {.output = options.form == Form::kJson ? error_json(ConfigError({*refusal})) : "",
                 .complaints = {*refusal},
                 .refused = true};
     Files files(options);
@@ -257,24 +289,23 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                                              .interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
     files.write(prediction);
     Answer answer{.output = {}, .complaints = {}, .fits = prediction.metrics.memory.fits};
-    answer.output =
-        options.json ? report::to_json(prediction.metrics) + '\n' : text_of(options, question, prediction, paint);
+    answer.output = output_of(options, question, prediction, paint);
     return answer;
   } catch (const ConfigError& error) {
     std::vector<Complaint> complaints = error.complaints();
     for (Complaint& complaint : complaints)  // a complaint after reading names no file yet
       if (complaint.file.empty()) complaint.file = name_of(question);
     complaints = as_given(std::move(complaints), options.asked);
-    return {.output = options.json ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
+    return {.output = options.form == Form::kJson ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
   }
 }
 
 int run(const Options& options) {
-  const report::Paint paint(!options.json && wants_colour(options.colour), page_columns());
+  const report::Paint paint(options.form == Form::kText && wants_colour(options.colour), page_columns());
   if (options.share_cluster && options.scenarios.empty())
     throw ConfigError({{"foretoken simulate", "", "SCENARIO is required with --share-cluster"}});
   if (options.share_cluster)
-    return share_cluster({options.scenarios, all_sets(options), options.nodes, options.json, paint});
+    return share_cluster({options.scenarios, all_sets(options), options.nodes, options.form == Form::kJson, paint});
   const trust::Evidence evidence = io::read_shipped_residuals();
   bool wrong = false, refused = false, fits = true, first = true;
   const bool writes_files = !(options.trace.empty() && options.svg.empty());
@@ -299,8 +330,9 @@ int run(const Options& options) {
         wrong = wrong || (!answer.complaints.empty() && !answer.refused);
         refused = refused || answer.refused;
         fits = fits && answer.fits;
-        if (!options.json && !first && !answer.output.empty()) print("\n" + std::string(separator, '=') + "\n\n");
-        print(answer.output);
+        const bool more = !first && !answer.output.empty();
+        if (more && options.form == Form::kText) print("\n" + std::string(separator, '=') + "\n\n");
+        print(more && options.form == Form::kCsv ? without_first_line(answer.output) : answer.output);
         first = first && answer.output.empty();
       });
   return wrong ? kWrongInput : refused || (options.require_fit && !fits) ? kRefused : 0;
@@ -316,7 +348,7 @@ void add_share_options(CLI::App& command, Options& options) {
       ->needs(share)
       ->type_name("LIST");
   for (const char* other :
-       {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit", "--details"})
+       {"--trace", "--svg", "--fidelity", "--collectives", "--strict", "--require-fit", "--details", "--csv"})
     share->excludes(command.get_option(other));
 }
 
@@ -347,7 +379,12 @@ void add_simulate(CLI::App& program, Action& chosen) {
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command->add_flag("--details", options->details, "Print every number, the configuration, memory and assumptions");
-  command->add_flag("--json", options->json, "Print one JSON object a line instead of text");
+  CLI::Option* json = command->add_flag_callback(
+      "--json", [options] { options->form = Form::kJson; }, "Print one JSON object a line instead of text");
+  command
+      ->add_flag_callback(
+          "--csv", [options] { options->form = Form::kCsv; }, "Print the main figures as CSV, a line for each scenario")
+      ->excludes(json);
   command->add_option("--trace", options->trace, "Write a timeline for Perfetto; NAME.gz is compressed")
       ->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/tests/run_binary_test.h"
@@ -56,6 +57,29 @@ TEST(Forms, ExplainHasBothTablesInOne) {
   const Json answer = Json::parse(run_foretoken({"explain", "llama-2-7b-8-a100", "--json"}).out);
   EXPECT_THAT(csv.out, StartsWith("step,time_s,property,"));
   EXPECT_EQ(lines_of(csv.out).size(), answer["waterfall"].size() + answer["hardware"].size() + 1);
+}
+
+TEST(Forms, SimulateHasALineForEachScenario) {
+  const std::vector<std::string> asked = {"simulate", "llama-2-7b-8-a100", "gpt-22b-8-a100-sp"};
+  std::vector<std::string> csv_words = asked, json_words = asked;
+  csv_words.emplace_back("--csv");
+  json_words.emplace_back("--json");
+  const std::vector<std::string> lines = lines_of(run_foretoken(csv_words).out);
+  const std::vector<std::string> answers = lines_of(run_foretoken(json_words).out);
+  ASSERT_EQ(lines.size(), 3U);
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_THAT(lines[0],
+              StartsWith("name,step_time_s,step_time_s_interval.low,step_time_s_interval.high,tokens_per_s,"));
+  for (std::size_t at = 0; at < answers.size(); ++at) {
+    const Json answer = Json::parse(answers[at]);
+    EXPECT_THAT(lines[at + 1],
+                StartsWith(answer["name"].get<std::string>() + ',' + answer["step_time_s"].dump() + ','));
+    EXPECT_EQ(std::ranges::count(lines[at + 1], ','), std::ranges::count(lines[0], ','));
+  }
+  json_words.emplace_back("--csv");
+  EXPECT_EQ(run_foretoken(json_words).status, 2) << "one form at a time";
+  csv_words.emplace_back("--share-cluster");
+  EXPECT_EQ(run_foretoken(csv_words).status, 2);
 }
 
 }  // namespace
