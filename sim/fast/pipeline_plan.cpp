@@ -198,7 +198,7 @@ class Order {
     }
   }
 
-  // Returns a task that `task` waits for and that has no position yet.
+  // Returns a task that `task` waits for and that has no step yet.
   std::uint32_t next_missing(std::uint32_t task) {
     const std::uint32_t on_stream = made_.tasks()[task].before;
     if (on_stream != kNone && steps_[on_stream] == 0) return on_stream;

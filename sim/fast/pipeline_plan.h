@@ -5,7 +5,9 @@
 // its dependencies has ended, as in the engine without links to share.
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,7 +67,7 @@ class PipelinePlan {
 
   /// Replays the plan with these durations. A thread keeps `scratch` as memory between replays.
   [[nodiscard]] PlanRun replay(const PlanTimes& times, std::vector<std::int64_t>& scratch) const;
-  [[nodiscard]] std::size_t tasks() const { return steps_.size(); }
+  [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   /// Returns the sum of all durations. No instant is later. It is a double, because the clock may not hold it.
   [[nodiscard]] double total_ps(const PlanTimes& times) const;
 

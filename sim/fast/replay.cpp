@@ -126,7 +126,7 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
   const PlannedPipeline pipeline = pipeline_of(job, passes);
   const PipelinePlan& plan = plans_.get(pipeline.shape, [&] {
     PipelinePlan made(pipeline.shape, step::program_of(job));
-    planned_tasks_ += made.tasks();
+    planned_steps_ += made.steps();
     return made;
   });
   if (plan.total_ps(pipeline.times) > kLongest) des::refuse_endless_step();
@@ -134,10 +134,10 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
 }
 
 void Replayer::trim() {
-  constexpr std::size_t kMostTasks = 2'000'000;  // about 25 bytes each
-  if (planned_tasks_ < kMostTasks) return;
+  constexpr std::size_t kMostSteps = 3'000'000;  // 16 bytes each
+  if (planned_steps_ < kMostSteps) return;
   plans_.clear();
-  planned_tasks_ = 0;
+  planned_steps_ = 0;
 }
 
 }  // namespace foretoken::fast

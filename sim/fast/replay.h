@@ -38,7 +38,7 @@ class Replayer {
  private:
   Memo<LayerKey, std::unique_ptr<step::PassLibrary>> libraries_;
   Memo<PlanShape, PipelinePlan> plans_;
-  std::atomic<std::size_t> planned_tasks_ = 0;
+  std::atomic<std::size_t> planned_steps_ = 0;
 };
 
 }  // namespace foretoken::fast

@@ -15,8 +15,8 @@ struct Stragglers {
   /// Megatron-LM 358e5f0, megatron/core/README_STRAGGLER.md, clocks from 1950 to 1980 MHz. Its job probably had 32
   /// ranks, as it prints ranks up to 28. These clocks are then the range of 32 normal draws, 4.1 standard deviations.
   double gpu_spread = 0.0037;
-  double slow_nodes = 0;          ///< part of all nodes that are slow; 0.005 in MegaScale (arXiv:2402.15627)
-  double slow_node_factor = 1.1;  ///< time on a slow node, relative to a typical one; about 1.1 in MegaScale
+  double slow_nodes = 0;          ///< part of all hosts that are slow; 0.005 in MegaScale (arXiv:2402.15627)
+  double slow_node_factor = 1.1;  ///< time on a slow host, relative to a typical one; about 1.1 in MegaScale
   double jitter = 0;              ///< standard deviation from pass to pass on one GPU; none is published
   std::uint64_t seed = 1;         ///< the same seed draws the same GPUs on every machine
 };

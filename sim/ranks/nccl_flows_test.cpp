@@ -26,13 +26,14 @@ cost::NcclTuning tuning_of_zeros() {
   return tuning;
 }
 
-// Returns a cluster with round rates after the architecture's shares: 100 GB/s of NVLink, 20 of PCIe and NICs.
+// Returns the first GPUs of a fabric.
 std::vector<net::FabricGpu> first_gpus_of(int count) {
   std::vector<net::FabricGpu> gpus;
   for (const net::FabricGpu gpu : ids<net::FabricGpu>(count)) gpus.push_back(gpu);
   return gpus;
 }
 
+// Returns a cluster with round rates after the architecture's shares: 100 GB/s of NVLink, 20 of PCIe and NICs.
 net::Cluster cluster_of(NcclArchitecture architecture) {
   const LinkShares shares = NcclLowering::shares_of(architecture, tuning_of_zeros());
   net::Cluster cluster;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/check.h"
 #include "sim/des/task_graph.h"
 #include "sim/job/imperfections.h"
 #include "sim/net/router.h"
@@ -50,13 +51,17 @@ struct SwitchLinks {
 
 /// The part of a job that is on nodes of one kind.
 struct Side {
-  Gpu first_gpu;  ///< its first GPU and node among the job's
-  NodeId first_node;
+  Gpu first_gpu;        ///< its first GPU among the job's
+  NodeId first_node;    ///< its first node among the job's
   bool joined = false;  ///< true when NICs join it to nodes of other kinds
 };
 
-/// Returns the number of a GPU of the job in the fabric of its side, and back.
-[[nodiscard]] inline net::FabricGpu in_fabric(Gpu gpu, const Side& side) { return {gpu.value - side.first_gpu.value}; }
+/// Returns the number of a GPU of the job in the fabric of its side. Precondition: the GPU is on this side.
+[[nodiscard]] inline net::FabricGpu in_fabric(Gpu gpu, const Side& side) {
+  expects(gpu >= side.first_gpu, "a GPU is numbered in the fabric of its own side");
+  return {gpu.value - side.first_gpu.value};
+}
+/// Returns the number in the job of a GPU of a side's fabric.
 [[nodiscard]] inline Gpu in_job(net::FabricGpu gpu, const Side& side) { return {gpu.value + side.first_gpu.value}; }
 
 /// Routes and links. GPUs have their numbers in the fabric of this side. `graph` receives the links that

@@ -170,7 +170,8 @@ double width_of(const Rows& rows, const std::vector<Held>& without, const std::v
                    quantile(scores(rows, without, false), level), width_of_large(rows, without, level - kLessOfOne)});
 }
 
-// Returns the error, as a part of the growth of intervals, that a part of the weight stays below.
+// Returns the signed score that `part` of the weight does not exceed. A score is an error over the spread at its
+// distance.
 double error_below(const Rows& rows, const std::vector<Held>& held, double part) {
   std::vector<Weighed> errors;
   double all = 0, below = 0;

@@ -38,8 +38,8 @@ struct Calibration {
 /// - for each level the least width that covers it both ways, where a publication counts as at most twenty rows.
 ///   Without their publication, the width also covers the level when all rows count equally. It then covers at least
 ///   level - 0.15 of each publication of 15 rows or more.
-/// - for each part the error that it stays below, without the row's publication and its copies, where a publication
-///   counts as at most twenty rows.
+/// - for each part of the rows, the error that they do not exceed, made without the row's publication and its copies. A
+///   publication counts as at most twenty rows.
 ///
 /// Deterministic. Precondition: at least one row.
 [[nodiscard]] Calibration calibrate(const std::vector<Validated>& rows);

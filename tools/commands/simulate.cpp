@@ -352,6 +352,16 @@ void add_share_options(CLI::App& command, Options& options) {
     share->excludes(command.get_option(other));
 }
 
+void add_form_options(CLI::App& command, Options& options) {
+  command.add_flag("--details", options.details, "Print every number, the configuration, memory and assumptions");
+  CLI::Option* json = command.add_flag_callback(
+      "--json", [&options] { options.form = Form::kJson; }, "Print one JSON object a line instead of text");
+  command
+      .add_flag_callback(
+          "--csv", [&options] { options.form = Form::kCsv; }, "Print the main figures as CSV, a line for each scenario")
+      ->excludes(json);
+}
+
 constexpr const char* kExamples =
     "Examples:\n"
     "  foretoken simulate --model qwen3-32b --cluster dgx-h100-ndr --gpus 64\n"
@@ -378,13 +388,7 @@ void add_simulate(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->sets, "Override a key of the scenario; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_flag("--details", options->details, "Print every number, the configuration, memory and assumptions");
-  CLI::Option* json = command->add_flag_callback(
-      "--json", [options] { options->form = Form::kJson; }, "Print one JSON object a line instead of text");
-  command
-      ->add_flag_callback(
-          "--csv", [options] { options->form = Form::kCsv; }, "Print the main figures as CSV, a line for each scenario")
-      ->excludes(json);
+  add_form_options(*command, *options);
   command->add_option("--trace", options->trace, "Write a timeline for Perfetto; NAME.gz is compressed")
       ->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");

@@ -60,7 +60,7 @@ TEST(Forms, ExplainHasBothTablesInOne) {
 }
 
 TEST(Forms, SimulateHasALineForEachScenario) {
-  const std::vector<std::string> asked = {"simulate", "llama-2-7b-8-a100", "gpt-22b-8-a100-sp"};
+  const std::vector<std::string> asked = {"simulate", "llama-2-7b-8-a100", "gpt3-175b-1024-a100"};
   std::vector<std::string> csv_words = asked, json_words = asked;
   csv_words.emplace_back("--csv");
   json_words.emplace_back("--json");

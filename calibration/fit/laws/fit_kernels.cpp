@@ -108,8 +108,8 @@ std::vector<Kernel> part_of(const std::vector<Kernel>& kernels, bool windowed) {
   return some;
 }
 
-/// Says whether the law was fitted on kernels of this very kind on the same GPU. Its backward direction is then
-/// measured, although the tables have none.
+/// Returns true when the law was fitted on kernels of this head dimension and mask. A law of another GPU is marked as
+/// scaled (lend.cpp), so it never counts. Its backward direction is then measured, although the tables have none.
 bool is_own_series(const cost::AttentionLaw& law, const LawKey& key) {
   return !key.narrow && law.head_dim == key.head_dim && law.causal == key.causal &&
          law.evidence.provenance == cost::Provenance::kFitted;

@@ -23,28 +23,22 @@ constexpr double kLargeBytes = 1e6;
 /// Ratios of predicted to measured time, by kind and by size (large or not).
 using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
 
-/// Sustained factors of the profile, by what they slow down.
-struct Sustained {
-  std::map<Precision, double> products{};
-  double attention = 1;
-};
-
 constexpr Seconds kFullClockProduct(0.5e-3), kFullClockAttention(1e-3), kSustainedClock(16e-3);
 
-/// Returns the time in a benchmark, from the time at full clocks. A published benchmark runs a kernel some ten times in
-/// a row. With 16-bit operands its clock is full for kernels of up to `full` and as low as in a long run for those of
-/// 16 ms. In between it falls by equal parts an octave. Narrower kernels keep their clock (H100, H200, B200 and GB200;
-/// docs/modeller/costs.md). `foretoken-calibrate` pauses, at full clocks.
-Seconds in_benchmark(Seconds time, Seconds full, double sustained, Precision precision,
+/// Returns the time in a benchmark, between the `brief` time at full clocks and the `sustained` one of a long run. A
+/// published table runs a kernel twelve times in a row. A kernel with 16-bit operands keeps its clock up to `full`. At
+/// 16 ms its clock is that of a long run. In between it falls by equal parts an octave. Narrower kernels keep their
+/// clock (docs/modeller/costs.md). `foretoken-calibrate` pauses, so its runs are at full clocks.
+Seconds in_benchmark(Seconds brief, Seconds sustained, Seconds full, Precision precision,
                      const measured::Timing& timing) {
-  if (timing.runs > 0 || bits_per_element(precision) < 16 || time <= full) return time;
-  const double part = std::log2(time / full) / std::log2(kSustainedClock / full);
-  return (1 + (sustained - 1) * std::min(part, 1.0)) * time;
+  if (timing.runs > 0 || bits_per_element(precision) < 16 || brief <= full) return brief;
+  const double part = std::log2(brief / full) / std::log2(kSustainedClock / full);
+  return brief + std::min(part, 1.0) * (sustained - brief);
 }
 
 struct Checking {
-  const cost::Profile& profile;
-  const Sustained& sustained;
+  const cost::Profile& profile;    ///< of brief runs
+  const cost::Profile& sustained;  ///< of long runs, as shipped
   RatiosByKind ratios{};
   std::map<Precision, std::vector<double>> large_products{};
   std::map<std::string, std::string> large_means{};  ///< by kind: "m, n, k >= 1024"
@@ -64,8 +58,8 @@ struct Checking {
     }
     GemmShape shape = sample.shape;
     shape.accumulates = sample.adds_to_fp32;
-    const Seconds product = in_benchmark(cost::gemm_time(shape, profile), kFullClockProduct,
-                                         sustained.products.at(precision), precision, sample.time);
+    const Seconds product = in_benchmark(cost::gemm_time(shape, profile), cost::gemm_time(shape, sustained),
+                                         kFullClockProduct, precision, sample.time);
     const Seconds time = product + quantisation_of(sample, profile);
     const bool large = std::min({shape.m, shape.n, shape.k}) >= kLargeSide;
     add(kind, "m, n, k >= 1024", large, time, sample.time.median);
@@ -79,8 +73,8 @@ struct Checking {
                                          shape.causal ? "causal" : "full", shape.window > 0 ? " in a window" : "",
                                          name_of(shape.precision), shape.head_dim);
     add(kind, "seq >= 2048", shape.kv_length >= kLongSequence,
-        in_benchmark(cost::attention_time(shape, profile), kFullClockAttention, sustained.attention, shape.precision,
-                     sample.time) +
+        in_benchmark(cost::attention_time(shape, profile), cost::attention_time(shape, sustained), kFullClockAttention,
+                     shape.precision, sample.time) +
             beside_time(sample, profile),
         sample.time.median);
   }
@@ -114,13 +108,11 @@ struct Checking {
   }
 };
 
-/// Takes the sustained factors out of the profile.
-Sustained take_sustained(cost::Profile& profile) {
-  Sustained taken;
-  for (auto& [precision, gemm] : profile.gemm)
-    std::visit([&](auto& law) { taken.products[precision] = std::exchange(law.sustained_factor, 1); }, gemm.law);
-  taken.attention = std::exchange(profile.attention.sustained_factor, 1);
-  return taken;
+/// Returns the profile of brief runs: without sustained factors.
+cost::Profile of_brief_runs(cost::Profile profile) {
+  for (auto& [precision, gemm] : profile.gemm) std::visit([](auto& law) { law.sustained_factor = 1; }, gemm.law);
+  profile.attention.sustained_factor = 1;
+  return profile;
 }
 
 }  // namespace
@@ -141,9 +133,9 @@ ErrorSummary summarised(const std::vector<double>& predicted_over_measured) {
           .bias = signed_errors[count / 2]};
 }
 
-ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples) {
-  const Sustained sustained = take_sustained(profile);
-  Checking checking{.profile = profile, .sustained = sustained};
+ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples) {
+  const cost::Profile brief = of_brief_runs(profile);
+  Checking checking{.profile = brief, .sustained = profile};
   for (const auto& sample : samples.gemms) checking.product(sample);
   for (const auto& sample : samples.attention) checking.attention(sample);
   for (const auto& sample : samples.kernels) checking.kernel(sample);

@@ -35,7 +35,7 @@ struct ProfileCheck {
 /// count in part for published kernels of more than 0.5 ms, which lower the clock themselves. Predictions include the
 /// quantisation or the writing of a cache that a row's time includes. Collectives run on an eight-GPU node with the
 /// profile's links.
-[[nodiscard]] ProfileCheck check_profile(cost::Profile profile, const measured::Samples& samples);
+[[nodiscard]] ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples);
 
 /// Sums up the errors. Precondition: every number is above 0.
 [[nodiscard]] ErrorSummary summarised(const std::vector<double>& predicted_over_measured);

@@ -77,30 +77,36 @@ TEST(CheckProfile, ComparesBriefRunsBySizeAndPrecision) {
   EXPECT_THAT(check.left_out, testing::ElementsAre("products nvfp4"));
 }
 
-/// Returns predicted over measured time of a cube, when the law's time at full clocks is measured.
-double bias_of_cube(std::int64_t side, Precision precision, int runs) {
+/// Returns predicted over measured time of a product, when the law's time at full clocks is measured.
+double bias_of(GemmShape shape, int runs) {
+  const Precision precision = shape.precision;
   cost::Profile profile = fitted_on_excerpts();
   profile.gemm[precision] = profile.gemm.at(Precision::kBf16);
   auto& tiles = std::get<cost::TileWaveLaw>(profile.gemm.at(precision).law);
   tiles.sustained_factor = 1;
-  measured::GemmSample sample{.shape = {.m = side, .n = side, .k = side, .precision = precision}};
+  measured::GemmSample sample{.shape = shape};
   sample.time.median = cost::gemm_time(sample.shape, profile);
   sample.time.runs = runs;
   measured::Samples samples;
   samples.origins.push_back({.source = "run", .gpu = "", .facts = {}});
   samples.add(sample);
   tiles.sustained_factor = 1.2;
-  return check_profile(profile, samples).precisions.at(precision).bias;
+  return check_profile(profile, samples).classes.front().errors.bias;
+}
+
+double bias_of_cube(std::int64_t side, Precision precision, int runs) {
+  return bias_of({.m = side, .n = side, .k = side, .precision = precision}, runs);
 }
 
 TEST(CheckProfile, LongKernelsOfPublishedTablesLowerTheirClock) {
   EXPECT_NEAR(bias_of_cube(2048, Precision::kBf16, 0), 0, 1e-9) << "tens of microseconds: full clock";
-  EXPECT_NEAR(bias_of_cube(32768, Precision::kBf16, 0), 0.2, 1e-9) << "tens of milliseconds: as in a long run";
+  EXPECT_NEAR(bias_of_cube(32768, Precision::kBf16, 0), 0.2, 1e-3) << "tens of milliseconds: as in a long run";
   const double between = bias_of_cube(14336, Precision::kBf16, 0);  // some 4 ms
   EXPECT_GT(between, 0.05);
   EXPECT_LT(between, 0.15);
   EXPECT_NEAR(bias_of_cube(32768, Precision::kBf16, 3), 0, 1e-9) << "our own runs pause";
   EXPECT_NEAR(bias_of_cube(32768, Precision::kFp8, 0), 0, 1e-9) << "narrow products keep their clock";
+  EXPECT_NEAR(bias_of({.m = 16, .n = 65536, .k = 65536}, 0), 0, 1e-9) << "milliseconds of reading weights";
 }
 
 TEST(FitProfile, MeetsTablesOfAGpuThatItsBaseDoesNotKnow) {

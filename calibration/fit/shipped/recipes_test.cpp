@@ -80,9 +80,9 @@ TEST(Recipes, GiveTheShippedProfilesFromCommittedTables) {
   }
 }
 
-/// Products, and attention but for A100, are fitted on tables that the repository does not hold. All else is fitted
-/// here.
-TEST(Recipes, GiveAllButTheProductsOfTheOtherShippedProfiles) {
+/// Products stay as shipped, and so does attention that kernel tables give: the repository does not hold these tables.
+/// All else is fitted here.
+TEST(Recipes, GiveTheOtherShippedProfilesButForLawsOfKernelTables) {
   const Tables tables(kExcerpts);
   for (const char* name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm5-141gb", "b200-sxm-180gb", "gb200-186gb"}) {
     const cost::Profile shipped = *shipped_profile(name);
@@ -101,7 +101,7 @@ TEST(Recipes, GiveAllButTheProductsOfTheOtherShippedProfiles) {
   }
 }
 
-/// The recipe of B300 on the excerpts of its tables, which have products in fp8 alone.
+/// The recipe of B300 on the excerpts of its tables, which have products in fp8 and in fp8 in blocks.
 Recipe b300_of_excerpts() {
   Recipe recipe = alone("b300-sxm-288gb").at("b300-sxm-288gb");
   recipe.inputs.at("b300_gemm.csv").path = kExcerpts / "b300_products.csv";

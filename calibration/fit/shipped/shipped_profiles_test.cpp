@@ -73,7 +73,8 @@ TEST(ShippedProfiles, WritingWhatWasReadGivesTheSameBytes) {
 }
 
 TEST(ShippedProfiles, GemmMediansOnHeldOutProducts) {
-  // Of an older table than the one of the fits, but for A100: 2.4, 3.7, 4.6, 4.8 and 5.0 %.
+  // These products come from an older table than the fits, except A100's. Medians: A100 2.4, H100 3.7, H200 4.6,
+  // B200 4.8, GB200 5.0 %.
   const std::map<std::string, double> bounds{{"a100-sxm4-80gb", 0.06},
                                              {"h100-sxm5-80gb", 0.06},
                                              {"h200-sxm5-141gb", 0.06},
@@ -293,8 +294,10 @@ TEST(ShippedProfiles, NewerGpusAreFaster) {
                          "h100-sxm5-80gb", "b200-sxm-180gb", "gb200-186gb"};
   for (std::size_t i = 1; i < std::size(order); ++i) {
     const cost::Profile older = shipped(order[i - 1]), newer = shipped(order[i]);
-    // At the power limit GB200 is 2 to 3 % faster than B200 (tables of long runs), less than the laws' error.
-    EXPECT_GT((i == 5 ? 1.05 : 1.0) * cost::gemm_time(gemm, older), cost::gemm_time(gemm, newer)) << order[i];
+    // Runs at the power limit measure GB200 2 to 3 % faster than B200. The laws' median error is 4 %, so it may show
+    // slower.
+    const bool near = std::string_view(order[i]) == "gb200-186gb";
+    EXPECT_GT((near ? 1.04 : 1.0) * cost::gemm_time(gemm, older), cost::gemm_time(gemm, newer)) << order[i];
     EXPECT_GT(cost::attention_time(attention, older), cost::attention_time(attention, newer)) << order[i];
   }
 }

@@ -35,6 +35,8 @@ class ParsedProfiles {
   std::map<std::pair<std::filesystem::path, std::uint64_t>, std::shared_ptr<const cost::Profile>> profiles_;
 };
 
+// Shared by the program, because a search or a validation reads many scenarios with one profile. The digest of the
+// bytes is part of the key, so it never changes an answer.
 ParsedProfiles& parsed_profiles() {
   static ParsedProfiles profiles;
   return profiles;
@@ -42,11 +44,10 @@ ParsedProfiles& parsed_profiles() {
 
 }  // namespace
 
-std::optional<cost::Profile> find_profile(const Node& asker, const std::string& name) {
+std::optional<cost::Profile> find_profile(const std::string& name, Findings& findings) {
   const std::optional<std::filesystem::path> path = find_data_file(kProfiles, name);
   if (!path) return std::nullopt;
   note_hidden(kProfiles, name, *path);
-  Findings& findings = asker.findings();
   const std::size_t complaints = findings.complaints.size();
   const std::optional<std::string> text = read_text_file(*path, printable(path->string()), findings);
   if (!text) return std::nullopt;

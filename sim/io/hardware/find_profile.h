@@ -9,8 +9,8 @@
 
 namespace foretoken::io {
 
-/// Returns the profile called `name`, or nothing when there is none. Complaints about its file point at `asker`.
-/// A program that reads many scenarios parses each file once: bytes that were read before are not parsed again.
-[[nodiscard]] std::optional<cost::Profile> find_profile(const Node& asker, const std::string& name);
+/// Returns the profile called `name`, or nothing when there is none or its file is wrong. Complaints name that file.
+/// A program parses each file once: bytes that were read before are not parsed again.
+[[nodiscard]] std::optional<cost::Profile> find_profile(const std::string& name, Findings& findings);
 
 }  // namespace foretoken::io

@@ -138,9 +138,9 @@ void read_group_profiles(const Node& root, const Node& cluster, Question& questi
   for (std::size_t i = 0; i < question.pools.size(); ++i) {
     AskedPool& pool = question.pools[i];
     const Node object = entries[i].as_object();
-    const auto profile = find_profile(root.child("profile"), pool.cluster.gpu.name);
+    const auto profile = find_profile(pool.cluster.gpu.name, root.findings());
     const auto nodes = open_reference(object.child("cluster"), kClusters);
-    if (!profile)
+    if (!profile && !find_data_file(kProfiles, pool.cluster.gpu.name))
       object.complain("cluster", fmt::format("there is no profile of its GPU {}; expected a cluster with one of {}",
                                              in_quotes(pool.cluster.gpu.name), fmt::join(list_names(kProfiles), ", ")));
     if (!profile || !nodes) continue;
@@ -176,8 +176,8 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   } else if (cluster) {
     root.findings().notes.defaulted.push_back(root.child("profile").pointer());
     const std::string& gpu = question.cluster.gpu.name;
-    profile = find_profile(root.child("profile"), gpu);
-    if (!profile)
+    profile = find_profile(gpu, root.findings());
+    if (!profile && !find_data_file(kProfiles, gpu))
       root.complain("profile", fmt::format("missing, and there is no profile of the cluster's GPU {}; name one: {}",
                                            in_quotes(gpu), fmt::join(list_names(kProfiles), ", ")));
   }

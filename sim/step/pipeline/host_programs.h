@@ -56,7 +56,7 @@ class Messages {
   }
 
   std::size_t chunks_, microbatches_;
-  std::vector<des::TaskId> tasks_;  // small, because every message of a long pipeline is looked up four times
+  std::vector<des::TaskId> tasks_;  // no optional, which would double it: a message is looked up four times
 };
 
 /// The positions of two ops of each chunk: the first one, which reads the parameters, and the one that completes the

@@ -51,7 +51,7 @@ bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   return placement.stages() > 1 && stage.number() == end;
 }
 
-// The messages of one stage's ops, by kind and chunk. They differ in nothing but the micro-batch, which is left open.
+// The messages of one stage's ops, by kind and chunk. They differ in nothing but the micro-batch, which is 0 here.
 class OpMessages {
  public:
   // `find(op)` returns the message of an op, if it has one.
@@ -88,7 +88,7 @@ OpMessages needed_messages(const schedule::Program& program, Stage stage) {
 
 // A message and its micro-batch, or no message.
 struct Message {
-  const MessageKey* key = nullptr;  // with any micro-batch
+  const MessageKey* key = nullptr;  // its own micro-batch means nothing
   schedule::MicroBatch microbatch = {};
 };
 

@@ -50,6 +50,8 @@ class Action {
   schedule::Neighbour to_ = schedule::Neighbour::kNext;
 };
 
+static_assert(sizeof(Action) == 16);
+
 /// Returns true when another stage receives the result of `op` on `stage`.
 [[nodiscard]] inline bool is_sent(const schedule::Placement& placement, Stage stage, const schedule::StageOp& op) {
   const std::optional<schedule::Neighbour> to = traits(op.kind).result_to;
