@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 // A folder of data with one profile, "mine", while it lives.
 class OwnProfile {
  public:
-  OwnProfile() : root_(fs::path(testing::TempDir()) / "find_profile") {
+  OwnProfile() : root_(fs::path(testing::TempDir()) / ("find_profile." + std::to_string(::getpid()))) {
     fs::create_directories(root_ / kProfiles.folder);
     ::setenv("FORETOKEN_DATA", root_.c_str(), 1);
   }
