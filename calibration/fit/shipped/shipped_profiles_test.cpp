@@ -294,10 +294,10 @@ TEST(ShippedProfiles, NewerGpusAreFaster) {
                          "h100-sxm5-80gb", "b200-sxm-180gb", "gb200-186gb"};
   for (std::size_t i = 1; i < std::size(order); ++i) {
     const cost::Profile older = shipped(order[i - 1]), newer = shipped(order[i]);
-    // Runs at the power limit measure GB200 2 to 3 % faster than B200. The laws' median error is 4 %, so it may show
-    // slower.
+    // Runs at the power limit measure GB200 2 to 3 % faster than B200. The median errors of the two laws are 3.4 and
+    // 3.9 %, so it may show slower.
     const bool near = std::string_view(order[i]) == "gb200-186gb";
-    EXPECT_GT((near ? 1.04 : 1.0) * cost::gemm_time(gemm, older), cost::gemm_time(gemm, newer)) << order[i];
+    EXPECT_GT((near ? 1.05 : 1.0) * cost::gemm_time(gemm, older), cost::gemm_time(gemm, newer)) << order[i];
     EXPECT_GT(cost::attention_time(attention, older), cost::attention_time(attention, newer)) << order[i];
   }
 }
