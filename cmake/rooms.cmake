@@ -3,9 +3,11 @@
 # fuzz targets, everything else the library foretoken_NAME. A folder with a CMakeLists.txt is a room of its own. Tests and
 # benchmarks are left out where their libraries are missing (cmake/test_libraries.cmake).
 #
-# The presets that build everything, release and sanitize, compile sixteen sources of a target as one (CMAKE_UNITY_BUILD):
-# parsing headers takes most of a build (docs/contributor/architecture.md, "Building").
+# The presets that build everything, release and sanitize, compile all sources of a target as one (CMAKE_UNITY_BUILD), and
+# sanitize compiles the headers of libraries once (FORETOKEN_PRECOMPILE): parsing headers takes most of a build
+# (docs/contributor/architecture.md, "Building").
 include(cmake/test_libraries.cmake)
+option(FORETOKEN_PRECOMPILE "Compile the headers of libraries once for all rooms (clang; GCC 12 gains nothing)" OFF)
 
 add_library(foretoken_flags INTERFACE)
 target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -13,6 +15,32 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
+set(FORETOKEN_QUICK_OPTIONS "")  # of rooms that take long to build under sanitizers and run little
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(FORETOKEN_QUICK_OPTIONS -O0)
+endif()
+
+# Makes TARGET, which compiles HEADERS once for every target that reuses them and has the same options.
+function(foretoken_precompile TARGET OPTIONS LIBRARIES)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.cpp "// Empty: its target holds precompiled headers.\n")
+  add_library(${TARGET} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.cpp)
+  target_link_libraries(${TARGET} PRIVATE foretoken_flags fmt::fmt nlohmann_json::nlohmann_json ${LIBRARIES})
+  target_compile_options(${TARGET} PRIVATE ${OPTIONS})
+  target_precompile_headers(
+    ${TARGET} PRIVATE <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional>
+    <random> <set> <span> <sstream> <string> <string_view> <variant> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>
+    ${ARGN})
+endfunction()
+
+if(FORETOKEN_PRECOMPILE)
+  foretoken_precompile(foretoken_headers "" "")
+  if(FORETOKEN_QUICK_OPTIONS)
+    foretoken_precompile(foretoken_quick_headers "${FORETOKEN_QUICK_OPTIONS}" "")
+  endif()
+  if(FORETOKEN_TESTS_BUILT)
+    foretoken_precompile(foretoken_test_headers "${FORETOKEN_TEST_OPTIONS}" foretoken_test_libraries <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
+endif()
 
 function(foretoken_room NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS *.cpp)
@@ -34,6 +62,14 @@ function(foretoken_room NAME)
   if(SOURCES)
     add_library(foretoken_${NAME} STATIC ${SOURCES})
     target_link_libraries(foretoken_${NAME} PRIVATE foretoken_flags ${ARGN})
+    set(HEADERS foretoken_headers)
+    if(FORETOKEN_QUICK AND FORETOKEN_QUICK_OPTIONS)  # set by a room
+      target_compile_options(foretoken_${NAME} PRIVATE ${FORETOKEN_QUICK_OPTIONS})
+      set(HEADERS foretoken_quick_headers)
+    endif()
+    if(FORETOKEN_PRECOMPILE)
+      target_precompile_headers(foretoken_${NAME} REUSE_FROM ${HEADERS})
+    endif()
     set(SELF foretoken_${NAME})
   else()
     add_library(foretoken_${NAME} INTERFACE)
@@ -42,8 +78,10 @@ function(foretoken_room NAME)
   if(TESTS AND FORETOKEN_TESTS_BUILT)
     add_executable(${NAME}_test ${TESTS})
     target_link_libraries(${NAME}_test PRIVATE foretoken_flags ${SELF} ${ARGN} foretoken_test_libraries)
-    target_compile_definitions(${NAME}_test PRIVATE FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_compile_options(${NAME}_test PRIVATE ${FORETOKEN_TEST_OPTIONS})
+    if(FORETOKEN_PRECOMPILE)
+      target_precompile_headers(${NAME}_test REUSE_FROM foretoken_test_headers)
+    endif()
     set(LABEL "")
     if(FORETOKEN_SLOW_TESTS)  # set by a room whose tests the sanitizers would take minutes for
       set(LABEL PROPERTIES LABELS slow)

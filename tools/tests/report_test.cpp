@@ -62,9 +62,9 @@ TEST(Report, StandardInputAndOverridesAreReproducible) {
 TEST(Report, WhatDoesNotFitIsSaidAndWritten) {
   const TemporaryFolder folder;
   const Ran ran = run_foretoken(
-      {"report", "gpt3-175b-1024-a100", "--set", "recompute=none", "--require-fit", "-o", folder.file("r.html")});
+      {"report", "llama-2-7b-8-a100", "--set", "batch.micro=8", "--require-fit", "-o", folder.file("r.html")});
   EXPECT_EQ(ran.status, 1);
-  EXPECT_THAT(contents(folder.file("r.html")), HasSubstr("does not fit on 1,024"));
+  EXPECT_THAT(contents(folder.file("r.html")), HasSubstr("does not fit on 8"));
 }
 
 // An answer of `foretoken plan --json` (docs/user/plan.md): two options and the keys that a report shows.
@@ -98,7 +98,7 @@ TEST(Report, APlanIsShownWithTheOptionItRecommends) {
 
 TEST(Report, APlanTellsOneStoryWithItsAssumptions) {
   const TemporaryFolder folder;
-  const Ran planned = run_foretoken({"plan", "gpt3-175b-1024-a100", "--tokens", "300B", "--deadline", "40d", "--json"});
+  const Ran planned = run_foretoken({"plan", "llama-2-7b-8-a100", "--tokens", "30B", "--deadline", "40d", "--json"});
   ASSERT_EQ(run_foretoken(
                 {"report", folder.put("plan.json", planned.out), "--date", "2026-01-05", "-o", folder.file("r.html")})
                 .status,
@@ -106,7 +106,7 @@ TEST(Report, APlanTellsOneStoryWithItsAssumptions) {
   const std::string page = contents(folder.file("r.html"));
   for (const char* words : {"without failures", "With failures and checkpoints half of such runs are done in",
                             "50,000 hours between interruptions of one GPU", "to restart", "PUE 1.1", "to write",
-                            "foretoken plan gpt3-175b-1024-a100 --tokens 300B --deadline 40d --json", "2026-01-05"})
+                            "foretoken plan llama-2-7b-8-a100 --tokens 30B --deadline 40d --json", "2026-01-05"})
     EXPECT_THAT(page, HasSubstr(words));
 }
 

@@ -32,7 +32,7 @@ TEST(Screen, SimulateNamesWhatChangesTheMeaningOfItsNumbers) {
   const std::string large = run_foretoken({"simulate", "llama-2-7b-8-a100", "--set", "batch.micro=8"}).out;
   EXPECT_THAT(lines_of(large).at(1), StartsWith("  does not fit: "));
   EXPECT_THAT(large, HasSubstr("\n  foretoken search llama-2-7b-8-a100 --set batch.micro=8 --free all\n"));
-  EXPECT_THAT(run_foretoken({"simulate", "gpt3-175b-1024-a100", "--set", "stragglers=true"}).out,
+  EXPECT_THAT(run_foretoken({"simulate", "llama-2-7b-8-a100", "--set", "stragglers=true"}).out,
               HasSubstr("\n  warning: stragglers: "));
   const Ran open = run_foretoken({"simulate", "--model", "llama-2-7b", "--cluster", "dgx-h100-ndr", "--gpus", "8"});
   EXPECT_THAT(open.out, HasSubstr("\n  assumed: Sequences of 4096 tokens"));

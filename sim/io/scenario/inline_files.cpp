@@ -11,7 +11,7 @@
 namespace foretoken::io {
 namespace {
 
-constexpr std::array kKinds{
+constexpr std::array kFileKinds{
     std::pair<std::string_view, const DataKind*>{"model", &kModels},
     std::pair<std::string_view, const DataKind*>{"cluster", &kClusters},
     std::pair<std::string_view, const DataKind*>{"gpu", &kGpus},
@@ -46,7 +46,7 @@ void inline_files(nlohmann::json& scenario, const std::filesystem::path& folder)
   if (scenario.is_array())
     for (nlohmann::json& each : scenario) inline_files(each, folder);
   if (!scenario.is_object()) return;
-  for (const auto& [key, kind] : kKinds) {
+  for (const auto& [key, kind] : kFileKinds) {
     const auto member = scenario.find(key);
     if (member == scenario.end()) continue;
     const std::filesystem::path inside = refers_to_file(*member) ? open_here(*member, *kind, folder) : folder;
