@@ -48,8 +48,9 @@ std::vector<Key> gantt_keys(std::span<const Gantt> charts) {
   std::vector<Key> keys;
   for (const report::PassKind& kind : report::passes_in(charts)) {
     Key key{.classes = {}, .words = std::string(kind.name)};
-    for (int square = 0; square < std::min(chunks, kShades); ++square)
-      key.classes.push_back(colour_class(colour_name(kind.activity), shade_of(square, std::min(chunks, kShades))));
+    const int shades = std::min(chunks, kShades);
+    for (const Chunk square : ids<Chunk>(shades))
+      key.classes.push_back(colour_class(colour_name(kind.activity), shade_of(square, shades)));
     if (chunks > 1)
       key.words += is_same ? fmt::format(", chunk 0 to {}", chunks - 1) : std::string(", first to last chunk");
     keys.push_back(std::move(key));

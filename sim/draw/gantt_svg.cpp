@@ -217,7 +217,7 @@ class GanttDrawing {
     const int shade = is_pass(bar.activity) ? shade_of(bar.chunk, chunks) : 0;
     const std::string name = colour_class(colour_name(bar.activity), shade);
     put(element("rect", {coloured(name, " p"), {"x", x, 2}, {"y", y_, 1}, {"width", width, 2}, {"height", height, 1}}));
-    const std::string number = fmt::format("{}", bar.microbatch);
+    const std::string number = fmt::format("{}", bar.microbatch.number());
     if (!is_pass(bar.activity) || height < 10 || width < 3 + 5.5 * static_cast<double>(number.size())) return;
     put(text({{"class", "n on" + name.substr(1)}, {"x", x + width / 2, 1}, {"y", y_ + height / 2 + 3.2, 1}}, number));
   }

@@ -43,8 +43,9 @@ Gantt of_two_chunks(int pairs) {
   GanttRow& row = chart.rows.emplace_back();
   row.label = "stage 0";
   for (int m = 0; m < pairs; ++m)
-    for (const int chunk : {0, 1}) {
-      row.work.push_back(bar_of(Activity::kForward, 2 * m + chunk, 2 * m + chunk + 1, m));
+    for (const Chunk chunk : ids<Chunk>(2)) {
+      const int begin = 2 * m + chunk.number();
+      row.work.push_back(bar_of(Activity::kForward, begin, begin + 1, m));
       row.work.back().chunk = chunk;
     }
   return chart;

@@ -68,8 +68,9 @@ std::string classes(const Uses& uses) {
 
 }  // namespace
 
-int shade_of(int chunk, int chunks) {
-  return chunks <= 1 ? 0 : static_cast<int>(std::lround(static_cast<double>(chunk) * (kShades - 1) / (chunks - 1)));
+int shade_of(Chunk chunk, int chunks) {
+  if (chunks <= 1) return 0;
+  return static_cast<int>(std::lround(static_cast<double>(chunk.number()) * (kShades - 1) / (chunks - 1)));
 }
 
 std::string colour_class(std::string_view name, int shade) {

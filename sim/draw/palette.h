@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/ids.h"
+
 namespace foretoken::draw {
 
 /// A colour as 0xRRGGBB.
@@ -52,7 +54,7 @@ inline constexpr std::array kMeanings{
 inline constexpr int kShades = 8;
 
 /// Returns the shade of a chunk. Up to kShades chunks have shades of their own.
-[[nodiscard]] int shade_of(int chunk, int chunks);
+[[nodiscard]] int shade_of(Chunk chunk, int chunks);
 
 /// Returns the class of a meaning in a shade: "c-forward", "c-forward-7".
 [[nodiscard]] std::string colour_class(std::string_view name, int shade = 0);

@@ -54,13 +54,13 @@ TEST(Palette, ThingsDifferInColour) {
 TEST(Palette, ChunksHaveShadesOfTheirOwn) {
   for (int chunks = 2; chunks <= kShades; ++chunks) {
     std::set<int> shades;
-    for (int chunk = 0; chunk < chunks; ++chunk) shades.insert(shade_of(chunk, chunks));
+    for (const Chunk chunk : ids<Chunk>(chunks)) shades.insert(shade_of(chunk, chunks));
     EXPECT_EQ(shades.size(), static_cast<std::size_t>(chunks));
     EXPECT_EQ(*shades.begin(), 0);
     EXPECT_EQ(*shades.rbegin(), kShades - 1);
   }
-  EXPECT_EQ(shade_of(0, 1), 0);
-  EXPECT_EQ(shade_of(19, 20), kShades - 1);
+  EXPECT_EQ(shade_of(Chunk{0}, 1), 0);
+  EXPECT_EQ(shade_of(Chunk{19}, 20), kShades - 1);
 }
 
 TEST(Palette, LettersOnPassesCanBeRead) {

@@ -23,22 +23,22 @@ class Packer {
   void lane(const std::vector<report::GanttBar>& bars) {
     number(bars.size());
     std::int64_t end = 0;
-    std::array<int, 8> chunk_of{};
-    std::map<std::pair<int, int>, Rhythm> rhythms;
+    std::array<Chunk, 8> chunk_of{};
+    std::map<std::pair<unsigned, Chunk>, Rhythm> rhythms;
     for (const report::GanttBar& bar : bars) {
       const auto activity = static_cast<unsigned>(bar.activity);
-      Rhythm& rhythm = rhythms[{static_cast<int>(activity), bar.chunk}];
+      Rhythm& rhythm = rhythms[{activity, bar.chunk}];
       const std::int64_t begin = rounded(bar.begin), duration = rounded(bar.end) - begin;
       const unsigned flags = (bar.chunk == chunk_of[activity] ? kSameChunk : 0) |
-                             (bar.microbatch == rhythm.microbatch + 1 ? kNextMicrobatch : 0) |
+                             (bar.microbatch.number() == rhythm.microbatch + 1 ? kNextMicrobatch : 0) |
                              (begin == end ? kNoGap : 0) | (duration == rhythm.duration ? kSameDuration : 0);
       bytes_.push_back(static_cast<std::uint8_t>(activity | flags));
-      if ((flags & kSameChunk) == 0) number(static_cast<std::uint64_t>(bar.chunk));
-      if ((flags & kNextMicrobatch) == 0) number(static_cast<std::uint64_t>(bar.microbatch));
+      if ((flags & kSameChunk) == 0) number(bar.chunk.value);
+      if ((flags & kNextMicrobatch) == 0) number(bar.microbatch.value);
       if ((flags & kNoGap) == 0) signed_number(begin - end);
       if ((flags & kSameDuration) == 0) signed_number(duration - rhythm.duration);
       chunk_of[activity] = bar.chunk;
-      rhythm = {bar.microbatch, duration};
+      rhythm = {bar.microbatch.number(), duration};
       end = begin + duration;
     }
   }

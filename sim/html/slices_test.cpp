@@ -30,16 +30,17 @@ class Reader {
   }
   std::vector<GanttBar> lane(std::int64_t unit) {
     std::vector<GanttBar> bars(number());
-    std::array<int, 8> chunk_of{};
-    std::map<std::pair<unsigned, int>, std::pair<int, std::int64_t>> rhythms;
+    std::array<Chunk, 8> chunk_of{};
+    std::map<std::pair<unsigned, Chunk>, std::pair<int, std::int64_t>> rhythms;
     std::int64_t end = 0;
     for (GanttBar& bar : bars) {
       const unsigned flags = bytes_[at_++], activity = flags & 7U;
       bar.activity = static_cast<Activity>(activity);
-      bar.chunk = (flags & 8U) != 0 ? chunk_of[activity] : static_cast<int>(number());
+      bar.chunk = (flags & 8U) != 0 ? chunk_of[activity] : Chunk{static_cast<std::uint32_t>(number())};
       auto [rhythm, is_new] = rhythms.try_emplace({activity, bar.chunk}, -1, 0);
       auto& [microbatch, duration] = rhythm->second;
-      microbatch = bar.microbatch = (flags & 16U) != 0 ? microbatch + 1 : static_cast<int>(number());
+      microbatch = (flags & 16U) != 0 ? microbatch + 1 : static_cast<int>(number());
+      bar.microbatch = id_of<schedule::MicroBatch>(microbatch);
       const std::int64_t begin = end + ((flags & 32U) != 0 ? 0 : signed_number());
       duration += (flags & 64U) != 0 ? 0 : signed_number();
       end = begin + duration;
@@ -91,7 +92,7 @@ TEST(PackedSlices, ReadBackAsTheyWere) {
       for (int i = below(200); i > 0; --i) {
         begin += below(1 << below(24));
         lane->push_back({des::Instant{begin}, des::Instant{begin + below(1 << 20)}, static_cast<Activity>(below(8)),
-                         below(70000), below(12)});
+                         id_of<schedule::MicroBatch>(below(70000)), id_of<Chunk>(below(12))});
       }
     }
   }
@@ -108,8 +109,9 @@ TEST(PackedSlices, ASteadyRhythmCostsOneByteABar) {
   std::vector<GanttBar>& work = gantt.rows.emplace_back().work;
   for (int m = 0; m < 500; ++m) {
     const std::int64_t begin = 3000 * m;
-    work.push_back({des::Instant{begin}, des::Instant{begin + 1000}, Activity::kForward, m, 0});
-    work.push_back({des::Instant{begin + 1000}, des::Instant{begin + 3000}, Activity::kBackward, m, 0});
+    const auto microbatch = id_of<schedule::MicroBatch>(m);
+    work.push_back({des::Instant{begin}, des::Instant{begin + 1000}, Activity::kForward, microbatch});
+    work.push_back({des::Instant{begin + 1000}, des::Instant{begin + 3000}, Activity::kBackward, microbatch});
   }
   EXPECT_LE(Reader(packed_slices(gantt, des::Duration{1})).size(), work.size() + 10);
 }

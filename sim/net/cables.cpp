@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/net/fabric_ids.h"
 
 namespace foretoken::net {
 namespace {
@@ -83,9 +84,9 @@ int gpus_to_search(const RankGroups& groups, int domain) {
 
 /// Returns the ranks of each group on each node, as GPUs of the node.
 std::vector<Gpus> groups_on_nodes(const RankGroups& groups, int domain) {
-  std::map<std::pair<NodeId, Rank>, Gpus> on_node;  // by the lowest rank of each group
+  std::map<std::pair<FabricNode, Rank>, Gpus> on_node;  // by the lowest rank of each group
   for (const Rank rank : ids<Rank>(gpus_to_search(groups, domain)))
-    on_node[{id_of<NodeId>(rank.number() / domain), groups.first_of(rank)}].push_back(rank.number() % domain);
+    on_node[{id_of<FabricNode>(rank.number() / domain), groups.first_of(rank)}].push_back(rank.number() % domain);
   std::vector<Gpus> found;
   for (auto& [where, members] : on_node)
     if (members.size() > 1) found.push_back(std::move(members));

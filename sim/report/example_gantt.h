@@ -8,7 +8,7 @@
 namespace foretoken::report {
 
 inline GanttBar bar_of(Activity activity, std::int64_t begin, std::int64_t end, int microbatch = 0) {
-  return {.begin = {begin}, .end = {end}, .activity = activity, .microbatch = microbatch};
+  return {.begin = {begin}, .end = {end}, .activity = activity, .microbatch = id_of<schedule::MicroBatch>(microbatch)};
 }
 
 /// Every stage alternates forward (1 ps) and backward (2 ps) over `pairs` micro-batches.

@@ -25,7 +25,7 @@ void add_task(Gantt& chart, const Meaning& meaning, const step::Workload& worklo
   const step::Communication& row = *workload.communication_of(meaning);
   if (is_message(row.purpose)) {
     chart.rows[meaning.stage.index()].communication.push_back(
-        {begin, end, Activity::kMessage, meaning.microbatch.number(), meaning.chunk.number()});
+        {begin, end, Activity::kMessage, meaning.microbatch, meaning.chunk});
     return;
   }
   for (const Stage stage : ids<Stage>(chart.rows.size()))
@@ -70,7 +70,7 @@ Gantt gantt_of(const step::Workload& workload, const des::RunResult& run, std::s
     row.label = fmt::format("stage {}", stage.number());
     for (const step::PassTasks& pass : workload.passes[stage]) {
       row.work.push_back({run.start[pass.first.value], run.end[pass.last.value], activity_of(pass.op.kind),
-                          pass.op.microbatch.number(), pass.op.chunk.number()});
+                          pass.op.microbatch, pass.op.chunk});
       chart.chunks = std::max(chart.chunks, pass.op.chunk.number() + 1);
     }
   }

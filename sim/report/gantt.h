@@ -34,7 +34,8 @@ enum class Activity : std::uint8_t {
 struct GanttBar {
   des::Instant begin, end;
   Activity activity = Activity::kForward;
-  int microbatch = 0, chunk = 0;  ///< of passes and messages
+  schedule::MicroBatch microbatch = {};  ///< of passes and messages
+  Chunk chunk = {};                      ///< of passes and messages
 };
 
 /// One pipeline stage: its passes and the optimizer, and below them its communication. Both are in order of begin. Bars

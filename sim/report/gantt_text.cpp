@@ -86,7 +86,7 @@ void write_numbers(std::vector<Cell>& cells, const std::vector<GanttBar>& bars, 
     if (!is_pass(bar.activity)) continue;
     const auto begin = static_cast<std::size_t>(std::llround(static_cast<double>(bar.begin.ps) * cells_per_ps));
     const auto end = static_cast<std::size_t>(std::llround(static_cast<double>(bar.end.ps) * cells_per_ps));
-    const std::string number = fmt::format("{}", bar.microbatch);
+    const std::string number = fmt::format("{}", bar.microbatch.number());
     if (end > cells.size() || begin + number.size() >= end) continue;
     for (std::size_t i = 0; i < number.size(); ++i)
       cells[begin + i] = {std::string(1, number[i]), ink_of(bar.activity)};

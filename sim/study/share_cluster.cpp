@@ -39,8 +39,8 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
   job::Imperfections all;
   std::set<std::tuple<std::string, std::string, double>> known;  // slow links
   for (const PlacedJob& job : jobs) {
-    const auto node_of = [&](NodeId node) { return job.nodes[node]; };
-    const auto name_of = [&](const std::string& device) {  // "node 0 nic 3", "leaf 1"
+    const auto node_of = [&](NodeId node) { return NodeId{job.nodes[node].value}; };  // of all jobs together
+    const auto name_of = [&](const std::string& device) {                             // "node 0 nic 3", "leaf 1"
       if (!device.starts_with("node ")) return device;
       std::string_view rest = std::string_view(device).substr(5);
       const std::optional<int> node = take_number<int>(rest, 0);
@@ -62,7 +62,7 @@ Job placed(const PlacedJob& job, job::Imperfections cluster) {
   Job scenario = job.job;
   const int domain = scenario.cluster.links.gpus;
   const auto in_cluster = [&](Gpu gpu) {
-    const NodeId node = job.nodes[id_of<NodeId>(gpu.number() / domain)];
+    const ClusterNode node = job.nodes[id_of<NodeId>(gpu.number() / domain)];
     return id_of<Gpu>(node.number() * domain + gpu.number() % domain);
   };
   for (const Rank rank : ids<Rank>(scenario.gpus))

@@ -8,16 +8,18 @@
 
 namespace foretoken::study {
 
+using ClusterNode = Id<struct ClusterNodeTag>;  ///< a node (NVLink domain) of a cluster that several jobs share
+
 /// A job and its own nodes (NVLink domains) of the cluster.
 struct PlacedJob {
   job::Job job;
-  Table<NodeId, NodeId> nodes;  ///< the cluster's node of each of its own; none of another job
+  Table<NodeId, ClusterNode> nodes;  ///< the cluster's node of each of its own; none of another job
   std::vector<std::string> warnings = {};
 };
 
 struct SharedJob {
   std::string name;
-  Table<NodeId, NodeId> nodes;        ///< as in PlacedJob
+  Table<NodeId, ClusterNode> nodes;   ///< as in PlacedJob
   Seconds unshared;                   ///< its step without other jobs on the cluster
   Seconds shared;                     ///< its mean step with the other jobs
   int steps = 1;                      ///< number of steps in the mean

@@ -33,11 +33,11 @@ constexpr int kMostNodes = 1 << 16;
 ConfigError wrong(const std::string& message) { return ConfigError({{kAsker, "", message}}); }
 
 /// Reads a node list as batch systems print it: "0-3,8" is 0, 1, 2, 3, 8.
-Table<NodeId, NodeId> node_list(const std::string& text) {
+Table<NodeId, study::ClusterNode> node_list(const std::string& text) {
   const auto refused = [&] {
     return wrong(fmt::format("--nodes: expected numbers and ranges like 0-3,8, found {}", in_quotes(text)));
   };
-  Table<NodeId, NodeId> nodes;
+  Table<NodeId, study::ClusterNode> nodes;
   std::string_view rest = text;
   const auto number = [&] {
     const std::optional<int> value = take_number<int>(rest, 0, kMostNodes - 1);
@@ -53,7 +53,7 @@ Table<NodeId, NodeId> node_list(const std::string& text) {
     const int first = number();
     const int last = skip('-') ? number() : first;
     if (last < first) throw refused();
-    for (int node = first; node <= last; ++node) nodes.push_back(id_of<NodeId>(node));
+    for (int node = first; node <= last; ++node) nodes.push_back(id_of<study::ClusterNode>(node));
     if (rest.empty()) return nodes;
     if (!skip(',')) throw refused();
   }
@@ -106,8 +106,8 @@ std::vector<study::PlacedJob> placed_jobs(const ShareClusterQuestion& question) 
     throw wrong(fmt::format("--nodes: expected a list for each of the {} scenarios, found {}",
                             question.scenarios.size(), question.nodes.size()));
   std::vector<study::PlacedJob> jobs;
-  std::set<NodeId> taken;
-  NodeId next;
+  std::set<study::ClusterNode> taken;
+  study::ClusterNode next;
   for (std::size_t i = 0; i < question.scenarios.size(); ++i) {
     job::Made made = io::read_scenario_file(question.scenarios[i], question.sets);
     study::PlacedJob job{std::move(made.job), {}, std::move(made.notes.warnings)};
@@ -119,7 +119,7 @@ std::vector<study::PlacedJob> placed_jobs(const ShareClusterQuestion& question) 
     if (static_cast<int>(job.nodes.size()) != count)
       throw wrong(fmt::format("--nodes {}: {} needs {}, found {}", question.nodes[i], job.job.name,
                               report::counted(count, "node"), job.nodes.size()));
-    for (const NodeId node : job.nodes)
+    for (const study::ClusterNode node : job.nodes)
       if (!taken.insert(node).second) throw wrong(fmt::format("--nodes: node {} is given twice", node.number()));
     jobs.push_back(std::move(job));
   }

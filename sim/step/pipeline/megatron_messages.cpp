@@ -100,20 +100,23 @@ class Received {
  public:
   Received(const schedule::Program& program, Stage stage)
       : ops_(program.stages[stage]), needed_(needed_messages(program, stage)) {
-    messages_.reserve(ops_.size());
-    for (const StageOp& op : ops_) messages_.push_back({needed_.of(op), op.microbatch});
     for (const Neighbour from : {Neighbour::kPrevious, Neighbour::kNext})
       if (wraps(program.placement, stage, from)) wrap_around(program, from);
   }
 
-  [[nodiscard]] Message before(std::size_t at) const { return messages_[at]; }
+  [[nodiscard]] Message before(std::size_t at) const { return messages_.empty() ? own_input(at) : messages_[at]; }
 
  private:
+  [[nodiscard]] Message own_input(std::size_t at) const { return {needed_.of(ops_[at]), ops_[at].microbatch}; }
+
   void wrap_around(const schedule::Program& program, Neighbour from) {
     const int stages = program.placement.stages();
+    messages_.reserve(ops_.size());
+    for (std::size_t at = 0; at < ops_.size(); ++at) messages_.push_back(own_input(at));
     wrapped_ = sent_messages(program, id_of<Stage>(from == Neighbour::kPrevious ? stages - 1 : 0));
     const auto behind = static_cast<std::size_t>(stages);
     std::vector<const StageOp*> sequence;
+    sequence.reserve(ops_.size());
     for (std::size_t at = 0; at < ops_.size(); ++at) {
       if (traits(ops_[at].kind).input_from != from) continue;
       sequence.push_back(&ops_[at]);
@@ -127,7 +130,7 @@ class Received {
   const StageProgram& ops_;
   OpMessages needed_;
   std::optional<OpMessages> wrapped_;  // of the other end of the pipeline
-  std::vector<Message> messages_;      // by op; they point into needed_ and wrapped_
+  std::vector<Message> messages_;      // by op, where the pipeline wraps around; they point into needed_ and wrapped_
 };
 
 class ActionWriter {
