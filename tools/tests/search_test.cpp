@@ -62,7 +62,7 @@ TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
       {small, "--free", "parallelism.context", "--gpus", "8:32:x2", "--no-require-fit", "--schedules", "all", "--set",
        "run.tokens=1e12"}};
   for (const std::vector<std::string>& question : questions) {
-    if (kSanitized && question.front() != small) continue;  // takes minutes
+    if (kSanitized && &question != &questions[2]) continue;  // the others take minutes
     std::vector<std::string> words{"search"};
     words.insert(words.end(), question.begin(), question.end());
     const Ran searched = run_foretoken(words);
@@ -160,7 +160,7 @@ TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
   const std::string question = folder.put("question.json", kQuestion);
   const std::string whole = folder.file("whole.jsonl"), killed = folder.file("killed.jsonl");
   const auto arguments = [&](const std::string& out) {  // a long list takes many rounds
-    return std::vector<std::string>{"search", question,   "--top", kSanitized ? "150" : "5000",
+    return std::vector<std::string>{"search", question,   "--top", kSanitized ? "60" : "5000",
                                     "--json", "--resume", "--out", out};
   };
   ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);
