@@ -15,14 +15,13 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
-set(FORETOKEN_QUICK_OPTIONS "")  # of rooms that take long to build under sanitizers and run little
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(FORETOKEN_QUICK_OPTIONS -O0)
+  set(FORETOKEN_QUICK_OPTIONS -O0)  # of rooms that take long to build under sanitizers and run little
 endif()
 
 # Makes TARGET, which compiles HEADERS once for every target that reuses them and has the same options.
 function(foretoken_precompile TARGET OPTIONS LIBRARIES)
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.cpp "// Empty: its target holds precompiled headers.\n")
+  file(CONFIGURE OUTPUT ${TARGET}.cpp CONTENT "// Empty: its target holds precompiled headers.\n")
   add_library(${TARGET} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.cpp)
   target_link_libraries(${TARGET} PRIVATE foretoken_flags fmt::fmt nlohmann_json::nlohmann_json ${LIBRARIES})
   target_compile_options(${TARGET} PRIVATE ${OPTIONS})

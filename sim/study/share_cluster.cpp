@@ -39,8 +39,9 @@ job::Imperfections joined(const std::vector<PlacedJob>& jobs, int nodes) {
   job::Imperfections all;
   std::set<std::tuple<std::string, std::string, double>> known;  // slow links
   for (const PlacedJob& job : jobs) {
-    const auto node_of = [&](NodeId node) { return NodeId{job.nodes[node].value}; };  // of all jobs together
-    const auto name_of = [&](const std::string& device) {                             // "node 0 nic 3", "leaf 1"
+    // The cluster's nodes are the nodes of all jobs together.
+    const auto node_of = [&](NodeId node) { return NodeId{job.nodes[node].value}; };
+    const auto name_of = [&](const std::string& device) {  // "node 0 nic 3", "leaf 1"
       if (!device.starts_with("node ")) return device;
       std::string_view rest = std::string_view(device).substr(5);
       const std::optional<int> node = take_number<int>(rest, 0);

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -32,13 +31,11 @@
 #include "tools/options/question_options.h"
 #include "tools/output/gzip.h"
 #include "tools/output/output.h"
-#include "tools/text/json_csv.h"
+#include "tools/text/simulate_text.h"
 
 namespace foretoken::tools {
 namespace simulate_command {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kMostThreads = 256, kWrongInput = 2;
 
@@ -140,16 +137,6 @@ std::optional<ranks::Traffic> traffic_of(const Options& options) {
   return options.collectives == "flows" ? ranks::Traffic::kFlows : ranks::Traffic::kAnalytic;
 }
 
-std::string error_json(const ConfigError& error) {
-  Json json = {{"error", error.what()}, {"complaints", Json::array()}};
-  for (const Complaint& c : error.complaints()) {
-    Json complaint = {{"file", c.file}, {"pointer", c.pointer}, {"message", c.message}};
-    if (!c.option.empty()) complaint["option"] = c.option;
-    json["complaints"].push_back(std::move(complaint));
-  }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
-}
-
 // Returns the question as other commands take it: "gpt3.json --set a=b", or the options that state it. A question that
 // does not fit into a line gets "..." in place of its overrides.
 std::string repeated_question(const Options& options) {
@@ -167,24 +154,7 @@ std::string repeated_question(const Options& options) {
 // Returns the commands to run next. Standard input and lists of scenarios cannot be repeated.
 std::vector<report::Hint> hints_for(const Options& options, const report::Metrics& metrics) {
   if (options.scenarios.size() > 1 || options.scenarios == std::vector<std::string>{"-"}) return {};
-  constexpr double kLargeBubble = 0.1;
-  const std::string asked = repeated_question(options);
-  const bool fits = metrics.memory.fits;
-  std::vector<report::Hint> hints;
-  const auto add = [&](std::string command, std::string use) { hints.push_back({std::move(command), std::move(use)}); };
-  const std::string found = fits ? "faster configurations" : "configurations that fit";
-  if (options.scenarios.empty()) {
-    add(fmt::format("foretoken search {}", asked), found);
-    add(fmt::format("foretoken search {} --write job.json", asked), "a file for explain");
-  } else {
-    if (!fits || metrics.bubble_fraction < kLargeBubble)
-      add(fmt::format("foretoken search {} --free all", asked), found);
-    add(fmt::format("foretoken explain {}", asked), "where the time goes");
-    if (fits && metrics.bubble_fraction >= kLargeBubble)
-      add(fmt::format("foretoken compare {}", asked), "schedules with smaller bubbles");
-  }
-  add(fmt::format("foretoken simulate {} --details", asked), "every number and assumption");
-  return hints;
+  return next_commands(repeated_question(options), !options.scenarios.empty(), metrics);
 }
 
 // Writes one screen, or with --details everything.
@@ -199,26 +169,13 @@ std::string text_of(const Options& options, const Question& question, const stud
                               paint);
 }
 
-// Returns the main figures of a step as a line of columns and a line of values. Every scenario has the same columns.
-std::string csv_text(const report::Metrics& metrics) {
-  const Json all = Json::parse(report::to_json(metrics));
-  Json row = Json::object();
-  for (const char* key : {"name", "step_time_s", "step_time_s_interval", "tokens_per_s", "tokens_per_s_per_gpu",
-                          "model_tflops_per_gpu", "mfu", "hfu", "bubble_fraction", "time_s"})
-    row[key] = all.at(key);
-  for (const char* key : {"peak_bytes", "capacity_bytes", "verdict"}) row["memory"][key] = all.at("memory").at(key);
-  for (const char* key : {"tokens", "days", "gpu_hours", "cost", "currency"})
-    row["run"][key] = all.at("run").is_object() ? all["run"].at(key) : Json();
-  return csv_of(Json::array({row}));
-}
-
 std::string output_of(const Options& options, const Question& question, const study::Prediction& prediction,
                       const report::Paint& paint) {
   switch (options.form) {
     case Form::kJson:
       return report::to_json(prediction.metrics) + '\n';
     case Form::kCsv:
-      return csv_text(prediction.metrics);
+      return simulate_csv(prediction.metrics);
     case Form::kText:
       break;
   }
@@ -276,7 +233,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                                       question.assumptions.end());
     if (options.strict)
       if (const auto refusal = study::why_not_strict(scenario.job, name_of(question)))
-        return {.output = options.form == Form::kJson ? error_json(ConfigError({*refusal})) : "",
+        return {.output = options.form == Form::kJson ? complaints_json(ConfigError({*refusal})) : "",
                 .complaints = {*refusal},
                 .refused = true};
     Files files(options);
@@ -296,7 +253,8 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
     for (Complaint& complaint : complaints)  // a complaint after reading names no file yet
       if (complaint.file.empty()) complaint.file = name_of(question);
     complaints = as_given(std::move(complaints), options.asked);
-    return {.output = options.form == Form::kJson ? error_json(ConfigError(complaints)) : "", .complaints = complaints};
+    return {.output = options.form == Form::kJson ? complaints_json(ConfigError(complaints)) : "",
+            .complaints = complaints};
   }
 }
 

@@ -160,7 +160,7 @@ TEST(SearchCommand, AKilledSearchGoesOnWithNothingLostOrCountedTwice) {
   const std::string question = folder.put("question.json", kQuestion);
   const std::string whole = folder.file("whole.jsonl"), killed = folder.file("killed.jsonl");
   const auto arguments = [&](const std::string& out) {  // a long list takes many rounds
-    return std::vector<std::string>{"search", question,   "--top", kSanitized ? "60" : "5000",
+    return std::vector<std::string>{"search", question,   "--top", kSanitized ? "150" : "5000",
                                     "--json", "--resume", "--out", out};
   };
   ASSERT_EQ(run_foretoken(arguments(whole)).status, 0);

@@ -35,9 +35,9 @@ class Messages {
         microbatches_(static_cast<std::size_t>(microbatches_of(program))) {
     tasks_.assign(program.stages.size() * chunks_ * 2 * microbatches_, kUnsent);
     for (const Stage stage : program.stages.ids()) {
-      const std::vector<std::optional<schedule::Neighbour>> links = links_from(program.placement, stage);
+      const OpTable<std::optional<schedule::Neighbour>> links = links_from(program.placement, stage);
       for (const schedule::StageOp& op : program.stages[stage]) {
-        const auto& link = links[static_cast<std::size_t>(op.kind) * chunks_ + op.chunk.index()];
+        const std::optional<schedule::Neighbour>& link = links.of(op);
         if (!link) continue;
         const MessageKey message = sent_by(stage, op);
         tasks_[index(message)] = tasks.message(message, *link);
@@ -53,17 +53,13 @@ class Messages {
 
  private:
   static constexpr des::TaskId kUnsent{UINT32_MAX};
-  // Returns the link that results of a stage take, by kind of op and chunk; none where no other stage receives them.
-  [[nodiscard]] std::vector<std::optional<schedule::Neighbour>> links_from(const schedule::Placement& placement,
-                                                                           Stage stage) const {
-    std::vector<std::optional<schedule::Neighbour>> links;
-    for (const schedule::OpTraits& kind : schedule::kOpTraits)
-      for (const Chunk chunk : ids<Chunk>(chunks_)) {
-        const schedule::StageOp op{kind.kind, {}, chunk};
-        links.push_back(is_sent(placement, stage, op) ? std::optional(link_of(placement, sent_by(stage, op)))
-                                                      : std::nullopt);
-      }
-    return links;
+  // Returns the link that the result of an op takes; none where no other stage receives it.
+  [[nodiscard]] static OpTable<std::optional<schedule::Neighbour>> links_from(const schedule::Placement& placement,
+                                                                              Stage stage) {
+    return {placement, [&](const schedule::StageOp& op) {
+              return is_sent(placement, stage, op) ? std::optional(link_of(placement, sent_by(stage, op)))
+                                                   : std::nullopt;
+            }};
   }
   [[nodiscard]] std::size_t index(const MessageKey& key) const {
     const std::size_t place = key.sender.stage.index() * chunks_ + key.sender.chunk.index();

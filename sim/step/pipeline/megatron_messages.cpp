@@ -51,27 +51,14 @@ bool wraps(const Placement& placement, Stage stage, Neighbour from) {
   return placement.stages() > 1 && stage.number() == end;
 }
 
-// The messages of one stage's ops, by kind and chunk. They differ in nothing but the micro-batch, which is 0 here.
-class OpMessages {
- public:
-  // `find(op)` returns the message of an op, if it has one.
-  template <class Find>
-  OpMessages(const schedule::Placement& placement, Find find) : chunks_(static_cast<std::size_t>(placement.chunks())) {
-    for (const schedule::OpTraits& kind : schedule::kOpTraits)
-      for (const Chunk chunk : ids<Chunk>(chunks_)) messages_.push_back(find({kind.kind, {}, chunk}));
-  }
+// The messages of one stage's ops. Those of an op's kind and chunk differ in the micro-batch only.
+using OpMessages = OpTable<std::optional<MessageKey>>;
 
-  /// Returns the message, or nullptr where such ops have none.
-  [[nodiscard]] const MessageKey* of(const StageOp& op) const {
-    const std::optional<MessageKey>& message =
-        messages_[static_cast<std::size_t>(op.kind) * chunks_ + op.chunk.index()];
-    return message ? &*message : nullptr;
-  }
-
- private:
-  std::size_t chunks_;
-  std::vector<std::optional<MessageKey>> messages_;
-};
+// Returns the message of an op, or nullptr where such ops have none.
+const MessageKey* find(const OpMessages& messages, const StageOp& op) {
+  const std::optional<MessageKey>& message = messages.of(op);
+  return message ? &*message : nullptr;
+}
 
 OpMessages sent_messages(const schedule::Program& program, Stage stage) {
   return {program.placement, [&program, stage](const StageOp& op) {
@@ -107,7 +94,7 @@ class Received {
   [[nodiscard]] Message before(std::size_t at) const { return messages_.empty() ? own_input(at) : messages_[at]; }
 
  private:
-  [[nodiscard]] Message own_input(std::size_t at) const { return {needed_.of(ops_[at]), ops_[at].microbatch}; }
+  [[nodiscard]] Message own_input(std::size_t at) const { return {find(needed_, ops_[at]), ops_[at].microbatch}; }
 
   void wrap_around(const schedule::Program& program, Neighbour from) {
     const int stages = program.placement.stages();
@@ -123,7 +110,7 @@ class Received {
       messages_[at] = {};
       if (sequence.size() <= behind) continue;
       const StageOp& op = *sequence[sequence.size() - 1 - behind];
-      messages_[at] = {wrapped_->of(op), op.microbatch};
+      messages_[at] = {find(*wrapped_, op), op.microbatch};
     }
   }
 
@@ -163,7 +150,7 @@ class ActionWriter {
   [[nodiscard]] std::vector<Action> take() { return std::move(actions_); }
 
  private:
-  void send(ActionKind kind, std::size_t at) { add(kind, {sent_.of(ops_[at]), ops_[at].microbatch}); }
+  void send(ActionKind kind, std::size_t at) { add(kind, {find(sent_, ops_[at]), ops_[at].microbatch}); }
   void receive(ActionKind kind, std::size_t at) { add(kind, received_.before(at)); }
   void add(ActionKind kind, Message message) {
     if (message.key == nullptr) return;

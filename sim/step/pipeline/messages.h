@@ -1,6 +1,7 @@
 // The messages around the passes of a stage: the stage posts sends and receives, and waits for them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -82,6 +83,25 @@ static_assert(sizeof(Action) == 16);
   const std::uint32_t onward = sender + 1 == stages ? 0 : sender + 1;
   return receiver->stage.value == onward ? schedule::Neighbour::kNext : schedule::Neighbour::kPrevious;
 }
+
+/// One value for each kind of op and each chunk of a stage, whatever the micro-batch.
+template <class Value>
+class OpTable {
+ public:
+  /// `make(op)` returns the value of an op; its micro-batch is 0.
+  template <class Make>
+  OpTable(const schedule::Placement& placement, Make make) : chunks_(static_cast<std::size_t>(placement.chunks())) {
+    for (const schedule::OpTraits& kind : schedule::kOpTraits)
+      for (const Chunk chunk : ids<Chunk>(chunks_)) values_.push_back(make({kind.kind, {}, chunk}));
+  }
+  [[nodiscard]] const Value& of(const schedule::StageOp& op) const {
+    return values_[static_cast<std::size_t>(op.kind) * chunks_ + op.chunk.index()];
+  }
+
+ private:
+  std::size_t chunks_;
+  std::vector<Value> values_;
+};
 
 /// Returns the host program of `stage`. Megatron's policies need a program with a warm-up (schedule::Program::warm_up)
 /// and looped placement. The others serve every program.
