@@ -14,9 +14,11 @@ target_compile_options(foretoken_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
                        $<$<BOOL:${FORETOKEN_WERROR}>:-Werror>)
 target_include_directories(foretoken_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
-set(FORETOKEN_TEST_OPTIONS $<IF:$<CONFIG:Release>,-O1,-O0>)  # tests are built more often than they run
+set(FORETOKEN_TEST_OPTIONS -O0)  # tests are built more often than they run
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(FORETOKEN_QUICK_OPTIONS -O0)  # of rooms that take long to build under sanitizers and run little
+  set(FORETOKEN_QUICK_OPTIONS -O0)  # of rooms that take long to build and run little: FORETOKEN_QUICK
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(FORETOKEN_QUICK_OPTIONS -O1)
 endif()
 
 # Makes TARGET, which compiles HEADERS once for every target that reuses them and has the same options.
@@ -31,8 +33,13 @@ function(foretoken_precompile TARGET OPTIONS LIBRARIES)
     ${ARGN})
 endfunction()
 
+set(FORETOKEN_FUZZ_OPTIONS -fsanitize=fuzzer)
+
 if(FORETOKEN_PRECOMPILE)
   foretoken_precompile(foretoken_headers "" "")
+  if(FORETOKEN_FUZZ)
+    foretoken_precompile(foretoken_fuzz_headers "${FORETOKEN_FUZZ_OPTIONS}" "")
+  endif()
   if(FORETOKEN_QUICK_OPTIONS)
     foretoken_precompile(foretoken_quick_headers "${FORETOKEN_QUICK_OPTIONS}" "")
   endif()
@@ -62,7 +69,7 @@ function(foretoken_room NAME)
     add_library(foretoken_${NAME} STATIC ${SOURCES})
     target_link_libraries(foretoken_${NAME} PRIVATE foretoken_flags ${ARGN})
     set(HEADERS foretoken_headers)
-    if(FORETOKEN_QUICK AND FORETOKEN_QUICK_OPTIONS)  # set by a room
+    if(FORETOKEN_QUICK_OPTIONS AND FORETOKEN_QUICK MATCHES "^(ON|${CMAKE_BUILD_TYPE})$")  # set by a room
       target_compile_options(foretoken_${NAME} PRIVATE ${FORETOKEN_QUICK_OPTIONS})
       set(HEADERS foretoken_quick_headers)
     endif()
@@ -96,7 +103,10 @@ function(foretoken_room NAME)
     foreach(FUZZER ${FUZZERS})
       get_filename_component(FUZZ_NAME ${FUZZER} NAME_WE)
       add_executable(${FUZZ_NAME} ${FUZZER})
-      target_compile_options(${FUZZ_NAME} PRIVATE -fsanitize=fuzzer)
+      target_compile_options(${FUZZ_NAME} PRIVATE ${FORETOKEN_FUZZ_OPTIONS})
+      if(FORETOKEN_PRECOMPILE)
+        target_precompile_headers(${FUZZ_NAME} REUSE_FROM foretoken_fuzz_headers)
+      endif()
       target_link_libraries(${FUZZ_NAME} PRIVATE foretoken_flags ${SELF} ${ARGN} -fsanitize=fuzzer)
     endforeach()
   endif()
