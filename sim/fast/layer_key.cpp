@@ -37,7 +37,8 @@ constexpr LayerRole kRoles[] = {
      "cuts matrix products, and hides gathers"},
     {Key::kPrecision, [](const Job& job, Key) { return Number(static_cast<int>(job.precision)); },
      "sizes every element and chooses the products' rate"},
-    {Key::kGradients, plays_none, "sizes what replicas reduce; a layer's own additions are the runtime's"},
+    {Key::kGradients, [](const Job& job, Key) { return Number(job.recipe.gradient_bytes > 2 ? 1 : 0); },
+     "chooses what weight-gradient products add to"},
 };
 
 LayerRole role_of(Axis axis) {

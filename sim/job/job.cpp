@@ -29,6 +29,24 @@ PerAxis<int> degrees_of(const Parallelism& parallelism) {
   return degrees;
 }
 
+std::string_view Job::precision_name() const {
+  const bool mxfp8 = precision == Precision::kFp8 && recipe.fp8 == model::Fp8Recipe::kMxfp8;
+  return mxfp8 ? "mxfp8" : name_of(precision);
+}
+
+namespace {
+
+// PyTorch's compiler fuses everything that eager code runs as kernels of their own.
+model::Fusions fusions_of(const Job& job) {
+  model::Fusions fusions = job.compile ? model::Fusions{} : job.runtime.fusions;
+  fusions.compiled_cross_entropy =
+      job.runtime.compiled_cross_entropy || (job.compile && !job.runtime.fused_cross_entropy);
+  fusions.cross_entropy = job.runtime.fused_cross_entropy || fusions.compiled_cross_entropy;
+  return fusions;
+}
+
+}  // namespace
+
 model::LayerContext Job::layer_context() const {
   return {.sequence = batch.sequence_length,
           .micro_batch = batch.micro,
@@ -40,10 +58,12 @@ model::LayerContext Job::layer_context() const {
           .flash_kernel = flash_kernel,
           .precision = precision,
           .fp8_recipe = recipe.fp8,
-          .fusions = {.cross_entropy = runtime.fused_cross_entropy || runtime.compiled_cross_entropy,
-                      .compiled_cross_entropy = runtime.compiled_cross_entropy},
+          .fp8_attention = recipe.fp8_attention,
+          .reads_any_layout = cluster.gpu.architecture == "blackwell",
+          .fusions = fusions_of(*this),
           .pads_vocabulary = runtime.pads_vocabulary,
           .fused_accumulation = runtime.fused_accumulation,
+          .fp32_main_gradients = recipe.gradient_bytes > 2,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
           .overlap_forward_collectives = overlap.tensor_parallel};

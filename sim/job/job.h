@@ -54,10 +54,15 @@ struct PrecisionRecipe {
   double weight_bytes = 2;
   double gradient_bytes = 4;        ///< main gradient
   double extra_gradient_bytes = 0;  ///< a second, 16-bit gradient copy (fp16 recipe of 20 bytes: 2 + 4)
+  double reduce_bytes = 4;          ///< of an element of reduced gradients
   double master_bytes = 4;
   double moment_bytes = 8;  ///< Adam's two moments
   model::Fp8Recipe fp8 = model::Fp8Recipe::kDelayed;
+  bool fp8_attention = false;
 };
+
+/// The parts of a step that the host launches at once, recorded as CUDA graphs: none, each layer, or the whole step.
+enum class CudaGraphs : std::uint8_t { kNone, kLayer, kFull };
 
 struct Optimizer {
   std::string name = "adam";
@@ -107,6 +112,8 @@ struct Job {
   Recompute recompute;
   model::AttentionKind attention = model::AttentionKind::kFlash;
   FlashKernel flash_kernel = FlashKernel::kFastest;
+  CudaGraphs cuda_graphs = CudaGraphs::kNone;
+  bool compile = false;  ///< PyTorch's compiler fuses what the runtime leaves apart
   Optimizer optimizer;
   Overlap overlap;
   Imperfections imperfections;
@@ -120,6 +127,8 @@ struct Job {
   [[nodiscard]] net::RankGrid grid() const { return net::RankGrid(degrees_of(parallelism)); }
   /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
+  /// Returns "bf16". MXFP8 is a precision of its own here: "mxfp8".
+  [[nodiscard]] std::string_view precision_name() const;
   /// Returns the position of a stage's group in `groups`. Precondition: there are groups.
   [[nodiscard]] std::size_t group_of(Stage stage) const;
   [[nodiscard]] const net::Cluster& cluster_of(Stage stage) const {

@@ -18,6 +18,8 @@ void take_given_parts(const Question& question, Job& job) {
   for (const AskedPool& pool : question.pools)
     job.groups.push_back({.stages = 1, .cluster = pool.cluster, .profile = pool.profile});
   job.runtime = question.runtime;
+  job.cuda_graphs = question.cuda_graphs;
+  job.compile = question.compile;
   job.optimizer.name = question.optimizer;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;

@@ -22,8 +22,11 @@ AskedRecipe asked(const PrecisionRecipe& recipe, Precision precision) {
   return {.weight_bytes = recipe.weight_bytes,
           .gradient_bytes = recipe.gradient_bytes,
           .extra_gradient_bytes = recipe.extra_gradient_bytes,
+          .reduce_bytes = recipe.reduce_bytes,
           .master_bytes = recipe.master_bytes,
-          .fp8 = precision == Precision::kFp8 ? std::optional(recipe.fp8) : std::nullopt};
+          .moment_bytes = recipe.moment_bytes,
+          .fp8 = precision == Precision::kFp8 ? std::optional(recipe.fp8) : std::nullopt,
+          .fp8_attention = recipe.fp8_attention};
 }
 
 std::vector<AskedPool> asked(const std::vector<StageGroup>& groups, int ranks_a_stage) {

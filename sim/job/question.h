@@ -51,8 +51,10 @@ struct AskedOverlap {
 
 /// Bytes of one element. An absent one is the runtime's; stated gradients have no second copy unless it is stated, too.
 struct AskedRecipe {
-  std::optional<double> weight_bytes, gradient_bytes, extra_gradient_bytes, master_bytes;
+  std::optional<double> weight_bytes, gradient_bytes, extra_gradient_bytes, reduce_bytes, master_bytes;
+  std::optional<double> moment_bytes;  ///< of both moments
   std::optional<model::Fp8Recipe> fp8;
+  std::optional<bool> fp8_attention;
 };
 
 /// The choices for one model, one kind of machine and one software stack. A Patch changes them.
@@ -79,6 +81,8 @@ struct Question {
   Runtime runtime;
   Choices choices;
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
+  CudaGraphs cuda_graphs = CudaGraphs::kNone;
+  bool compile = false;
   std::string optimizer = "adam";
   Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;

@@ -37,6 +37,7 @@ struct Runtime {
   bool scatter_gather = false;  ///< pipeline messages cut over tensor ranks, gathered in the receiving node
   bool fused_cross_entropy = false;
   bool compiled_cross_entropy = false;  ///< fused by PyTorch's compiler, not by Transformer Engine
+  model::Fusions fusions{};             ///< of the other kernels; the two losses above are not read here
   bool overlap_grad_reduce = false;     ///< defaults of the scenario's `overlap`
   bool overlap_param_gather = false;
   bool overlap_p2p = false;  ///< interleaved schedules only
@@ -66,7 +67,7 @@ struct Runtime {
   double host_growth_per_tensor_rank = 0;  ///< host time grows by this part per further tensor rank
   Seconds p2p_overhead;                    ///< added to each blocking pipeline message
   Seconds pass_overhead;                   ///< time between two passes of a pipeline stage
-  Seconds step_overhead;                   ///< once per step: data, logging, loss
+  Seconds step_overhead;                   ///< once per step of replicas: data, logging, loss
 
   std::vector<std::string> notes;  ///< one line per number with its source, shown as assumptions
 };

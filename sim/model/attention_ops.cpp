@@ -108,7 +108,12 @@ void trade(OpWriter& ops, const char* name, double bytes) {
   ops.memory("sort after all-to-all", OpRole::kAttention, 2 * bytes);
 }
 
+// A kernel reads 16 bit and writes 8.
+constexpr double kQuantiseBytes = 3;
+
 void flash_forward(OpWriter& ops, const CoreCut& cut) {
+  if (cut.context.fp8_attention)
+    ops.memory("quantise queries, keys and values", OpRole::kAttention, kQuantiseBytes * cut.operand_bytes() / kHalf);
   const int ranks = cut.context.context;
   const double output = kHalf * output_elements(cut);
   if (ranks == 1) {
@@ -127,6 +132,8 @@ void flash_forward(OpWriter& ops, const CoreCut& cut) {
 }
 
 void flash_backward(OpWriter& ops, const CoreCut& cut) {
+  if (cut.context.fp8_attention)
+    ops.memory("quantise output gradient", OpRole::kAttention, kQuantiseBytes * output_elements(cut));
   const int ranks = cut.context.context;
   const double output = kHalf * output_elements(cut);
   if (ranks == 1) {

@@ -23,8 +23,9 @@ struct CoreCut : Cut {
   }
   // Megatron's fused softmax works on blocks of four score matrices (megatron/fused_kernels, fused_softmax.py).
   [[nodiscard]] bool fused_softmax() const { return batched_heads() % 4 == 0; }
-  // Attention products stay 16 bit, in fp16 where the training is.
+  // Attention products stay 16 bit, in fp16 where the training is, unless attention is quantised.
   [[nodiscard]] Precision core_precision() const {
+    if (context.fp8_attention) return Precision::kFp8;
     return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
   }
   /// Width of queries, keys and values together, and of the output, on one rank: (a+2g)d/t and ad/t.

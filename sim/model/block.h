@@ -93,6 +93,7 @@ enum class ProductKind : std::uint8_t {
 struct Product {
   ProductKind kind = ProductKind::kColumn;
   std::string_view input_gradient{}, weight_gradient{};  ///< names of the kernels of the backward pass
+  double repeated_share = 0;                             ///< part of its rows that recomputation by op repeats
 };
 
 /// Scores, softmax and values: fused or not, and exchanged between ranks that share a sequence.

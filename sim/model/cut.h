@@ -21,9 +21,22 @@ struct Cut {
         region(c.sequence_parallel ? tokens / c.tensor : tokens),
         T(static_cast<std::int64_t>(tokens)) {}
 
-  [[nodiscard]] bool fp8() const { return context.precision == Precision::kFp8; }
-  /// Inputs of linear layers travel and are saved as their products read them, in 8 or in 16 bit.
-  [[nodiscard]] double input_share() const { return fp8() ? 0.5 : 1; }
+  /// Products read their operands in 8 or 4 bit.
+  [[nodiscard]] bool quantises() const {
+    return context.precision == Precision::kFp8 || context.precision == Precision::kNvfp4;
+  }
+  /// One scale for a whole tensor.
+  [[nodiscard]] bool scales_tensors() const {
+    return context.precision == Precision::kFp8 &&
+           (context.fp8_recipe == Fp8Recipe::kDelayed || context.fp8_recipe == Fp8Recipe::kTensorwise);
+  }
+  [[nodiscard]] Precision product_precision() const {
+    return context.precision == Precision::kFp8 && !scales_tensors() ? Precision::kFp8Block : context.precision;
+  }
+  /// Bytes of an element as products read it.
+  [[nodiscard]] double element_bytes() const { return bytes_per_element(product_precision()); }
+  /// Inputs of linear layers travel and are saved as their products read them.
+  [[nodiscard]] double input_share() const { return quantises() ? element_bytes() / kHalf : 1; }
   /// Bytes of all T tokens, `width` elements each.
   [[nodiscard]] double whole_bytes(double width) const { return kHalf * tokens * width; }
   /// Bytes of a gather of tokens over tensor ranks; inputs of fp8 products are quantised before they travel.

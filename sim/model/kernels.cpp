@@ -5,6 +5,7 @@
 // reads and writes in a table.
 #include "sim/model/kernels.h"
 
+#include <cmath>
 #include <utility>
 
 #include "sim/model/attention_ops.h"
@@ -73,6 +74,20 @@ struct Backward {
   }
 };
 
+// Recomputation by op repeats a part of each product, and everything that is neither fused attention nor a collective.
+void write_forward_by_op(OpWriter& ops, const BlockOps& block, const LayerContext& context) {
+  const Cut cut(context);
+  for (const Op& op : block.ops) {
+    if (const auto* product = std::get_if<Product>(&op.work)) {
+      Weight part = block[*op.weights.begin()];
+      part.rows = static_cast<std::int64_t>(std::llround(real(part.rows) * product->repeated_share));
+      if (part.rows > 0) product_forward(ops, cut, op, part);
+    } else if (!std::holds_alternative<AttentionCore>(op.work) && !std::holds_alternative<Exchange>(op.work)) {
+      std::visit(Forward{{ops, cut, block, op}}, op.work);
+    }
+  }
+}
+
 template <class Wanted>
 void write_forward(OpWriter& ops, const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
   const Cut cut(context);
@@ -100,8 +115,12 @@ OpList recomputed_kernels(const BlockOps& block, const LayerContext& context, Re
                           SelectiveModules modules) {
   if (granularity == RecomputeGranularity::kNone) return {};
   if (granularity == RecomputeGranularity::kFull) return forward_kernels(block, context);
-  // The attention core is recomputed first.
   OpWriter ops(context);
+  if (modules.by_op) {
+    write_forward_by_op(ops, block, context);
+    return ops.take();
+  }
+  // The attention core is recomputed first.
   if (modules.core_attention)
     write_forward(ops, block, context, [](const Op& op) { return op.repeated_by.core_attention; });
   modules.core_attention = false;

@@ -16,12 +16,18 @@ enum class ContextExchange : std::uint8_t { kRing, kAllGather, kAllToAll };
 [[nodiscard]] std::string_view name_of(AttentionKind kind, FlashKernel kernel);
 
 /// The source of a tensor's fp8 scale: earlier steps, the tensor itself (one pass more), or each block of the tensor.
+/// Blocks have 128 elements (blockwise) or 32 (mxfp8).
 enum class Fp8Recipe : std::uint8_t { kDelayed, kTensorwise, kBlockwise, kMxfp8 };
 
 /// Kernels that the software fuses. Each flag that is off adds the separate kernels.
 struct Fusions {
   bool cross_entropy = false;           ///< fused vocabulary-parallel cross entropy (Transformer Engine, Megatron-Core)
   bool compiled_cross_entropy = false;  ///< PyTorch's compiler fuses it; its kernels write out of place
+  bool rms_norm = true;                 ///< otherwise seven kernels, in fp32
+  bool rotary = true;                   ///< otherwise a product of complex fp32 numbers between two casts
+  bool gated_activation = true;         ///< otherwise activation and product are two kernels
+  bool squared_relu = true;             ///< otherwise ReLU and square are two kernels
+  bool grouped_attention = true;        ///< otherwise keys and values are repeated for every query head
 };
 
 /// The cut and the execution of one layer.
@@ -36,10 +42,14 @@ struct LayerContext {
   FlashKernel flash_kernel = FlashKernel::kFastest;
   Precision precision = Precision::kBf16;  ///< of the GEMMs; activations are 16 bit
   Fp8Recipe fp8_recipe = Fp8Recipe::kDelayed;
+  bool fp8_attention = false;  ///< queries, keys and values are quantised
+  /// Products of one scale a tensor read their operands in any layout (Blackwell). Hopper needs transposed copies.
+  bool reads_any_layout = false;
   Fusions fusions;
   bool pads_vocabulary = true;  ///< to a multiple of 128 x t; otherwise tensor ranks share it unpadded
-  /// The weight-gradient GEMM adds to the fp32 main gradient itself. No separate kernel does.
+  /// The weight-gradient GEMM adds to the main gradient itself. No separate kernel does.
   bool fused_accumulation = true;
+  bool fp32_main_gradients = true;  ///< otherwise they have 16 bits
   /// Without fused_accumulation a kernel adds a gradient to the main gradient: its bytes of traffic per weight and
   /// micro-batch.
   double gradient_accumulation_bytes = 6;
@@ -64,6 +74,7 @@ struct SelectiveModules {
   bool mlp = false;
   bool layer_norm = false;
   bool activation = false;
+  bool by_op = false;  ///< torchtitan's list: all but fused attention, and every second product
 };
 
 /// No module at all. SelectiveModules{} would be core attention.
@@ -72,7 +83,7 @@ inline constexpr SelectiveModules kNoModule{.core_attention = false};
 /// Returns true when a module is in both.
 [[nodiscard]] constexpr bool meet(const SelectiveModules& a, const SelectiveModules& b) {
   return (a.core_attention && b.core_attention) || (a.mlp && b.mlp) || (a.layer_norm && b.layer_norm) ||
-         (a.activation && b.activation);
+         (a.activation && b.activation) || (a.by_op && b.by_op);
 }
 
 }  // namespace foretoken::model

@@ -6,6 +6,8 @@
 // the weight gradient.
 #include "sim/model/products.h"
 
+#include "sim/model/quantisation.h"
+
 namespace foretoken::model {
 namespace {
 
@@ -17,26 +19,20 @@ struct Sizes {
   double inputs, outputs;  // outputs and inputs, for byte counts
 };
 
-// Quantisation around fp8 products as Transformer Engine does it (TransformerEngine d0067d0, pytorch/module/linear.py
-// and layernorm_linear.py). The input of a product is read in 16 bit and written in 8. Weight gradients read a
-// transposed copy. The quantising kernel writes this copy as well; a tensor that was gathered in 8 bit needs a kernel
-// for it. MXFP8 has no transposed copies: both directions are quantised at once.
 void quantise(OpWriter& ops, const Cut& cut, double columns) {
-  if (cut.fp8())
-    ops.memory("quantise", OpRole::kElementwise, (4 + scale_search_bytes(cut.context)) * cut.tokens * columns);
+  if (cut.quantises()) ops.memory("quantise", OpRole::kElementwise, quantise_whole_bytes(cut) * cut.tokens * columns);
 }
 
 // Under sequence parallelism the gradient is quantised before it is gathered.
 void quantise_output_gradient(OpWriter& ops, const Cut& cut, double columns) {
   if (!cut.context.sequence_parallel)
     quantise(ops, cut, columns);
-  else if (cut.fp8())
-    ops.memory("quantise", OpRole::kElementwise, (3 + scale_search_bytes(cut.context)) * cut.region * columns);
+  else if (cut.quantises())
+    ops.memory("quantise", OpRole::kElementwise, quantise_bytes(cut) * cut.region * columns);
 }
 
 void transpose_gathered(OpWriter& ops, const Cut& cut, double columns) {
-  if (cut.fp8() && cut.context.fp8_recipe != Fp8Recipe::kMxfp8)
-    ops.memory("transpose", OpRole::kElementwise, 2 * cut.tokens * columns, BackwardPart::kWeight);
+  ops.memory("transpose", OpRole::kElementwise, transpose_bytes(cut) * cut.tokens * columns, BackwardPart::kWeight);
 }
 
 bool overlaps(const Cut& cut) {
@@ -62,10 +58,10 @@ Userbuffers bulk(const Cut& cut) { return overlaps(cut) ? Userbuffers{.held_proc
 // The last piece of a pipelined reduce-scatter runs after its GEMM (Megatron-Bridge performance guide).
 constexpr double kExposedReduceScatter = 1.0 / kReduceScatterPieces;
 
-// Activations of the head have 16 bits even when layers compute in fp8.
+// The head computes in 16 bit even when layers quantise.
 Precision precision_of(const Cut& cut, const Sizes& sizes) {
-  const bool head_in_16_bit = sizes.role == OpRole::kHead && cut.fp8();
-  return head_in_16_bit ? Precision::kBf16 : cut.context.precision;
+  const bool head_in_16_bit = sizes.role == OpRole::kHead && cut.quantises();
+  return head_in_16_bit ? Precision::kBf16 : cut.product_precision();
 }
 
 void forward_gemm(OpWriter& ops, const Cut& cut, const Sizes& sizes, Userbuffers userbuffers) {
@@ -87,7 +83,7 @@ void weight_gradient_gemm(OpWriter& ops, const Cut& cut, const Sizes& sizes, Use
             .k = cut.T,
             .pass = GemmPass::kWeightGradient,
             .precision = precision_of(cut, sizes),
-            .accumulates = cut.context.fused_accumulation},
+            .accumulates = cut.context.fused_accumulation && cut.context.fp32_main_gradients},
            userbuffers);
 }
 
@@ -189,8 +185,6 @@ Sizes sizes_of(const Cut& cut, const Op& op, const Weight& weight) {
 }
 
 }  // namespace
-
-double scale_search_bytes(const LayerContext& context) { return context.fp8_recipe == Fp8Recipe::kTensorwise ? 2 : 0; }
 
 std::int64_t local_rows(const Weight& weight, const LayerContext& context) {
   const std::int64_t rows = weight.rows + weight.padding_rows;

@@ -10,9 +10,6 @@ namespace foretoken::model {
 void product_forward(OpWriter& ops, const Cut& cut, const Op& op, const Weight& weight);
 void product_backward(OpWriter& ops, const Cut& cut, const Op& op, const Weight& weight);
 
-/// Bytes an element that a quantisation reads before it knows the scale.
-[[nodiscard]] double scale_search_bytes(const LayerContext& context);
-
 /// Returns the rows or columns of a weight on one tensor rank.
 [[nodiscard]] std::int64_t local_rows(const Weight& weight, const LayerContext& context);
 [[nodiscard]] std::int64_t local_columns(const Weight& weight, const LayerContext& context);

@@ -113,6 +113,7 @@ std::string to_json(const Metrics& m) {
   Json json = {{"name", m.name},
                {"step_time_s", finite(m.step_time)},
                {"simulated_step_time_s", finite(m.simulated_step_time)},
+               {"forward_only_step_s", m.forward_only_step ? Json(finite(*m.forward_only_step)) : Json()},
                {"bias", bias_of(m)},
                {"step_time_s_interval", ends_of(m.interval)},
                {"interval", interval_of(m.interval)},

@@ -100,7 +100,10 @@ void add_precision(const Job& job, Flags& flags) {
   flags.on(fp16 ? "--fp16" : "--bf16");
   flags.on("--accumulate-allreduce-grads-in-fp32", fp16 && !reduces_16_bits && job.recipe.extra_gradient_bytes == 0);
   flags.on("--grad-reduce-in-bf16", !fp16 && reduces_16_bits);
+  flags.on("--use-precision-aware-optimizer", job.recipe.moment_bytes < 8);
+  if (job.precision == Precision::kNvfp4) flags.set("--fp4-format", "e2m1");
   if (job.precision != Precision::kFp8) return;
+  flags.on("--fp8-param-gather", job.recipe.weight_bytes == 1);
   flags.set("--fp8-format", "hybrid");
   flags.set("--fp8-recipe", name_of(job.recipe.fp8));
 }

@@ -80,10 +80,11 @@ struct Delay {
 /// Every number that `simulate --json` prints.
 struct Metrics {
   std::string name;
-  Seconds simulated_step_time;              ///< of the engine
-  Seconds step_time;                        ///< the headline: simulated, times what runs like it took longer
-  std::optional<trust::Bias> bias;          ///< nothing when not asked for: the headline is then the simulated step
-  std::optional<trust::Interval> interval;  ///< of the measured step time; nothing when not asked for
+  Seconds simulated_step_time;               ///< of the engine
+  std::optional<Seconds> forward_only_step;  ///< an evaluation step; none: not asked for
+  Seconds step_time;                         ///< the headline: simulated, times what runs like it took longer
+  std::optional<trust::Bias> bias;           ///< nothing when not asked for: the headline is then the simulated step
+  std::optional<trust::Interval> interval;   ///< of the measured step time; nothing when not asked for
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, megatron_log_tflops_per_gpu = 0;
   double mfu = 0, hfu = 0, mfu_peak_tflops = 0;

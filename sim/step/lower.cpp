@@ -56,7 +56,8 @@ MessagePolicy message_policy(const job::Job& job) {
 
 // Returns the overhead of a pass. Without a pipeline nothing separates the passes.
 des::Duration pass_overhead(const job::Job& job) {
-  return job.parallelism.pipeline > 1 ? duration_of(job.runtime.pass_overhead) : des::Duration{};
+  const bool stands_still = job.parallelism.pipeline > 1 && job.cuda_graphs != job::CudaGraphs::kFull;
+  return stands_still ? duration_of(job.runtime.pass_overhead) : des::Duration{};
 }
 
 schedule::Program program_of(const job::Job& job) { return job.schedule.build(job::pipeline_shape(job)); }

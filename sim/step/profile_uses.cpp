@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/job/parts.h"
+#include "sim/model/cut.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/messages.h"
 #include "sim/step/passes/pass_communication.h"
@@ -57,7 +58,9 @@ Communications communications_of(const job::Job& job) {
 }
 
 cost::Uses uses_of(const job::Job& job) {
-  cost::Uses uses{.precisions = {job.precision},
+  const model::LayerContext context = job.layer_context();
+  const model::Cut cut(context);
+  cost::Uses uses{.precisions = {cut.product_precision()},
                   .fused_attention = job.attention == model::AttentionKind::kFlash,
                   .head_dim = static_cast<int>(job.model.head_dim),
                   .nvlink = false,
@@ -66,7 +69,7 @@ cost::Uses uses_of(const job::Job& job) {
                   .messages_inside = false,
                   .messages_across = false};
   for (const Communication& row : communications_of(job)) add_uses(row, uses);
-  if (job.precision == Precision::kFp8) uses.precisions.push_back(Precision::kBf16);  // the head's products
+  if (cut.quantises()) uses.precisions.push_back(Precision::kBf16);  // the head's products
   return uses;
 }
 

@@ -242,6 +242,7 @@ Answer answer(const Options& options, const Question& question, const trust::Evi
                                              .unfolded = options.unfolded,
                                              .traffic = traffic_of(options),
                                              .advice = true,
+                                             .forward_only = options.form == Form::kJson,
                                              .delays = true,
                                              .interval = study::IntervalQuestion{evidence, options.interval / 100.0}});
     files.write(prediction);

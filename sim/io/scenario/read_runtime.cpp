@@ -20,6 +20,21 @@ void read_overlap_switches(const Node& node, job::OverlapSwitches& switches) {
   switches.tensor_parallel = node.boolean_or("tensor_parallel", false);
 }
 
+/// Reads the kernels that eager code runs apart: ["rms_norm", "rotary"].
+model::Fusions read_unfused(const Node& node) {
+  model::Fusions fusions;
+  const auto named = node.find_array("unfused");
+  if (!named) return fusions;
+  using Flag = bool model::Fusions::*;
+  for (const Node& name : *named)
+    fusions.*name.as_one_of<Flag>({{"rms_norm", &model::Fusions::rms_norm},
+                                   {"rotary", &model::Fusions::rotary},
+                                   {"gated_activation", &model::Fusions::gated_activation},
+                                   {"squared_relu", &model::Fusions::squared_relu},
+                                   {"grouped_attention", &model::Fusions::grouped_attention}}) = false;
+  return fusions;
+}
+
 void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.default_attention = attention_or(node, "default_attention", runtime.default_attention);
   runtime.default_zero_stage = static_cast<int>(node.whole_or("default_zero_stage", 0, {.low = 0, .high = 3}));
@@ -35,6 +50,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.scatter_gather = node.boolean_or("scatter_gather", runtime.scatter_gather);
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
   runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
+  runtime.fusions = read_unfused(node);
   runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
   runtime.transformer_engine = node.boolean_or("transformer_engine", runtime.transformer_engine);
   runtime.fused_accumulation = node.boolean_or("fused_accumulation", runtime.fused_accumulation);
@@ -102,6 +118,7 @@ job::Runtime read_runtime(const Node& node) {
                    "scatter_gather",
                    "fused_cross_entropy",
                    "compiled_cross_entropy",
+                   "unfused",
                    "cublas_before_11_7",
                    "pads_vocabulary",
                    "transformer_engine",

@@ -55,10 +55,29 @@ void read_runtime_part(const Node& root, Question& question) {
 /// Reads the parts that a search cannot choose, and the stated ones of those that it can.
 Question read_parts(const Node& root, const std::string& document_name, Sound& sound) {
   Findings& findings = root.findings();
-  root.allow_only(
-      {"name",  "model",         "cluster",          "gpus",      "profile",   "runtime", "parallelism", "schedule",
-       "batch", "precision",     "precision_recipe", "recompute", "attention", "dropout", "optimizer",   "overlap",
-       "run",   "imperfections", "stragglers",       "source",    "notes"});
+  root.allow_only({"name",
+                   "model",
+                   "cluster",
+                   "gpus",
+                   "profile",
+                   "runtime",
+                   "parallelism",
+                   "schedule",
+                   "batch",
+                   "precision",
+                   "precision_recipe",
+                   "recompute",
+                   "attention",
+                   "dropout",
+                   "cuda_graphs",
+                   "compile",
+                   "optimizer",
+                   "overlap",
+                   "run",
+                   "imperfections",
+                   "stragglers",
+                   "source",
+                   "notes"});
   Question question;
   question.file = root.source().file;
   question.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
@@ -74,6 +93,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
   read_precision(root, question);
   read_recompute(root, question);
   read_attention(root, question);
+  read_execution(root, question);
   read_optimizer(root, question);
   read_run(root, question);
   read_overlap(root, question);

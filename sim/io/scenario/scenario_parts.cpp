@@ -51,7 +51,7 @@ RecomputeGranularity read_granularity(const Node& node) {
 }
 
 model::SelectiveModules read_modules(const Node& recompute) {
-  enum class Module { kCoreAttention, kMlp, kNorm, kActivation };
+  enum class Module { kCoreAttention, kMlp, kNorm, kActivation, kOp };
   model::SelectiveModules modules;
   const auto named = recompute.find_array("modules");
   if (!named) return modules;
@@ -61,7 +61,8 @@ model::SelectiveModules read_modules(const Node& recompute) {
     switch (name.as_one_of<Module>({{"core_attn", Module::kCoreAttention},
                                     {"mlp", Module::kMlp},
                                     {"layernorm", Module::kNorm},
-                                    {"activation", Module::kActivation}})) {
+                                    {"activation", Module::kActivation},
+                                    {"op", Module::kOp}})) {
       case Module::kCoreAttention:
         modules.core_attention = true;
         break;
@@ -73,6 +74,9 @@ model::SelectiveModules read_modules(const Node& recompute) {
         break;
       case Module::kActivation:
         modules.activation = true;
+        break;
+      case Module::kOp:
+        modules.by_op = true;
         break;
     }
   }
@@ -156,25 +160,62 @@ void read_run(const Node& root, Question& question) {
   question.run = run;
 }
 
+namespace {
+
+using model::Fp8Recipe;
+
+/// Reads the bytes that a recipe states. An absent one is the runtime's.
+void read_recipe_bytes(const Node& stated, job::AskedRecipe& recipe) {
+  constexpr Range kElement{.low = 1, .high = 8};
+  recipe.weight_bytes = find_element_bytes(stated, "weights", kElement);
+  if (stated.has("gradients")) recipe.gradient_bytes = find_element_bytes(stated, "gradients", kElement);
+  recipe.reduce_bytes = find_element_bytes(stated, "reduce", kElement);
+  recipe.master_bytes = find_element_bytes(stated, "master", {.low = 0, .high = 8});
+  if (const auto moment = find_element_bytes(stated, "moments", kElement)) recipe.moment_bytes = 2 * *moment;
+}
+
+/// Reads the source of fp8 scales. Precision mxfp8 states it already.
+void read_fp8_recipe(const Node& stated, bool mxfp8, job::AskedRecipe& recipe) {
+  const Fp8Recipe fp8 = stated.one_of_or("fp8_recipe", Fp8Recipe::kDelayed,
+                                         {{"delayed", Fp8Recipe::kDelayed},
+                                          {"tensorwise", Fp8Recipe::kTensorwise},
+                                          {"blockwise", Fp8Recipe::kBlockwise},
+                                          {"mxfp8", Fp8Recipe::kMxfp8}});
+  if (!stated.has("fp8_recipe")) return;
+  recipe.fp8 = fp8;
+  if (mxfp8 && fp8 != Fp8Recipe::kMxfp8)
+    stated.complain("fp8_recipe", "expected \"mxfp8\" or none with precision \"mxfp8\"");
+}
+
+}  // namespace
+
 void read_precision(const Node& root, Question& question) {
-  const Precision precision =
-      root.one_of_or("precision", Precision::kBf16,
-                     {{"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}, {"fp8", Precision::kFp8}});
+  const bool mxfp8 = root.child("precision").is_text() && root.text_or("precision", "bf16") == "mxfp8";
+  const Precision precision = root.one_of_or("precision", Precision::kBf16,
+                                             {{"fp16", Precision::kFp16},
+                                              {"bf16", Precision::kBf16},
+                                              {"fp8", Precision::kFp8},
+                                              {"mxfp8", Precision::kFp8},
+                                              {"nvfp4", Precision::kNvfp4}});
   if (root.has("precision")) question.choices.precision = precision;
   const std::optional<Node> stated = root.find_object("precision_recipe");
+  if (mxfp8 || stated) question.choices.recipe.emplace();
+  if (mxfp8) question.choices.recipe->fp8 = Fp8Recipe::kMxfp8;
   if (!stated) return;
-  stated->allow_only({"weights", "gradients", "master", "fp8_recipe"});
-  job::AskedRecipe& recipe = question.choices.recipe.emplace();
-  recipe.weight_bytes = find_element_bytes(*stated, "weights", {.low = 1, .high = 8});
-  if (stated->has("gradients")) recipe.gradient_bytes = find_element_bytes(*stated, "gradients", {.low = 1, .high = 8});
-  recipe.master_bytes = find_element_bytes(*stated, "master", {.low = 0, .high = 8});
-  using model::Fp8Recipe;
-  const Fp8Recipe fp8 = stated->one_of_or("fp8_recipe", Fp8Recipe::kDelayed,
-                                          {{"delayed", Fp8Recipe::kDelayed},
-                                           {"tensorwise", Fp8Recipe::kTensorwise},
-                                           {"blockwise", Fp8Recipe::kBlockwise},
-                                           {"mxfp8", Fp8Recipe::kMxfp8}});
-  if (stated->has("fp8_recipe")) recipe.fp8 = fp8;
+  stated->allow_only({"weights", "gradients", "reduce", "master", "moments", "fp8_recipe", "attention"});
+  job::AskedRecipe& recipe = *question.choices.recipe;
+  read_recipe_bytes(*stated, recipe);
+  read_fp8_recipe(*stated, mxfp8, recipe);
+  const bool narrow = stated->one_of_or("attention", false, {{"bf16", false}, {"fp8", true}});
+  if (stated->has("attention")) recipe.fp8_attention = narrow;
+}
+
+void read_execution(const Node& root, Question& question) {
+  using job::CudaGraphs;
+  question.cuda_graphs =
+      root.one_of_or("cuda_graphs", CudaGraphs::kNone,
+                     {{"none", CudaGraphs::kNone}, {"layer", CudaGraphs::kLayer}, {"full", CudaGraphs::kFull}});
+  question.compile = root.boolean_or("compile", false);
 }
 
 void read_attention(const Node& root, Question& question) {

@@ -13,6 +13,7 @@ void read_optimizer(const Node& root, job::Question& question);
 void read_run(const Node& root, job::Question& question);
 void read_precision(const Node& root, job::Question& question);  ///< also the recipe
 void read_attention(const Node& root, job::Question& question);  ///< also dropout
+void read_execution(const Node& root, job::Question& question);  ///< CUDA graphs, compiler
 void read_overlap(const Node& root, job::Question& question);
 void read_stragglers(const Node& root, job::Question& question);
 void read_schedule(const Node& root, job::Question& question);  ///< a name of the schedule catalogue

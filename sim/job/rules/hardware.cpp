@@ -9,6 +9,7 @@
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/job/rules/rules.h"
+#include "sim/model/cut.h"
 #include "sim/net/cables.h"
 
 namespace foretoken::job {
@@ -39,15 +40,20 @@ std::string precisions_of(const Map& map) {
 void check_precision(Draft& draft, const Hardware& hardware) {
   const Job& job = draft.job;
   const net::Gpu& gpu = hardware.cluster.gpu;
-  const std::string name = in_quotes(name_of(job.precision));
+  const model::LayerContext context = job.layer_context();
+  const Precision products = model::Cut(context).product_precision();
   if (draft.sound.cluster && !gpu.peak_of(job.precision)) {
-    draft.complain("/precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name), name,
-                                             precisions_of(gpu.peak)));
-  } else if (draft.sound.profile && !hardware.profile.gemm.contains(job.precision)) {
+    draft.complain("/precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name),
+                                             in_quotes(name_of(job.precision)), precisions_of(gpu.peak)));
+  } else if (draft.sound.profile && !hardware.profile.gemm.contains(products)) {
     draft.complain("/precision",
                    fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(hardware.profile.name),
-                               name, precisions_of(hardware.profile.gemm)));
+                               in_quotes(name_of(products)), precisions_of(hardware.profile.gemm)));
   }
+  if (draft.sound.profile && job.recipe.fp8_attention && hardware.profile.attention.fp8.empty())
+    draft.complain(
+        "/precision_recipe/attention",
+        fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(hardware.profile.name)));
 }
 
 // Warns of a GPU whose profile was fitted at another rate. Costs stay the profile's.

@@ -10,6 +10,7 @@ PrecisionRecipe default_recipe(Precision precision, const Runtime& runtime) {
   const bool both = runtime.keeps_16bit_gradients || (fp16 && reduced == 2);
   recipe.gradient_bytes = both ? 4 : reduced;
   recipe.extra_gradient_bytes = both ? 2 : 0;
+  recipe.reduce_bytes = runtime.fully_sharded ? recipe.gradient_bytes : reduced;
   return recipe;
 }
 

@@ -16,9 +16,13 @@ PrecisionRecipe recipe_of(const Question& question) {
   if (stated.gradient_bytes) {
     recipe.gradient_bytes = *stated.gradient_bytes;
     recipe.extra_gradient_bytes = stated.extra_gradient_bytes.value_or(0);
+    recipe.reduce_bytes = *stated.gradient_bytes;  // gradients are reduced as they are kept
   }
+  recipe.reduce_bytes = stated.reduce_bytes.value_or(recipe.reduce_bytes);
   recipe.master_bytes = stated.master_bytes.value_or(recipe.master_bytes);
+  recipe.moment_bytes = stated.moment_bytes.value_or(recipe.moment_bytes);
   recipe.fp8 = stated.fp8.value_or(recipe.fp8);
+  recipe.fp8_attention = stated.fp8_attention.value_or(recipe.fp8_attention);
   return recipe;
 }
 

@@ -25,10 +25,11 @@ double output_bytes(const AttentionCore& core, const Cut& cut) {
   return 2 * cut.tokens * real(core.heads) * real(core.head_dim) / cut.context.tensor;
 }
 
-// A tensor rank holds at least one key/value head; unfused attention repeats them for every query head.
+// A tensor rank holds at least one key/value head. Unfused attention repeats them for every query head, and so does
+// software that has no kernel of grouped queries.
 double key_value_bytes(const AttentionCore& core, const Cut& cut) {
   const double tensor = cut.context.tensor;
-  const bool repeats = cut.context.attention == AttentionKind::kUnfused;
+  const bool repeats = cut.context.attention == AttentionKind::kUnfused || !cut.context.fusions.grouped_attention;
   const double heads = repeats ? real(core.heads) : std::max(real(core.kv_heads), tensor);
   return cut.tokens * real(core.head_dim) * (4 * heads) / tensor;
 }
@@ -38,10 +39,18 @@ double score_bytes(const AttentionCore& core, const Cut& cut) {
   return 2 * cut.tokens * real(core.heads) * real(cut.context.sequence) / cut.context.tensor;
 }
 
+// Unfused, queries and keys are cast to fp32 (6 bytes an element), multiplied as complex numbers (8) and cast back (6).
 double rotary_bytes(const Transformer& model, const Cut& cut) {
   if (model.positions != Positions::kRotary) return 0;
   const auto width = static_cast<double>((model.heads + model.kv_heads) * model.head_dim);
-  return 4 * cut.tokens * width / cut.context.tensor;
+  return (cut.context.fusions.rotary ? 4 : 20) * cut.tokens * width / cut.context.tensor;
+}
+
+// Keys and values are read in 16 bit and written once for every query head. The backward pass sums them again.
+double repeat_bytes(const Transformer& model, const Cut& cut) {
+  const bool repeats = cut.context.attention == AttentionKind::kFlash && !cut.context.fusions.grouped_attention;
+  if (!repeats || model.kv_heads == model.heads) return 0;
+  return 4 * cut.tokens * real((model.heads + model.kv_heads) * model.head_dim) / cut.context.tensor;
 }
 
 // Norms of queries and keys. A weight has the size of one head, or of the heads of this model together.
@@ -86,7 +95,8 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
   Op product{
       .name = "qkv",
       .role = OpRole::kLinear,
-      .work = Product{ProductKind::kColumn, "qkv input gradient", "qkv weight gradient"},
+      .work = Product{ProductKind::kColumn, "qkv input gradient", "qkv weight gradient",
+                      real(core.kv_heads * core.head_dim) / real(width)},
       .weights = {block.add(Weight{
           .name = "qkv", .kind = WeightKind::kMatrix, .rows = width, .columns = model.hidden, .split = Split::kRows})},
       .reads = {input},
@@ -112,6 +122,8 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
   add_qk_norm(block, model, cut, operands.queries, operands.keys_and_values);
   const double rotary = rotary_bytes(model, cut);
   in_place("rotary embedding", OpRole::kElementwise, MemoryBound{rotary, rotary, "rotary gradient"});
+  const double repeat = repeat_bytes(model, cut);
+  in_place("repeat keys and values", OpRole::kElementwise, MemoryBound{repeat, repeat, "sum of repeated gradients"});
   in_place("split qkv", OpRole::kAttention, MemoryBound{0, 2 * bytes, "qkv gradient concat"});
   return operands;
 }
@@ -158,7 +170,7 @@ TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut
   Op op{.name = "projection",
         .role = OpRole::kLinear,
         .work = Product{model.parallel_residual ? ProductKind::kRowUnsummed : ProductKind::kRow,
-                        "projection input gradient", "projection weight gradient"},
+                        "projection input gradient", "projection weight gradient", 1},
         .weights = {block.add(Weight{.name = "projection",
                                      .kind = WeightKind::kMatrix,
                                      .rows = model.hidden,
@@ -166,9 +178,9 @@ TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut
                                      .split = Split::kColumns})},
         .reads = {read},
         .writes = {output}};
-  if (cut.fp8()) {  // in 8 bit the input is a tensor of its own
-    read = block.add(Tensor{.name = "projection input in 8 bit",
-                            .bytes = cut.tokens * real(model.heads) * real(model.head_dim) / cut.context.tensor});
+  if (cut.quantises()) {  // a quantised input is a tensor of its own
+    read = block.add(
+        Tensor{.name = "quantised projection input", .bytes = output_bytes(core_of(model), cut) * cut.input_share()});
     op.writes.add(read);
   }
   op.saves.add(read);

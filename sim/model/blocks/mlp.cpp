@@ -8,7 +8,7 @@ namespace foretoken::model {
 namespace {
 
 constexpr SelectiveModules kMlp{.core_attention = false, .mlp = true};
-constexpr SelectiveModules kMlpOrActivation{.core_attention = false, .mlp = true, .activation = true};
+constexpr SelectiveModules kMlpOrActivation{.core_attention = false, .mlp = true, .activation = true, .by_op = true};
 
 /// Width of the first product's output: f, or 2f when gated.
 std::int64_t first_width(const Transformer& model) { return (model.mlp_matrices() - 1) * model.ffn_hidden; }
@@ -21,11 +21,24 @@ double second_input_bytes(const Transformer& model, const Cut& cut) {
   return 2 * cut.tokens * real(model.ffn_hidden) / cut.context.tensor * cut.input_share();
 }
 
+// The activation runs as two kernels, with a tensor between them.
+bool splits_activation(const Transformer& model, const Cut& cut) {
+  const Fusions& fusions = cut.context.fusions;
+  return (model.gated() && !fusions.gated_activation) ||
+         (model.activation == Activation::kSquaredRelu && !fusions.squared_relu);
+}
+
+// Two kernels write and read the tensor between them: 4 bytes an element forward. Backward a gated activation moves 18
+// bytes instead of 10: the product twice (6 each) and the activation (6). torch.pow(relu(x), 2) moves 20 instead of 6:
+// power (2 + 2 + 4), two products (6) and ReLU (6).
 MemoryBound activation_kernels(const Transformer& model, const Cut& cut) {
   const auto f = static_cast<double>(model.ffn_hidden / cut.context.tensor);
   const double bias = model.linear_bias ? 2 * ((model.mlp_matrices() - 1) * f) : 0;
-  return {.forward_bytes = (model.gated() ? 6 : 4) * cut.tokens * f,
-          .backward_bytes = cut.tokens * ((model.gated() ? 10 : 6) * f + bias),
+  const bool splits = splits_activation(model, cut);
+  const double forward = (model.gated() ? 6 : 4) + (splits ? 4 : 0);
+  const double backward = model.gated() ? (splits ? 18 : 10) : (splits ? 20 : 6);
+  return {.forward_bytes = forward * cut.tokens * f,
+          .backward_bytes = cut.tokens * (backward * f + bias),
           .backward_name = "activation gradient"};
 }
 
@@ -42,30 +55,32 @@ void add_product(BlockOps& block, const Transformer& model, Op op, Weight weight
 
 void add_first(BlockOps& block, const Transformer& model, TensorId input, TensorId output) {
   const std::int64_t width = first_width(model);
-  add_product(block, model,
-              {.name = "fc1",
-               .work = Product{ProductKind::kColumn, "fc1 input gradient", "fc1 weight gradient"},
-               .reads = {input},
-               .writes = {output}},
-              {.name = "fc1",
-               .rows = width,
-               .columns = model.hidden,
-               .split = Split::kRows,
-               .stored_as = model.mlp_matrices() - 1},
-              bias_weight("fc1 bias", width, Split::kRows));
+  add_product(
+      block, model,
+      {.name = "fc1",
+       .work = Product{ProductKind::kColumn, "fc1 input gradient", "fc1 weight gradient", model.gated() ? 0.5 : 0},
+       .reads = {input},
+       .writes = {output}},
+      {.name = "fc1",
+       .rows = width,
+       .columns = model.hidden,
+       .split = Split::kRows,
+       .stored_as = model.mlp_matrices() - 1},
+      bias_weight("fc1 bias", width, Split::kRows));
 }
 
 // Under sequence parallelism the gradient of the output is gathered before the backward pass.
 void add_second(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input, TensorId output) {
   const double gathered = cut.context.sequence_parallel ? cut.whole_bytes(real(model.hidden)) : 0;
-  add_product(block, model,
-              {.name = "fc2",
-               .work = Product{ProductKind::kRow, "fc2 input gradient", "fc2 weight gradient"},
-               .reads = {input},
-               .writes = {output},
-               .working_bytes = gathered + second_input_bytes(model, cut)},
-              {.name = "fc2", .rows = model.hidden, .columns = model.ffn_hidden, .split = Split::kColumns},
-              bias_weight("fc2 bias", model.hidden, Split::kWhole));
+  add_product(
+      block, model,
+      {.name = "fc2",
+       .work = Product{ProductKind::kRow, "fc2 input gradient", "fc2 weight gradient", model.gated() ? 0.0 : 1.0},
+       .reads = {input},
+       .writes = {output},
+       .working_bytes = gathered + second_input_bytes(model, cut)},
+      {.name = "fc2", .rows = model.hidden, .columns = model.ffn_hidden, .split = Split::kColumns},
+      bias_weight("fc2 bias", model.hidden, Split::kWhole));
 }
 
 }  // namespace
@@ -79,6 +94,11 @@ TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, Tens
   const TensorId after =
       block.add(Tensor{.name = "fc2 input", .bytes = second, .dropped_by = kMlpOrActivation, .freed_early = true});
   const TensorId output = block.add(Tensor{.name = "fc2 output", .bytes = cut.residual_bytes(real(model.hidden))});
+  const double split = splits_activation(model, cut) ? 2 * cut.tokens * real(model.ffn_hidden) / cut.context.tensor : 0;
+  const TensorId between = block.add(Tensor{.name = "between the kernels of the activation",
+                                            .bytes = split,
+                                            .dropped_by = kMlpOrActivation,
+                                            .freed_early = true});
 
   add_first(block, model, input, before);
   // The gradients of its input and of its output are alive.
@@ -86,8 +106,8 @@ TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, Tens
                .role = OpRole::kActivation,
                .work = activation_kernels(model, cut),
                .reads = {before},
-               .writes = {after},
-               .saves = {before},
+               .writes = {after, between},
+               .saves = {before, between},
                .repeated_by = kMlpOrActivation,
                .working_bytes = first + second});
   add_second(block, model, cut, after, output);

@@ -1,31 +1,41 @@
 // Norms and residual connections. They stand between the tensor-parallel regions, where each rank holds R tokens.
 #include "sim/model/blocks/parts.h"
-#include "sim/model/products.h"
+#include "sim/model/quantisation.h"
 
 namespace foretoken::model {
 namespace {
 
-// The kernel reads and writes 16 bit.
-double norm_forward_bytes(const Cut& cut, double hidden) { return 4 * cut.region * hidden; }
+// PyTorch has no kernel for an RMSNorm written in fp32: to fp32 (6 bytes an element), square (8), mean (4), product
+// with the root (8), to 16 bit (6), product with the weight (4).
+bool runs_unfused(const Transformer& model, const Cut& cut) {
+  return model.norm == Norm::kRmsNorm && !cut.context.fusions.rms_norm;
+}
 
-// The kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x 2
-// bytes. A further 6Rh add the residual's gradient: two reads, one write. A norm that attention and MLP share adds
+// The fused kernel reads and writes 16 bit.
+double norm_forward_bytes(const Transformer& model, const Cut& cut, double hidden) {
+  return (runs_unfused(model, cut) ? 36 : 4) * cut.region * hidden;
+}
+
+// The fused kernel reads gradient and input, writes the gradient, and reads the gradient again for gamma and beta: 4 x
+// 2 bytes. A further 6Rh add the residual's gradient: two reads, one write. A norm that attention and MLP share adds
 // their gradients likewise.
+//
+// Unfused: the products with weight and root (8 + 6 + 8), the root's gradient, a sum over the tokens (16), the square
+// (12), the sum of both paths (12), and two casts (6 each).
 double norm_backward_bytes(const Transformer& model, const Cut& cut, double hidden) {
   const bool shared = model.parallel_residual && model.shared_norm;
-  return (8 + (shared ? 12 : 6)) * cut.region * hidden;
+  return ((runs_unfused(model, cut) ? 68 : 8) + (shared ? 12 : 6)) * cut.region * hidden;
+}
+
+// The unfused norm keeps its input in fp32 and its normed input.
+double norm_copies_bytes(const Transformer& model, const Cut& cut, double hidden) {
+  return runs_unfused(model, cut) ? 4 * cut.residual_bytes(hidden) / kHalf : 0;
 }
 
 // Transformer Engine keeps fp32 statistics. Table 2 of arXiv:2205.05198 neglects them.
 double statistics_bytes(const Transformer& model, const Cut& cut) {
   const double numbers = model.norm == Norm::kLayerNorm ? 2 : 1;
   return cut.context.attention == AttentionKind::kFlash ? 4 * numbers * cut.tokens * cut.residual_share() : 0;
-}
-
-// A norm writes 8 bit itself where the scale is known. Otherwise a separate kernel reads the output.
-double quantise_bytes(const Cut& cut, double hidden) {
-  const double search = scale_search_bytes(cut.context);
-  return cut.fp8() && search > 0 ? (3 + search) * cut.region * hidden : 0;
 }
 
 // The kernel reads the branch and the stream. It writes the sum and a mask of one byte.
@@ -56,20 +66,23 @@ TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, con
   const double hidden = real(model.hidden);
   const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
   const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
+  const TensorId copies = block.add(Tensor{.name = "fp32 input of an unfused norm",
+                                           .bytes = norm_copies_bytes(model, cut, hidden),
+                                           .dropped_by = {.core_attention = false, .by_op = true}});
   const TensorId output = block.add(Tensor{.name = names.output,
                                            .bytes = cut.residual_bytes(hidden) * cut.input_share(),
-                                           .dropped_by = {.core_attention = false, .layer_norm = true}});
-  block.add(
-      Op{.name = names.forward,
-         .role = OpRole::kNorm,
-         .work = MemoryBound{norm_forward_bytes(cut, hidden), norm_backward_bytes(model, cut, hidden), names.backward},
-         .weights = weights,
-         .reads = {input},
-         .writes = {statistics, output},
-         .saves = {input, statistics},
-         .repeated_by = {.core_attention = false, .layer_norm = true}});
+                                           .dropped_by = {.core_attention = false, .layer_norm = true, .by_op = true}});
+  block.add(Op{.name = names.forward,
+               .role = OpRole::kNorm,
+               .work = MemoryBound{norm_forward_bytes(model, cut, hidden), norm_backward_bytes(model, cut, hidden),
+                                   names.backward},
+               .weights = weights,
+               .reads = {input},
+               .writes = {statistics, copies, output},
+               .saves = {input, statistics, copies},
+               .repeated_by = {.core_attention = false, .layer_norm = true}});
   block.add(Op{.name = "quantise",
-               .work = MemoryBound{.forward_bytes = quantise_bytes(cut, hidden)},
+               .work = MemoryBound{.forward_bytes = quantise_norm_bytes(cut) * cut.region * hidden},
                .reads = {output},
                .writes = {output},
                .repeated_by = reads_output});
@@ -86,7 +99,7 @@ TensorId add_norm_behind(BlockOps& block, const Transformer& model, const Cut& c
   const TensorId output = block.add(Tensor{.name = names.output, .bytes = cut.residual_bytes(hidden)});
   block.add(Op{.name = names.forward,
                .role = OpRole::kNorm,
-               .work = MemoryBound{norm_forward_bytes(cut, hidden),
+               .work = MemoryBound{norm_forward_bytes(model, cut, hidden),
                                    (model.normed_before() ? 8 : 14) * cut.region * hidden, names.backward},
                .weights = weights,
                .reads = {input},

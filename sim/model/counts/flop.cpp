@@ -23,6 +23,17 @@ double product_flop_of(const BlockOps& block, double sequence, const Wanted& wan
   return 2.0 * sequence * elements + sequence * own;
 }
 
+// Operations of the products that recomputation by op repeats.
+double flop_by_op(const BlockOps& block, double sequence) {
+  double elements = 0;
+  for (const Op& op : block.ops)
+    if (const auto* product = std::get_if<Product>(&op.work)) {
+      const Weight& weight = block[*op.weights.begin()];
+      elements += product->repeated_share * real(weight.rows) * real(weight.columns);
+    }
+  return 2.0 * sequence * elements;
+}
+
 double forward_flop(const BlockOps& block, double sequence) {
   return product_flop(block, sequence) + core_flop(block, sequence);
 }
@@ -48,6 +59,7 @@ double product_flop(const BlockOps& block, double sequence) {
 }
 
 double product_flop(const BlockOps& block, double sequence, SelectiveModules modules) {
+  if (modules.by_op) return flop_by_op(block, sequence);
   return product_flop_of(block, sequence, [&](const Op& op) { return meet(op.repeated_by, modules); });
 }
 

@@ -115,6 +115,7 @@ std::string recompute_text(const job::Recompute& recompute) {
   if (recompute.modules.mlp) modules.emplace_back("MLP");
   if (recompute.modules.layer_norm) modules.emplace_back("layer norm");
   if (recompute.modules.activation) modules.emplace_back("activation");
+  if (recompute.modules.by_op) modules.emplace_back("all ops but attention and every second product");
   return fmt::format("recompute selective ({})", fmt::join(modules, ", "));
 }
 
@@ -128,7 +129,7 @@ std::string batch_row(const job::Job& job, const Resolved& resolved) {
 
 std::string precision_row(const job::Job& job, const Resolved& resolved) {
   return fmt::format(
-      "{}, {}, {}", resolved("/precision", std::string(name_of(job.precision))),
+      "{}, {}, {}", resolved("/precision", std::string(job.precision_name())),
       resolved("/attention", fmt::format("attention {}", model::name_of(job.attention, job.flash_kernel))),
       resolved("/recompute", recompute_text(job.recompute)));
 }

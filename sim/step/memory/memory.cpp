@@ -12,6 +12,7 @@
 #include "sim/model/counts/matrices.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/model/counts/saved_bytes.h"
+#include "sim/model/quantisation.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -93,14 +94,16 @@ double JobMemory::gradient_placeholders(const std::vector<model::LayerCount>& la
   return 2 * elements;
 }
 
-/// Transformer Engine keeps an 8-bit copy and its transpose of every weight that fp8 products read, from the first
-/// micro-batch on (module/base.py, get_weight_workspace). Weights held in 8 bit need the transpose only. MXFP8 copies
-/// hold both directions, too.
+/// Transformer Engine keeps a quantised copy of every weight that products read, and a transposed one where products
+/// need it, from the first micro-batch on (module/base.py, get_weight_workspace). Weights held in 8 bit need no copy
+/// but the transposed one.
 double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers) const {
-  if (job_.precision != Precision::kFp8 || job_.optimizer.zero_stage >= 3) return 0;
-  const double copies = job_.recipe.weight_bytes > 1 ? 2 : 1;
+  const model::LayerContext context = job_.layer_context();
+  const model::Cut cut(context);
+  if (!cut.quantises() || job_.optimizer.zero_stage >= 3) return 0;
+  const double copies = (job_.recipe.weight_bytes > 1 ? 1 : 0) + (model::needs_both_directions(cut) ? 1 : 0);
   double elements = 0;
-  for (const model::LayerCount& run : layers) elements += copies * run.count * kind(run).matrices;
+  for (const model::LayerCount& run : layers) elements += copies * cut.element_bytes() * run.count * kind(run).matrices;
   return elements / job_.parallelism.tensor;
 }
 
@@ -118,7 +121,7 @@ JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::
     const double gathered = zero == 3 ? std::min(root + 2 * layer, parameters) : parameters;
     const double trained_root = trained - trained_.of_layers(layers);
     const double trained_layer = largest(layers, [&](const auto& run) { return trained_.of_layer(run.kind); });
-    const double element = gradient_element_bytes(job_);
+    const double element = recipe.reduce_bytes;
     return {recipe.weight_bytes * gathered, 2 * trained_root + (2 + (element > 2 ? element : 0)) * trained_layer};
   }
   // DeepSpeed gathers weights up to stage3_max_live_parameters (a billion), or one matrix if that is larger, but at

@@ -77,9 +77,10 @@ struct HostTimes {
 };
 
 // Returns host times. A runtime states the host time of a layer whose softmax is one kernel and that has dropout. A
-// layer without dropout launches fewer kernels, each in the same time.
+// layer without dropout launches fewer kernels, each in the same time. A graph of a layer is one launch.
 HostTimes host_times(const job::Job& job, model::LayerContext context) {
   const job::Runtime& runtime = job.runtime;
+  if (job.cuda_graphs != job::CudaGraphs::kNone) return {};
   // With sharded gradients the host issues unit by unit beside the passes (lower_sharded.cpp).
   if (job.optimizer.shards_gradients()) return {};
   const double ranks = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);

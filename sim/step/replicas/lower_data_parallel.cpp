@@ -16,6 +16,7 @@
 
 #include "sim/cost/costs.h"
 #include "sim/job/parts.h"
+#include "sim/model/quantisation.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/lower_sharded.h"
@@ -205,7 +206,7 @@ void StepEnd::norm_and_optimizer() {
     const double parameters = stage_parameters_[stage];
     const Seconds step = cost::memory_bound_time({parameters * traffic}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
-    if (job_.runtime.step_overhead > Seconds(0))
+    if (job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
     if (has_data_parallel() && gathers_at_the_end()) gather(stage, Chunk{0}, parameters, {optimizer});
   }
@@ -213,18 +214,30 @@ void StepEnd::norm_and_optimizer() {
 
 }  // namespace
 
+// Quantised products read copies of 16-bit weights, written once a step.
+double quantise_weights_bytes(const job::Job& job) {
+  const model::LayerContext context = job.layer_context();
+  const model::Cut cut(context);
+  return cut.quantises() && job.recipe.weight_bytes > 1 ? model::quantise_whole_bytes(cut) : 0;
+}
+
+// Adam reads and writes moments and master weights. A runtime's number counts 8 bytes and 4 of them.
+double saved_traffic(const job::PrecisionRecipe& recipe) {
+  return 2 * (8 - recipe.moment_bytes) + 2 * (4 - recipe.master_bytes);
+}
+
 // Bytes that the optimizer moves. On all local parameters it zeroes, scales and measures the main gradients: 3 passes
-// over fp32 gradients, 12 B. On the optimizer's share it clips (8 B read and write), runs Adam (reads 16, writes 14 B)
+// over them, 12 B in fp32. On the optimizer's share it clips (8 B read and write), runs Adam (reads 16, writes 14 B)
 // and copies gradients and weights (10 B): 48 B. Without sharding the sum is 60 B. The terms are from SimuMax,
 // simumax/core, as summarised in docs/modeller/step.md. Sharded gradients are zeroed, scaled and measured on the share
 // only.
 Bytes optimizer_traffic(const job::Job& job, double parameters) {
   const int zero = job.optimizer.zero_stage;
   const double ranks = replica_group(job).ranks;
-  // fp8 products read copies, written once a step from 16-bit weights: two bytes in, the copy and its transpose out.
-  const double quantise = job.precision == Precision::kFp8 && job.recipe.weight_bytes > 1 ? 4 : 0;
+  const double passes = 3 * job.recipe.gradient_bytes;
+  const double update = job.runtime.optimizer_bytes - saved_traffic(job.recipe);
   return Bytes(parameters *
-               (quantise + 12 / (zero >= 2 ? ranks : 1) + job.runtime.optimizer_bytes / (zero >= 1 ? ranks : 1)));
+               (quantise_weights_bytes(job) + passes / (zero >= 2 ? ranks : 1) + update / (zero >= 1 ? ranks : 1)));
 }
 
 ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, const BlockParameters& trained) {

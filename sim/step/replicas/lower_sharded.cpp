@@ -54,6 +54,7 @@ class ShardedReplay {
     }
     const bool recomputes = job.recompute.granularity == model::RecomputeGranularity::kFull;
     const job::Runtime& runtime = job.runtime;
+    if (job.cuda_graphs != job::CudaGraphs::kNone) return;  // the host has nothing to issue kernel by kernel
     const double growth = 1 + runtime.host_growth_per_tensor_rank * (job.parallelism.tensor - 1);
     host_forward_ = duration_of(growth * runtime.host_per_layer_forward);
     host_backward_ = duration_of(

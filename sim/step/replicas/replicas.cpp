@@ -72,18 +72,13 @@ int nodes_of(const job::Job& part) {
 
 GroupShape replica_group(const job::Job& job) { return job.grid().shape(net::kReplicaAxes, job.cluster.links.gpus); }
 
-double gradient_element_bytes(const job::Job& job) {
-  if (job.runtime.fully_sharded) return job.recipe.gradient_bytes;
-  return job.precision == Precision::kFp16 ? job.runtime.fp16_gradient_bytes : job.runtime.bf16_gradient_bytes;
-}
-
 Communication gradient_reduction(const job::Job& part, Stage stage, double parameters) {
   const bool shared = part.optimizer.zero_stage >= 1;
   return over_replicas(part, stage,
                        {.name = "reduce gradients",
                         .purpose = Purpose::kGradients,
                         .collective = shared ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                        .payload = Bytes(parameters * gradient_element_bytes(part))});
+                        .payload = Bytes(parameters * part.recipe.reduce_bytes)});
 }
 
 Communication parameter_gather(const job::Job& part, Stage stage, double parameters) {
@@ -102,7 +97,7 @@ Communication norm_reduction(const job::Job& part, Stage stage, int layers) {
           .collective = CollectiveKind::kAllReduce,
           .axes = Axis::kTensor,
           .counts_for = Axis::kTensor,
-          .payload = Bytes(elements * gradient_element_bytes(part)),
+          .payload = Bytes(elements * part.recipe.reduce_bytes),
           .from = stage,
           .to = stage,
           .site = site_of(part, stage, Axis::kTensor),
@@ -117,7 +112,7 @@ Communication tied_embedding_reduction(const job::Job& job, const job::Parts& pa
                     .collective = CollectiveKind::kAllReduce,
                     .axes = Axis::kPipeline,
                     .counts_for = Axis::kData,
-                    .payload = Bytes(table * gradient_element_bytes(job)),
+                    .payload = Bytes(table * job.recipe.reduce_bytes),
                     .from = first,
                     .to = last};
   const bool mixed = &parts.of(first) != &parts.of(last);

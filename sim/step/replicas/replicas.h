@@ -9,9 +9,6 @@ namespace foretoken::step {
 /// Returns the ranks over which gradients are reduced and states are sharded: data x context.
 [[nodiscard]] GroupShape replica_group(const job::Job& job);
 
-/// Returns the bytes of an element of the reduced gradients.
-[[nodiscard]] double gradient_element_bytes(const job::Job& job);
-
 /// Returns the reduction of the gradients of `parameters` parameters over the replicas of `stage`. It is a
 /// reduce-scatter where their optimizer states are sharded, else an all-reduce. Across nodes the runtime's factor
 /// counts. The runtime's NICs bound the rate of groups with several GPUs a node (docs/modeller/step.md): replicas share

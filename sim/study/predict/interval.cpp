@@ -56,6 +56,8 @@ std::string recipe_of(const job::Job& job) {
   std::string text =
       fmt::format("{:g}+{:g}+{:g}+{:g}", recipe.weight_bytes, recipe.gradient_bytes + recipe.extra_gradient_bytes,
                   recipe.master_bytes, recipe.moment_bytes);
+  if (recipe.reduce_bytes != recipe.gradient_bytes) text += fmt::format(" reduced in {:g}", recipe.reduce_bytes);
+  if (recipe.fp8_attention) text += " fp8 attention";
   if (job.precision == Precision::kFp8) text += fmt::format(" fp8 recipe {}", static_cast<int>(recipe.fp8));
   return text;
 }
@@ -64,9 +66,9 @@ std::string recompute_of(const job::Recompute& recompute) {
   std::string text(model::name_of(recompute.granularity));
   const model::SelectiveModules& modules = recompute.modules;
   if (recompute.granularity == model::RecomputeGranularity::kSelective)
-    for (const auto& [is_on, name] :
-         {std::pair{modules.core_attention, " core_attn"}, std::pair{modules.mlp, " mlp"},
-          std::pair{modules.layer_norm, " layernorm"}, std::pair{modules.activation, " activation"}})
+    for (const auto& [is_on, name] : {std::pair{modules.core_attention, " core_attn"}, std::pair{modules.mlp, " mlp"},
+                                      std::pair{modules.layer_norm, " layernorm"},
+                                      std::pair{modules.activation, " activation"}, std::pair{modules.by_op, " op"}})
       if (is_on) text += name;
   return recompute.block ? text + " of some layers" : text;
 }

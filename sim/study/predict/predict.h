@@ -25,7 +25,8 @@ struct How {
   /// The traffic of an unfolded step. The default is flows when `unfolded` is set or links are imperfect.
   std::optional<ranks::Traffic> traffic = std::nullopt;
 
-  bool advice = false;  ///< for a job that does not fit: simulates up to 31 changes of it
+  bool advice = false;        ///< for a job that does not fit: simulates up to 31 changes of it
+  bool forward_only = false;  ///< also the time of an evaluation step
   bool delays = false;  ///< for slow hardware: runs the step again with each part repaired, at most fourteen times
   /// With it the step is the headline, which includes the bias of runs like it, and has an interval. Without it the
   /// step is the simulated one.
