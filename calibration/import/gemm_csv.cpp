@@ -80,6 +80,12 @@ void take_off_quantisation(GemmSample& s, const CsvRow& row) {
   if (!s.with_quantisation) s.time.median = Seconds(s.time.median.value() - quantisation);
 }
 
+/// Returns true for TensorRT's plugin of SmoothQuant, which is timed alone: its input is quantised before.
+bool is_product_alone(const CsvRow& row) {
+  const auto type = row.find({"dtype", "precision"});
+  return type && lower(*type) == "sq";
+}
+
 bool has_narrow_weights_alone(const CsvRow& row) {
   const auto type = row.find({"dtype", "precision"});
   return type && type->ends_with("_wo");
@@ -99,7 +105,8 @@ GemmSample sample_of(const CsvRow& row, const TimeColumn& column, const GemmCsvH
   if (layout && !hints.states_pass) s.shape.pass = pass_of(*layout);
   if (const auto adds = row.find({"accumulate"})) s.adds_to_fp32 = lower(*adds) == "true" || *adds == "1";
   s.time.median = time_of(row, s.shape, column, hints.less);
-  if (row.has("quant_us") && hints.less != "quant_us" && bits_per_element(s.shape.precision) < 16)
+  if (row.has("quant_us") && hints.less != "quant_us" && bits_per_element(s.shape.precision) < 16 &&
+      !is_product_alone(row))
     take_off_quantisation(s, row);
   s.time.p10 = s.time.p90 = s.time.median;
   if (const std::string wrong = why_impossible(s); !wrong.empty()) throw std::invalid_argument(wrong);

@@ -29,8 +29,8 @@ struct GemmCsvHints {
 ///
 /// A table with a column quant_us times products of 8 and 4 bit together with the quantisation of their input, unless
 /// `less` names the column. A number in the column is subtracted. An empty field, or a number that leaves less than a
-/// tenth of the time, sets with_quantisation. Products of 16-bit inputs and narrow weights (int8_wo, int4_wo) are left
-/// out.
+/// tenth of the time, sets with_quantisation. Rows of type "sq" are int8 products that were timed alone. Products of
+/// 16-bit inputs and narrow weights (int8_wo, int4_wo) are left out.
 ///
 /// Throws ConfigError with every wrong row as "FILE:LINE: what".
 [[nodiscard]] Samples parse_gemm_csv(std::string_view text, const std::string& file, const GemmCsvHints& hints = {});

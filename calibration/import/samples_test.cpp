@@ -140,6 +140,7 @@ TEST(GemmCsv, ColumnsMayStandInAnyOrder) {
   EXPECT_FALSE(quantised.gemms[2].with_quantisation) << "nothing to quantise";
   EXPECT_TRUE(quantised.gemms[3].with_quantisation) << "longer than both together: another run's";
   EXPECT_EQ(quantised.gemms[4].shape.precision, Precision::kInt8);
+  EXPECT_FALSE(quantised.gemms[4].with_quantisation) << "SmoothQuant's plugin alone";
   EXPECT_TRUE(quantised.gemms[5].with_quantisation) << "less than a tenth is left: noise";
   EXPECT_THAT(quantised.notes, testing::ElementsAre(HasSubstr("1 products with narrow weights")));
 

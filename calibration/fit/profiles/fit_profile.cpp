@@ -65,14 +65,18 @@ Ratios ratios_of(const FitRequest& request, const measured::Samples& samples,
   return ratios;
 }
 
-/// Returns the octaves between two peaks. Another architecture is further away than any peak.
+// Distances of profiles that could lend, in octaves of the peak. Any peak is nearer than a scaled profile, and a scaled
+// profile is nearer than another architecture.
+constexpr double kNoRateInCommon = 100, kScaledDistance = 500, kOtherArchitecture = 1000;
+
+/// Returns the octaves between two peaks.
 double distance_of(const net::Gpu& own, const std::optional<net::Gpu>& other) {
   if (!other) return std::numeric_limits<double>::infinity();
-  double octaves = 100;  // no rate in common
+  double octaves = kNoRateInCommon;
   for (const Precision precision : {Precision::kFp16, Precision::kBf16})
     if (own.peak_of(precision) && other->peak_of(precision))
       octaves = std::abs(std::log2(*own.peak_of(precision) / *other->peak_of(precision)));
-  return octaves + (own.architecture == other->architecture ? 0 : 1000);
+  return octaves + (own.architecture == other->architecture ? 0 : kOtherArchitecture);
 }
 
 /// Returns the mean distance of the products' log ratios from their median.
@@ -234,9 +238,9 @@ std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, con
   std::optional<std::size_t> best;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const double distance = candidates[i].profile.gpu == gpu ? -1
-                            : datasheet                      ? distance_of(*datasheet, candidates[i].datasheet)
-                                                             : distance_of(products, candidates[i].profile);
+    const auto& [profile, sheet] = candidates[i];
+    const double between = datasheet ? distance_of(*datasheet, sheet) : distance_of(products, profile);
+    const double distance = profile.gpu == gpu ? -1 : between + (has_scaled_products(profile) ? kScaledDistance : 0);
     if (distance < least) {
       least = distance;
       best = i;

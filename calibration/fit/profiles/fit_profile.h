@@ -39,7 +39,8 @@ struct Candidate {
 
 /// Returns the index of the candidate that lends best. The same GPU comes first. With a datasheet, the nearest peak of
 /// the same architecture follows. Otherwise it is the one whose products, scaled by one factor, are nearest to the
-/// measured ones. Returns nothing without a datasheet and without products. Precondition: at least one candidate.
+/// measured ones. Candidates whose own products were fitted come before candidates that are scaled. Returns nothing
+/// without a datasheet and without products. Precondition: at least one candidate.
 [[nodiscard]] std::optional<std::size_t> nearest(const std::vector<Candidate>& candidates, const std::string& gpu,
                                                  const std::optional<net::Gpu>& datasheet,
                                                  const measured::Samples& samples);

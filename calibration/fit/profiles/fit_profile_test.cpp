@@ -227,6 +227,20 @@ TEST(Nearest, SameGpuThenArchitectureAndPeakThenTheShapeOfTheProducts) {
   EXPECT_TRUE(nearest(all, "mine", std::nullopt, samples_of(example_a100_profile())));
 }
 
+TEST(Nearest, FittedProfilesComeBeforeScaledOnesOfTheirArchitecture) {
+  Candidate fitted{.profile = example_a100_profile(), .datasheet = datasheet(312, 108, 2039)}, scaled = fitted,
+                                                                                               older = fitted;
+  fitted.profile.gpu = "fitted";
+  scaled.profile.gpu = "scaled";
+  scaled.datasheet->peak[Precision::kFp16] = scaled.datasheet->peak[Precision::kBf16] = teraflops(600);
+  for (auto& [precision, law] : scaled.profile.gemm) law.evidence.provenance = cost::Provenance::kScaled;
+  older.datasheet->architecture = "volta";
+  EXPECT_EQ(nearest({scaled, fitted}, "mine", datasheet(600, 108, 2039), {}), 1u);
+  EXPECT_EQ(nearest({scaled, fitted}, "scaled", datasheet(600, 108, 2039), {}), 0u) << "the same GPU";
+  EXPECT_EQ(nearest({older, scaled}, "mine", datasheet(312, 108, 2039), {}), 1u) << "another architecture is worse";
+  EXPECT_EQ(nearest({scaled, fitted}, "mine", std::nullopt, samples_of(example_a100_profile())), 1u);
+}
+
 TEST(FitProfile, SameSamplesGiveTheSameBytes) {
   const cost::Profile base = example_a100_profile();
   const FitRequest request{.gpu = "mine", .base = base};

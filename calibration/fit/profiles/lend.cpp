@@ -137,6 +137,12 @@ cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios)
   return profile;
 }
 
+bool has_scaled_products(const cost::Profile& profile) {
+  return std::any_of(profile.gemm.begin(), profile.gemm.end(), [](const auto& law) {
+    return bits_per_element(law.first) == 16 && law.second.evidence.provenance == cost::Provenance::kScaled;
+  });
+}
+
 std::optional<cost::TileWaveLaw> start_of(const FitRequest& request, const Ratios& ratios, Precision precision) {
   std::optional<cost::TileWaveLaw> law;
   for (const Precision other : {precision, Precision::kBf16, Precision::kFp16}) {

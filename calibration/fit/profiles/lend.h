@@ -24,6 +24,10 @@ struct Ratios {
 /// Returns the base under the GPU's name: unchanged when it is of the same GPU, else scaled and marked as such.
 [[nodiscard]] cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios);
 
+/// Returns true when the 16-bit products of a profile are another GPU's. Such a profile lends worse than one that was
+/// fitted on its own GPU: its parts would be scaled twice.
+[[nodiscard]] bool has_scaled_products(const cost::Profile& profile);
+
 /// Returns the start of a precision's fit, or nothing when neither profile nor datasheet knows a rate.
 [[nodiscard]] std::optional<cost::TileWaveLaw> start_of(const FitRequest& request, const Ratios& ratios,
                                                         Precision precision);

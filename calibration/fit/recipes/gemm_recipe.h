@@ -18,7 +18,8 @@ struct FactorOfRows {
   std::int64_t least_dimension = 0;  ///< only products with m, n, k of at least this
   bool corrected = false;            ///< compares with the law and its corrections, not with the law alone
 };
-/// The factor of this recipe's own products. Attention may take it, because a lower clock slows both alike.
+/// The sustained factor of this recipe's products of one precision. Attention and products of other precisions may take
+/// it: the power limit is the board's, and a lower clock slows all of them.
 struct FactorOfProducts {
   Precision precision = Precision::kBf16;
 };

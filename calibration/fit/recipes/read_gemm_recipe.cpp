@@ -61,10 +61,9 @@ GemmEntry read_entry(const Node& node, const Inputs& inputs) {
   if (const auto start = node.find_object("start")) recipe.start = read_start(*start);
   if (const auto constants = node.find_object("constants")) recipe.stated = read_constants(*constants);
   want_all_constants(node, recipe);
-  for (const auto& [key, factor] :
-       {std::pair("weight_gradient_factor", recipe.weight_gradient), {"sustained_factor", recipe.sustained}})
-    if (factor && std::holds_alternative<FactorOfProducts>(*factor))
-      node.complain(key, "expected a number, \"profile\" or \"rows\": \"products\" is for attention");
+  if (recipe.weight_gradient && std::holds_alternative<FactorOfProducts>(*recipe.weight_gradient))
+    node.complain("weight_gradient_factor",
+                  "expected a number, \"profile\" or \"rows\": \"products\" is for sustained factors");
   if (const auto fit = node.find_object("fit")) {
     recipe.fit = read_fit(*fit, inputs);
     recipe.evidence.source = fit->text("source");
@@ -73,6 +72,27 @@ GemmEntry read_entry(const Node& node, const Inputs& inputs) {
     recipe.evidence = read_evidence(node.object("evidence"));
   }
   return recipe;
+}
+
+/// Returns the precision whose sustained factor this law takes, if it takes one.
+std::optional<Precision> lender_of(const GemmEntry& entry) {
+  const auto* recipe = std::get_if<GemmRecipe>(&entry);
+  const auto* own = recipe && recipe->sustained ? std::get_if<FactorOfProducts>(&*recipe->sustained) : nullptr;
+  return own ? std::optional(own->precision) : std::nullopt;
+}
+
+/// Complains about factors of products without a law of their own, or of products that take their factor elsewhere.
+void want_lenders(const Node& node, const std::map<Precision, GemmEntry>& laws) {
+  for (const auto& [precision, entry] : laws) {
+    const auto lender = lender_of(entry);
+    if (!lender) continue;
+    const auto found = laws.find(*lender);
+    const bool own = found != laws.end() && std::holds_alternative<GemmRecipe>(found->second);
+    if (!own || lender_of(found->second))
+      node.complain(name_of(precision),
+                    fmt::format("\"sustained_factor\" expects \"products\" with a factor of their own here, found {}",
+                                name_of(*lender)));
+  }
 }
 
 }  // namespace
@@ -88,6 +108,7 @@ std::map<Precision, GemmEntry> read_gemm_recipes(const Node& node, const Inputs&
       if (!laws.contains(*other) || std::holds_alternative<Precision>(laws.at(*other)))
         node.complain(name_of(precision),
                       fmt::format("\"as\" expects a precision with a law of its own here, found {}", name_of(*other)));
+  want_lenders(node, laws);
   return laws;
 }
 

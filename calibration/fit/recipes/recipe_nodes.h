@@ -23,7 +23,7 @@ void want_input(const io::Node& node, const Inputs& inputs, const std::string& t
 [[nodiscard]] FromProfile read_from(const io::Node& node);
 
 /// Reads a number, {"profile": NAME}, or {"rows": ..., "shortest_us": 100, "least_dimension": 1024, "corrected": true}.
-/// Attention may also have {"products": "bf16"}.
+/// Sustained factors may also have {"products": "bf16"}.
 [[nodiscard]] std::optional<FactorRecipe> read_factor(const io::Node& node, std::string_view key, const Inputs& inputs);
 
 /// Reads an "evidence" object, which has the form that it has in profiles.

@@ -164,8 +164,12 @@ void set_sustained(cost::Profile& profile, const Recipe& recipe, const Tables& t
     const double factor = median_over_law(products, rows, profile.gemm.at(precision));
     factor_of(precision) = std::max(1.0, rounded(factor, 3));
   }
-  for (const auto& [precision, entry] : recipe.gemm)
+  for (const auto& [precision, entry] : recipe.gemm) {
+    const auto* gemm = std::get_if<GemmRecipe>(&entry);
+    const auto* own = gemm && gemm->sustained ? std::get_if<FactorOfProducts>(&*gemm->sustained) : nullptr;
+    if (own != nullptr) factor_of(precision) = factor_of(own->precision);
     if (const auto* other = std::get_if<Precision>(&entry)) factor_of(precision) = factor_of(*other);
+  }
   for (const Precision narrow : {Precision::kFp8Block, Precision::kNvfp4})  // no long runs without their quantisation
     if (!recipe.gemm.contains(narrow) && profile.gemm.contains(narrow) && profile.gemm.contains(Precision::kFp8))
       factor_of(narrow) = factor_of(Precision::kFp8);

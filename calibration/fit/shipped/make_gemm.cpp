@@ -80,6 +80,8 @@ void set_factors(cost::GemmLaw& law, const Recipe& recipe, const GemmRecipe& gem
       const auto products = fitting.tables().products(recipe, factor->rows, precision);
       value = rounded(median_over_law(products, *factor, law), 3);
     }
+    if (const auto* own = std::get_if<FactorOfProducts>(&*sustained))
+      value = sustained_of({recipe.name, recipe.place}, own->precision, fitting);
   }
   if (const auto& weights = gemm.weight_gradient) {
     if (const auto* number = std::get_if<double>(&*weights)) law.weight_gradient_factor = *number;
