@@ -22,6 +22,7 @@ constexpr std::array<RuntimeNumber, 15> kNumbers{
      {"host_growth_per_tensor_rank", [](Runtime& r, double v) { r.host_growth_per_tensor_rank = v; }},
      {"p2p_overhead_us", [](Runtime& r, double v) { r.p2p_overhead = microseconds(v); }},
      {"pass_overhead_us", [](Runtime& r, double v) { r.pass_overhead = microseconds(v); }},
+     {"fp8_backward_factor", [](Runtime& r, double v) { r.fp8_backward_factor = v; }},
      {"step_overhead_us", [](Runtime& r, double v) { r.step_overhead = microseconds(v); }},
      {"collective_per_rank_us", [](Runtime& r, double v) { r.collective_per_rank = microseconds(v); }},
      {"optimizer_bytes", [](Runtime& r, double v) { r.optimizer_bytes = v; }}}};

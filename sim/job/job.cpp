@@ -66,7 +66,7 @@ model::LayerContext Job::layer_context() const {
           .fp32_main_gradients = recipe.gradient_bytes > 2,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
-          .overlap_forward_collectives = overlap.tensor_parallel};
+          .overlap_forward_collectives = overlap.tensor_parallel && runtime.userbuffers_gain};
 }
 
 std::size_t Job::group_of(Stage stage) const {

@@ -42,6 +42,7 @@ struct Runtime {
   bool overlap_param_gather = false;
   bool overlap_p2p = false;  ///< interleaved schedules only
   OverlapSwitches switches;
+  bool userbuffers_gain = false;  ///< overlapped tensor-parallel collectives save the time that they stand beside GEMMs
   bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
   bool transformer_engine = false;     ///< layers are Transformer Engine's modules
   bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves
@@ -58,6 +59,9 @@ struct Runtime {
   /// Counts the NICs of a node that all its data-parallel groups fill together when each holds several of its GPUs.
   std::optional<double> data_comm_nics;
   double gemm_factor = 1;          ///< time of GEMMs inside training, relative to the profile
+  /// Time of the backward pass's fp8 GEMMs on Hopper, relative to the profile's: their accumulators are split, which
+  /// Blackwell does not need.
+  double fp8_backward_factor = 1;
   Seconds collective_per_rank;     ///< time of each gathered or reduced tensor of sharded layers, per replica
   double optimizer_bytes = 48;     ///< memory traffic of the optimizer step per parameter of its share
   double memory_bound_factor = 1;  ///< time of memory-bound kernels inside training, relative to the profile

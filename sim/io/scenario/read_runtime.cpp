@@ -51,6 +51,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.fused_cross_entropy = node.boolean_or("fused_cross_entropy", runtime.fused_cross_entropy);
   runtime.compiled_cross_entropy = node.boolean_or("compiled_cross_entropy", runtime.compiled_cross_entropy);
   runtime.fusions = read_unfused(node);
+  runtime.userbuffers_gain = node.boolean_or("userbuffers_gain", runtime.userbuffers_gain);
   runtime.cublas_before_11_7 = node.boolean_or("cublas_before_11_7", runtime.cublas_before_11_7);
   runtime.transformer_engine = node.boolean_or("transformer_engine", runtime.transformer_engine);
   runtime.fused_accumulation = node.boolean_or("fused_accumulation", runtime.fused_accumulation);
@@ -78,7 +79,7 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
   fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
                      "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
                      "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
-                     "step_overhead_us", "collective_per_rank_us", "optimizer_bytes", "data_comm_nics"});
+                     "step_overhead_us", "fp8_backward_factor", "collective_per_rank_us", "optimizer_bytes", "data_comm_nics"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -90,6 +91,7 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
   number("data_comm_factor", kFactor, runtime.data_comm_factor);
   if (const auto nics = read_fitted(fitted, "data_comm_nics", kFactor, runtime)) runtime.data_comm_nics = nics;
   number("gemm_factor", kFactor, runtime.gemm_factor);
+  number("fp8_backward_factor", kFactor, runtime.fp8_backward_factor);
   number("optimizer_bytes", {.low = 0, .high = 1000}, runtime.optimizer_bytes);
   time("collective_per_rank_us", runtime.collective_per_rank);
   number("memory_bound_factor", kFactor, runtime.memory_bound_factor);
@@ -119,6 +121,7 @@ job::Runtime read_runtime(const Node& node) {
                    "fused_cross_entropy",
                    "compiled_cross_entropy",
                    "unfused",
+                   "userbuffers_gain",
                    "cublas_before_11_7",
                    "pads_vocabulary",
                    "transformer_engine",

@@ -22,6 +22,13 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
+/// Returns the time of a product inside training, relative to the profile.
+double factor_of(const job::Job& job, const GemmShape& shape) {
+  const bool splits = shape.precision == Precision::kFp8 && shape.pass != GemmPass::kForward;
+  const bool hopper = job.cluster.gpu.architecture == "hopper";
+  return job.runtime.gemm_factor * (splits && hopper ? job.runtime.fp8_backward_factor : 1);
+}
+
 /// Returns the time of a product in one go, or piece by piece beside its collective.
 Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers& userbuffers) {
   const int pieces = userbuffers.pieces;
@@ -30,7 +37,7 @@ Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers
       1.0 - static_cast<double>(userbuffers.held_processors) / job.profile.attention.multiprocessors;
   const auto library =
       job.runtime.cublas_before_11_7 ? cost::GemmLibrary::kBeforeCuda11_7 : cost::GemmLibrary::kCurrent;
-  return job.runtime.gemm_factor * pieces * cost::gemm_time(shape, job.profile, library);
+  return factor_of(job, shape) * pieces * cost::gemm_time(shape, job.profile, library);
 }
 
 // Returns the time of a kernel. For a communication its row has the time.
