@@ -9,7 +9,7 @@ namespace {
 
 using job::Runtime;
 
-constexpr std::array<RuntimeNumber, 15> kNumbers{
+constexpr std::array<RuntimeNumber, 16> kNumbers{
     {{"gradient_accumulation_bytes", [](Runtime& r, double v) { r.gradient_accumulation_bytes = v; }},
      {"tensor_comm_factor", [](Runtime& r, double v) { r.tensor_comm_factor = v; }},
      {"tensor_comm_overhead_us", [](Runtime& r, double v) { r.tensor_comm_overhead = microseconds(v); }},
