@@ -83,7 +83,7 @@ struct GemmShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   GemmPass pass = GemmPass::kForward;
   Precision precision = Precision::kBf16;
-  bool accumulates = false;  ///< adds to an fp32 output instead of writing a 16-bit one
+  int adds_to_bytes = 0;  ///< bytes of an element of the output that it adds to; 0: it writes a 16-bit output
   double processor_share =
       1;  ///< part of the multiprocessors that it may use; a collective at the same time holds the others
 

@@ -180,7 +180,7 @@ TEST(LayerOps, AFusedGemmAddsToTheMainGradientItself) {
   EXPECT_EQ(memory_bytes(layer_backward(gpt(), context), OpRole::kAccumulate), 6 * layer_matmul_parameters(gpt()));
   for (const LayerOp& op : layer_backward(gpt(), context))
     if (const auto* gemm = std::get_if<GemmShape>(&op.work)) {
-      EXPECT_FALSE(gemm->accumulates) << op.name;
+      EXPECT_EQ(gemm->adds_to_bytes, 0) << op.name;
     }
 }
 

@@ -57,7 +57,7 @@ struct Checking {
       return;
     }
     GemmShape shape = sample.shape;
-    shape.accumulates = sample.adds_to_fp32;
+    shape.adds_to_bytes = sample.adds_to_fp32 ? 4 : 0;
     const Seconds product = in_benchmark(cost::gemm_time(shape, profile), cost::gemm_time(shape, sustained),
                                          kFullClockProduct, precision, sample.time);
     const Seconds time = product + quantisation_of(sample, profile);

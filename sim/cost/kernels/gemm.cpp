@@ -131,8 +131,8 @@ Seconds without_tensor_cores(const GemmShape& shape, const TileWaveLaw& law, Flo
 
 Seconds with_accumulation(Seconds product, const GemmShape& shape, BytesPerSecond bandwidth) {
   constexpr double kOverlap = 1.5;
-  const double bytes =
-      8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
+  const double bytes = 2.0 * shape.adds_to_bytes * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                       static_cast<double>(shape.batch);
   const double traffic = (Bytes(bytes) / bandwidth).value();
   return Seconds(std::pow(std::pow(product.value(), kOverlap) + std::pow(traffic, kOverlap), 1 / kOverlap));
 }
@@ -165,7 +165,7 @@ Seconds gemm_time(const GemmShape& shape, const Profile& profile, GemmLibrary li
     return without_tensor_cores(shape, *tiles, *rows.batched_before_cuda_11_7);
   const Seconds time = correction_factor(gemm.correction(shape.pass), shape) *
                        std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
-  if (shape.accumulates)
+  if (shape.adds_to_bytes > 0)
     return std::visit([&](const auto& law) { return with_accumulation(time, shape, law.memory_bandwidth); }, gemm.law);
   return shape.pass == GemmPass::kWeightGradient ? gemm.weight_gradient_factor * time : time;
 }

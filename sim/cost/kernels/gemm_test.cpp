@@ -95,7 +95,7 @@ TEST(Gemm, AddingToTheOutputRunsPartlyBesideTheProduct) {
   const GemmShape plain{.m = 12288, .n = 12288, .k = 2048};
   GemmShape adding = plain;
   adding.pass = GemmPass::kWeightGradient;
-  adding.accumulates = true;
+  adding.adds_to_bytes = 4;
   const double traffic = 8.0 * 12288 * 12288 / (2039e9 * 0.62);
   EXPECT_NEAR(seconds(adding), std::pow(std::pow(seconds(plain), 1.5) + std::pow(traffic, 1.5), 2.0 / 3), 1e-12);
   EXPECT_LT(seconds(adding), seconds(plain) + traffic);

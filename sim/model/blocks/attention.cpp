@@ -91,7 +91,9 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
   const CoreCut sizes(cut, core);
   const std::int64_t width = core.operand_width();
   const Operands operands{block.add(Tensor{.name = "queries", .bytes = output_bytes(core, cut)}),
-                          block.add(Tensor{.name = "keys and values", .bytes = key_value_bytes(core, cut)})};
+                          block.add(Tensor{.name = "keys and values",
+                                           .bytes = key_value_bytes(core, cut),
+                                           .dropped_by = {.core_attention = false, .by_op = true}})};
   Op product{
       .name = "qkv",
       .role = OpRole::kLinear,
@@ -123,7 +125,8 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
   const double rotary = rotary_bytes(model, cut);
   in_place("rotary embedding", OpRole::kElementwise, MemoryBound{rotary, rotary, "rotary gradient"});
   const double repeat = repeat_bytes(model, cut);
-  in_place("repeat keys and values", OpRole::kElementwise, MemoryBound{repeat, repeat, "sum of repeated gradients"});
+  if (repeat > 0)
+    in_place("repeat keys and values", OpRole::kElementwise, MemoryBound{repeat, repeat, "sum of repeated gradients"});
   in_place("split qkv", OpRole::kAttention, MemoryBound{0, 2 * bytes, "qkv gradient concat"});
   return operands;
 }

@@ -89,27 +89,36 @@ TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, Tens
   // The backward pass of ReLU needs no input: it uses its own output, which fc2 reads.
   const bool relu = model.activation == Activation::kRelu;
   const double first = first_output_bytes(model, cut), second = second_input_bytes(model, cut);
-  const TensorId before =
-      block.add(Tensor{.name = "fc1 output", .bytes = relu ? 0 : first, .dropped_by = kMlp, .freed_early = true});
+  // Of two kernels of a gated activation each keeps its inputs. Recomputation by op makes the second product again.
+  const bool splits = splits_activation(model, cut), splits_product = splits && model.gated();
+  const TensorId before = block.add(Tensor{.name = "fc1 output",
+                                           .bytes = relu ? 0 : (splits_product ? first / 2 : first),
+                                           .dropped_by = kMlp,
+                                           .freed_early = true});
   const TensorId after =
       block.add(Tensor{.name = "fc2 input", .bytes = second, .dropped_by = kMlpOrActivation, .freed_early = true});
   const TensorId output = block.add(Tensor{.name = "fc2 output", .bytes = cut.residual_bytes(real(model.hidden))});
-  const double split = splits_activation(model, cut) ? 2 * cut.tokens * real(model.ffn_hidden) / cut.context.tensor : 0;
-  const TensorId between = block.add(Tensor{.name = "between the kernels of the activation",
-                                            .bytes = split,
-                                            .dropped_by = kMlpOrActivation,
-                                            .freed_early = true});
 
   add_first(block, model, input, before);
   // The gradients of its input and of its output are alive.
-  block.add(Op{.name = "activation",
-               .role = OpRole::kActivation,
-               .work = activation_kernels(model, cut),
-               .reads = {before},
-               .writes = {after, between},
-               .saves = {before, between},
-               .repeated_by = kMlpOrActivation,
-               .working_bytes = first + second});
+  Op activation{.name = "activation",
+                .role = OpRole::kActivation,
+                .work = activation_kernels(model, cut),
+                .reads = {before},
+                .writes = {after},
+                .saves = {before},
+                .repeated_by = kMlpOrActivation,
+                .working_bytes = first + second};
+  if (splits) {
+    const double width = 2 * cut.tokens * real(model.ffn_hidden) / cut.context.tensor;
+    const TensorId between = block.add(Tensor{.name = "between the kernels of the activation",
+                                              .bytes = splits_product ? 2 * width : width,
+                                              .dropped_by = kMlpOrActivation,
+                                              .freed_early = true});
+    activation.writes.add(between);
+    activation.saves.add(between);
+  }
+  block.add(activation);
   add_second(block, model, cut, after, output);
   return output;
 }

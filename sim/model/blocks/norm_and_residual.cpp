@@ -28,9 +28,7 @@ double norm_backward_bytes(const Transformer& model, const Cut& cut, double hidd
 }
 
 // The unfused norm keeps its input in fp32 and its normed input.
-double norm_copies_bytes(const Transformer& model, const Cut& cut, double hidden) {
-  return runs_unfused(model, cut) ? 4 * cut.residual_bytes(hidden) / kHalf : 0;
-}
+double norm_copies_bytes(const Cut& cut, double hidden) { return 4 * cut.residual_bytes(hidden) / kHalf; }
 
 // Transformer Engine keeps fp32 statistics. Table 2 of arXiv:2205.05198 neglects them.
 double statistics_bytes(const Transformer& model, const Cut& cut) {
@@ -66,21 +64,26 @@ TensorId add_norm(BlockOps& block, const Transformer& model, const Cut& cut, con
   const double hidden = real(model.hidden);
   const IdList<WeightId> weights = add_norm_weight(block, model, names.weight);
   const TensorId statistics = block.add(Tensor{.name = names.statistics, .bytes = statistics_bytes(model, cut)});
-  const TensorId copies = block.add(Tensor{.name = "fp32 input of an unfused norm",
-                                           .bytes = norm_copies_bytes(model, cut, hidden),
-                                           .dropped_by = {.core_attention = false, .by_op = true}});
   const TensorId output = block.add(Tensor{.name = names.output,
                                            .bytes = cut.residual_bytes(hidden) * cut.input_share(),
                                            .dropped_by = {.core_attention = false, .layer_norm = true, .by_op = true}});
-  block.add(Op{.name = names.forward,
-               .role = OpRole::kNorm,
-               .work = MemoryBound{norm_forward_bytes(model, cut, hidden), norm_backward_bytes(model, cut, hidden),
-                                   names.backward},
-               .weights = weights,
-               .reads = {input},
-               .writes = {statistics, copies, output},
-               .saves = {input, statistics, copies},
-               .repeated_by = {.core_attention = false, .layer_norm = true}});
+  Op norm{.name = names.forward,
+          .role = OpRole::kNorm,
+          .work = MemoryBound{norm_forward_bytes(model, cut, hidden), norm_backward_bytes(model, cut, hidden),
+                              names.backward},
+          .weights = weights,
+          .reads = {input},
+          .writes = {statistics, output},
+          .saves = {input, statistics},
+          .repeated_by = {.core_attention = false, .layer_norm = true}};
+  if (runs_unfused(model, cut)) {
+    const TensorId copy = block.add(Tensor{.name = "fp32 input of an unfused norm",
+                                           .bytes = norm_copies_bytes(cut, hidden),
+                                           .dropped_by = {.core_attention = false, .by_op = true}});
+    norm.writes.add(copy);
+    norm.saves.add(copy);
+  }
+  block.add(norm);
   block.add(Op{.name = "quantise",
                .work = MemoryBound{.forward_bytes = quantise_norm_bytes(cut) * cut.region * hidden},
                .reads = {output},

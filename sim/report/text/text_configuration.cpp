@@ -127,9 +127,18 @@ std::string batch_row(const job::Job& job, const Resolved& resolved) {
                      counted(job.microbatches(), "micro-batch", "micro-batches"));
 }
 
+// "fp8, fp8 attention, CUDA graphs of the whole step, compiled".
+std::string words_of_precision(const job::Job& job) {
+  std::string words(job.precision_name());
+  if (job.recipe.fp8_attention) words += ", fp8 attention";
+  if (job.cuda_graphs == job::CudaGraphs::kLayer) words += ", CUDA graphs of layers";
+  if (job.cuda_graphs == job::CudaGraphs::kFull) words += ", CUDA graphs of the whole step";
+  return job.compile ? words + ", compiled" : words;
+}
+
 std::string precision_row(const job::Job& job, const Resolved& resolved) {
   return fmt::format(
-      "{}, {}, {}", resolved("/precision", std::string(job.precision_name())),
+      "{}, {}, {}", resolved("/precision", words_of_precision(job)),
       resolved("/attention", fmt::format("attention {}", model::name_of(job.attention, job.flash_kernel))),
       resolved("/recompute", recompute_text(job.recompute)));
 }
