@@ -161,6 +161,20 @@ TEST(FitProfile, TheRateOfWritingACacheIsTheEnginesOwn) {
       << "training writes no cache";
 }
 
+TEST(FitProfile, AttentionOfAnotherGpuLosesTheBasesSustainedFactor) {
+  cost::Profile base = cost::example_a100_profile();
+  base.attention.sustained_factor = 1.2;
+  std::get<cost::TileWaveLaw>(base.gemm.at(Precision::kBf16).law).sustained_factor = 1.1;
+  measured::Samples samples = excerpts();
+  const FitRequest request{.gpu = "b300",
+                           .datasheet = datasheet("b300", 2250, 8000),
+                           .base = base,
+                           .base_datasheet = datasheet("a100", 312, 2039)};
+  EXPECT_EQ(fit_profile(samples, request).attention.sustained_factor, 1.1) << "that of the products";
+  samples.attention.clear();
+  EXPECT_EQ(fit_profile(samples, request).attention.sustained_factor, 1.2) << "lent with the laws";
+}
+
 TEST(FitProfile, QuantisationIsCountedApartFromTheProduct) {
   const cost::Profile& profile = fitted_on_excerpts();
   ASSERT_TRUE(profile.quantisation);
