@@ -23,11 +23,19 @@ struct AttentionRate {
 };
 
 /// Fused attention for one head dimension.
+/// The kernel that writes keys and values into a cache before attention, as engines of inference run it. Training does
+/// not run it. It is beside attention in published tables, and `calibrate check` adds it.
+struct CacheWrite {
+  Seconds launch{};
+  BytesPerSecond bandwidth{};  ///< of the bytes that it reads and writes
+};
+
 struct AttentionLaw {
   int head_dim = 128;
   bool causal = true;
   AttentionRate forward{}, backward{};
-  double window_overhang = 0;  ///< keys beyond a window that the kernel looks at, on average for a query
+  double window_overhang = 0;               ///< keys beyond a window that the kernel looks at, on average for a query
+  std::optional<CacheWrite> cache_write{};  ///< of the engine whose kernels the law was fitted on
   Evidence evidence{};
 };
 

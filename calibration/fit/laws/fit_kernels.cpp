@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -21,12 +22,14 @@ namespace {
 
 constexpr std::size_t kLeastEachWay = 6, kLeastForward = 30, kMostKernels = 1500;
 constexpr std::int64_t kShortest = 512;  // tokens; shorter kernels measure the launches of a harness
-// Launch of the kernel that writes keys and values into a cache. The tables show 7 to 13 us at one token.
-constexpr Seconds kLaunchBeside(8e-6);
+// Launch of the kernel that writes keys and values into a cache, where no table states it. Tables show 7 to 13 us at
+// one token.
+constexpr Seconds kUsualCacheLaunch(8e-6);
 
 struct Kernel {
   AttentionShape shape;
-  double seconds;  ///< without the kernel that writes the cache
+  double seconds;
+  Bytes cached{};  ///< that the kernel beside attention reads and writes; the seconds include it
 };
 
 /// Kernels with equal keys share one law.
@@ -39,6 +42,7 @@ struct LawKey {
 
 struct Direction {
   cost::AttentionRate rate{};
+  std::optional<cost::CacheWrite> cache_write{};
   std::vector<Outcome> left_out{};
   std::size_t fitted = 0;
 };
@@ -48,16 +52,34 @@ std::string key_of(const AttentionShape& s) {
                      s.backward);
 }
 
+Seconds cache_time(Bytes bytes, const cost::CacheWrite& write) {
+  return bytes.value() > 0 ? write.launch + bytes / write.bandwidth : Seconds(0);
+}
+
+/// Returns the kernel that writes a cache as fast as any kernel bound by memory.
+cost::CacheWrite usual_cache_write(const cost::MemoryBoundLaw& law) {
+  return {kUsualCacheLaunch, law.efficiency * law.bandwidth};
+}
+
+/// Precondition: the laws state how fast the cache is written.
 std::vector<Outcome> outcomes(const std::vector<Kernel>& kernels, const cost::Profile& profile) {
+  const cost::CacheWrite& write = *profile.attention.laws.front().cache_write;
   std::vector<Outcome> all;
-  for (const Kernel& kernel : kernels)
-    all.push_back({cost::attention_time(kernel.shape, profile).value(), kernel.seconds});
+  for (const Kernel& kernel : kernels) {
+    const Seconds time = cost::attention_time(kernel.shape, profile) + cache_time(kernel.cached, write);
+    all.push_back({time.value(), kernel.seconds});
+  }
   return all;
 }
 
 cost::AttentionRate rate_of(const Arguments& at) {
   return {FlopPerSecond(rounded(std::exp(at[0]))), rounded(std::exp(at[1])), rounded(std::exp(at[2])),
           sharpness_at(at[3])};
+}
+
+/// Engines that write the cache inside another kernel have no launch for it: less than 10 ns is none.
+cost::CacheWrite cache_write_of(const Arguments& at) {
+  return {Seconds(std::round(std::exp(at[4]) * 1e8) / 1e8), BytesPerSecond(rounded(std::exp(at[5]), 3))};
 }
 
 /// Returns a profile with one law for both masks and all widths.
@@ -71,24 +93,51 @@ cost::Profile profile_of(const cost::AttentionLaw& law, const cost::AttentionLaw
   return profile;
 }
 
+/// Returns the arguments that meet the kernels best: those of rate_of, and those of cache_write_of when a cache is
+/// written. Short sequences pay for the cache and long ones for attention, so the descents start from two half lengths.
+Arguments best_arguments(const Objective& objective, const std::vector<Kernel>& kernels,
+                         const cost::CacheWrite& usual) {
+  double fastest = 1;
+  bool cached = false;
+  for (const Kernel& kernel : kernels) {
+    const double attention = kernel.seconds - cache_time(kernel.cached, usual).value();
+    if (attention > 0) fastest = std::max(fastest, kernel.shape.flop().value() / attention);
+    cached = cached || kernel.cached.value() > 0;
+  }
+  Arguments best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double half_length : {300.0, 1200.0}) {
+    Arguments start{std::log(1.1 * fastest), std::log(half_length), 0.0, 0.0};
+    if (cached) start.insert(start.end(), {std::log(usual.launch.value()), std::log(usual.bandwidth.value())});
+    const Arguments found = minimise(objective, start, 0.3, 4000);
+    if (const double value = objective(found); value < least) {
+      least = value;
+      best = found;
+    }
+  }
+  return best;
+}
+
 Direction fit_kernels_one_way(cost::AttentionLaw law, const cost::AttentionLaws& frame,
                               const std::vector<Kernel>& kernels, bool backward) {
   std::vector<Kernel> fitted, left_out, some;
-  double fastest = 1;
   for (const Kernel& kernel : kernels)
     if (kernel.shape.backward == backward) (held_out(key_of(kernel.shape)) ? left_out : fitted).push_back(kernel);
   const std::size_t step = 1 + fitted.size() / kMostKernels;
   for (std::size_t i = 0; i < fitted.size(); i += step) some.push_back(fitted[i]);
-  for (const Kernel& kernel : fitted) fastest = std::max(fastest, kernel.shape.flop().value() / kernel.seconds);
-  const auto with = [&](const cost::AttentionRate& rate) {
-    (backward ? law.backward : law.forward) = rate;
+  const cost::CacheWrite usual = *law.cache_write;
+  const auto with = [&](const Arguments& at) {
+    (backward ? law.backward : law.forward) = rate_of(at);
+    if (at.size() > 4) law.cache_write = cache_write_of(at);
     return profile_of(law, frame);
   };
   const Objective objective = [&](const Arguments& at) {
-    return mean_log_error(outcomes(some, with(rate_of(at)))) + kSharpnessPrice * std::abs(at[3]);
+    return mean_log_error(outcomes(some, with(at))) + kSharpnessPrice * std::abs(at[3]);
   };
-  const Arguments best = minimise(objective, {std::log(1.1 * fastest), std::log(300.0), 0.0, 0.0}, 0.3);
-  return {rate_of(best), outcomes(left_out, with(rate_of(best))), fitted.size()};
+  const Arguments best = best_arguments(objective, fitted, usual);
+  Direction direction{.rate = rate_of(best), .left_out = outcomes(left_out, with(best)), .fitted = fitted.size()};
+  if (best.size() > 4) direction.cache_write = cache_write_of(best);
+  return direction;
 }
 
 /// Fits the number of keys beyond its window that a query still pays for.
@@ -108,25 +157,43 @@ std::vector<Kernel> part_of(const std::vector<Kernel>& kernels, bool windowed) {
   return some;
 }
 
-/// Returns true when the law was fitted on kernels of this head dimension and mask. A law of another GPU is marked as
-/// scaled (lend.cpp), so it never counts. Its backward direction is then measured, although the tables have none.
+/// Returns true when the law is of this GPU, head dimension and mask. A law of another GPU is marked as scaled
+/// (lend.cpp), so it never counts. Its backward direction then stays as it is.
 bool is_own_series(const cost::AttentionLaw& law, const LawKey& key) {
   return !key.narrow && law.head_dim == key.head_dim && law.causal == key.causal &&
          law.evidence.provenance == cost::Provenance::kFitted;
 }
 
+/// Says where a backward direction comes from that these tables do not measure.
+std::string source_of_backward(const cost::AttentionLaw& like, const LawKey& key) {
+  static constexpr std::string_view kAsItWas = "backward as it was: ";
+  const std::string& source = like.evidence.source;
+  const std::size_t known = source.rfind(kAsItWas);
+  if (is_own_series(like, key))
+    return fmt::format("; {}{}", kAsItWas,
+                       known == std::string::npos ? source : source.substr(known + kAsItWas.size()));
+  const std::string gpu =
+      like.evidence.provenance == cost::Provenance::kScaled ? " of " + like.evidence.scaled_from : "";
+  return fmt::format("; backward not measured: in the proportion to forward of head dimension {}{}, {}", like.head_dim,
+                     gpu, like.causal ? "causal" : "not causal");
+}
+
 /// Fits the law of one head dimension, mask and width. Returns nothing when too few kernels were measured. When only
 /// forward kernels were measured, the other direction or its proportion comes from `known`.
-std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::AttentionLaws& known,
+std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Profile& profile,
                                           const std::vector<Kernel>& all, const std::string& source) {
+  const cost::AttentionLaws& known = profile.attention;
   const std::vector<Kernel> kernels = part_of(all, false);
   const auto back = static_cast<std::size_t>(
       std::count_if(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.shape.backward; }));
   const std::size_t forward = kernels.size() - back;
   if (forward < kLeastEachWay || (back < kLeastEachWay && forward < kLeastForward)) return std::nullopt;
-  cost::AttentionLaw law{.head_dim = key.head_dim, .causal = key.causal};
+  cost::AttentionLaw law{
+      .head_dim = key.head_dim, .causal = key.causal, .cache_write = usual_cache_write(profile.memory_bound)};
+  std::string backward_source;
   Direction ahead = fit_kernels_one_way(law, known, kernels, false);
   law.forward = ahead.rate;
+  if (ahead.cache_write) law.cache_write = ahead.cache_write;
   if (back >= kLeastEachWay) {
     const Direction behind = fit_kernels_one_way(law, known, kernels, true);
     law.backward = behind.rate;
@@ -138,34 +205,42 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Attenti
     law.backward = like.backward;  // its shape over the sequence is not measured
     if (!is_own_series(like, key))
       law.backward.peak = FlopPerSecond(rounded(like.backward.peak / like.forward.peak * law.forward.peak.value()));
+    backward_source = source_of_backward(like, key);
   }
   if (const auto windowed = part_of(all, true); windowed.size() >= kLeastForward)
     law.window_overhang = fit_overhang(law, known, windowed);
+  law.cache_write = ahead.cache_write;
   law.evidence = evidence(source, ahead.fitted, ahead.left_out);
-  if (back < kLeastEachWay) law.evidence.source += "; backward as before or in the proportion of another law";
+  law.evidence.source += backward_source;
   return law;
 }
 
 }  // namespace
 
 Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile) {
-  if (sample.beside.value() <= 0) return Seconds(0);
-  const cost::MemoryBoundLaw& law = profile.memory_bound;
-  return kLaunchBeside + sample.beside / (law.efficiency * law.bandwidth);
+  const AttentionShape& shape = sample.shape;
+  const auto has_causal = [&](const std::vector<cost::AttentionLaw>& laws) {
+    return std::any_of(laws.begin(), laws.end(), [&](const auto& law) { return law.causal == shape.causal; });
+  };
+  const cost::AttentionLaws& all = profile.attention;
+  const auto& laws = bytes_per_element(shape.precision) < 2 && has_causal(all.fp8) ? all.fp8 : all.laws;
+  const auto [below, above] = cost::nearest_laws(laws, shape.causal, static_cast<int>(shape.head_dim));
+  const auto& write = (below ? below : above)->cache_write;
+  return cache_time(sample.beside, write ? *write : usual_cache_write(profile.memory_bound));
 }
 
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples) {
   std::map<LawKey, std::vector<Kernel>> sorted;
   for (const auto& sample : samples.attention) {
-    const double seconds = (sample.time.median - beside_time(sample, profile)).value();
-    const AttentionShape& shape = sample.shape;
-    if (sample.implementation == "composed" || shape.kv_length < kShortest || seconds <= 0) continue;
+    AttentionShape shape = sample.shape;
+    if (sample.implementation == "composed" || shape.kv_length < kShortest) continue;
     const bool narrow = bytes_per_element(shape.precision) < 2;
-    sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back({shape, seconds});
+    shape.precision = Precision::kBf16;  // the fit tries a law under this key
+    sorted[{narrow, static_cast<int>(shape.head_dim), shape.causal}].push_back(
+        {shape, sample.time.median.value(), sample.beside});
   }
-  const cost::AttentionLaws known = profile.attention;
-  for (auto& [key, kernels] : sorted) {
-    for (Kernel& kernel : kernels) kernel.shape.precision = Precision::kBf16;  // the fit tries a law under this key
+  const cost::Profile known = profile;
+  for (const auto& [key, kernels] : sorted) {
     auto law = fit_law(key, known, kernels, source_of(samples, samples.attention));
     if (!law) continue;
     law->evidence.provenance = provenance_of(samples.attention);

@@ -6,13 +6,14 @@
 
 namespace foretoken::fit {
 
-/// Returns the part of a sample's time that the kernel beside attention takes: a launch, and its bytes at the rate of
-/// memory-bound kernels.
+/// Returns the part of a sample's time that the kernel beside attention takes. It writes keys and values into a cache,
+/// at the rate that the law of the head dimension states, or else at the rate of memory-bound kernels.
 [[nodiscard]] Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile);
 
 /// Replaces the law of every head dimension, mask and width with at least six forward and six backward fused kernels.
 /// Thirty forward kernels without backward ones suffice, too: the backward rate then keeps its proportion to the
-/// forward rate. Kernels with a window decide only the law's window overhang.
+/// forward rate. Kernels with a window decide only the law's window overhang. Launch and rate of the kernel that writes
+/// keys and values into a cache are fitted, too, where the times include it.
 void fit_attention_kernels(cost::Profile& profile, const measured::Samples& samples);
 
 /// Fits efficiency and launch over all kernels whose data were not in the cache.

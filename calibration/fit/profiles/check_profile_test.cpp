@@ -119,6 +119,62 @@ TEST(FitProfile, MeetsTablesOfAGpuThatItsBaseDoesNotKnow) {
   EXPECT_LT(class_of(check, "attention forward causal fp8 d128", "seq >= 2048").errors.median, 0.09);
 }
 
+/// Returns kernels of causal attention, each behind a kernel that writes keys and values into a cache.
+measured::Samples with_cache(const cost::Profile& profile, Seconds launch, BytesPerSecond rate) {
+  measured::Samples samples;
+  samples.origins.push_back({.source = "engine", .gpu = "", .facts = {}});
+  for (const std::int64_t length : {1024, 2048, 4096, 8192})
+    for (const std::int64_t heads : {4, 8, 16, 32})
+      for (const std::int64_t kv_heads : {1, 4, 8})
+        for (const std::int64_t batch : {1, 2, 4}) {
+          if (kv_heads > heads) continue;
+          measured::AttentionSample sample;
+          sample.shape = {.batch = batch,
+                          .heads = heads,
+                          .kv_heads = kv_heads,
+                          .q_length = length,
+                          .kv_length = length,
+                          .head_dim = 64};
+          sample.implementation = "fused";
+          sample.beside = Bytes(1024.0 * static_cast<double>(batch * length * kv_heads));
+          sample.time.median = cost::attention_time(sample.shape, profile) + launch + sample.beside / rate;
+          samples.add(sample);
+        }
+  return samples;
+}
+
+TEST(FitProfile, TheRateOfWritingACacheIsTheEnginesOwn) {
+  cost::Profile truth = cost::example_a100_profile();
+  truth.attention.sustained_factor = 1;
+  const measured::Samples samples = with_cache(truth, Seconds(12e-6), gigabytes_per_second(300));
+  const cost::Profile fitted = fit_profile(samples, {.gpu = truth.gpu, .base = truth});
+  const auto law = std::find_if(fitted.attention.laws.begin(), fitted.attention.laws.end(),
+                                [](const auto& l) { return l.head_dim == 64 && l.causal; });
+  ASSERT_NE(law, fitted.attention.laws.end());
+  ASSERT_TRUE(law->cache_write);
+  EXPECT_NEAR(law->cache_write->launch.value(), 12e-6, 1e-6);
+  EXPECT_NEAR(law->cache_write->bandwidth.value(), 300e9, 10e9) << "not the rate of memory";
+  EXPECT_LT(class_of(check_profile(fitted, samples), "attention forward causal bf16 d64", "seq >= 2048").errors.median,
+            0.02);
+  const AttentionShape plain{.batch = 2, .heads = 16, .q_length = 4096, .kv_length = 4096, .head_dim = 64};
+  EXPECT_NEAR(cost::attention_time(plain, fitted) / cost::attention_time(plain, truth), 1, 0.02)
+      << "training writes no cache";
+}
+
+TEST(FitProfile, AttentionOfAnotherGpuLosesTheBasesSustainedFactor) {
+  cost::Profile base = cost::example_a100_profile();
+  base.attention.sustained_factor = 1.2;
+  std::get<cost::TileWaveLaw>(base.gemm.at(Precision::kBf16).law).sustained_factor = 1.1;
+  measured::Samples samples = excerpts();
+  const FitRequest request{.gpu = "b300",
+                           .datasheet = datasheet("b300", 2250, 8000),
+                           .base = base,
+                           .base_datasheet = datasheet("a100", 312, 2039)};
+  EXPECT_EQ(fit_profile(samples, request).attention.sustained_factor, 1.1) << "that of the products";
+  samples.attention.clear();
+  EXPECT_EQ(fit_profile(samples, request).attention.sustained_factor, 1.2) << "lent with the laws";
+}
+
 TEST(FitProfile, QuantisationIsCountedApartFromTheProduct) {
   const cost::Profile& profile = fitted_on_excerpts();
   ASSERT_TRUE(profile.quantisation);

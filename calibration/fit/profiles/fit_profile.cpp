@@ -197,6 +197,22 @@ void fit_collectives(cost::Profile& profile, const measured::Samples& samples, c
   if (measured.network_message) stamp(profile.point_to_point.network.evidence);
 }
 
+/// Lets attention take the sustained factor of the products, once its laws are of this GPU: the clock is one for all
+/// kernels. The base's factor belongs to the base's laws.
+void share_clock(cost::Profile& profile, const FitRequest& request) {
+  const auto is_own = [](const cost::AttentionLaw& law) {
+    return law.evidence.provenance == cost::Provenance::kFitted ||
+           law.evidence.provenance == cost::Provenance::kMeasured;
+  };
+  const auto products = profile.gemm.find(Precision::kBf16);
+  const auto& laws = profile.attention.laws;
+  if (request.base.gpu == request.gpu || products == profile.gemm.end() ||
+      std::none_of(laws.begin(), laws.end(), is_own))
+    return;
+  profile.attention.sustained_factor =
+      std::visit([](const auto& law) { return law.sustained_factor; }, products->second.law);
+}
+
 }  // namespace
 
 cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) {
@@ -211,6 +227,7 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   fit_quantisation(profile, samples);
   fit_products(profile, samples, request, ratios, gemm_samples(samples, profile));
   fit_attention_kernels(profile, samples);
+  share_clock(profile, request);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
   fit_collectives(profile, samples, request);
   fit_host(profile, samples);

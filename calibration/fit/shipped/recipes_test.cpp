@@ -52,7 +52,7 @@ TEST(Recipes, InputsAreTheFilesThatWereFittedOrArePublicElsewhere) {
     missing.insert(state.name);
     EXPECT_THAT(line_of(state), HasSubstr("missing: /nowhere/" + state.name + "; take it from https://"));
   }
-  std::set<std::string> expected{"a100_sglang.csv", "operators.csv"};
+  std::set<std::string> expected{"a100_sglang.csv", "a100_int8.csv", "operators.csv"};
   for (const char* gpu : {"h100", "h200", "b200", "gb200", "b300", "gb300"})
     for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full"})
       expected.insert(fmt::format("{}_{}.csv", gpu, table));

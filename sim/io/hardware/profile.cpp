@@ -148,12 +148,18 @@ void attention_rate_fields(Fields& f, cost::AttentionRate& rate) {
   f.rounded("sharpness", rate.sharpness, {.low = 0.1, .high = 100});
 }
 
+void cache_write_fields(Fields& f, cost::CacheWrite& write) {
+  f.microseconds("launch_us", write.launch, kMicroseconds);
+  f.gigabytes("gb_per_s", write.bandwidth, kRate);
+}
+
 void attention_law_fields(Fields& f, cost::AttentionLaw& law) {
   f.whole("head_dim", law.head_dim, {.low = 1, .high = 65536});
   f.boolean("causal", law.causal);
   f.object("forward", law.forward, attention_rate_fields);
   f.object("backward", law.backward, attention_rate_fields);
   f.number_or("window_overhang", law.window_overhang, 0, kTokens);
+  f.optional_object("cache_write", law.cache_write, cache_write_fields);
   f.object("evidence", law.evidence, evidence_fields);
 }
 

@@ -28,12 +28,13 @@ std::vector<Hardware> hardware_of(const Job& job) {
   return all;
 }
 
-/// Returns the names of the precisions that a map of rates or laws has.
+/// Returns the names of the precisions that a map of rates or laws has, but for int8, in which nothing is trained.
 template <class Map>
 std::string precisions_of(const Map& map) {
   std::vector<std::string> names;
   names.reserve(map.size());
-  for (const auto& [precision, value] : map) names.emplace_back(in_quotes(name_of(precision)));
+  for (const auto& [precision, value] : map)
+    if (precision != Precision::kInt8) names.emplace_back(in_quotes(name_of(precision)));
   return either(names);
 }
 
