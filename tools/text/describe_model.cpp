@@ -113,15 +113,15 @@ std::string further_parts(const Transformer& whole, const report::Paint& paint) 
                   fmt::format("{} parameters a token ({})", in_words(model::active_parameters(m)),
                               report::whole(model::active_parameters(m))));
   }
-  if (m.latent) text += entry(paint, "latent attention", latent_words(*m.latent));
+  if (m.latent) text += entry(paint, "latents", latent_words(*m.latent));
   if (m.local.window > 0)
-    text += entry(paint, "local attention",
+    text += entry(paint, "windows",
                   fmt::format("{} tokens, but all in every {}th layer", number(m.local.window), number(m.local.every)));
   if (whole.prediction_layers > 0)
-    text +=
-        entry(paint, "further predictions",
-              fmt::format("{} layers with {} parameters, which the count leaves out", number(whole.prediction_layers),
-                          in_words(model::total_parameters(whole) - model::total_parameters(m))));
+    text += entry(
+        paint, "predictions",
+        fmt::format("{} further layers with {} parameters, which the counts leave out", number(whole.prediction_layers),
+                    in_words(model::total_parameters(whole) - model::total_parameters(m))));
   return text;
 }
 
@@ -133,10 +133,10 @@ std::string model_page(const io::Document& document, io::Findings& findings, con
   text += entry(paint, "  one layer",
                 fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
                             report::whole(model::layer_matmul_parameters(m))));
-  text += entry(
-      paint, "  ends",
-      fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
-                  report::whole(model::head_parameters(m)), m.tied_embeddings ? "tied to the embedding" : "not tied"));
+  text += entry(paint, "  ends",
+                fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
+                            report::whole(model::head_parameters(model::without_prediction(m))),
+                            m.tied_embeddings ? "tied to the embedding" : "not tied"));
   text += entry(paint, "layers", number(m.layers));
   text += entry(paint, "hidden", number(m.hidden));
   text += entry(paint, "attention",

@@ -28,7 +28,7 @@ constexpr WholeRange kExpertCount{.low = 1, .high = 1 << 20};
 /// Reads the number of experts and of those that a token meets.
 Experts read_experts(const Node& node, std::string_view count, std::string_view per_token) {
   Experts experts{.count = node.whole(count, kExpertCount), .per_token = node.whole(per_token, kExpertCount)};
-  if (experts.per_token > experts.count)
+  if (node.has(count) && experts.per_token > experts.count)
     node.complain(per_token, fmt::format("expected at most {}, the experts of a layer, found {}", experts.count,
                                          experts.per_token));
   return experts;
@@ -73,6 +73,7 @@ void read_qwen2_moe(const Node& node, Transformer& model) {
 void read_qwen3_moe(const Node& node, Transformer& model) {
   read_llama(node, model);
   model.qk_norm = QkNorm::kHead;
+  require_switch(node, "use_qk_norm", true, "no published Qwen3 is without norms of queries and keys");
   read_qwen_experts(node, model);
 }
 
@@ -264,7 +265,7 @@ std::span<const ModelFamily> expert_families() {
   static const Keys kMixtral = with_router_keys(kLlamaKeys, {"num_local_experts"});
   static const Keys kQwen =
       with_router_keys(kLlamaKeys, {"num_experts", "moe_intermediate_size", "shared_expert_intermediate_size",
-                                    "decoder_sparse_step", "mlp_only_layers", "qkv_bias"});
+                                    "decoder_sparse_step", "mlp_only_layers", "qkv_bias", "use_qk_norm"});
   static const Keys kOlmoe = with_router_keys(kLlamaKeys, {"num_experts", "clip_qkv"});
   static const Keys kGptOss =
       with_router_keys(kLlamaKeys, {"num_local_experts", "experts_per_token", "initial_context_length", "swiglu_limit",

@@ -54,6 +54,12 @@ constexpr ExpertConfig kPublishedExperts[] = {
          "num_experts": 128, "num_experts_per_tok": 8, "decoder_sparse_step": 1, "mlp_only_layers": [],
          "vocab_size": 151936, "hidden_act": "silu", "tie_word_embeddings": false})",
      235'093'634'560, 235, 22, 1, false, "arXiv:2505.09388 section 2"},
+    {"Qwen/Qwen3-Coder-480B-A35B-Instruct",
+     R"({"model_type": "qwen3_moe", "num_hidden_layers": 62, "hidden_size": 6144, "num_attention_heads": 96,
+         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 8192, "moe_intermediate_size": 2560,
+         "num_experts": 160, "num_experts_per_tok": 8, "decoder_sparse_step": 1, "mlp_only_layers": [],
+         "use_qk_norm": true, "vocab_size": 151936, "hidden_act": "silu", "tie_word_embeddings": false})",
+     480'154'875'392, 480, 35, 1, false, "the model's card"},
     {"allenai/OLMoE-1B-7B-0924",
      R"({"model_type": "olmoe", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
          "num_key_value_heads": 16, "intermediate_size": 1024, "num_experts": 64, "num_experts_per_tok": 8,
@@ -149,7 +155,7 @@ TEST(ExpertFamilies, ParametersOfPublishedModels) {
 
 TEST(ExpertFamilies, LayersOfMultiTokenPredictionCountByThemselves) {
   Findings findings;
-  const auto document = document_from_text(kPublishedExperts[11].config, "t.json", findings);
+  const auto document = document_from_text(kPublishedExperts[12].config, "t.json", findings);
   const model::Transformer model = read_model(document->root(findings), "t");
   ASSERT_EQ(model.prediction_layers, 1);
   // arXiv:2412.19437, README of deepseek-ai/DeepSeek-V3: 14B of weights with embedding and head, which are shared

@@ -31,7 +31,7 @@ Experts read_routed(const Node& node) {
   Experts experts{.count = node.whole("n_routed_experts", {.low = 1, .high = kFew.high}),
                   .per_token = node.whole("num_experts_per_tok", {.low = 1, .high = kFew.high}),
                   .width = node.whole("moe_intermediate_size", kWidth)};
-  if (experts.per_token > experts.count)
+  if (node.has("n_routed_experts") && experts.per_token > experts.count)
     node.complain("num_experts_per_tok", fmt::format("expected at most {}, the experts of a layer, found {}",
                                                      experts.count, experts.per_token));
   experts.shared_width = experts.width * node.whole_or("n_shared_experts", 0, kFew);
