@@ -14,7 +14,7 @@ namespace foretoken::validate {
 std::vector<std::pair<std::string_view, Seconds>> split_parts(const report::TimeSplit& split) {
   std::vector<std::pair<std::string_view, Seconds>> parts;
   for (const report::TimePart& part : report::time_parts())
-    if (part.axis != Axis::kExpert || part.of(split).value() != 0) parts.emplace_back(part.name, part.of(split));
+    if (report::is_named(part, split)) parts.emplace_back(part.name, part.of(split));
   return parts;
 }
 

@@ -44,7 +44,8 @@ Json bias_of(const Metrics& m) {
 
 Json time_of(const TimeSplit& time) {
   Json json;
-  for (const TimePart& part : time_parts(time)) json[std::string(part.key)] = finite(part.of(time));
+  for (const TimePart& part : time_parts())
+    if (is_named(part, time)) json[std::string(part.key)] = finite(part.of(time));
   return json;
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "sim/base/check.h"
 #include "sim/observe/stage_times.h"
@@ -44,13 +43,10 @@ struct TimePart {
 /// Returns the parts of a split in the order of every answer. They add up to the step.
 [[nodiscard]] std::span<const TimePart> time_parts();
 
-/// Returns the parts that an answer with this split names: exchanges of experts only where there are any.
+/// Returns true for the parts that an answer with this split names: exchanges of experts only where there are any.
 template <class Time>
-[[nodiscard]] std::vector<TimePart> time_parts(const observe::TimeSplit<Time>& split) {
-  std::vector<TimePart> parts;
-  for (const TimePart& part : time_parts())
-    if (part.kind != TimeKind::kComm || part.axis != Axis::kExpert || part.of(split) != Time{}) parts.push_back(part);
-  return parts;
+[[nodiscard]] bool is_named(const TimePart& part, const observe::TimeSplit<Time>& split) {
+  return part.kind != TimeKind::kComm || part.axis != Axis::kExpert || part.of(split) != Time{};
 }
 
 }  // namespace foretoken::report
