@@ -165,30 +165,8 @@ TEST(WrongScenario, Names) {
   });
 }
 
-TEST(WrongScenario, DegreesAndGpus) {
+TEST(WrongScenario, Experts) {
   expect_complaints({
-      {"product unlike the GPU count",
-       R"({"parallelism": {"data": 15}})",
-       {"/parallelism/data: expected 16 (1024 GPUs / (tensor 8 x context 1 x pipeline 8 = 64)), found 15"}},
-      {"GPUs that the degrees do not divide",
-       R"({"gpus": 1000})",
-       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 1000; try 768 with "
-        "parallelism.data 12 or 1024"}},
-      {"fewer GPUs than one replica",
-       R"({"gpus": 32})",
-       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 32; try 64 with parallelism.data "
-        "1"}},
-      {"part of a node above one node",
-       R"({"gpus": 12, "parallelism": {"tensor": 4, "pipeline": 1, "virtual_pipeline": 1, "data": 3},
-           "schedule": "1f1b"})",
-       {"/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-a100-80gb-hdr\"), found 12; try 8 with "
-        "parallelism.data 2 or 16 with parallelism.data 4"}},
-      {"network without NICs",
-       R"({"cluster": {"base": "dgx-a100-80gb-hdr", "node": {"nics": {"count": 0}}}})",
-       {"/gpus: expected at most 8: the nodes of \"dgx-a100-80gb-hdr (modified)\" have no NICs, found 1024"}},
-      {"expert parallel dense model",
-       R"({"parallelism": {"expert": 2}})",
-       {"/parallelism/expert: expected 1: model \"gpt3-175b\" is dense, found 2"}},
       {"experts that ranks do not share evenly",
        R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
            "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 3, "sequence_parallel": false}})",
@@ -226,6 +204,33 @@ TEST(WrongScenario, DegreesAndGpus) {
        R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
            "moe": {"imbalance": 0.5}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
        {"/moe/imbalance: expected a number from 1 to 1048576, found 0.5"}},
+  });
+}
+
+TEST(WrongScenario, DegreesAndGpus) {
+  expect_complaints({
+      {"product unlike the GPU count",
+       R"({"parallelism": {"data": 15}})",
+       {"/parallelism/data: expected 16 (1024 GPUs / (tensor 8 x context 1 x pipeline 8 = 64)), found 15"}},
+      {"GPUs that the degrees do not divide",
+       R"({"gpus": 1000})",
+       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 1000; try 768 with "
+        "parallelism.data 12 or 1024"}},
+      {"fewer GPUs than one replica",
+       R"({"gpus": 32})",
+       {"/gpus: expected a multiple of tensor 8 x context 1 x pipeline 8 = 64, found 32; try 64 with parallelism.data "
+        "1"}},
+      {"part of a node above one node",
+       R"({"gpus": 12, "parallelism": {"tensor": 4, "pipeline": 1, "virtual_pipeline": 1, "data": 3},
+           "schedule": "1f1b"})",
+       {"/gpus: expected at most one node or whole nodes of 8 GPUs (\"dgx-a100-80gb-hdr\"), found 12; try 8 with "
+        "parallelism.data 2 or 16 with parallelism.data 4"}},
+      {"network without NICs",
+       R"({"cluster": {"base": "dgx-a100-80gb-hdr", "node": {"nics": {"count": 0}}}})",
+       {"/gpus: expected at most 8: the nodes of \"dgx-a100-80gb-hdr (modified)\" have no NICs, found 1024"}},
+      {"expert parallel dense model",
+       R"({"parallelism": {"expert": 2}})",
+       {"/parallelism/expert: expected 1: model \"gpt3-175b\" is dense, found 2"}},
       {"heads",
        R"({"gpus": 960, "parallelism": {"tensor": 5, "pipeline": 8, "data": 24}, "batch": {"sequence_length": 2000}})",
        {"/parallelism/tensor: expected a divisor of the model's 96 attention heads, found 5",

@@ -79,6 +79,10 @@ TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, co
 /// token, and is a layer of the model's last kind. Returns its output.
 TensorId add_prediction_layer(BlockOps& block, const Transformer& model, const Cut& cut, TensorId stream);
 
+/// Adds the lookup of `ids` in a table, of which each tensor rank has a part, and the sum over the ranks.
+void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,
+                TensorId output);
+
 /// Adds the weight of one norm: its scale, and its bias where the norm has one. Norms without weights add none.
 [[nodiscard]] IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name);
 

@@ -9,21 +9,9 @@ namespace foretoken::model {
 namespace {
 
 TensorId add_next_tokens(BlockOps& block, const Transformer& model, const Cut& cut, TensorId stream) {
-  const double elements = cut.tokens * real(model.hidden);
   const TensorId next =
       block.add(Tensor{.name = "embedding of next tokens", .bytes = cut.residual_bytes(real(model.hidden))});
-  block.add(Op{.name = "embedding lookup",
-               .role = OpRole::kEmbedding,
-               .work = MemoryBound{4 * elements, (2 + 8) * elements, "embedding gradient"},
-               .reads = {stream},
-               .writes = {next}});
-  const bool cuts = cut.context.sequence_parallel;
-  Exchange sum{.payload = cut.whole_bytes(real(model.hidden)),
-               .forward = cuts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-               .backward_name = "gather embedding gradient"};
-  if (cuts) sum.backward = CollectiveKind::kAllGather;
-  block.add(Op{
-      .name = "sum embedding of next tokens", .role = OpRole::kComm, .work = sum, .reads = {next}, .writes = {next}});
+  add_lookup(block, model, cut, {}, stream, next);
   return next;
 }
 
