@@ -13,7 +13,8 @@ namespace foretoken::validate {
 
 std::vector<std::pair<std::string_view, Seconds>> split_parts(const report::TimeSplit& split) {
   std::vector<std::pair<std::string_view, Seconds>> parts;
-  for (const report::TimePart& part : report::time_parts()) parts.emplace_back(part.name, part.of(split));
+  for (const report::TimePart& part : report::time_parts())
+    if (report::is_named(part, split)) parts.emplace_back(part.name, part.of(split));
   return parts;
 }
 

@@ -42,7 +42,7 @@ constexpr LayerRole kRoles[] = {
 };
 
 LayerRole role_of(Axis axis) {
-  if (net::kLayerAxes.contains(axis)) return {job::key_of(axis), cuts, "cuts a layer"};
+  if (net::kLayerAxes.contains(axis) || kDealtAxes.contains(axis)) return {job::key_of(axis), cuts, "cuts a layer"};
   return {job::key_of(axis), plays_none, "which layers a stage holds, and how many replicas there are, is for others"};
 }
 
@@ -72,6 +72,10 @@ LayerKey layer_key(const Job& job) {
   const net::RankGrid grid = job.grid();
   for (const auto& [axis, name] : kAxisNames)
     if (net::kLayerAxes.contains(axis)) append(grid.shape(axis, domain), at);
+  if (job.model.experts)
+    for (const Axis axis : {Axis::kExpertTensor, Axis::kExpert}) append(grid.shape(axis, domain), at);
+  else
+    at = key.end();
   expects(at == key.end(), "a layer's key has no gaps");
   return key;
 }

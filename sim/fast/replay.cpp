@@ -40,7 +40,7 @@ struct PlannedPipeline {
 // that they delay are recorded.
 void add_gathers(const job::Job& job, const step::Passes& passes, PlannedPipeline& pipeline) {
   step::Workload workload;
-  step::add_stage_streams(workload, job.parallelism.pipeline);
+  step::add_stage_streams(workload, job.parallelism.pipeline, step::stage_axes(job));
   const step::ForwardGates gates = step::lower_parameter_gather(workload, job, passes.trained());
   pipeline.shape.gates.resize(workload.graph.tasks());
   for (std::uint32_t task = 0; task < workload.graph.tasks(); ++task)
@@ -83,7 +83,7 @@ PlannedPipeline pipeline_of(const job::Job& job, const step::Passes& passes) {
 // lower().
 Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
   step::Workload workload;
-  step::add_stage_streams(workload, job.parallelism.pipeline);
+  step::add_stage_streams(workload, job.parallelism.pipeline, step::stage_axes(job));
   const auto emitter = step::stage_passes(passes);
   const step::PipelineEnds ends = step::lower_sharded(workload, job, step::program_of(job), *emitter);
   step::lower_step_end(workload, job, passes.trained(), ends);
@@ -96,7 +96,7 @@ Duration sharded_step_time(const job::Job& job, const step::Passes& passes) {
 
 Duration finish_step(const job::Job& job, const step::Passes& passes, const PlanRun& pipeline) {
   step::Workload workload;
-  step::add_stage_streams(workload, job.parallelism.pipeline);
+  step::add_stage_streams(workload, job.parallelism.pipeline, step::stage_axes(job));
   step::PipelineEnds ends;
   for (const Stage stage : pipeline.finished.ids())
     ends.finished.push_back({known_end(workload, stage, pipeline.finished[stage])});

@@ -26,6 +26,8 @@ int box_of(const Job& job, Gpu gpu, const Size& size) {
 PerAxis<int> degrees_of(const Parallelism& parallelism) {
   PerAxis<int> degrees(1);
   for (const auto& [axis, degree] : kDegrees) degrees[axis] = parallelism.*degree;
+  degrees[Axis::kExpert] = parallelism.expert;
+  degrees[Axis::kExpertTensor] = parallelism.expert_tensor;
   return degrees;
 }
 
@@ -66,7 +68,13 @@ model::LayerContext Job::layer_context() const {
           .fp32_main_gradients = recipe.gradient_bytes > 2,
           .gradient_accumulation_bytes = runtime.gradient_accumulation_bytes,
           .overlap_backward_collectives = runtime.overlap_backward_collectives,
-          .overlap_forward_collectives = overlap.tensor_parallel && runtime.userbuffers_gain};
+          .overlap_forward_collectives = overlap.tensor_parallel && runtime.userbuffers_gain,
+          .experts = {.expert = parallelism.expert,
+                      .expert_tensor = parallelism.expert_tensor,
+                      .dispatcher = routing.dispatcher,
+                      .capacity_factor = routing.capacity_factor,
+                      .imbalance = routing.imbalance,
+                      .shared_overlap = routing.shared_expert_overlap}};
 }
 
 std::size_t Job::group_of(Stage stage) const {

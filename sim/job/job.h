@@ -21,7 +21,8 @@
 namespace foretoken::job {
 
 struct Parallelism {
-  int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1, expert = 1;
+  int tensor = 1, pipeline = 1, virtual_pipeline = 1, data = 1, context = 1;
+  int expert = 1, expert_tensor = 1;  ///< experts are dealt out over their own grid of the same GPUs
   bool sequence_parallel = false;
   model::ContextExchange exchange = model::ContextExchange::kRing;
   bool embedding_and_head_as_layers = false;  ///< each counts as one layer when layers are dealt out
@@ -35,6 +36,14 @@ inline constexpr std::array kDegrees{
 
 /// Returns one degree an axis, and 1 for an axis along which nothing is cut.
 [[nodiscard]] PerAxis<int> degrees_of(const Parallelism& parallelism);
+
+/// The way in which tokens find their experts.
+struct Routing {
+  model::Dispatcher dispatcher = model::Dispatcher::kAllToAll;
+  std::optional<double> capacity_factor = std::nullopt;  ///< none: no token is dropped or padded
+  double imbalance = 1;                                  ///< tokens of the rank with the most over their mean
+  bool shared_expert_overlap = false;
+};
 
 struct Batch {
   std::int64_t micro = 1, global = 1, sequence_length = 1;
@@ -106,6 +115,7 @@ struct Job {
   Runtime runtime;
   Parallelism parallelism;
   schedule::Schedule schedule = schedule::schedule_named("1f1b");  ///< from the catalogue, or any other
+  Routing routing;
   Batch batch;
   Precision precision = Precision::kBf16;
   PrecisionRecipe recipe;

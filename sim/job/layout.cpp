@@ -103,7 +103,7 @@ int Job::layers_in(Stage stage, Chunk chunk) const {
 
 ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
   const Ends ends = ends_of(job, stage, chunk);
-  const std::int64_t before = job.model.stack ? layers_before(job, placement_of(job), {stage, chunk}) : 0;
+  const std::int64_t before = job.model.uniform() ? 0 : layers_before(job, placement_of(job), {stage, chunk});
   return {.layers = model::layers_between(job.model, before, job.layers_in(stage, chunk)),
           .embedding = ends.embedding,
           .head = ends.head};

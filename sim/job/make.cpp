@@ -20,6 +20,7 @@ void take_given_parts(const Question& question, Job& job) {
   job.runtime = question.runtime;
   job.cuda_graphs = question.cuda_graphs;
   job.compile = question.compile;
+  job.routing = question.routing.value_or(Routing{});
   job.optimizer.name = question.optimizer;
   job.imperfections = question.imperfections;
   job.stragglers = question.stragglers;
@@ -28,7 +29,6 @@ void take_given_parts(const Question& question, Job& job) {
 
 Parallelism stated(const AskedParallelism& asked) {
   Parallelism parallelism{.virtual_pipeline = asked.virtual_pipeline.value_or(1),
-                          .expert = asked.expert,
                           .sequence_parallel = asked.sequence_parallel.value_or(false),
                           .exchange = asked.exchange,
                           .embedding_and_head_as_layers = asked.embedding_and_head_as_layers,
@@ -60,6 +60,7 @@ void settle_choices(Draft& draft) {
   const bool known = sound.parallelism && sound.schedule && settle_schedule(draft);
   if (sound.cluster && sound.gpus && !pools_make_up_gpus(draft)) return;
   const bool fits = sound.parallelism && sound.gpus && degrees_fit(draft);
+  if (fits && sound.model) settle_experts(draft);
   if (sound.cluster && sound.gpus) check_nodes(draft);
   if (sound.cluster && fits && !stages_stand_on_one_kind(draft)) return;
   if (sound.model) check_stack(draft);

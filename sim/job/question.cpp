@@ -9,6 +9,7 @@ AskedParallelism asked(const Parallelism& p) {
                                .virtual_pipeline = p.virtual_pipeline,
                                .sequence_parallel = p.sequence_parallel,
                                .expert = p.expert,
+                               .expert_tensor = p.expert_tensor,
                                .exchange = p.exchange,
                                .embedding_and_head_as_layers = p.embedding_and_head_as_layers,
                                .layers_per_stage = p.layers_per_stage};
@@ -67,6 +68,7 @@ Question question_of(const Job& job) {
           .runtime = job.runtime,
           .choices = choices_of(job),
           .attention = AttentionChoice{job.attention, job.flash_kernel},
+          .routing = job.model.experts ? std::optional(job.routing) : std::nullopt,
           .optimizer = job.optimizer.name,
           .imperfections = job.imperfections,
           .stragglers = job.stragglers,

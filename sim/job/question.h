@@ -31,6 +31,7 @@ struct AskedParallelism {
   std::optional<int> virtual_pipeline;
   std::optional<bool> sequence_parallel;
   int expert = 1;
+  std::optional<int> expert_tensor;  ///< absent: the tensor degree under Megatron's runtimes, else 1
   model::ContextExchange exchange = model::ContextExchange::kRing;
   bool embedding_and_head_as_layers = false;
   std::vector<int> layers_per_stage;  ///< empty: dealt out evenly
@@ -83,6 +84,7 @@ struct Question {
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   CudaGraphs cuda_graphs = CudaGraphs::kNone;
   bool compile = false;
+  std::optional<Routing> routing;            ///< absent: all-to-all, balanced
   std::string optimizer = "adam";
   Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;

@@ -20,17 +20,20 @@ GemmShape batched(const CoreCut& cut, std::int64_t m, std::int64_t n, std::int64
   return {.m = m, .n = n, .k = k, .batch = cut.batched_heads(), .pass = pass, .precision = cut.core_precision()};
 }
 
+// Scores have the width of queries and keys, and outputs the width of values. Where they differ, a kernel of their mean
+// width has the same operations forward.
 AttentionShape flash_shape(const CoreCut& cut, bool backward) {
   return {.batch = cut.context.micro_batch,
           .heads = cut.core.heads / cut.context.tensor,
           .kv_heads = std::max<std::int64_t>(1, cut.core.kv_heads / cut.context.tensor),
           .q_length = cut.local_sequence(),
           .kv_length = cut.context.sequence,
-          .head_dim = cut.core.head_dim,
+          .head_dim = (cut.core.head_dim + cut.core.values_dim()) / 2,
           .causal = true,
           .backward = backward,
           .precision = cut.core_precision(),
-          .kernel = cut.context.flash_kernel};
+          .kernel = cut.context.flash_kernel,
+          .window = cut.core.window < cut.context.sequence ? cut.core.window : 0};
 }
 
 // The unfused softmax of fp32 copies: its kernels and their bytes for each score. The mask has one byte.

@@ -34,7 +34,7 @@ struct CoreCut : Cut {
   [[nodiscard]] double operand_bytes() const { return kHalf * tokens * static_cast<double>(operand_width()); }
   [[nodiscard]] double key_value_bytes() const {  // K and V of the local tokens
     const double heads = static_cast<double>(std::max<std::int64_t>(1, core.kv_heads / context.tensor));
-    return 2 * kHalf * tokens * heads * static_cast<double>(core.head_dim);
+    return kHalf * tokens * heads * static_cast<double>(core.head_dim + core.values_dim());
   }
 };
 

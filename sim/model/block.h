@@ -45,6 +45,8 @@ struct Weight {
   int stored_as = 1;              ///< tensors that a framework stores it in; gate and up of a gated MLP are two
   std::int64_t padding_rows = 0;  ///< rows that this cut adds
   bool tied = false;              ///< a copy of the embedding's table; no copy where both stand on one GPU
+  std::int64_t copies = 1;        ///< weights of this shape: one for each expert, dealt out over `axes`
+  std::int64_t copies_met = 1;    ///< those that one token meets
 };
 
 /// A tensor that flows between ops: 16 bit unless its name says otherwise.
@@ -100,10 +102,13 @@ struct Product {
 struct AttentionCore {
   std::int64_t heads = 1, kv_heads = 1, head_dim = 1;  ///< before they are cut
   bool dropout = false;
+  std::int64_t value_dim = 0;  ///< of a head of values; 0: head_dim
+  std::int64_t window = 0;     ///< tokens that a query sees, itself included; 0: all
 
-  /// Outputs of the product that makes queries, keys and values: (a + 2g) d.
-  [[nodiscard]] std::int64_t operand_width() const { return (heads + 2 * kv_heads) * head_dim; }
-  [[nodiscard]] std::int64_t output_width() const { return heads * head_dim; }
+  [[nodiscard]] std::int64_t values_dim() const { return value_dim > 0 ? value_dim : head_dim; }
+  /// Width of queries, keys and values together: (a + 2g) d.
+  [[nodiscard]] std::int64_t operand_width() const { return (heads + kv_heads) * head_dim + kv_heads * values_dim(); }
+  [[nodiscard]] std::int64_t output_width() const { return heads * values_dim(); }
 };
 
 /// One memory-bound kernel in each pass. A pass without bytes has no kernel.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/base/kernel.h"
+#include "sim/model/experts.h"
 
 namespace foretoken::model {
 
@@ -58,7 +59,10 @@ struct LayerContext {
   /// Transformer Engine's tensor-parallel overlap (userbuffers); needs sequence parallelism. Gathers run beside the
   /// GEMM that needs them, chunk by chunk. Three quarters of a reduce-scatter run beside the GEMM that feeds it.
   bool overlap_forward_collectives = false;
+  ExpertCut experts{};
 
+  /// Bytes of an element of the gradient that weight-gradient GEMMs add to; 0: they write.
+  [[nodiscard]] int adds_to_bytes() const { return fused_accumulation ? (fp32_main_gradients ? 4 : 2) : 0; }
   [[nodiscard]] double tokens() const {  ///< T = s b / c, tokens of a tensor-parallel group
     return static_cast<double>(sequence) * static_cast<double>(micro_batch) / context;
   }

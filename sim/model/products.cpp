@@ -83,7 +83,7 @@ void weight_gradient_gemm(OpWriter& ops, const Cut& cut, const Sizes& sizes, Use
             .k = cut.T,
             .pass = GemmPass::kWeightGradient,
             .precision = precision_of(cut, sizes),
-            .adds_to_bytes = cut.context.fused_accumulation ? (cut.context.fp32_main_gradients ? 4 : 2) : 0},
+            .adds_to_bytes = cut.context.adds_to_bytes()},
            userbuffers);
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/base/units.h"
 #include "sim/model/block.h"
+#include "sim/model/experts.h"
 
 namespace foretoken::model {
 
@@ -48,7 +49,13 @@ struct Transformer {
   bool scaled_embedding = false;  ///< a kernel multiplies embedded tokens by a number (Gemma, Granite)
   QkNorm qk_norm = QkNorm::kNone;
   NormPlaces norm_places = NormPlaces::kBefore;
-  std::int64_t attention_window = 0;  ///< tokens that the narrowest attention layer sees; 0: all
+  std::int64_t attention_window = 0;        ///< tokens that the narrowest attention layer sees; 0: all
+  std::optional<Experts> experts{};         ///< none: every layer has an MLP
+  std::optional<LatentAttention> latent{};  ///< none: one product makes queries, keys and values
+  LocalAttention local{};
+  bool attention_sinks = false;  ///< one number a head takes part in the softmax (GPT-OSS)
+  /// Layers behind the last that predict one further token each (multi-token prediction, arXiv:2412.19437 section 2.2).
+  std::int64_t prediction_layers = 0;
   std::string source = "";
   /// Kinds of layers in forward order, `layers` in all. Without it every layer is a dense one with the numbers above.
   std::optional<std::vector<LayerRun>> stack{};
@@ -56,6 +63,8 @@ struct Transformer {
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
   [[nodiscard]] bool normed_before() const { return norm_places != NormPlaces::kBehind; }
   [[nodiscard]] bool normed_behind() const { return norm_places != NormPlaces::kBefore; }
+  /// Returns true when all layers are alike.
+  [[nodiscard]] bool uniform() const { return !stack && !experts && local.window == 0; }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
   [[nodiscard]] int mlp_matrices() const { return gated() ? 3 : 2; }
 };

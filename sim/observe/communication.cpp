@@ -18,6 +18,7 @@ std::string_view words_of(const Communication& row) {
   const bool scatters = row.collective == CollectiveKind::kReduceScatter;
   switch (row.purpose) {
     case Purpose::kPass:
+      if (net::kExpertAxes.contains(row.axes)) return "tokens of experts and their gradients";
       return row.axes == Axis::kTensor ? "activations and their gradients inside layers"
                                        : "keys, values and their gradients";
     case Purpose::kActivations:

@@ -79,6 +79,12 @@ Outside outside_passes(Stage stage, const step::Workload& workload, const des::R
   return outside;
 }
 
+// The exchanges of experts are one part of an answer, over either of their axes.
+void join_exchanges_of_experts(StageSplit& split) {
+  split.comm[Axis::kExpert] += split.comm[Axis::kExpertTensor];
+  split.comm[Axis::kExpertTensor] = {};
+}
+
 StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunResult& run,
                     std::span<const Duration> stretch) {
   const auto& workload = step.workload;
@@ -95,6 +101,7 @@ StageSplit split_of(Stage stage, const step::LoweredStep& step, const des::RunRe
     stretched += stretch_of(pass, workload, stretch);
     passes.push_back(interval_of(pass.first, pass.last, run));
   }
+  join_exchanges_of_experts(split);
   // A pass that waits for parameters, or for the host to issue a unit, is longer than its work.
   const std::int64_t longer = coverage.add(std::move(passes)) - inside.ps;
   stretched.ps = std::clamp<std::int64_t>(longer, std::min<std::int64_t>(0, stretched.ps), stretched.ps);

@@ -245,6 +245,9 @@ AxisSet together(const step::Meaning& meaning, const step::Workload& workload) {
 }
 
 UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {
+  if (job.parallelism.expert * job.parallelism.expert_tensor > 1)
+    throw ConfigError({{"", "/parallelism/expert",
+                        "expected 1 to simulate every GPU: exchanges of experts are folded only, so far"}});
   return Unfolder(step, job, traffic).unfold();
 }
 

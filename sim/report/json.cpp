@@ -44,7 +44,19 @@ Json bias_of(const Metrics& m) {
 
 Json time_of(const TimeSplit& time) {
   Json json;
-  for (const TimePart& part : time_parts()) json[std::string(part.key)] = finite(part.of(time));
+  for (const TimePart& part : time_parts())
+    if (is_named(part, time)) json[std::string(part.key)] = finite(part.of(time));
+  return json;
+}
+
+// Counts are whole, and print without decimals.
+std::int64_t whole_count(double count) { return std::llround(finite(count)); }
+
+Json parameters_of(const Parameters& parameters) {
+  Json json = {{"total", whole_count(parameters.total)},
+               {"active", whole_count(parameters.active)},
+               {"trainable", whole_count(parameters.trainable)}};
+  if (parameters.prediction > 0) json["multi_token_prediction"] = whole_count(parameters.prediction);
   return json;
 }
 
@@ -131,6 +143,7 @@ std::string to_json(const Metrics& m) {
                {"layer", {{"forward_s", finite(m.layer_forward)}, {"backward_s", finite(m.layer_backward)}}},
                {"shown_gpus", numbers_of(m.shown_gpus)},
                {"time_s", time_of(m.time)},
+               {"parameters", parameters_of(m.parameters)},
                {"p2p_bytes_per_step", finite(Bytes(m.p2p_bytes_per_step))},
                {"memory", memory_of(m.memory)}};
   json["run"] = m.run ? run_of(m) : Json();

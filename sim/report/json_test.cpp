@@ -29,7 +29,7 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
                           "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu",
                           "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops", "bubble_fraction",
                           "ideal_bubble_fraction", "bubble_fraction_of_step", "layer", "shown_gpus", "time_s",
-                          "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
+                          "parameters", "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
   EXPECT_THAT(keys_of(json["layer"]), ElementsAre("forward_s", "backward_s"));
   EXPECT_THAT(keys_of(json["time_s"]),
               ElementsAre("compute", "tensor_parallel_comm", "context_parallel_comm", "pipeline_comm",

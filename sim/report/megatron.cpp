@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "sim/model/stacks/kinds.h"
+
 namespace foretoken::report {
 namespace {
 
@@ -37,7 +39,7 @@ void add_model(const Job& job, Flags& flags) {
   flags.set("--hidden-size", m.hidden);
   flags.set("--num-attention-heads", m.heads);
   flags.set("--ffn-hidden-size", m.ffn_hidden);
-  if (m.heads * m.head_dim != m.hidden) flags.set("--kv-channels", m.head_dim);
+  if (!m.latent && m.heads * m.head_dim != m.hidden) flags.set("--kv-channels", m.head_dim);
   if (m.kv_heads != m.heads) {
     flags.on("--group-query-attention");
     flags.set("--num-query-groups", m.kv_heads);
@@ -50,11 +52,57 @@ void add_model(const Job& job, Flags& flags) {
   flags.on("--swiglu", m.activation == Activation::kSwiGlu);
   flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
   flags.on("--untie-embeddings-and-output-weights", !m.tied_embeddings);
-  flags.on("--qk-layernorm", m.qk_norm == model::QkNorm::kHead);
+  flags.on("--qk-layernorm", m.qk_norm == model::QkNorm::kHead || m.latent.has_value());
   flags.on("--disable-bias-linear", !m.linear_bias);
   flags.on("--add-qkv-bias", !m.linear_bias && m.qkv_bias);
   flags.set("--hidden-dropout", m.hidden_dropout);
   flags.set("--attention-dropout", m.attention_dropout);
+}
+
+// One digit a layer as a Python list: 1 where it has experts.
+std::string layers_with_experts(const model::Transformer& m) {
+  std::vector<std::string> runs;
+  const model::StackPlan plan = model::plan_of(m);
+  for (const model::KindRun& run : plan.runs)
+    runs.push_back(fmt::format("[{}]*{}", plan.kinds[static_cast<std::size_t>(run.kind)].experts ? 1 : 0, run.count));
+  return fmt::format("({})", fmt::join(runs, "+"));
+}
+
+void add_experts(const Job& job, Flags& flags) {
+  if (!job.model.experts) return;
+  const model::Experts& experts = *job.model.experts;
+  flags.set("--num-experts", experts.count);
+  flags.set("--moe-router-topk", experts.per_token);
+  flags.set("--moe-ffn-hidden-size", experts.width);
+  if (experts.dense_first > 0 || experts.every > 1)
+    flags.set("--moe-layer-freq", fmt::format("\"{}\"", layers_with_experts(job.model)));
+  if (experts.shared_width > 0) flags.set("--moe-shared-expert-intermediate-size", experts.shared_width);
+  flags.on("--moe-shared-expert-overlap", job.routing.shared_expert_overlap);
+  flags.on("--moe-router-enable-expert-bias", experts.router_bias);
+  flags.on("--moe-grouped-gemm");
+  flags.set("--expert-model-parallel-size", job.parallelism.expert);
+  flags.set("--expert-tensor-parallel-size", job.parallelism.expert_tensor);
+  const model::Dispatcher dispatcher = job.routing.dispatcher;
+  const bool flexible = dispatcher == model::Dispatcher::kDeepEp || dispatcher == model::Dispatcher::kHybridEp;
+  const char* plain = dispatcher == model::Dispatcher::kAllGather ? "allgather" : "alltoall";
+  flags.set("--moe-token-dispatcher-type", flexible ? "flex" : plain);
+  if (flexible)
+    flags.set("--moe-flex-dispatcher-backend", dispatcher == model::Dispatcher::kDeepEp ? "deepep" : "hybridep");
+  if (!job.routing.capacity_factor) return;
+  flags.set("--moe-expert-capacity-factor", *job.routing.capacity_factor);
+  flags.on("--moe-pad-expert-input-to-capacity");
+}
+
+void add_latents(const Job& job, Flags& flags) {
+  if (job.model.prediction_layers > 0) flags.set("--mtp-num-layers", job.model.prediction_layers);
+  if (!job.model.latent) return;
+  const model::LatentAttention& latent = *job.model.latent;
+  flags.on("--multi-latent-attention");
+  if (latent.query_rank > 0) flags.set("--q-lora-rank", latent.query_rank);
+  flags.set("--kv-lora-rank", latent.kv_rank);
+  flags.set("--qk-head-dim", latent.nope_dim);
+  flags.set("--qk-pos-emb-head-dim", latent.rope_dim);
+  flags.set("--v-head-dim", latent.value_dim);
 }
 
 void add_parallelism(const Job& job, Flags& flags) {
@@ -126,6 +174,7 @@ void add_training(const Job& job, Flags& flags) {
     std::vector<const char*> modules;
     if (recompute.modules.core_attention) modules.push_back("core_attn");
     if (recompute.modules.mlp) modules.push_back("mlp");
+    if (recompute.modules.mlp && job.model.experts) modules.push_back("moe");
     if (recompute.modules.layer_norm) modules.push_back("layernorm");
     if (modules.size() != 1 || !recompute.modules.core_attention)
       flags.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
@@ -142,6 +191,8 @@ std::vector<std::string> megatron_command(const Job& job) {
                        (job.gpus + per_node - 1) / per_node)
                .c_str());
   add_model(job, flags);
+  add_experts(job, flags);
+  add_latents(job, flags);
   add_parallelism(job, flags);
   add_training(job, flags);
   return flags.take();
@@ -167,6 +218,7 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");
   add(job.model.normed_behind(), "norms behind attention and MLP are not a flag of pretrain_gpt.py");
   add(job.model.qk_norm == model::QkNorm::kAllHeads, "norms over all heads together are not a flag of pretrain_gpt.py");
+  add(job.model.local.window > 0, "windows and sinks of attention are not written here");
   add(job.model.activation == Activation::kGeGlu, "GeGLU is not a flag of pretrain_gpt.py");
   return remarks;
 }

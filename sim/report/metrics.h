@@ -77,6 +77,14 @@ struct Delay {
   Seconds without{};                                       ///< the step time with this part repaired
 };
 
+/// Parameters of the model, without layers of multi-token prediction.
+struct Parameters {
+  double total = 0;
+  double active = 0;      ///< that one token meets
+  double trainable = 0;   ///< that training changes
+  double prediction = 0;  ///< of the layers of multi-token prediction, beside the others
+};
+
 /// Every number that `simulate --json` prints.
 struct Metrics {
   std::string name;
@@ -91,6 +99,7 @@ struct Metrics {
   double bubble_fraction = 0, ideal_bubble_fraction = 0, bubble_fraction_of_step = 0;
   Seconds layer_forward, layer_backward;
   TimeSplit time;
+  Parameters parameters;
   Memory memory;
   std::optional<RunCost> run;
   std::optional<std::vector<Delay>> delays;  ///< nothing when not asked for

@@ -53,6 +53,7 @@ void add_parts(Waterfall& fall, const observe::StageSplit& split) {
   const auto add = [&](const TimePart& part) { fall.steps.push_back({part.key, part.words, part.of(split)}); };
   const auto waits = [](const TimePart& part) { return part.kind == TimeKind::kBubble; };
   for (const TimePart& part : time_parts()) {
+    if (!is_named(part, split)) continue;
     if (part.axis == Axis::kPipeline) add(*std::ranges::find_if(time_parts(), waits));
     if (part.kind != TimeKind::kCompute && !waits(part)) add(part);
   }

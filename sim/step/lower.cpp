@@ -67,7 +67,7 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   step.passes = std::make_unique<Passes>(job);
   step.program = program_of(job);
   step.message = message_bytes(job);
-  add_stage_streams(step.workload, job.parallelism.pipeline);
+  add_stage_streams(step.workload, job.parallelism.pipeline, stage_axes(job));
   add_pass_rows(step.workload, job, *step.passes);
   const job::Parts parts(job);
   PipelineOptions options{

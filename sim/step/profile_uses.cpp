@@ -28,6 +28,8 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
     if (job.parallelism.sequence_parallel && job.parallelism.tensor > 1) rows.push_back(norm_reduction(part, stage, 1));
     if (replicas) rows.push_back(gradient_reduction(part, stage, 1));
     if (replicas && job.optimizer.zero_stage >= 1) rows.push_back(parameter_gather(part, stage, 1));
+    if (job.model.experts && part.grid().degree(Axis::kExpertData) > 1)
+      rows.push_back(expert_gradient_reduction(part, stage, 1));
   }
   if (job.model.tied_embeddings && job.parallelism.pipeline > 1)
     rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));

@@ -53,7 +53,7 @@ Transformer read(const io::Document& document, io::Findings& findings) {
 std::vector<std::string> model_row(const io::Document& document, io::Findings& findings) {
   const Transformer m = read(document, findings);
   return {document.name,
-          in_words(model::total_parameters(m)),
+          in_words(model::total_parameters(model::without_prediction(m))),
           number(m.layers),
           number(m.hidden),
           number(m.heads),
@@ -87,19 +87,56 @@ std::string norm_in_words(const Transformer& m) {
   return text;
 }
 
+std::string expert_words(const model::Experts& experts) {
+  std::string text =
+      fmt::format("{} of {} a token, {} wide", number(experts.per_token), number(experts.count), number(experts.width));
+  if (experts.shared_width > 0) text += fmt::format("; shared experts {} wide together", number(experts.shared_width));
+  if (experts.dense_first > 0) text += fmt::format("; the first {} layers are dense", number(experts.dense_first));
+  if (experts.every > 1) text += fmt::format("; in every {}th layer", number(experts.every));
+  return text;
+}
+
+std::string latent_words(const model::LatentAttention& latent) {
+  const std::string queries = latent.query_rank > 0 ? number(latent.query_rank) : "no narrow vector";
+  return fmt::format("queries from {}, keys and values from {}; heads of {} + {} for scores, {} for values", queries,
+                     number(latent.kv_rank), number(latent.nope_dim), number(latent.rope_dim),
+                     number(latent.value_dim));
+}
+
+// Describes the parts that only some models have.
+std::string further_parts(const Transformer& whole, const report::Paint& paint) {
+  const Transformer m = model::without_prediction(whole);
+  std::string text;
+  if (m.experts) {
+    text += entry(paint, "experts", expert_words(*m.experts));
+    text += entry(paint, "  active",
+                  fmt::format("{} parameters a token ({})", in_words(model::active_parameters(m)),
+                              report::whole(model::active_parameters(m))));
+  }
+  if (m.latent) text += entry(paint, "latents", latent_words(*m.latent));
+  if (m.local.window > 0)
+    text += entry(paint, "windows",
+                  fmt::format("{} tokens, but all in every {}th layer", number(m.local.window), number(m.local.every)));
+  if (whole.prediction_layers > 0)
+    text += entry(
+        paint, "predictions",
+        fmt::format("{} further layers with {} parameters, which the counts leave out", number(whole.prediction_layers),
+                    in_words(model::total_parameters(whole) - model::total_parameters(m))));
+  return text;
+}
+
 std::string model_page(const io::Document& document, io::Findings& findings, const report::Paint& paint) {
   const Transformer m = read(document, findings);
   std::string text = paint(report::Ink::kBold, m.name) + '\n';
-  text +=
-      entry(paint, "parameters",
-            fmt::format("{} ({})", in_words(model::total_parameters(m)), report::whole(model::total_parameters(m))));
+  const double total = model::total_parameters(model::without_prediction(m));
+  text += entry(paint, "parameters", fmt::format("{} ({})", in_words(total), report::whole(total)));
   text += entry(paint, "  one layer",
                 fmt::format("{}, of which {} in matrix products", report::whole(model::layer_parameters(m)),
                             report::whole(model::layer_matmul_parameters(m))));
-  text += entry(
-      paint, "  ends",
-      fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
-                  report::whole(model::head_parameters(m)), m.tied_embeddings ? "tied to the embedding" : "not tied"));
+  text += entry(paint, "  ends",
+                fmt::format("embedding {}, final norm and head {} ({})", report::whole(model::embedding_parameters(m)),
+                            report::whole(model::head_parameters(model::without_prediction(m))),
+                            m.tied_embeddings ? "tied to the embedding" : "not tied"));
   text += entry(paint, "layers", number(m.layers));
   text += entry(paint, "hidden", number(m.hidden));
   text += entry(paint, "attention",
@@ -108,6 +145,7 @@ std::string model_page(const io::Document& document, io::Findings& findings, con
   text += entry(paint, "MLP",
                 fmt::format("{} wide, {}{}", number(m.ffn_hidden), activation_name(m.activation),
                             m.gated() ? ", gated (three matrices)" : ""));
+  text += further_parts(m, paint);
   text += entry(paint, "norm", norm_in_words(m));
   text += entry(
       paint, "positions",

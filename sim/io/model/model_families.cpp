@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/io/model/expert_families.h"
 #include "sim/io/model/family_parts.h"
 #include "sim/io/model/model_keys.h"
 #include "sim/io/model/newer_families.h"
@@ -215,8 +216,8 @@ constexpr ModelFamily kFamilies[] = {{"gpt", kGpt2Keys, read_gpt2},
 std::span<const ModelFamily> model_families() {
   static const std::vector<ModelFamily> kAll = [] {
     std::vector<ModelFamily> all(std::begin(kFamilies), std::end(kFamilies));
-    const std::span<const ModelFamily> newer = newer_families();
-    all.insert(all.end(), newer.begin(), newer.end());
+    for (const auto& more : {newer_families(), expert_families(), latent_families()})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return kAll;

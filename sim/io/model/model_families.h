@@ -16,7 +16,8 @@ struct ModelFamily {
   void (*read)(const Node&, model::Transformer&);  ///< fills sizes and kinds; complains about wrong values
 };
 
-/// Lists gpt (GPT-2's names for any GPT), gpt2, gpt_neox, opt, bloom, mpt, llama, mistral, qwen2 and nemotron.
+/// Lists all families: gpt (GPT-2's names for any GPT), gpt2, gpt_neox, opt, bloom, mpt, llama, mistral, qwen2 and
+/// nemotron; then those of newer_families.h and expert_families.h.
 [[nodiscard]] std::span<const ModelFamily> model_families();
 
 }  // namespace foretoken::io

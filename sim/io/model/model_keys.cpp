@@ -127,10 +127,11 @@ constexpr std::string_view kIgnored[] = {"name",
 struct Refused {
   std::string_view key, what;
 };
-constexpr std::string_view kExperts = "mixture of experts is not supported yet; give the config of a dense model";
-constexpr std::string_view kLatent = "multi-head latent attention is not supported yet";
+constexpr std::string_view kExperts = "models of this model_type have no experts; check model_type";
+constexpr std::string_view kLatent = "models of this model_type have no latent attention; check model_type";
 constexpr std::string_view kSparse = "sparse or chunked attention is not supported yet";
-constexpr std::string_view kExtraHeads = "multi-token prediction is not supported yet; set it to 0 to leave it out";
+constexpr std::string_view kExtraHeads =
+    "multi-token prediction is not supported for this model_type; set it to 0 to leave it out";
 constexpr std::string_view kNested = "the config of a multimodal model; give the object under text_config instead";
 constexpr std::string_view kEncoder = "encoders and cross-attention are not supported; decoders only";
 constexpr std::string_view kStateSpace = "state-space layers are not supported";
@@ -209,17 +210,22 @@ void allow_model_keys(const Node& node, std::span<const std::string_view> read_k
 std::int64_t attention_window(const Node& node) {
   const std::optional<std::int64_t> window = node.find_whole("sliding_window", {.low = 1});
   const bool switchable = node.has("use_sliding_window") || node.child("model_type").value() == "qwen2" ||
-                          node.child("model_type").value() == "qwen3";
+                          node.child("model_type").value() == "qwen3" ||
+                          node.child("model_type").value() == "qwen2_moe" ||
+                          node.child("model_type").value() == "qwen3_moe";
   if (!window || (switchable && !node.boolean_or("use_sliding_window", false))) return 0;
   return *window;
 }
 
-void refuse_what_is_not_modelled(const Node& node) {
+void refuse_what_is_not_modelled(const Node& node, std::span<const std::string_view> read_keys) {
+  const auto is_read = [&](std::string_view key) {
+    return std::find(read_keys.begin(), read_keys.end(), key) != read_keys.end();
+  };
   for (const Refused& refused : kRefused) {
     const Node member = node.child(refused.key);
-    if (!is_off(member.value())) member.complain(refused.what);
+    if (!is_read(refused.key) && !is_off(member.value())) member.complain(refused.what);
   }
-  refuse_hybrid_layers(node);
+  if (!is_read("layer_types")) refuse_hybrid_layers(node);
 }
 
 }  // namespace foretoken::io

@@ -12,8 +12,9 @@ namespace foretoken::io {
 /// Complains about every unknown key: not in `read_keys`, not known to be harmless, and not refused below.
 void allow_model_keys(const Node& node, std::span<const std::string_view> read_keys);
 
-/// Complains about keys of architectures that we do not model: experts, latent attention, ...
-void refuse_what_is_not_modelled(const Node& node);
+/// Complains about keys of architectures that the model's family does not have, or that we do not model. Keys that the
+/// family reads are allowed.
+void refuse_what_is_not_modelled(const Node& node, std::span<const std::string_view> read_keys);
 
 /// Returns the tokens that the narrowest attention layer sees, or 0 where every layer sees all.
 [[nodiscard]] std::int64_t attention_window(const Node& node);

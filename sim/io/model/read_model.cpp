@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/model/expert_families.h"
 #include "sim/io/model/model_families.h"
 #include "sim/io/model/model_keys.h"
 
@@ -23,6 +24,10 @@ const ModelFamily* find_family(const Node& node) {
   const std::string type = node.text("model_type");
   for (const ModelFamily& family : model_families())
     if (family.type == type) return &family;
+  if (const auto part = why_not_modelled(type)) {
+    node.complain("model_type", fmt::format("{} is not supported: it has {}", in_quotes(type), *part));
+    return nullptr;
+  }
   if (node.child("model_type").is_text())
     node.complain("model_type", fmt::format("{} is not supported{}; supported are {}", in_quotes(type),
                                             did_you_mean(type, types), fmt::join(types, ", ")));
@@ -62,9 +67,13 @@ Transformer read_model(const Node& node, std::string_view fallback_name) {
   Transformer model;
   model.name = name_of(node, fallback_name);
   model.source = node.find_text("source").value_or("");
-  refuse_what_is_not_modelled(node);
+  if (node.has("text_config")) {
+    node.complain("text_config", "the config of a multimodal model; give the object under text_config instead");
+    return model;
+  }
   const ModelFamily* const family = find_family(node);
   if (family == nullptr) return model;
+  refuse_what_is_not_modelled(node, family->keys);
   const std::size_t complaints = node.findings().complaints.size();
   allow_model_keys(node, family->keys);
   model.head_dim = 0;

@@ -115,19 +115,24 @@ const WrongModel kWrongModels[] = {
     {"no window", R"({"model_type": "mistral", "sliding_window": 0})",
      "/sliding_window: expected a positive whole number, found 0"},
     {"experts", R"({"num_local_experts": 8})",
-     "/num_local_experts: mixture of experts is not supported yet; give the config of a dense model"},
-    {"latent attention", R"({"kv_lora_rank": 512})", "/kv_lora_rank: multi-head latent attention is not supported yet"},
+     "/num_local_experts: models of this model_type have no experts; check model_type"},
+    {"latent attention", R"({"kv_lora_rank": 512})",
+     "/kv_lora_rank: models of this model_type have no latent attention; check model_type"},
     {"hybrid layers", R"({"layer_types": ["full_attention", "sliding_attention"]})",
      "/layer_types/1: expected \"full_attention\": layers of different kinds are not supported"},
     {"multi-token prediction", R"({"num_nextn_predict_layers": 1})",
-     "/num_nextn_predict_layers: multi-token prediction is not supported yet; set it to 0 to leave it out"},
+     "/num_nextn_predict_layers: multi-token prediction is not supported for this model_type; set it to 0 to leave it "
+     "out"},
+    {"linear attention", R"({"model_type": "qwen3_next"})",
+     "/model_type: \"qwen3_next\" is not supported: it has layers of linear attention"},
     {"multimodal", R"({"text_config": {"hidden_size": 1}})",
      "/text_config: the config of a multimodal model; give the object under text_config instead"},
     {"unknown family", R"({"model_type": "lama"})",
      "/model_type: \"lama\" is not supported; did you mean \"llama\"?; supported are gpt, gpt2, gpt_neox, opt, "
      "bloom, "
      "mpt, llama, mistral, qwen2, nemotron, qwen3, phi3, gemma, gemma2, gemma3_text, falcon, starcoder2, gptj, "
-     "granite, olmo, olmo2"},
+     "granite, olmo, olmo2, mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1, "
+     "minimax_m2, deepseek_v2, deepseek_v3, kimi_k2"},
     {"misspelt size", R"({"num_hiden_layers": 32})",
      "/num_hiden_layers: unknown key; did you mean \"num_hidden_layers\"?"},
     {"unknown key", R"({"wormholes": 3})",

@@ -55,29 +55,10 @@ void read_runtime_part(const Node& root, Question& question) {
 /// Reads the parts that a search cannot choose, and the stated ones of those that it can.
 Question read_parts(const Node& root, const std::string& document_name, Sound& sound) {
   Findings& findings = root.findings();
-  root.allow_only({"name",
-                   "model",
-                   "cluster",
-                   "gpus",
-                   "profile",
-                   "runtime",
-                   "parallelism",
-                   "schedule",
-                   "batch",
-                   "precision",
-                   "precision_recipe",
-                   "recompute",
-                   "attention",
-                   "dropout",
-                   "cuda_graphs",
-                   "compile",
-                   "optimizer",
-                   "overlap",
-                   "run",
-                   "imperfections",
-                   "stragglers",
-                   "source",
-                   "notes"});
+  root.allow_only({"name",        "model",     "cluster",       "gpus",        "profile",   "runtime",
+                   "parallelism", "moe",       "schedule",      "batch",       "precision", "precision_recipe",
+                   "recompute",   "attention", "dropout",       "cuda_graphs", "compile",   "optimizer",
+                   "overlap",     "run",       "imperfections", "stragglers",  "source",    "notes"});
   Question question;
   question.file = root.source().file;
   question.name = printable(root.text_or("name", document_name.empty() ? "unnamed scenario" : document_name));
@@ -89,6 +70,7 @@ Question read_parts(const Node& root, const std::string& document_name, Sound& s
   sound.profile = is_sound(findings, [&] { read_profile_part(root, cluster, question); }) && sound.cluster;
   read_runtime_part(root, question);
   sound.parallelism = is_sound(findings, [&] { read_parallelism(root, question); });
+  read_routing(root, question);
   sound.batch = is_sound(findings, [&] { read_batch(root, question); });
   read_precision(root, question);
   read_recompute(root, question);

@@ -89,7 +89,7 @@ void read_parallelism(const Node& root, Question& question) {
   const Node node = root.object_or_empty("parallelism");
   std::vector<std::string> keys;
   for (const auto& [axis, degree] : job::kDegrees) keys.emplace_back(name_of(axis));
-  for (const char* key : {"virtual_pipeline", "context_exchange", "expert", "sequence_parallel",
+  for (const char* key : {"virtual_pipeline", "context_exchange", "expert", "expert_tensor", "sequence_parallel",
                           "embedding_and_head_as_layers", "layers_per_stage"})
     keys.emplace_back(key);
   node.allow_only(keys);
@@ -102,11 +102,31 @@ void read_parallelism(const Node& root, Question& question) {
                                          {"all-gather", model::ContextExchange::kAllGather},
                                          {"all-to-all", model::ContextExchange::kAllToAll}});
   parallelism.expert = static_cast<int>(node.whole_or("expert", 1, kDegree));
+  if (const auto tensor = node.find_whole("expert_tensor", kDegree))
+    parallelism.expert_tensor = static_cast<int>(*tensor);
   parallelism.sequence_parallel = find_switch(node, "sequence_parallel");
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);
   if (const auto stated = node.find_array("layers_per_stage"))
     for (const Node& layers : *stated)
       parallelism.layers_per_stage.push_back(static_cast<int>(layers.as_whole(kDegree)));
+}
+
+void read_routing(const Node& root, Question& question) {
+  using model::Dispatcher;
+  const std::optional<Node> node = root.find_object("moe");
+  if (!node) return;
+  node->allow_only({"dispatcher", "overlap", "shared_expert_overlap", "capacity_factor", "imbalance"});
+  job::Routing& routing = question.routing.emplace();
+  routing.dispatcher = node->one_of_or("dispatcher", Dispatcher::kAllToAll,
+                                       {{"all-to-all", Dispatcher::kAllToAll},
+                                        {"all-gather", Dispatcher::kAllGather},
+                                        {"deepep", Dispatcher::kDeepEp},
+                                        {"hybridep", Dispatcher::kHybridEp}});
+  routing.capacity_factor = node->find_number("capacity_factor", {.low = 0, .high = 1024, .above_low = true});
+  routing.imbalance = node->number_or("imbalance", 1, {.low = 1, .high = 1 << 20});
+  routing.shared_expert_overlap = node->boolean_or("shared_expert_overlap", false);
+  if (node->boolean_or("overlap", false))
+    node->complain("overlap", "expected false: exchanges beside another micro-batch are not supported yet");
 }
 
 void read_batch(const Node& root, Question& question) {

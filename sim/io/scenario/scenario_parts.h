@@ -7,6 +7,8 @@
 namespace foretoken::io {
 
 void read_parallelism(const Node& root, job::Question& question);
+/// Reads `moe`: the way in which tokens find their experts.
+void read_routing(const Node& root, job::Question& question);
 void read_batch(const Node& root, job::Question& question);
 void read_recompute(const Node& root, job::Question& question);
 void read_optimizer(const Node& root, job::Question& question);

@@ -39,7 +39,7 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
     {"key of another tool",
      R"({"parallelism": {"zero": 1}})",
      {"/parallelism/zero: unknown key; known here: tensor, context, pipeline, data, virtual_pipeline, "
-      "context_exchange, expert, sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
+      "context_exchange, expert, expert_tensor, sequence_parallel, embedding_and_head_as_layers, layers_per_stage"}},
     {"string for a number",
      R"({"gpus": "1024"})",
      {"/gpus: expected a whole number from 1 to 1048576, found a string \"1024\""}},
@@ -162,6 +162,48 @@ TEST(WrongScenario, Names) {
       {"device for a file", R"({"runtime": "/dev/zero"})", {"/runtime: \"/dev/zero\" is not a regular file"}},
       {"path with a zero byte", R"({"profile": "a/b\u0000"})", {"/profile: \"a/b\\u0000\" is no file name"}},
       {"path below a file", R"({"profile": "/etc/passwd/x.json"})", {"/profile: no such file: \"/etc/passwd/x.json\""}},
+  });
+}
+
+TEST(WrongScenario, Experts) {
+  expect_complaints({
+      {"experts that ranks do not share evenly",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 3, "sequence_parallel": false}})",
+       {"/parallelism/expert: expected a divisor of the model's 8 experts, found 3"}},
+      {"more expert ranks than a stage has",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 8, "sequence_parallel": false}})",
+       {"/parallelism/expert: expected expert 8 x expert_tensor 1 = 8 to divide the 4 ranks of a pipeline stage "
+        "(tensor 1 x "
+        "context 1 x data 4)"}},
+      {"experts with tensor ranks that copy tokens",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "parallelism": {"tensor": 2, "pipeline": 4, "virtual_pipeline": 1, "data": 2, "expert": 2, "sequence_parallel": false}})",
+       {"/parallelism/sequence_parallel: expected true: with tensor 2, experts need it"}},
+      {"ranks that do not share an expert evenly",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 1, "expert_tensor": 3, "sequence_parallel": false}})",
+       {"/parallelism/expert_tensor: expected a divisor of the experts' width 14336, found 3"}},
+      {"routing of a dense model",
+       R"({"moe": {"dispatcher": "deepep"}})",
+       {"/moe: expected none: model \"gpt3-175b\" is dense"}},
+      {"shared experts that there are not",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "moe": {"shared_expert_overlap": true}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
+       {"/moe/shared_expert_overlap: expected false: model \"mixtral-8x7b\" has no shared experts"}},
+      {"exchanges beside another micro-batch",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "moe": {"overlap": true}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
+       {"/moe/overlap: expected false: exchanges beside another micro-batch are not supported yet"}},
+      {"an unknown dispatcher",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "moe": {"dispatcher": "flex"}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
+       {"/moe/dispatcher: expected \"all-to-all\", \"all-gather\", \"deepep\" or \"hybridep\", found \"flex\""}},
+      {"the hottest rank below the mean",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "moe": {"imbalance": 0.5}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
+       {"/moe/imbalance: expected a number from 1 to 1048576, found 0.5"}},
   });
 }
 
@@ -310,7 +352,8 @@ TEST(WrongScenario, ManyAtOnce) {
       {"one complaint each, and no rule built on a wrong part",
        R"({"model": "gpt", "gpus": "many", "parallelism": {"tensor": -1}, "batch": {"global": 1.5}, "precision": "int8",
            "colour": "blue"})",
-       {"/colour: unknown key; known here: name, model, cluster, gpus, profile, runtime, parallelism, schedule, batch, "
+       {"/colour: unknown key; known here: name, model, cluster, gpus, profile, runtime, parallelism, moe, schedule, "
+        "batch, "
         "precision, precision_recipe, recompute, attention, dropout, optimizer, overlap, run, imperfections, "
         "stragglers, "
         "source, notes",

@@ -50,6 +50,14 @@ void check_positions(Draft& draft);
 /// pipeline.
 void check_sharding(Draft& draft);
 
+// Experts (experts.cpp).
+
+/// Returns true when some layer has an MLP, whose width tensor ranks share.
+[[nodiscard]] bool has_mlp(const model::Transformer& model);
+/// Takes the degrees of experts. Leaves them 1, with complaints, where the model has no experts, or where they do not
+/// fit its experts or the ranks of a stage. Precondition: the other degrees fit the GPUs.
+void settle_experts(Draft& draft);
+
 // Layers (layers.cpp).
 
 /// Checks that a model with named kinds of layers has as many of them as layers.

@@ -42,7 +42,8 @@ void check_exchange(Draft& draft) {
 }  // namespace
 
 bool tensor_divides(const model::Transformer& model, std::int64_t tensor) {
-  return model.heads % tensor == 0 && model.ffn_hidden % tensor == 0;
+  const bool shared = !model.experts || model.experts->shared_width % tensor == 0;
+  return model.heads % tensor == 0 && (!has_mlp(model) || model.ffn_hidden % tensor == 0) && shared;
 }
 
 bool sequence_fits(const Question& question, Axis axis, std::int64_t degree) {
@@ -59,7 +60,7 @@ bool sequence_divides(std::int64_t sequence, std::int64_t context, std::int64_t 
 bool pipeline_allows(int zero_stage, std::int64_t pipeline) { return zero_stage < 2 || pipeline == 1; }
 
 void check_shards(Draft& draft) {
-  const int tensor = draft.job.parallelism.tensor, expert = draft.job.parallelism.expert;
+  const int tensor = draft.job.parallelism.tensor, expert = draft.question.choices.parallelism.expert;
   const model::Transformer& model = draft.job.model;
   const char* const pointer = "/parallelism/tensor";
   const auto advice = [&] { return tensor_degrees(model, tensor); };
@@ -73,12 +74,17 @@ void check_shards(Draft& draft) {
                    fmt::format("expected a divisor or a multiple of the model's {} key-value heads, found {}",
                                model.kv_heads, tensor),
                    advice);
-  if (model.ffn_hidden % tensor != 0)
+  if (has_mlp(model) && model.ffn_hidden % tensor != 0)
     draft.complain(pointer,
                    fmt::format("expected a divisor of the model's MLP width {}, found {}", model.ffn_hidden, tensor),
                    advice);
   check_exchange(draft);
-  if (expert > 1)
+  if (model.experts && model.experts->shared_width % tensor != 0)
+    draft.complain(pointer,
+                   fmt::format("expected a divisor of the shared experts' width {}, found {}",
+                               model.experts->shared_width, tensor),
+                   advice);
+  if (expert > 1 && !model.experts)
     draft.complain("/parallelism/expert",
                    fmt::format("expected 1: model {} is dense, found {}", in_quotes(model.name), expert));
 }
@@ -106,6 +112,13 @@ void check_sequence(Draft& draft) {
 
 void check_attention(Draft& draft) {
   const int context = draft.job.parallelism.context;
+  const model::Transformer& model = draft.job.model;
+  if (context > 1 && model.local.window > 0)
+    draft.complain("/parallelism/context", fmt::format("expected 1: model {} has layers of local attention, found {}",
+                                                       in_quotes(model.name), context));
+  if (model.latent && draft.job.attention != model::AttentionKind::kFlash)
+    draft.complain("/attention",
+                   fmt::format("expected \"flash\": model {} has latent attention", in_quotes(model.name)));
   if (context == 1 || draft.job.attention == model::AttentionKind::kFlash) return;
   draft.complain("/attention", fmt::format("expected \"flash\": context {} is supported with it only", context));
 }

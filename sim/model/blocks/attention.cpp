@@ -14,14 +14,19 @@ namespace {
 
 constexpr SelectiveModules kCore{.core_attention = true};
 
-AttentionCore core_of(const Transformer& model) {
+AttentionCore core_of(const Transformer& model, std::int64_t window) {
   return {.heads = model.heads,
           .kv_heads = model.kv_heads,
           .head_dim = model.head_dim,
-          .dropout = model.attention_dropout > 0};
+          .dropout = model.attention_dropout > 0,
+          .window = window};
 }
 
 double output_bytes(const AttentionCore& core, const Cut& cut) {
+  return 2 * cut.tokens * real(core.heads) * real(core.values_dim()) / cut.context.tensor;
+}
+
+double query_bytes(const AttentionCore& core, const Cut& cut) {
   return 2 * cut.tokens * real(core.heads) * real(core.head_dim) / cut.context.tensor;
 }
 
@@ -31,7 +36,7 @@ double key_value_bytes(const AttentionCore& core, const Cut& cut) {
   const double tensor = cut.context.tensor;
   const bool repeats = cut.context.attention == AttentionKind::kUnfused || !cut.context.fusions.grouped_attention;
   const double heads = repeats ? real(core.heads) : std::max(real(core.kv_heads), tensor);
-  return cut.tokens * real(core.head_dim) * (4 * heads) / tensor;
+  return cut.tokens * real(core.head_dim + core.values_dim()) * (2 * heads) / tensor;
 }
 
 // Bytes of one a x s x s matrix of 16-bit scores. Ranks that share a sequence cut the queries, not the keys.
@@ -81,16 +86,11 @@ void add_qk_norm(BlockOps& block, const Transformer& model, const Cut& cut, Tens
                .saves = {inputs, statistics}});
 }
 
-/// Queries, keys and values of one layer.
-struct Operands {
-  TensorId queries, keys_and_values;
-};
-
-Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
-  const AttentionCore core = core_of(model);
+Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,
+                      TensorId input) {
   const CoreCut sizes(cut, core);
   const std::int64_t width = core.operand_width();
-  const Operands operands{block.add(Tensor{.name = "queries", .bytes = output_bytes(core, cut)}),
+  const Operands operands{block.add(Tensor{.name = "queries", .bytes = query_bytes(core, cut)}),
                           block.add(Tensor{.name = "keys and values",
                                            .bytes = key_value_bytes(core, cut),
                                            .dropped_by = {.core_attention = false, .by_op = true}})};
@@ -131,8 +131,10 @@ Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut,
   return operands;
 }
 
-TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, const Operands& operands) {
-  const AttentionCore core = core_of(model);
+}  // namespace
+
+TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,
+                  const Operands& operands) {
   const double scores = score_bytes(core, cut);
   const TensorId output = block.add(Tensor{.name = "attention output", .bytes = output_bytes(core, cut)});
   Op op{.name = "attention",
@@ -142,6 +144,7 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
         .writes = {output},
         .saves = {operands.queries, operands.keys_and_values, output},
         .repeated_by = kCore};
+  if (model.attention_sinks) op.weights.add(block.add(bias_weight("attention sinks", core.heads, Split::kRows)));
   const auto keep = [&](std::string_view name, double bytes, SelectiveModules dropped_by) {
     const TensorId id = block.add(Tensor{.name = name, .bytes = bytes, .dropped_by = dropped_by});
     op.writes.add(id);
@@ -162,12 +165,9 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
   return output;
 }
 
-}  // namespace
-
-TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
-  const Operands operands = add_operands(block, model, cut, input);
-  TensorId read = add_core(block, model, cut, operands);
-  const std::int64_t width = core_of(model).output_width();
+TensorId add_projection(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,
+                        TensorId attended) {
+  TensorId read = attended;
   const TensorId output =
       block.add(Tensor{.name = "projection output", .bytes = cut.residual_bytes(real(model.hidden))});
   Op op{.name = "projection",
@@ -177,13 +177,13 @@ TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut
         .weights = {block.add(Weight{.name = "projection",
                                      .kind = WeightKind::kMatrix,
                                      .rows = model.hidden,
-                                     .columns = width,
+                                     .columns = core.output_width(),
                                      .split = Split::kColumns})},
         .reads = {read},
         .writes = {output}};
   if (cut.quantises()) {  // a quantised input is a tensor of its own
-    read = block.add(
-        Tensor{.name = "quantised projection input", .bytes = output_bytes(core_of(model), cut) * cut.input_share()});
+    const double elements = cut.tokens * real(core.heads) * real(core.values_dim()) / cut.context.tensor;
+    read = block.add(Tensor{.name = "quantised projection input", .bytes = kHalf * elements * cut.input_share()});
     op.writes.add(read);
   }
   op.saves.add(read);
@@ -191,6 +191,12 @@ TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut
     op.weights.add(block.add(bias_weight("projection bias", model.hidden, Split::kWhole)));
   block.add(op);
   return output;
+}
+
+TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, std::int64_t window, TensorId input) {
+  const AttentionCore core = core_of(model, window);
+  const Operands operands = add_operands(block, model, cut, core, input);
+  return add_projection(block, model, cut, core, add_core(block, model, cut, core, operands));
 }
 
 }  // namespace foretoken::model

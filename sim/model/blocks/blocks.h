@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/model/block.h"
+#include "sim/model/stacks/kinds.h"
 #include "sim/model/transformer.h"
 
 namespace foretoken::model {
@@ -9,6 +10,9 @@ namespace foretoken::model {
 /// A decoder layer: norm, attention, residual, norm, MLP, residual. A parallel residual puts attention and MLP side by
 /// side.
 [[nodiscard]] BlockOps dense_layer(const Transformer& model, const LayerContext& context);
+
+/// A decoder layer of a kind: with experts in place of the MLP, or with attention that is local.
+[[nodiscard]] BlockOps decoder_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind);
 
 /// Token table, positions and dropout, before the first layer.
 [[nodiscard]] BlockOps embedding_block(const Transformer& model, const LayerContext& context);

@@ -19,40 +19,54 @@ constexpr NormNames kBehind2{"norm behind MLP", "norm behind MLP gradient", "nor
 
 }  // namespace
 
-BlockOps dense_layer(const Transformer& model, const LayerContext& context) {
-  const Cut cut(context);
+TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, const LayerKind& kind, TensorId input) {
   const bool parallel = model.parallel_residual;
-  const double residual = cut.residual_bytes(real(model.hidden));
   const SelectiveModules mlp{.core_attention = false, .mlp = true};
+  const auto norm_before = [&](const NormNames& names, TensorId stream, SelectiveModules reader) {
+    return model.normed_before() ? add_norm(block, model, cut, names, stream, reader) : stream;
+  };
+  const auto norm_behind = [&](const NormNames& names, TensorId branch) {
+    return model.normed_behind() ? add_norm_behind(block, model, cut, names, branch) : branch;
+  };
+  const auto attention = [&](TensorId read) {
+    return model.latent ? add_latent_attention(block, model, cut, read)
+                        : add_attention(block, model, cut, kind.window, read);
+  };
+  const auto feed_forward = [&](TensorId read) {
+    return kind.experts ? add_experts(block, model, cut, read) : add_mlp(block, model, cut, read);
+  };
+  const TensorId first = norm_before(kNorm1, input, kNoModule);
+  const TensorId attended = norm_behind(kBehind1, attention(first));
+  const TensorId between =
+      add_residual(block, model, cut,
+                   {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
+                    "residual between attention and MLP", model.linear_bias && model.projection_bias},
+                   attended, input, kNoModule, parallel);
+  // With a parallel residual the MLP reads the layer's input. One reduction follows the sum of both outputs.
+  const bool shares = parallel && model.shared_norm;
+  const TensorId second = shares ? first : norm_before(kNorm2, parallel ? input : between, mlp);
+  const TensorId widened = norm_behind(kBehind2, feed_forward(second));
+  return add_residual(
+      block, model, cut,
+      {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output", model.linear_bias},
+      widened, between, mlp, false);
+}
+
+BlockOps decoder_layer(const Transformer& model, const LayerContext& context, const LayerKind& kind) {
+  const Cut cut(context);
+  const double residual = cut.residual_bytes(real(model.hidden));
   BlockOps block;
   block.weights.reserve(12);
   block.tensors.reserve(24);
   block.ops.reserve(16);
   block.input = block.add(Tensor{.name = "layer input", .bytes = residual});
   block.gradient_bytes = residual * (model.hidden_dropout > 0 ? 2 : 1);
-
-  const auto norm_before = [&](const NormNames& names, TensorId input, SelectiveModules reader) {
-    return model.normed_before() ? add_norm(block, model, cut, names, input, reader) : input;
-  };
-  const auto norm_behind = [&](const NormNames& names, TensorId branch) {
-    return model.normed_behind() ? add_norm_behind(block, model, cut, names, branch) : branch;
-  };
-  const TensorId first = norm_before(kNorm1, block.input, kNoModule);
-  const TensorId attended = norm_behind(kBehind1, add_attention(block, model, cut, first));
-  const TensorId between =
-      add_residual(block, model, cut,
-                   {"bias dropout add 1", "bias dropout add 1 gradient", "dropout mask 1",
-                    "residual between attention and MLP", model.linear_bias && model.projection_bias},
-                   attended, block.input, kNoModule, parallel);
-  // With a parallel residual the MLP reads the layer's input. One reduction follows the sum of both outputs.
-  const bool shares = parallel && model.shared_norm;
-  const TensorId second = shares ? first : norm_before(kNorm2, parallel ? block.input : between, mlp);
-  const TensorId widened = norm_behind(kBehind2, add_mlp(block, model, cut, second));
-  add_residual(
-      block, model, cut,
-      {"bias dropout add 2", "bias dropout add 2 gradient", "dropout mask 2", "layer output", model.linear_bias},
-      widened, between, mlp, false);
+  (void)add_layer(block, model, cut, kind, block.input);
   return block;
+}
+
+BlockOps dense_layer(const Transformer& model, const LayerContext& context) {
+  return decoder_layer(model, context, {});
 }
 
 }  // namespace foretoken::model

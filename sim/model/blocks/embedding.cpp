@@ -6,18 +6,17 @@
 #include "sim/model/blocks/parts.h"
 
 namespace foretoken::model {
-namespace {
-
-void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, TensorId output) {
+void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,
+                TensorId output) {
   const double elements = cut.tokens * real(model.hidden);
   // The backward kernel reads the gradient once and adds it to fp32 rows (a read and a write).
   block.add(Op{.name = "embedding lookup",
                .role = OpRole::kEmbedding,
                .work = MemoryBound{4 * elements, (2 + 8) * elements, "embedding gradient"},
-               .weights = {block.add(token_table(model, cut.context, "token table"))},
-               .reads = {block.input},
+               .weights = table,
+               .reads = {ids},
                .writes = {output},
-               .saves = {block.input}});
+               .saves = {ids}});
   const bool cuts = cut.context.sequence_parallel;
   Exchange sum{.payload = cut.whole_bytes(real(model.hidden)),
                .forward = cuts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -29,8 +28,6 @@ void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, Tenso
                .reads = {output},
                .writes = {output}});
 }
-
-}  // namespace
 
 Weight token_table(const Transformer& model, const LayerContext& context, std::string_view name) {
   return {.name = name,
@@ -47,7 +44,7 @@ BlockOps embedding_block(const Transformer& model, const LayerContext& context) 
   BlockOps block;
   block.input = block.add(Tensor{.name = "token ids", .bytes = 8 * cut.tokens});
   const TensorId output = block.add(Tensor{.name = "embedded tokens", .bytes = residual});
-  add_lookup(block, model, cut, output);
+  add_lookup(block, model, cut, {block.add(token_table(model, context, "token table"))}, block.input, output);
   const auto in_place = [&](std::string_view name, MemoryBound work) -> Op& {
     return block.add(Op{.name = name, .role = OpRole::kEmbedding, .work = work, .reads = {output}, .writes = {output}});
   };

@@ -59,26 +59,10 @@ void add_loss(BlockOps& block, const Cut& cut, const HeadSizes& sizes, TensorId 
   if (!fusions.cross_entropy) reduce("loss logits");
 }
 
-}  // namespace
-
-BlockOps head_block(const Transformer& model, const LayerContext& context) {
-  const Cut cut(context);
-  const double hidden = real(model.hidden), residual = cut.residual_bytes(hidden);
-  Weight table = token_table(model, context, "head");
-  table.tied = model.tied_embeddings;
+// Adds the projection and the loss of normed hidden states.
+void add_output(BlockOps& block, const Transformer& model, const Cut& cut, const Weight& table, TensorId normed) {
   const HeadSizes sizes(cut, table);
-  BlockOps block;
-  block.input = block.add(Tensor{.name = "output of the last layer", .bytes = residual});
-  const TensorId normed = block.add(Tensor{.name = "final norm output", .bytes = residual});
   const TensorId logits = block.add(Tensor{.name = "logits", .bytes = 2 * sizes.logits});
-  const IdList<WeightId> norm_weights = add_norm_weight(block, model, "final norm");
-  block.add(Op{.name = "final norm",
-               .role = OpRole::kHead,
-               .work = MemoryBound{4 * cut.region * hidden, 8 * cut.region * hidden, "final norm gradient"},
-               .weights = norm_weights,
-               .reads = {block.input},
-               .writes = {normed},
-               .saves = {block.input}});
   block.add(Op{.name = "head",
                .role = OpRole::kHead,
                .work = Product{ProductKind::kVocabulary, "head input gradient", "head weight gradient"},
@@ -86,7 +70,7 @@ BlockOps head_block(const Transformer& model, const LayerContext& context) {
                .reads = {normed},
                .writes = {logits},
                .saves = {normed},
-               .working_bytes = projection_working_bytes(cut, sizes, hidden)});
+               .working_bytes = projection_working_bytes(cut, sizes, real(model.hidden))});
   if (model.head_bias)  // the product itself adds the bias; its gradient sums the gradient of the logits
     block.add(Op{.name = "head bias",
                  .role = OpRole::kHead,
@@ -95,6 +79,38 @@ BlockOps head_block(const Transformer& model, const LayerContext& context) {
                  .reads = {logits},
                  .writes = {logits}});
   add_loss(block, cut, sizes, logits);
+}
+
+TensorId add_final_norm(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input) {
+  const double hidden = real(model.hidden);
+  const TensorId normed = block.add(Tensor{.name = "final norm output", .bytes = cut.residual_bytes(hidden)});
+  block.add(Op{.name = "final norm",
+               .role = OpRole::kHead,
+               .work = MemoryBound{4 * cut.region * hidden, 8 * cut.region * hidden, "final norm gradient"},
+               .weights = add_norm_weight(block, model, "final norm"),
+               .reads = {input},
+               .writes = {normed},
+               .saves = {input}});
+  return normed;
+}
+
+}  // namespace
+
+BlockOps head_block(const Transformer& model, const LayerContext& context) {
+  const Cut cut(context);
+  Weight table = token_table(model, context, "head");
+  table.tied = model.tied_embeddings;
+  BlockOps block;
+  block.input = block.add(Tensor{.name = "output of the last layer", .bytes = cut.residual_bytes(real(model.hidden))});
+  add_output(block, model, cut, table, add_final_norm(block, model, cut, block.input));
+  // Each further prediction reads the output of the one before, and has the same projection.
+  table.kind = WeightKind::kMatrix;
+  table.tied = true;
+  TensorId stream = block.input;
+  for (std::int64_t layer = 0; layer < model.prediction_layers; ++layer) {
+    stream = add_prediction_layer(block, model, cut, stream);
+    add_output(block, model, cut, table, add_final_norm(block, model, cut, stream));
+  }
   return block;
 }
 

@@ -3,9 +3,17 @@
 
 #include "sim/model/block.h"
 #include "sim/model/cut.h"
+#include "sim/model/stacks/kinds.h"
 #include "sim/model/transformer.h"
 
 namespace foretoken::model {
+
+/// A product whose weight is whole on every rank, and the names of its kernels.
+struct WholeProduct {
+  std::string_view forward, input_gradient, weight_gradient;
+  std::int64_t n = 1, k = 1;  ///< outputs and inputs
+  Precision precision = Precision::kBf16;
+};
 
 /// Names of a norm's kernels and tensors.
 struct NormNames {
@@ -32,13 +40,48 @@ struct ResidualNames {
 TensorId add_residual(BlockOps& block, const Transformer& model, const Cut& cut, const ResidualNames& names,
                       TensorId branch, TensorId stream, SelectiveModules repeated_by, bool deferred);
 
+/// Queries, keys and values of one layer.
+struct Operands {
+  TensorId queries, keys_and_values;
+};
+
+/// Adds the attention core. Returns its output.
+TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,
+                  const Operands& operands);
+
+/// Adds the product behind the core. Returns its output.
+TensorId add_projection(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,
+                        TensorId attended);
+
 /// Adds attention with queries, keys and values from one product, as most decoders have it: product, positions, core,
-/// projection. Reads a norm's output and returns the projection's output.
-TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
+/// projection. Reads a norm's output and returns the projection's output. A query sees `window` tokens, or with 0 all.
+TensorId add_attention(BlockOps& block, const Transformer& model, const Cut& cut, std::int64_t window, TensorId input);
+
+/// Adds multi-head latent attention: products down to narrow vectors, their norms, products up to all heads, core,
+/// projection. Precondition: the model has latent attention.
+TensorId add_latent_attention(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
 
 /// Adds two products with an activation between them, gated or not. Reads a norm's output and returns the second
 /// product's output.
 TensorId add_mlp(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
+
+/// Adds a mixture of experts: router, exchange of tokens, products of each expert, exchange back, shared experts.
+/// Reads a norm's output and returns the sum over the experts of each token. Precondition: the model has experts.
+TensorId add_experts(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input);
+
+/// Returns the work of a product whose weight is whole on every rank: `tokens` rows of `k` inputs and `n` outputs.
+[[nodiscard]] OwnKernels whole_product(const Cut& cut, const WholeProduct& product);
+
+/// Adds the ops of a layer behind `input`. Returns its output.
+TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, const LayerKind& kind, TensorId input);
+
+/// Adds a layer that predicts one further token behind `stream`: it joins the stream with the embedding of the next
+/// token, and is a layer of the model's last kind. Returns its output.
+TensorId add_prediction_layer(BlockOps& block, const Transformer& model, const Cut& cut, TensorId stream);
+
+/// Adds the lookup of `ids` in a table, of which each tensor rank has a part, and the sum over the ranks.
+void add_lookup(BlockOps& block, const Transformer& model, const Cut& cut, IdList<WeightId> table, TensorId ids,
+                TensorId output);
 
 /// Adds the weight of one norm: its scale, and its bias where the norm has one. Norms without weights add none.
 [[nodiscard]] IdList<WeightId> add_norm_weight(BlockOps& block, const Transformer& model, std::string_view name);

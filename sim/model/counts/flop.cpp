@@ -4,6 +4,8 @@
 // times the hidden size, and these contain large powers of two.
 #include "sim/model/counts/flop.h"
 
+#include <algorithm>
+
 #include "sim/base/check.h"
 #include "sim/model/blocks/blocks.h"
 
@@ -63,11 +65,20 @@ double product_flop(const BlockOps& block, double sequence, SelectiveModules mod
   return product_flop_of(block, sequence, [&](const Op& op) { return meet(op.repeated_by, modules); });
 }
 
+namespace {
+
+// Tokens that a query is counted to meet. A causal mask leaves half of them, so a window counts twice.
+double met(const AttentionCore& core, double sequence) {
+  return core.window > 0 ? std::min(sequence, 2 * real(core.window)) : sequence;
+}
+
+}  // namespace
+
 double core_flop(const BlockOps& block, double sequence) {
   double flop = 0;
   for (const Op& op : block.ops)
     if (const auto* core = std::get_if<AttentionCore>(&op.work))
-      flop += 4.0 * sequence * sequence * real(core->heads) * real(core->head_dim);
+      flop += 2.0 * sequence * met(*core, sequence) * real(core->heads) * real(core->head_dim + core->values_dim());
   return flop;
 }
 
@@ -79,13 +90,14 @@ Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
     layers += real(run.count) * forward_flop(run.ops, s);
     frozen += real(run.count) * frozen_flop(run.ops, s);
   }
-  return Flop(3.0 * (layers + product_flop(head_block(model, {}), s)) - frozen);
+  return Flop(3.0 * (layers + forward_flop(head_block(model, {}), s)) - frozen);
 }
 
 Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
   double skipped = 0;
   for (const LayerRunOps& run : decoder_layers(model, {}))
     skipped += 1.5 * real(run.count) * core_flop(run.ops, real(sequence));
+  skipped += 1.5 * core_flop(head_block(model, {}), real(sequence));
   return model_flop_per_sequence(model, sequence) - Flop(skipped);
 }
 

@@ -3,14 +3,31 @@
 
 #include <algorithm>
 
+#include "sim/model/counts/shares.h"
 #include "sim/model/products.h"
 
 namespace foretoken::model {
 
+namespace {
+
+// Rows and columns of one expert's matrix on one rank.
+std::pair<std::int64_t, std::int64_t> expert_shape(const Weight& weight, const LayerContext& context) {
+  const int ranks = ranks_of_expert(weight, context);
+  const bool rows = weight.split == Split::kRows;
+  return {rows ? weight.rows / ranks : weight.rows, rows ? weight.columns : weight.columns / ranks};
+}
+
+}  // namespace
+
 std::set<std::pair<std::int64_t, std::int64_t>> matrix_shapes(const BlockOps& block, const LayerContext& context) {
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
-  for (const Weight& weight : block.weights)
-    if (weight.kind == WeightKind::kMatrix) shapes.emplace(local_rows(weight, context), local_columns(weight, context));
+  for (const Weight& weight : block.weights) {
+    if (weight.kind != WeightKind::kMatrix) continue;
+    if (is_of_experts(weight))
+      shapes.insert(expert_shape(weight, context));
+    else
+      shapes.emplace(local_rows(weight, context), local_columns(weight, context));
+  }
   return shapes;
 }
 
@@ -19,7 +36,8 @@ double largest_matrix(const BlockOps& block, const LayerContext& context) {
   for (const Weight& weight : block.weights)
     if (weight.kind == WeightKind::kMatrix) {
       const double elements = real(weight.rows) * real(weight.columns);
-      largest = std::max(largest, weight.split == Split::kWhole ? elements : elements / context.tensor);
+      const int ranks = is_of_experts(weight) ? ranks_of_expert(weight, context) : context.tensor;
+      largest = std::max(largest, weight.split == Split::kWhole ? elements : elements / ranks);
     }
   return largest;
 }
@@ -27,7 +45,7 @@ double largest_matrix(const BlockOps& block, const LayerContext& context) {
 int stored_matrices(const BlockOps& block) {
   int count = 0;
   for (const Weight& weight : block.weights)
-    if (weight.kind == WeightKind::kMatrix) count += weight.stored_as;
+    if (weight.kind == WeightKind::kMatrix) count += weight.stored_as * static_cast<int>(weight.copies);
   return count;
 }
 

@@ -3,12 +3,13 @@
 
 #include "sim/model/blocks/blocks.h"
 #include "sim/model/blocks/parts.h"
+#include "sim/model/counts/shares.h"
 #include "sim/model/stacks/decoder.h"
 
 namespace foretoken::model {
 namespace {
 
-double elements(const Weight& weight) { return real(weight.rows) * real(weight.columns); }
+double elements(const Weight& weight) { return real(weight.rows) * real(weight.columns) * real(weight.copies); }
 
 template <class Wanted>
 double sum(const BlockOps& block, const Wanted& wanted) {
@@ -20,12 +21,21 @@ double sum(const BlockOps& block, const Wanted& wanted) {
 
 double padded_elements(const Weight& weight) { return real(weight.rows + weight.padding_rows) * real(weight.columns); }
 
+double dealt_elements(const Weight& weight, const LayerContext& context) {
+  return elements(weight) / (context.experts.expert * ranks_of_expert(weight, context));
+}
+
 // Parts of split weights are counted together, because a rank may hold a fraction of one.
 template <class Wanted>
 double local_sum(const BlockOps& block, const LayerContext& context, const Wanted& wanted) {
   double whole = 0, split = 0;
-  for (const Weight& weight : block.weights)
-    if (wanted(weight)) (weight.split == Split::kWhole ? whole : split) += padded_elements(weight);
+  for (const Weight& weight : block.weights) {
+    if (!wanted(weight)) continue;
+    if (is_of_experts(weight))
+      whole += dealt_elements(weight, context);
+    else
+      (weight.split == Split::kWhole ? whole : split) += padded_elements(weight);
+  }
   return whole + split / context.tensor;
 }
 
@@ -46,12 +56,27 @@ double matrix_parameters(const BlockOps& block) {
   return sum(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix; });
 }
 
+double expert_matrix_parameters(const BlockOps& block) {
+  return sum(block, [](const Weight& weight) { return weight.kind == WeightKind::kMatrix && is_of_experts(weight); });
+}
+
 double replicated_parameters(const BlockOps& block) {
   return sum(block, [](const Weight& weight) { return weight.split == Split::kWhole; });
 }
 
 double local_parameters(const BlockOps& block, const LayerContext& context) {
   return local_sum(block, context, [](const Weight& weight) { return !weight.tied; });
+}
+
+double local_expert_parameters(const BlockOps& block, const LayerContext& context) {
+  return local_sum(block, context, is_of_experts);
+}
+
+double parameters_met(const BlockOps& block) {
+  double met = parameters(block);
+  for (const Weight& weight : block.weights)
+    if (!weight.tied) met -= elements(weight) / real(weight.copies) * real(weight.copies - weight.copies_met);
+  return met;
 }
 
 double local_table(const BlockOps& block, const LayerContext& context) {
@@ -74,17 +99,32 @@ double embedding_parameters(const Transformer& model) { return parameters(embedd
 
 double head_parameters(const Transformer& model) { return parameters(head_block(model, {})); }
 
-double total_parameters(const Transformer& model) {
+namespace {
+
+template <class Count>
+double sum_over(const Transformer& model, const Count& count) {
   double layers = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * parameters(run.ops);
-  return layers + embedding_parameters(model) + head_parameters(model);
+  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * count(run.ops);
+  return layers + count(embedding_block(model, {})) + count(head_block(model, {}));
+}
+
+}  // namespace
+
+double total_parameters(const Transformer& model) {
+  return sum_over(model, [](const BlockOps& block) { return parameters(block); });
+}
+
+double active_parameters(const Transformer& model) {
+  return sum_over(model, [](const BlockOps& block) { return parameters_met(block); });
 }
 
 double trained_parameters(const Transformer& model) {
-  const auto trained = [](const BlockOps& block) { return parameters(trained_weights(block)); };
-  double layers = 0;
-  for (const LayerRunOps& run : decoder_layers(model, {})) layers += real(run.count) * trained(run.ops);
-  return layers + trained(embedding_block(model, {})) + trained(head_block(model, {}));
+  return sum_over(model, [](const BlockOps& block) { return parameters(trained_weights(block)); });
+}
+
+Transformer without_prediction(Transformer model) {
+  model.prediction_layers = 0;
+  return model;
 }
 
 }  // namespace foretoken::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/model/block.h"
+#include "sim/model/transformer.h"
 
 namespace foretoken::model {
 
@@ -12,11 +13,17 @@ namespace foretoken::model {
 [[nodiscard]] double parameters(const BlockOps& block);
 /// Parameters of a block's matrices: the products of a layer.
 [[nodiscard]] double matrix_parameters(const BlockOps& block);
+/// The part of matrix_parameters() that are weights of experts.
+[[nodiscard]] double expert_matrix_parameters(const BlockOps& block);
 /// Parameters that every tensor rank holds whole: norms, biases of row-parallel products.
 [[nodiscard]] double replicated_parameters(const BlockOps& block);
 /// Parameters of a block on one tensor rank: split weights by their share, the vocabulary padded. A tied table is left
 /// out.
 [[nodiscard]] double local_parameters(const BlockOps& block, const LayerContext& context);
+/// The part of local_parameters() that are weights of experts.
+[[nodiscard]] double local_expert_parameters(const BlockOps& block, const LayerContext& context);
+/// Parameters of a block that one token meets: of the experts, only its own.
+[[nodiscard]] double parameters_met(const BlockOps& block);
 /// Elements of the vocabulary's table on one tensor rank, tied or not. 0 where the block has no table.
 [[nodiscard]] double local_table(const BlockOps& block, const LayerContext& context);
 
@@ -35,5 +42,9 @@ namespace foretoken::model {
 [[nodiscard]] double total_parameters(const Transformer& model);
 /// The same of the weights that training changes.
 [[nodiscard]] double trained_parameters(const Transformer& model);
+/// The same of the weights that one token meets. Both tables count.
+[[nodiscard]] double active_parameters(const Transformer& model);
+/// Returns the model without its layers for multi-token prediction, as published counts of parameters leave them out.
+[[nodiscard]] Transformer without_prediction(Transformer model);
 
 }  // namespace foretoken::model

@@ -10,8 +10,14 @@ namespace foretoken::model {
 
 std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerContext& context) {
   std::vector<LayerRunOps> runs;
-  if (!model.stack) {
+  if (model.uniform()) {
     runs.push_back({dense_layer(model, context), model.layers});
+    return runs;
+  }
+  if (!model.stack) {
+    const StackPlan plan = plan_of(model);
+    for (int kind = 0; kind < static_cast<int>(plan.kinds.size()); ++kind)
+      runs.push_back({decoder_layer(model, context, plan.kinds[static_cast<std::size_t>(kind)]), plan.count_of(kind)});
     return runs;
   }
   for (const LayerRun& run : *model.stack) {
@@ -27,17 +33,27 @@ DecoderOps decoder_ops(const Transformer& model, const LayerContext& context) {
           .head = head_block(model, context)};
 }
 
+namespace {
+
+// The layers of a model as runs of one kind. A stack that the model states has a kind for each of its runs.
+std::vector<KindRun> runs_of(const Transformer& model) {
+  if (!model.stack) return plan_of(model).runs;
+  std::vector<KindRun> runs;
+  for (const LayerRun& run : *model.stack) runs.push_back({static_cast<int>(runs.size()), run.count});
+  return runs;
+}
+
+}  // namespace
+
 std::vector<LayerCount> layers_between(const Transformer& model, std::int64_t first, std::int64_t count) {
-  if (!model.stack) return {{.kind = 0, .count = static_cast<int>(count)}};
+  if (model.uniform()) return {{.kind = 0, .count = static_cast<int>(count)}};
   std::vector<LayerCount> found;
   const std::int64_t end = first + count;
   std::int64_t begin = 0;
-  int kind = 0;
-  for (const LayerRun& run : *model.stack) {
+  for (const KindRun& run : runs_of(model)) {
     const std::int64_t inside = std::min(end, begin + run.count) - std::max(first, begin);
-    if (inside > 0) found.push_back({.kind = kind, .count = static_cast<int>(inside)});
+    if (inside > 0) found.push_back({.kind = run.kind, .count = static_cast<int>(inside)});
     begin += run.count;
-    ++kind;
   }
   return found;
 }

@@ -8,13 +8,13 @@
 
 namespace foretoken::model {
 
-/// A run of layers with the ops of one of them.
+/// The layers of one kind with the ops of one of them.
 struct LayerRunOps {
   BlockOps ops;
   std::int64_t count = 1;
 };
 
-/// Returns the kinds of layers of a model, in forward order. A model that states no kinds has `layers` dense ones.
+/// Returns the kinds of layers of a model, in the order in which they first stand.
 [[nodiscard]] std::vector<LayerRunOps> decoder_layers(const Transformer& model, const LayerContext& context);
 
 /// All blocks of a model.

@@ -174,6 +174,8 @@ std::string configuration_line(const job::Job& job) {
     if (axis == Axis::kPipeline && job.parallelism.virtual_pipeline > 1)
       parts.push_back(fmt::format("VPP {}", job.parallelism.virtual_pipeline));
   }
+  if (job.parallelism.expert > 1) parts.push_back(fmt::format("EP {}", job.parallelism.expert));
+  if (job.parallelism.expert_tensor > 1) parts.push_back(fmt::format("ETP {}", job.parallelism.expert_tensor));
   if (job.parallelism.sequence_parallel) parts.emplace_back("SP");
   parts.push_back(fmt::format("micro-batch {}", job.batch.micro));
   if (job.parallelism.pipeline > 1 && job.parallelism.virtual_pipeline == 1) parts.push_back(job.schedule.name);

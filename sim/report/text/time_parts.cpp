@@ -21,7 +21,7 @@ TimePart communication_along(Axis axis) {
 std::vector<TimePart> all_parts() {
   std::vector<TimePart> parts = {{"compute", "compute", "compute", "compute", TimeKind::kCompute}};
   for (const auto& [axis, name] : kAxisNames)
-    if (net::kDenseAxes.contains(axis)) parts.push_back(communication_along(axis));
+    if (net::kDenseAxes.contains(axis) || axis == Axis::kExpert) parts.push_back(communication_along(axis));
   parts.push_back({"optimizer", "optimizer", "optimizer", "optimizer", TimeKind::kOptimizer});
   parts.push_back({"bubble", "bubble", "bubble (waiting for another stage)", "pipeline bubble", TimeKind::kBubble});
   parts.push_back({"host", "host", "host (waiting for launches)", "host", TimeKind::kHost});

@@ -43,4 +43,10 @@ struct TimePart {
 /// Returns the parts of a split in the order of every answer. They add up to the step.
 [[nodiscard]] std::span<const TimePart> time_parts();
 
+/// Returns true for the parts that an answer with this split names: exchanges of experts only where there are any.
+template <class Time>
+[[nodiscard]] bool is_named(const TimePart& part, const observe::TimeSplit<Time>& split) {
+  return part.kind != TimeKind::kComm || part.axis != Axis::kExpert || part.of(split) != Time{};
+}
+
 }  // namespace foretoken::report

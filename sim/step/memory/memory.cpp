@@ -2,7 +2,7 @@
 //
 // The chunks with the embedding, and with final norm, head and loss, hold more (sim/job/layout.h). A tied embedding
 // stands on both when they are different GPUs (Megatron-LM, megatron/core/models/common/language_module). Gradients and
-// optimizer states are sharded over data x context ranks.
+// optimizer states are sharded over data x context ranks, and those of experts over expert-data ranks.
 #include "sim/step/memory/memory.h"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
   for (const model::LayerRunOps& run : blocks.layers) {
     const model::BlockOps trained = model::trained_weights(run.ops);
     kinds_.push_back({.trained_shapes = model::matrix_shapes(trained, context),
-                      .matrices = model::matrix_parameters(run.ops),
+                      .matrices = model::matrix_parameters(run.ops) - model::expert_matrix_parameters(run.ops),
+                      .expert_matrices = model::expert_matrix_parameters(run.ops),
                       .largest_matrix = model::largest_matrix(run.ops, context),
                       .largest_trained_matrix = model::largest_matrix(trained, context),
                       .saved = model::saved_bytes(run.ops, RecomputeGranularity::kNone).value(),
@@ -103,8 +104,13 @@ double JobMemory::quantised_weights(const std::vector<model::LayerCount>& layers
   if (!cut.quantises() || job_.optimizer.zero_stage >= 3) return 0;
   const double copies = (job_.recipe.weight_bytes > 1 ? 1 : 0) + (model::needs_both_directions(cut) ? 1 : 0);
   double elements = 0;
-  for (const model::LayerCount& run : layers) elements += copies * cut.element_bytes() * run.count * kind(run).matrices;
-  return elements / job_.parallelism.tensor;
+  double experts = 0;
+  for (const model::LayerCount& run : layers) {
+    elements += copies * cut.element_bytes() * run.count * kind(run).matrices;
+    experts += copies * cut.element_bytes() * run.count * kind(run).expert_matrices;
+  }
+  return elements / job_.parallelism.tensor +
+         experts / (static_cast<double>(job_.parallelism.expert) * job_.parallelism.expert_tensor);
 }
 
 JobMemory::Working JobMemory::working_set(Stage stage, const std::vector<model::LayerCount>& layers) const {
@@ -137,17 +143,20 @@ StaticMemory JobMemory::held(Stage stage) const {
   const auto& recipe = job_.recipe;
   const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
   const int zero = job_.optimizer.zero_stage;
-  const double ranks = job_.grid().degree(net::kReplicaAxes);
+  const double ranks = job_.grid().degree(net::kReplicaAxes), expert_ranks = job_.grid().degree(Axis::kExpertData);
   const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
-  const auto share = [&](int from_stage, double all) { return zero >= from_stage ? all / ranks : all; };
+  const double experts = parameters_.experts_of_stage(stage), trained_experts = trained_.experts_of_stage(stage);
+  const auto share = [&](int from_stage, double all, double of_experts) {
+    return zero >= from_stage ? (all - of_experts) / ranks + of_experts / expert_ranks : all;
+  };
   const double gradient = recipe.gradient_bytes + recipe.extra_gradient_bytes;
 
   const Working working = working_set(stage, layers);
   const double resident =
-      job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3, parameters);  // FSDP: the masters are the shards
+      job_.runtime.fully_sharded && zero >= 2 ? 0 : share(3, parameters, experts);  // FSDP: the masters are the shards
   return {.weights = Bytes(recipe.weight_bytes * resident + working.weights + quantised_weights(layers)),
-          .gradients = Bytes(gradient * share(2, trained) + working.gradients),
-          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1, trained)),
+          .gradients = Bytes(gradient * share(2, trained, trained_experts) + working.gradients),
+          .optimizer = Bytes((recipe.master_bytes + recipe.moment_bytes) * share(1, trained, trained_experts)),
           .other = Bytes(gradient_placeholders(layers) + workspace(job_, stage) + kSmallBuffers)};
 }
 

@@ -56,8 +56,8 @@ class JobMemory {
   /// Counts of one kind of layer on one tensor rank.
   struct Kind {
     std::set<std::pair<std::int64_t, std::int64_t>> trained_shapes;  ///< of matrices with gradients
-    double matrices = 0;                                             ///< elements of all, before they are cut
-    double largest_matrix = 0, largest_trained_matrix = 0;           ///< elements
+    double matrices = 0, expert_matrices = 0;               ///< elements of all, and of experts, before they are cut
+    double largest_matrix = 0, largest_trained_matrix = 0;  ///< elements
     double saved = 0, input = 0,
            saved_as_asked = 0;  ///< bytes without recomputation, with full, and with the job's recomputation
     double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes with the job's and with full recomputation

@@ -15,6 +15,11 @@ BlockParameters::BlockParameters(const job::Job& job, const model::DecoderOps& b
     return counted == Counted::kAll ? of_block(block, context) : of_block(model::trained_weights(block), context);
   };
   for (const model::LayerRunOps& run : blocks.layers) layers.push_back(count(model::local_parameters, run.ops));
+  if (job.model.experts) {
+    for (const model::LayerRunOps& run : blocks.layers)
+      experts.push_back(count(model::local_expert_parameters, run.ops));
+    head_experts = count(model::local_expert_parameters, blocks.head);
+  }
   embedding = count(model::local_parameters, blocks.embedding);
   head = count(model::local_parameters, blocks.head);
   embedding_table = count(model::local_table, blocks.embedding);
@@ -49,6 +54,21 @@ double LocalParameters::of_stage(Stage stage) const {
   return parameters;
 }
 
+double LocalParameters::experts_of_chunk(Stage stage, Chunk chunk) const {
+  if (!has_experts()) return 0;
+  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  double experts = contents.head ? blocks_.head_experts : 0;
+  for (const model::LayerCount& run : contents.layers)
+    experts += run.count * blocks_.experts[static_cast<std::size_t>(run.kind)];
+  return experts;
+}
+
+double LocalParameters::experts_of_stage(Stage stage) const {
+  double experts = 0;
+  for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) experts += experts_of_chunk(stage, chunk);
+  return experts;
+}
+
 // Counts blocks of a chunk. On a chunk with the whole model, positions and the embedding's norm count with the head.
 std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
@@ -59,6 +79,18 @@ std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
   for (const model::LayerCount& run : contents.layers)
     blocks.insert(blocks.end(), static_cast<std::size_t>(run.count), of_layer(run.kind));
   if (contents.head) blocks.push_back(both ? ends - blocks_.embedding_table : ends);
+  return blocks;
+}
+
+std::vector<double> LocalParameters::without_experts_of_blocks(Stage stage, Chunk chunk) const {
+  std::vector<double> blocks = of_blocks(stage, chunk);
+  if (!has_experts()) return blocks;
+  const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
+  std::size_t block = contents.embedding ? 1 : 0;
+  for (const model::LayerCount& run : contents.layers)
+    for (int layer = 0; layer < run.count; ++layer)
+      blocks[block++] -= blocks_.experts[static_cast<std::size_t>(run.kind)];
+  if (contents.head) blocks.back() -= blocks_.head_experts;
   return blocks;
 }
 

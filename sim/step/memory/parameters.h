@@ -19,7 +19,9 @@ struct BlockParameters {
   BlockParameters() = default;
   BlockParameters(const job::Job& job, const model::DecoderOps& blocks, Counted counted);
 
-  std::vector<double> layers;  ///< by kind, of one layer
+  std::vector<double> layers;   ///< by kind, of one layer
+  std::vector<double> experts;  ///< by kind, the part of it that are experts; empty: no layer has any
+  double head_experts = 0;      ///< of the head: layers of multi-token prediction
   double embedding = 0, head = 0;
   double embedding_table = 0, head_table = 0;  ///< the token tables that the embedding and the head read
 };
@@ -41,8 +43,14 @@ class LocalParameters {
   [[nodiscard]] double of_chunk(Stage stage, Chunk chunk) const;
   /// Parameters of all chunks of a stage.
   [[nodiscard]] double of_stage(Stage stage) const;
+  /// Parameters of experts among those of a chunk, and of all chunks of a stage.
+  [[nodiscard]] double experts_of_chunk(Stage stage, Chunk chunk) const;
+  [[nodiscard]] double experts_of_stage(Stage stage) const;
+  [[nodiscard]] bool has_experts() const { return !blocks_.experts.empty(); }
   /// Parameters of each block of a chunk in forward order: embedding, layers, head.
   [[nodiscard]] std::vector<double> of_blocks(Stage stage, Chunk chunk) const;
+  /// The same without experts.
+  [[nodiscard]] std::vector<double> without_experts_of_blocks(Stage stage, Chunk chunk) const;
 
  private:
   const job::Job& job_;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "sim/model/kernels.h"
+#include "sim/model/stacks/decoder.h"
 #include "sim/net/cables.h"
 
 namespace foretoken::step {
@@ -68,9 +70,14 @@ std::optional<CommunicationId> add_communication(Communications& rows, const job
 Communications pass_communications(const job::Job& part) {
   Communications rows;
   const model::LayerContext context = part.layer_context();
-  for (const auto list : {model::layer_forward, model::layer_backward, model::embedding_forward,
-                          model::embedding_backward, model::head_forward, model::head_backward})
-    for (const model::LayerOp& op : list(part.model, context)) (void)add_communication(rows, part, op);
+  const auto add = [&](const model::BlockOps& block) {
+    for (const auto list : {model::forward_kernels, model::backward_kernels})
+      for (const model::LayerOp& op : list(block, context)) (void)add_communication(rows, part, op);
+  };
+  const model::DecoderOps ops = model::decoder_ops(part.model, context);
+  for (const model::LayerRunOps& run : ops.layers) add(run.ops);
+  add(ops.embedding);
+  add(ops.head);
   return rows;
 }
 

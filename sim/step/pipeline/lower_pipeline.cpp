@@ -184,13 +184,18 @@ std::unique_ptr<PassEmitter> stage_passes(const Passes& passes) {
 
 std::unique_ptr<PassEmitter> kernel_passes(const Passes& passes) { return std::make_unique<KernelEmitter>(passes); }
 
-void add_stage_streams(Workload& workload, int stages) {
+AxisSet stage_axes(const job::Job& job) {
+  const AxisSet experts{Axis::kExpertTensor, Axis::kExpert};
+  return job.model.experts ? net::kStageAxes | experts : net::kStageAxes;
+}
+
+void add_stage_streams(Workload& workload, int stages, AxisSet axes) {
   des::TaskGraph& graph = workload.graph;
   const auto count = static_cast<std::size_t>(stages);
   graph.reserve_streams((kAxes + 4) * count);  // compute, host, the links to both neighbours, the axes
   workload.stages.reserve(count);
   for (int stage = 0; stage < stages; ++stage) {
-    const PassStreams pass = add_pass_streams(graph, net::kStageAxes);
+    const PassStreams pass = add_pass_streams(graph, axes);
     workload.stages.push_back({pass, graph.add_stream(), graph.add_stream()});
   }
   workload.passes.resize(count);

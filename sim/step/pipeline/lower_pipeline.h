@@ -64,7 +64,10 @@ struct PipelineOptions {
 };
 
 /// Adds streams for every stage to an empty workload.
-void add_stage_streams(Workload& workload, int stages);
+void add_stage_streams(Workload& workload, int stages, AxisSet axes = net::kStageAxes);
+
+/// Returns the axes over which the GPUs of a stage exchange: those of dense layers, and of experts where there are any.
+[[nodiscard]] AxisSet stage_axes(const job::Job& job);
 
 /// Appends the whole program.
 PipelineEnds lower_pipeline(Workload& workload, const schedule::Program& program, const PipelineOptions& options,

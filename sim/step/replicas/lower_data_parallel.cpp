@@ -38,10 +38,18 @@ class StepEnd {
         group_(replica_group(job)),
         token_table_(trained.embedding_table),
         parameters_(job, trained) {
-    for (const Stage stage : ids<Stage>(stages_)) stage_parameters_.push_back(parameters_.of_stage(stage));
+    for (const Stage stage : ids<Stage>(stages_)) {
+      const double experts = parameters_.experts_of_stage(stage);
+      stage_experts_.push_back(experts);
+      stage_parameters_.push_back(parameters_.of_stage(stage) - experts);
+    }
   }
 
   [[nodiscard]] bool has_data_parallel() const { return group_.ranks > 1; }
+  /// Experts are reduced by themselves over expert-data ranks, unless there are none of either.
+  [[nodiscard]] bool replicates_experts() const {
+    return parameters_.has_experts() && job_.grid().degree(Axis::kExpertData) > 1;
+  }
   [[nodiscard]] bool shards_optimizer() const { return job_.optimizer.zero_stage >= 1; }
   // Sharded parameters are gathered where they are used. Others are gathered after the optimizer, or beside the next
   // forward pass.
@@ -56,6 +64,12 @@ class StepEnd {
   TaskId gather(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
     return on_data_stream(gathered_, parameter_gather, {stage, parameters}, chunk, after);
   }
+  TaskId reduce_experts(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
+    return on_data_stream(reduced_experts_, expert_gradient_reduction, {stage, parameters}, chunk, after);
+  }
+  TaskId gather_experts(Stage stage, Chunk chunk, double parameters, const std::vector<TaskId>& after) {
+    return on_data_stream(gathered_experts_, expert_parameter_gather, {stage, parameters}, chunk, after);
+  }
   TaskId on_compute(Stage stage, Duration duration, TaskMeaning kind) {
     const TaskId task = workload_.graph.add_occupy(streams(stage).pass.compute, duration);
     workload_.note(task, {.stage = stage, .kind = kind});
@@ -63,9 +77,11 @@ class StepEnd {
   }
   [[nodiscard]] const StageStreams& streams(Stage stage) const { return workload_.stages[stage]; }
 
+  /// Parameters of each block of a chunk, without experts.
   [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
-    return parameters_.of_blocks(stage, chunk);
+    return parameters_.without_experts_of_blocks(stage, chunk);
   }
+  [[nodiscard]] double experts(Stage stage, Chunk chunk) const { return parameters_.experts_of_chunk(stage, chunk); }
   /// Returns the parameters of one bucket.
   [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
 
@@ -109,6 +125,7 @@ class StepEnd {
                           .kind = TaskMeaning::kCommunication,
                           .communication = workload_.add(std::move(row))});
   }
+  void reduce_at_once(Stage stage, const std::vector<TaskId>& finished);
   void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
   [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && job::head_has_own_table(job_); }
@@ -119,9 +136,9 @@ class StepEnd {
   int stages_;
   GroupShape group_;
   double token_table_;  // its trained parameters
-  Last reduced_, gathered_, norms_;
-  LocalParameters parameters_;             // trained: what is reduced, updated and gathered after the update
-  Table<Stage, double> stage_parameters_;  // the same of whole stages
+  Last reduced_, gathered_, norms_, reduced_experts_, gathered_experts_;
+  LocalParameters parameters_;  // trained: what is reduced, updated and gathered after the update
+  Table<Stage, double> stage_parameters_, stage_experts_;  // of whole stages: without experts, and of experts
   Table<Stage, std::vector<TaskId>> before_norm_;
 };
 
@@ -132,12 +149,15 @@ void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<Task
   for (int left = job_.parallelism.virtual_pipeline; left > 0; --left) {
     const Chunk chunk = id_of<Chunk>(left - 1);
     const std::vector<TaskId>& ready = blocks[chunk];
+    const double experts = replicates_experts() ? parameters_.experts_of_chunk(stage, chunk) : 0;
+    if (experts > 0) reduced.push_back(reduce_experts(stage, chunk, experts, {ready.back()}));
+    if (!has_data_parallel()) continue;
     if (stage > Stage{0} || chunk > Chunk{0}) {
-      const double parameters = parameters_.of_chunk(stage, chunk);
+      const double parameters = parameters_.of_chunk(stage, chunk) - parameters_.experts_of_chunk(stage, chunk);
       reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
       continue;
     }
-    std::vector<double> parameters = parameters_.of_blocks(stage, chunk);
+    std::vector<double> parameters = block_parameters(stage, chunk);
     std::reverse(parameters.begin(), parameters.end());
     double filled = 0;
     for (std::size_t b = 0; b < parameters.size(); ++b) {
@@ -149,18 +169,26 @@ void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<Task
   }
 }
 
+// Both reductions share a stream, because one communicator's work waits for the other's.
+void StepEnd::reduce_at_once(Stage stage, const std::vector<TaskId>& finished) {
+  std::vector<TaskId>& before = before_norm_.emplace_back(finished);
+  if (has_data_parallel()) before = {reduce(stage, Chunk{0}, stage_parameters_[stage], before)};
+  if (replicates_experts() && stage_experts_[stage] > 0)
+    before = {reduce_experts(stage, Chunk{0}, stage_experts_[stage], before)};
+}
+
 void StepEnd::reduce_gradients(const PipelineEnds& ends) {
   if (ends.reduced) {
     before_norm_ = ends.finished;
     return;
   }
   for (const Stage stage : ids<Stage>(stages_)) {
-    if (!has_data_parallel()) {
+    if (!has_data_parallel() && !replicates_experts()) {
       before_norm_.push_back(ends.finished[stage]);
     } else if (job_.overlap.grad_reduce) {
       reduce_overlapped(stage, ends.gradient_blocks[stage], ends.finished[stage]);
     } else {
-      before_norm_.push_back({reduce(stage, Chunk{0}, stage_parameters_[stage], ends.finished[stage])});
+      reduce_at_once(stage, ends.finished[stage]);
     }
   }
 }
@@ -202,13 +230,18 @@ void StepEnd::norm_and_optimizer() {
   for (const auto& before : before_norm_)
     for (const TaskId done : before) workload_.graph.add_dependency(done, norm);
   const Bytes traffic = optimizer_traffic(job_, 1);  // of one parameter
+  const Bytes expert_traffic = expert_optimizer_traffic(job_, 1);
   for (const Stage stage : ids<Stage>(stages_)) {
     const double parameters = stage_parameters_[stage];
-    const Seconds step = cost::memory_bound_time({parameters * traffic}, job_.profile_of(stage));
+    const double experts = stage_experts_[stage];
+    const Bytes moved = experts > 0 ? parameters * traffic + experts * expert_traffic : parameters * traffic;
+    const Seconds step = cost::memory_bound_time({moved}, job_.profile_of(stage));
     const TaskId optimizer = on_compute(stage, duration_of(step), TaskMeaning::kOptimizer);
     if (job_.runtime.step_overhead > Seconds(0) && has_data_parallel())
       on_compute(stage, duration_of(job_.runtime.step_overhead), TaskMeaning::kStepOverhead);
-    if (has_data_parallel() && gathers_at_the_end()) gather(stage, Chunk{0}, parameters, {optimizer});
+    if (!gathers_at_the_end()) continue;
+    if (has_data_parallel()) gather(stage, Chunk{0}, parameters, {optimizer});
+    if (replicates_experts() && experts > 0) gather_experts(stage, Chunk{0}, experts, {optimizer});
   }
 }
 
@@ -231,19 +264,30 @@ double saved_traffic(const job::PrecisionRecipe& recipe) {
 // and copies gradients and weights (10 B): 48 B. Without sharding the sum is 60 B. The terms are from SimuMax,
 // simumax/core, as summarised in docs/modeller/step.md. Sharded gradients are zeroed, scaled and measured on the share
 // only.
-Bytes optimizer_traffic(const job::Job& job, double parameters) {
+namespace {
+
+Bytes traffic_over(const job::Job& job, double parameters, double ranks) {
   const int zero = job.optimizer.zero_stage;
-  const double ranks = replica_group(job).ranks;
   const double passes = 3 * job.recipe.gradient_bytes;
   const double update = job.runtime.optimizer_bytes - saved_traffic(job.recipe);
   return Bytes(parameters *
                (quantise_weights_bytes(job) + passes / (zero >= 2 ? ranks : 1) + update / (zero >= 1 ? ranks : 1)));
 }
 
+}  // namespace
+
+Bytes optimizer_traffic(const job::Job& job, double parameters) {
+  return traffic_over(job, parameters, replica_group(job).ranks);
+}
+
+Bytes expert_optimizer_traffic(const job::Job& job, double parameters) {
+  return traffic_over(job, parameters, job.grid().degree(Axis::kExpertData));
+}
+
 ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, const BlockParameters& trained) {
   StepEnd step(workload, job, trained);
   const bool overlaps = job.overlap.param_gather && job.optimizer.zero_stage == 1;
-  if (!overlaps || !step.has_data_parallel()) return {};
+  if (!overlaps || !(step.has_data_parallel() || step.replicates_experts())) return {};
   ForwardGates gates;
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
     auto& chunks = gates.emplace_back();
@@ -251,16 +295,18 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, con
       auto& blocks = chunks.emplace_back();
       const std::vector<double> parameters = step.block_parameters(stage, chunk);
       const bool buckets = stage == Stage{0} && chunk == Chunk{0};
+      const double experts = step.replicates_experts() ? step.experts(stage, chunk) : 0;
       double filled = 0;
       std::size_t from = 0;
       for (std::size_t b = 0; b < parameters.size(); ++b) {
         blocks.emplace_back();
         filled += parameters[b];
         if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
-        blocks[from].push_back(step.gather(stage, chunk, filled, {}));
+        if (step.has_data_parallel()) blocks[from].push_back(step.gather(stage, chunk, filled, {}));
         from = b + 1;
         filled = 0;
       }
+      if (experts > 0) blocks.front().push_back(step.gather_experts(stage, chunk, experts, {}));
     }
   }
   return gates;
@@ -268,7 +314,7 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, con
 
 void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends) {
   const auto stages = static_cast<std::size_t>(job.parallelism.pipeline);
-  workload.communications.reserve(workload.communications.size() + 3 * stages + 2);  // three a stage, two of them all
+  workload.communications.reserve(workload.communications.size() + 5 * stages + 2);  // five a stage, two of them all
   StepEnd step(workload, job, trained);
   step.reduce_gradients(ends);
   step.reduce_norm_gradients();

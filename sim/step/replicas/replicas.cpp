@@ -13,12 +13,12 @@
 namespace foretoken::step {
 namespace {
 
-// Returns a collective of one stage's replicas.
-Communication over_replicas(const job::Job& part, Stage stage, Communication row) {
-  row.axes = net::kReplicaAxes;
+// Returns a collective of the ranks of one stage that hold the same weights.
+Communication over(AxisSet axes, const job::Job& part, Stage stage, Communication row) {
+  row.axes = axes;
   row.counts_for = Axis::kData;
   row.from = row.to = stage;
-  row.site = site_of(part, stage, net::kReplicaAxes);
+  row.site = site_of(part, stage, axes);
   const GroupShape& group = row.site.group;
   if (group.nodes == 1) return row;
   row.factor = part.runtime.data_comm_factor;
@@ -72,21 +72,41 @@ int nodes_of(const job::Job& part) {
 
 GroupShape replica_group(const job::Job& job) { return job.grid().shape(net::kReplicaAxes, job.cluster.links.gpus); }
 
-Communication gradient_reduction(const job::Job& part, Stage stage, double parameters) {
+namespace {
+
+Communication reduction(AxisSet axes, const job::Job& part, Stage stage, double parameters) {
   const bool shared = part.optimizer.zero_stage >= 1;
-  return over_replicas(part, stage,
-                       {.name = "reduce gradients",
-                        .purpose = Purpose::kGradients,
-                        .collective = shared ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                        .payload = Bytes(parameters * part.recipe.reduce_bytes)});
+  return over(axes, part, stage,
+              {.name = "reduce gradients",
+               .purpose = Purpose::kGradients,
+               .collective = shared ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+               .payload = Bytes(parameters * part.recipe.reduce_bytes)});
+}
+
+Communication gather(AxisSet axes, const job::Job& part, Stage stage, double parameters) {
+  return over(axes, part, stage,
+              {.name = "gather parameters",
+               .purpose = Purpose::kParameters,
+               .collective = CollectiveKind::kAllGather,
+               .payload = Bytes(parameters * part.recipe.weight_bytes)});
+}
+
+}  // namespace
+
+Communication gradient_reduction(const job::Job& part, Stage stage, double parameters) {
+  return reduction(net::kReplicaAxes, part, stage, parameters);
+}
+
+Communication expert_gradient_reduction(const job::Job& part, Stage stage, double parameters) {
+  return reduction(Axis::kExpertData, part, stage, parameters);
 }
 
 Communication parameter_gather(const job::Job& part, Stage stage, double parameters) {
-  return over_replicas(part, stage,
-                       {.name = "gather parameters",
-                        .purpose = Purpose::kParameters,
-                        .collective = CollectiveKind::kAllGather,
-                        .payload = Bytes(parameters * part.recipe.weight_bytes)});
+  return gather(net::kReplicaAxes, part, stage, parameters);
+}
+
+Communication expert_parameter_gather(const job::Job& part, Stage stage, double parameters) {
+  return gather(Axis::kExpertData, part, stage, parameters);
 }
 
 Communication norm_reduction(const job::Job& part, Stage stage, int layers) {

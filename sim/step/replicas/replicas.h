@@ -19,6 +19,10 @@ namespace foretoken::step {
 /// Returns the all-gather of the weights of `parameters` parameters, over the same links as their gradients.
 [[nodiscard]] Communication parameter_gather(const job::Job& part, Stage stage, double parameters);
 
+/// The same of the weights of experts, over the expert-data ranks.
+[[nodiscard]] Communication expert_gradient_reduction(const job::Job& part, Stage stage, double parameters);
+[[nodiscard]] Communication expert_parameter_gather(const job::Job& part, Stage stage, double parameters);
+
 /// Returns the all-reduce of the gradients of all norms of `stage` over its tensor ranks (sequence parallelism).
 /// Precondition: the stage has `layers` layers.
 [[nodiscard]] Communication norm_reduction(const job::Job& part, Stage stage, int layers);

@@ -43,7 +43,7 @@ std::string_view board_of(const net::Gpu& gpu) {
 }
 
 std::string layers_of(const model::Transformer& model) {
-  if (!model.stack) return "dense";
+  if (!model.stack) return std::string(model.experts ? "experts" : "dense") + (model.latent ? "+latent" : "");
   std::set<std::string> names;
   for (const model::LayerRun& run : *model.stack) names.insert(run.block.name);
   std::string all;

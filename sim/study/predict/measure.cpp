@@ -6,6 +6,7 @@
 
 #include "sim/job/layout.h"
 #include "sim/model/counts/flop.h"
+#include "sim/model/counts/parameters.h"
 #include "sim/step/memory/memory.h"
 
 namespace foretoken::study {
@@ -95,6 +96,15 @@ TimeSplit split_of(const observe::StageSplit& split, double factor) {
   return seconds;
 }
 
+report::Parameters count_parameters(const model::Transformer& whole) {
+  const model::Transformer model = model::without_prediction(whole);
+  const double total = model::total_parameters(model);
+  return {.total = total,
+          .active = model.experts ? model::active_parameters(model) : total,
+          .trainable = model::trained_parameters(model),
+          .prediction = whole.prediction_layers > 0 ? model::total_parameters(whole) - total : 0};
+}
+
 StageMemory stage_memory(const Job& job, const step::StaticMemory& fixed, Stage stage,
                          const observe::StageTimeline& timeline) {
   StageMemory memory{.weights = fixed.weights,
@@ -167,6 +177,7 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
   metrics.layer_forward = step.passes->layer_forward(observations.busiest_stage);
   metrics.layer_backward = step.passes->layer_backward(observations.busiest_stage);
   metrics.time = split_of(observations.busiest, metrics.bias_factor());
+  metrics.parameters = count_parameters(job.model);
   metrics.memory = measure_memory(job, memory);
   metrics.run = measure_run(job, metrics);
   metrics.p2p_bytes_per_step = static_cast<double>(step.most_sends) * step.message.value();

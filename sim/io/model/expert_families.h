@@ -1,0 +1,25 @@
+// Lists the families of models with experts, and the models that are known but not modelled.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "sim/io/model/model_families.h"
+
+namespace foretoken::io {
+
+/// Lists mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, llama4_text, glm4_moe, dbrx, grok-1 and minimax_m2.
+[[nodiscard]] std::span<const ModelFamily> expert_families();
+
+/// Lists deepseek_v2, deepseek_v3 and kimi_k2: experts and multi-head latent attention.
+[[nodiscard]] std::span<const ModelFamily> latent_families();
+
+/// Returns the part of a known `model_type` that is not modelled: "layers of linear attention".
+[[nodiscard]] std::optional<std::string_view> why_not_modelled(std::string_view type);
+
+/// Returns `keys`, `more`, and the settings of routers and losses, which do not change a model's shape.
+[[nodiscard]] std::vector<std::string_view> with_router_keys(std::span<const std::string_view> keys,
+                                                             std::initializer_list<std::string_view> more);
+
+}  // namespace foretoken::io

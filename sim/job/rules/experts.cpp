@@ -1,0 +1,95 @@
+// Settles the degrees of experts, and checks them against the experts and the ranks of a stage.
+#include <fmt/format.h>
+
+#include "sim/base/noun.h"
+#include "sim/base/text.h"
+#include "sim/job/rules/rules.h"
+
+namespace foretoken::job {
+namespace {
+
+bool is_megatron(const Runtime& runtime) { return runtime.name.starts_with("megatron"); }
+
+// Returns the fault of an expert degree, if it has one.
+std::optional<std::string> why_not(const Draft& draft, int expert, int expert_tensor) {
+  const model::Experts& experts = *draft.job.model.experts;
+  const Parallelism& degrees = draft.job.parallelism;
+  if (experts.count % expert != 0)
+    return fmt::format("expected a divisor of the model's {}, found {}", with_noun(experts.count, "expert"), expert);
+  const std::int64_t ranks = std::int64_t{degrees.tensor} * degrees.context * degrees.data;
+  const std::int64_t needed = std::int64_t{expert} * expert_tensor;
+  if (ranks % needed != 0)
+    return fmt::format(
+        "expected expert {} x expert_tensor {} = {} to divide the {} of a pipeline stage (tensor {} x context {} x "
+        "data {})",
+        expert, expert_tensor, needed, with_noun(ranks, "rank"), degrees.tensor, degrees.context, degrees.data);
+  return std::nullopt;
+}
+
+void check_routing(Draft& draft) {
+  const model::Experts& experts = *draft.job.model.experts;
+  const Parallelism& degrees = draft.job.parallelism;
+  if (draft.job.routing.shared_expert_overlap && experts.shared_width == 0)
+    draft.complain("/moe/shared_expert_overlap",
+                   fmt::format("expected false: model {} has no shared experts", in_quotes(draft.job.model.name)));
+  if (degrees.tensor > 1 && !degrees.sequence_parallel)
+    draft.complain("/parallelism/sequence_parallel",
+                   fmt::format("expected true: with tensor {}, experts need it", degrees.tensor));
+  const bool own_grid = degrees.expert > 1 || degrees.expert_tensor != degrees.tensor;
+  if (draft.job.optimizer.shards_gradients() && own_grid)
+    draft.complain(
+        "/optimizer/zero_stage",
+        fmt::format("expected 0 or 1 with expert {} and expert_tensor {}, found {}: gradients of experts are "
+                    "not sharded over a grid of their own",
+                    degrees.expert, degrees.expert_tensor, draft.job.optimizer.zero_stage));
+}
+
+void note_experts(Draft& draft) {
+  const Routing& routing = draft.job.routing;
+  const Parallelism& degrees = draft.job.parallelism;
+  std::string spread = "every expert gets equally many tokens";
+  if (routing.imbalance > 1)
+    spread = fmt::format("the hottest rank gets {:g} times the mean tokens", routing.imbalance);
+  if (routing.capacity_factor)
+    spread = fmt::format("every expert gets {:g} times the mean tokens, padded or dropped", *routing.capacity_factor);
+  draft.notes.assumptions.push_back(fmt::format(
+      "experts: expert {} x expert_tensor {}; {}; the products of a rank's experts take as long as a batched "
+      "product of their sizes, because no table of grouped products was fitted",
+      degrees.expert, degrees.expert_tensor, spread));
+}
+
+}  // namespace
+
+bool has_mlp(const model::Transformer& model) {
+  return !model.experts || model.experts->dense_first > 0 || model.experts->every > 1;
+}
+
+void settle_experts(Draft& draft) {
+  const Question& question = draft.question;
+  const AskedParallelism& asked = question.choices.parallelism;
+  Parallelism& degrees = draft.job.parallelism;
+  const model::Transformer& model = draft.job.model;
+  degrees.expert = degrees.expert_tensor = 1;
+  if (!model.experts) {
+    const auto refuse = [&](const char* pointer) {
+      draft.complain(pointer, fmt::format("expected none: model {} is dense", in_quotes(model.name)));
+    };
+    if (asked.expert_tensor.value_or(1) > 1) refuse("/parallelism/expert_tensor");
+    if (question.routing) refuse("/moe");
+    return;
+  }
+  const int expert_tensor = asked.expert_tensor.value_or(is_megatron(question.runtime) ? degrees.tensor : 1);
+  if (model.experts->width % expert_tensor != 0) {
+    draft.complain("/parallelism/expert_tensor", fmt::format("expected a divisor of the experts' width {}, found {}",
+                                                             model.experts->width, expert_tensor));
+  } else if (const auto wrong = why_not(draft, asked.expert, expert_tensor)) {
+    draft.complain("/parallelism/expert", *wrong);
+  } else {
+    degrees.expert = asked.expert;
+    degrees.expert_tensor = expert_tensor;
+    check_routing(draft);
+    note_experts(draft);
+  }
+}
+
+}  // namespace foretoken::job

@@ -1,0 +1,33 @@
+// A product whose weight is whole on every rank. Under sequence parallelism each rank multiplies its own tokens.
+#include <algorithm>
+
+#include "sim/model/blocks/parts.h"
+#include "sim/model/op_writer.h"
+
+namespace foretoken::model {
+
+OwnKernels whole_product(const Cut& cut, const WholeProduct& p) {
+  const std::int64_t rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(cut.region));
+  const int adds = cut.context.adds_to_bytes();
+  const double added = adds > 0 ? 0 : cut.context.gradient_accumulation_bytes * real(p.n) * real(p.k);
+  OwnKernels work;
+  work.forward = [=](OpWriter& ops) {
+    ops.gemm(p.forward, OpRole::kLinear, {.m = rows, .n = p.n, .k = p.k, .precision = p.precision});
+  };
+  work.backward = [=](OpWriter& ops) {
+    ops.gemm(p.input_gradient, OpRole::kLinear,
+             {.m = rows, .n = p.k, .k = p.n, .pass = GemmPass::kInputGradient, .precision = p.precision});
+    ops.gemm(p.weight_gradient, OpRole::kLinear,
+             {.m = p.n,
+              .n = p.k,
+              .k = rows,
+              .pass = GemmPass::kWeightGradient,
+              .precision = p.precision,
+              .adds_to_bytes = adds});
+    ops.memory("accumulate gradient", OpRole::kAccumulate, added, BackwardPart::kWeight);
+  };
+  work.forward_flop_per_token = 2.0 * real(p.n) * real(p.k);
+  return work;
+}
+
+}  // namespace foretoken::model

@@ -1,0 +1,31 @@
+// Sorts the layers of a model by kind.
+#include "sim/model/stacks/kinds.h"
+
+#include <algorithm>
+
+namespace foretoken::model {
+
+std::int64_t StackPlan::count_of(int kind) const {
+  std::int64_t count = 0;
+  for (const KindRun& run : runs) count += run.kind == kind ? run.count : 0;
+  return count;
+}
+
+StackPlan plan_of(const Transformer& model) {
+  if (model.uniform()) return {.kinds = {{}}, .runs = {{0, model.layers}}};
+  StackPlan plan;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const LayerKind kind{.experts = model.experts && model.experts->in_layer(layer),
+                         .window = model.local.window_of(layer)};
+    const auto at = std::find(plan.kinds.begin(), plan.kinds.end(), kind);
+    const int number = static_cast<int>(at - plan.kinds.begin());
+    if (at == plan.kinds.end()) plan.kinds.push_back(kind);
+    if (!plan.runs.empty() && plan.runs.back().kind == number)
+      ++plan.runs.back().count;
+    else
+      plan.runs.push_back({number, 1});
+  }
+  return plan;
+}
+
+}  // namespace foretoken::model

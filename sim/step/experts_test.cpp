@@ -1,0 +1,109 @@
+// Tests jobs with experts: two grids over the same GPUs, their reductions, their memory and their exchanges.
+#include <gtest/gtest.h>
+
+#include "sim/des/engine.h"
+#include "sim/step/lower.h"
+#include "sim/step/memory/memory.h"
+#include "sim/step/passes/pass_communication.h"
+#include "sim/step/test_job.h"
+
+namespace foretoken::step {
+namespace {
+
+constexpr double kExpertHidden = 1024, kExpertWide = 2048;
+
+// 8 layers, the first two dense, on two nodes of 8: pipeline 2, data 8. Experts: expert 4, expert-data 2.
+job::Job expert_job() {
+  job::Job s = test_job(8, 1024);
+  s.model.experts = model::Experts{.count = 8, .per_token = 2, .width = 2048, .dense_first = 2};
+  s.gpus = 16;
+  s.parallelism.pipeline = 2;
+  s.parallelism.data = 8;
+  s.parallelism.expert = 4;
+  s.optimizer.zero_stage = 1;
+  s.batch = {.micro = 1, .global = 32, .sequence_length = 1024, .microbatch_group = {}};
+  return s;
+}
+
+// Weights and biases of one expert.
+double one_expert() { return 2 * kExpertHidden * kExpertWide + kExpertWide + kExpertHidden; }
+
+const Communication* reduction_over(const LoweredStep& step, AxisSet axes) {
+  for (const Communication& row : step.workload.communications)
+    if (row.purpose == Purpose::kGradients && row.axes == axes) return &row;
+  return nullptr;
+}
+
+TEST(ExpertJob, GradientsOfExpertsAreReducedOverTheirOwnRanks) {
+  const job::Job s = expert_job();
+  const LoweredStep step = lower(s, Fidelity::kStage);
+  const LocalParameters parameters(s);
+  const double experts = 2 * 2 * one_expert();  // of the first stage: two layers with experts, two of eight on a rank
+  EXPECT_EQ(parameters.experts_of_stage(Stage{0}), experts);
+  const Communication* of_experts = reduction_over(step, Axis::kExpertData);
+  const Communication* of_rest = reduction_over(step, net::kReplicaAxes);
+  ASSERT_TRUE(of_experts != nullptr && of_rest != nullptr);
+  EXPECT_EQ(of_experts->payload.value(), 4 * experts);
+  EXPECT_EQ(of_experts->site.group.ranks, 2);
+  EXPECT_EQ(of_rest->payload.value(), 4 * (parameters.of_stage(Stage{0}) - experts));
+  EXPECT_EQ(of_rest->site.group.ranks, 8);
+}
+
+TEST(ExpertJob, AllRanksHaveTheirOwnExpertsWhereTheGridHasNoReplicas) {
+  job::Job s = expert_job();
+  s.parallelism.expert = 8;
+  const LoweredStep step = lower(s, Fidelity::kStage);
+  EXPECT_EQ(reduction_over(step, Axis::kExpertData), nullptr);
+  EXPECT_NE(reduction_over(step, net::kReplicaAxes), nullptr);
+}
+
+TEST(ExpertJob, OptimizerStatesOfExpertsAreShardedOverTheirOwnRanks) {
+  const job::Job s = expert_job();
+  const LocalParameters parameters(s);
+  const double experts = parameters.experts_of_stage(Stage{1}), all = parameters.of_stage(Stage{1});
+  const StaticMemory held = JobMemory(s).held(Stage{1});
+  EXPECT_DOUBLE_EQ(held.optimizer.value(), 12 * ((all - experts) / 8 + experts / 2));
+  EXPECT_EQ(held.weights.value(), 2 * all);
+}
+
+TEST(ExpertJob, BothFidelitiesAgree) {
+  for (const bool overlap : {false, true}) {
+    job::Job s = expert_job();
+    s.overlap.grad_reduce = s.overlap.param_gather = overlap;
+    const auto step_time = [&](Fidelity fidelity) {
+      const LoweredStep step = lower(s, fidelity);
+      return des::run(step.workload.graph).makespan.ps;
+    };
+    EXPECT_EQ(step_time(Fidelity::kStage), step_time(Fidelity::kKernel)) << "overlap " << overlap;
+  }
+}
+
+TEST(ExpertJob, ExchangesTakeTimeThatGrowsWithTheirImbalance) {
+  const auto exchange = [](const job::Job& s) {
+    const Passes passes(s);
+    return passes.timing(Stage{1}, Chunk{0}, schedule::OpKind::kForward).comm[Axis::kExpert].ps;
+  };
+  job::Job s = expert_job();
+  const auto balanced = exchange(s);
+  EXPECT_GT(balanced, 0);
+  s.routing.imbalance = 2;
+  EXPECT_GT(exchange(s), balanced);
+  s.parallelism.expert = 1;
+  EXPECT_EQ(exchange(s), 0) << "one rank has all experts";
+}
+
+TEST(ExpertJob, PassesExchangeOverTheExpertsGrid) {
+  job::Job s = expert_job();
+  s.gpus = 32;
+  s.parallelism.tensor = s.parallelism.expert_tensor = 2;
+  s.parallelism.sequence_parallel = true;
+  bool over_experts = false, over_tensor = false;
+  for (const Communication& row : pass_communications(s)) {
+    over_experts = over_experts || (row.axes == Axis::kExpert && row.site.group.ranks == 4);
+    over_tensor = over_tensor || (row.axes == Axis::kExpertTensor && row.site.group.ranks == 2);
+  }
+  EXPECT_TRUE(over_experts && over_tensor);
+}
+
+}  // namespace
+}  // namespace foretoken::step
