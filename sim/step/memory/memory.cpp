@@ -59,9 +59,10 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
   const auto& modules = job.recompute.modules;
   for (const model::LayerRunOps& run : blocks.layers) {
     const model::BlockOps trained = model::trained_weights(run.ops);
+    const double of_experts = job.model.experts ? model::expert_matrix_parameters(run.ops) : 0;
     kinds_.push_back({.trained_shapes = model::matrix_shapes(trained, context),
-                      .matrices = model::matrix_parameters(run.ops) - model::expert_matrix_parameters(run.ops),
-                      .expert_matrices = model::expert_matrix_parameters(run.ops),
+                      .matrices = model::matrix_parameters(run.ops) - of_experts,
+                      .expert_matrices = of_experts,
                       .largest_matrix = model::largest_matrix(run.ops, context),
                       .largest_trained_matrix = model::largest_matrix(trained, context),
                       .saved = model::saved_bytes(run.ops, RecomputeGranularity::kNone).value(),
@@ -143,7 +144,8 @@ StaticMemory JobMemory::held(Stage stage) const {
   const auto& recipe = job_.recipe;
   const std::vector<model::LayerCount> layers = job::layers_of(job_, stage);
   const int zero = job_.optimizer.zero_stage;
-  const double ranks = job_.grid().degree(net::kReplicaAxes), expert_ranks = job_.grid().degree(Axis::kExpertData);
+  const net::RankGrid grid = job_.grid();
+  const double ranks = grid.degree(net::kReplicaAxes), expert_ranks = grid.degree(Axis::kExpertData);
   const double parameters = parameters_.of_stage(stage), trained = trained_.of_stage(stage);
   const double experts = parameters_.experts_of_stage(stage), trained_experts = trained_.experts_of_stage(stage);
   const auto share = [&](int from_stage, double all, double of_experts) {

@@ -65,6 +65,7 @@ double LocalParameters::experts_of_chunk(Stage stage, Chunk chunk) const {
 
 double LocalParameters::experts_of_stage(Stage stage) const {
   double experts = 0;
+  if (!has_experts()) return experts;
   for (const Chunk chunk : ids<Chunk>(job_.parallelism.virtual_pipeline)) experts += experts_of_chunk(stage, chunk);
   return experts;
 }
