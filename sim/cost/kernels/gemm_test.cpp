@@ -99,6 +99,10 @@ TEST(Gemm, AddingToTheOutputRunsPartlyBesideTheProduct) {
   const double traffic = 8.0 * 12288 * 12288 / (2039e9 * 0.62);
   EXPECT_NEAR(seconds(adding), std::pow(std::pow(seconds(plain), 1.5) + std::pow(traffic, 1.5), 2.0 / 3), 1e-12);
   EXPECT_LT(seconds(adding), seconds(plain) + traffic);
+  GemmShape half = adding;
+  half.adds_to_bytes = 2;
+  EXPECT_LT(seconds(half), seconds(adding));
+  EXPECT_GT(seconds(half), seconds(plain));
 }
 
 TEST(Gemm, HeldMultiprocessorsCostWaves) {

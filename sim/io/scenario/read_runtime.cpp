@@ -79,7 +79,8 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
   fitted.allow_only({"gradient_accumulation_bytes", "tensor_comm_factor", "data_comm_factor", "gemm_factor",
                      "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
                      "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
-                     "step_overhead_us", "fp8_backward_factor", "collective_per_rank_us", "optimizer_bytes", "data_comm_nics"});
+                     "step_overhead_us", "fp8_backward_factor", "collective_per_rank_us", "optimizer_bytes",
+                     "data_comm_nics"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };

@@ -214,6 +214,36 @@ TEST(ReadScenario, RecipesOfThePublishedRuntimes) {
   EXPECT_EQ(job::bytes_per_parameter(stated.recipe), 2 + 2 + 0 + 8);
 }
 
+TEST(ReadScenario, GradientsAreReducedAsTheyAreKept) {
+  EXPECT_EQ(read(kLeast, {}).recipe.reduce_bytes, 4) << "the runtime's";
+  EXPECT_EQ(read(kLeast, {"precision_recipe.gradients=bf16"}).recipe.reduce_bytes, 2);
+  const Job apart = read(kLeast, {R"(precision_recipe={"gradients": "fp32", "reduce": "bf16", "moments": "bf16"})"});
+  EXPECT_EQ(apart.recipe.gradient_bytes, 4);
+  EXPECT_EQ(apart.recipe.reduce_bytes, 2);
+  EXPECT_EQ(apart.recipe.moment_bytes, 4) << "of two moments";
+}
+
+TEST(ReadScenario, PrecisionsOfBlackwell) {
+  const auto of = [](std::string_view precision) {
+    return read(kLeast, {"cluster=dgx-b200-ndr", "precision=" + std::string(precision)});
+  };
+  EXPECT_EQ(of("mxfp8").precision_name(), "mxfp8");
+  EXPECT_EQ(of("mxfp8").recipe.fp8, model::Fp8Recipe::kMxfp8);
+  EXPECT_EQ(of("nvfp4").precision, Precision::kNvfp4);
+  EXPECT_EQ(of("fp8").precision_name(), "fp8");
+}
+
+TEST(ReadScenario, RuntimesByYear) {
+  const auto of = [](std::string_view runtime) { return read(kLeast, {"runtime=" + std::string(runtime)}).runtime; };
+  EXPECT_GT(of("megatron-core-2024").pass_overhead, of("megatron-core-2025").pass_overhead);
+  EXPECT_GT(of("megatron-core-2023").step_overhead, Seconds(0));
+  EXPECT_FALSE(of("nemo-2024").fusions.squared_relu);
+  EXPECT_TRUE(of("nemo-2024").compiled_cross_entropy);
+  EXPECT_FALSE(of("torchtitan").fusions.rms_norm);
+  EXPECT_TRUE(of("torchtitan-compiled").fusions.rms_norm);
+  EXPECT_TRUE(of("megatron-core-2023").fused_accumulation) << "from its base";
+}
+
 /// A folder with files, removed at the end.
 class Files : public testing::Test {
  protected:
