@@ -107,7 +107,7 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   std::vector<RankedColumn> columns;
   if (answer.several_sizes) columns.push_back({"GPUs", number(&Candidate::gpus)});
   add_degree_columns(answer, columns);
-  columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }});
+  columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }, 3});
   columns.push_back({"MBS", number(&Candidate::micro)});
   columns.push_back({"recompute", [](const auto& f) { return std::string(model::name_of(f.candidate.recompute)); }, 0,
                      Table::Align::kLeft});

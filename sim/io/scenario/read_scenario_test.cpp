@@ -58,7 +58,7 @@ TEST(ReadScenario, TheLeastIsFilledInAndSaysSo) {
   EXPECT_THAT(notes.defaulted, Not(Contains("/batch/micro")));
   EXPECT_THAT(notes.defaulted, Not(Contains(HasSubstr("tie_word"))));
   EXPECT_THAT(notes.assumptions, Contains(HasSubstr("18 bytes per parameter")));
-  EXPECT_THAT(step::source_notes(scenario), Contains(HasSubstr("runtime megatron-core: pass_overhead_us = ")));
+  EXPECT_THAT(step::source_notes(scenario), Contains(HasSubstr("runtime megatron-core: fp8_backward_factor = ")));
 }
 
 TEST(ReadScenario, FsdpShardsEverythingAndAttentionKernelsHaveNames) {

@@ -64,10 +64,11 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
      {"/overlap/grad_reduce: expected true or false, found 1"}},
     {"object for a choice",
      R"({"precision": {}})",
-     {"/precision: expected \"fp16\", \"bf16\" or \"fp8\", found an empty object"}},
+     {"/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found an empty object"}},
     {"unknown precision",
      R"({"precision": "bf15"})",
-     {"/precision: expected \"fp16\", \"bf16\" or \"fp8\", found \"bf15\"; did you mean \"bf16\"?"}},
+     {"/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found \"bf15\"; did you mean "
+      "\"bf16\"?"}},
     {"unknown attention",
      R"({"attention": "flsh"})",
      {"/attention: expected \"unfused\", \"flash\", \"flash-2\", \"flash-1\" or \"flash-triton\", found \"flsh\"; "
@@ -79,7 +80,7 @@ const std::vector<Wrong> kWrongKeysAndTypes = {
     {"text that would break the line",
      R"({"name": 1, "precision": "a\nb\u0000"})",
      {"/name: expected a string, found 1",
-      "/precision: expected \"fp16\", \"bf16\" or \"fp8\", found \"a\\u000ab\\u0000\""}},
+      "/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found \"a\\u000ab\\u0000\""}},
 };
 
 TEST(WrongScenario, KeysAndTypes) { expect_complaints(kWrongKeysAndTypes); }
@@ -354,14 +355,15 @@ TEST(WrongScenario, ManyAtOnce) {
            "colour": "blue"})",
        {"/colour: unknown key; known here: name, model, cluster, gpus, profile, runtime, parallelism, moe, schedule, "
         "batch, "
-        "precision, precision_recipe, recompute, attention, dropout, optimizer, overlap, run, imperfections, "
+        "precision, precision_recipe, recompute, attention, dropout, cuda_graphs, compile, optimizer, overlap, run, "
+        "imperfections, "
         "stragglers, "
         "source, notes",
         "/model: unknown model \"gpt\"; did you mean \"gpt2\"?",
         "/gpus: expected a whole number from 1 to 1048576, found a string \"many\"",
         "/parallelism/tensor: expected a whole number from 1 to 1048576, found -1",
         "/batch/global: expected a whole number from 1 to 1073741824, found 1.5",
-        "/precision: expected \"fp16\", \"bf16\" or \"fp8\", found \"int8\""}},
+        "/precision: expected \"fp16\", \"bf16\", \"fp8\", \"mxfp8\" or \"nvfp4\", found \"int8\""}},
   });
 }
 
