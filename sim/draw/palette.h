@@ -35,6 +35,7 @@ inline constexpr std::array kMeanings{
     Meaning{"beyond", 0xb4bec9, 0x566270},   // time of kernels beyond the ideal
     Meaning{"tensor", 0x882255, 0xc45a8c},
     Meaning{"context", 0xb9a3e3, 0xcbbcf0},
+    Meaning{"expert", 0x3d0f6e, 0x5b3fc0},
     Meaning{"pipeline", 0xcc79a7, 0xe3a3c6},
     Meaning{"data", 0x7a4fc4, 0x9d7be6},
     Meaning{"optimizer", 0x009e73, 0x2bbd92},  // its time and its state

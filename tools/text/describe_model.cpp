@@ -118,10 +118,10 @@ std::string further_parts(const Transformer& whole, const report::Paint& paint) 
     text += entry(paint, "windows",
                   fmt::format("{} tokens, but all in every {}th layer", number(m.local.window), number(m.local.every)));
   if (whole.prediction_layers > 0)
-    text += entry(
-        paint, "predictions",
-        fmt::format("{} further layers with {} parameters, which the counts leave out", number(whole.prediction_layers),
-                    in_words(model::total_parameters(whole) - model::total_parameters(m))));
+    text += entry(paint, "predictions",
+                  fmt::format("{} with {} parameters, which the counts leave out",
+                              report::counted(static_cast<double>(whole.prediction_layers), "further layer"),
+                              in_words(model::total_parameters(whole) - model::total_parameters(m))));
   return text;
 }
 
