@@ -84,7 +84,7 @@ struct Question {
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   CudaGraphs cuda_graphs = CudaGraphs::kNone;
   bool compile = false;
-  std::optional<Routing> routing;            ///< absent: all-to-all, balanced
+  std::optional<Routing> routing;  ///< absent: all-to-all, balanced
   std::string optimizer = "adam";
   Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;
