@@ -58,7 +58,7 @@ struct Runtime {
   double data_comm_factor = 1;             ///< time of data-parallel collectives across nodes, relative to nccl-tests
   /// Counts the NICs of a node that all its data-parallel groups fill together when each holds several of its GPUs.
   std::optional<double> data_comm_nics;
-  double gemm_factor = 1;          ///< time of GEMMs inside training, relative to the profile
+  double gemm_factor = 1;  ///< time of GEMMs inside training, relative to the profile
   /// Time of the backward pass's fp8 GEMMs on Hopper, relative to the profile's: their accumulators are split, which
   /// Blackwell does not need.
   double fp8_backward_factor = 1;
