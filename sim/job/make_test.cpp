@@ -93,6 +93,11 @@ TEST(Make, AJobAskedForAgainIsTheSame) {
   question.choices.parallelism.sequence_parallel = true;
   question.choices.zero_stage = 1;
   question.choices.batch.micro = 2;
+  AskedRecipe& recipe = question.choices.recipe.emplace();
+  recipe.reduce_bytes = 2;
+  recipe.moment_bytes = 4;
+  question.cuda_graphs = CudaGraphs::kFull;
+  question.compile = true;
   const Job job = make(question).job, again = make(question_of(job)).job;
   EXPECT_EQ(again.parallelism.data, 2);
   EXPECT_EQ(again.parallelism.tensor, 2);
@@ -102,6 +107,10 @@ TEST(Make, AJobAskedForAgainIsTheSame) {
   EXPECT_EQ(again.schedule.name, job.schedule.name);
   EXPECT_EQ(again.recipe.gradient_bytes, job.recipe.gradient_bytes);
   EXPECT_EQ(again.recipe.extra_gradient_bytes, job.recipe.extra_gradient_bytes);
+  EXPECT_EQ(again.recipe.reduce_bytes, 2);
+  EXPECT_EQ(again.recipe.moment_bytes, 4);
+  EXPECT_EQ(again.cuda_graphs, CudaGraphs::kFull);
+  EXPECT_TRUE(again.compile);
 }
 
 TEST(Make, AMakersJobsForgetThePatchBefore) {

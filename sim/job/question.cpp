@@ -68,6 +68,8 @@ Question question_of(const Job& job) {
           .runtime = job.runtime,
           .choices = choices_of(job),
           .attention = AttentionChoice{job.attention, job.flash_kernel},
+          .cuda_graphs = job.cuda_graphs,
+          .compile = job.compile,
           .routing = job.model.experts ? std::optional(job.routing) : std::nullopt,
           .optimizer = job.optimizer.name,
           .imperfections = job.imperfections,
