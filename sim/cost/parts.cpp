@@ -29,13 +29,13 @@ Part collectives(const char* name, const Curves& curves, const Profile& profile)
   return result;
 }
 
-Part attention_part(const AttentionLaws& attention, int head_dim) {
-  if (head_dim == 0) return part("attention", attention.laws, "attention");
-  const auto [below, above] = nearest_laws(attention.laws, /*causal=*/true, head_dim);
+Part attention_part(const std::vector<AttentionLaw>& laws, const char* name, int head_dim) {
+  if (head_dim == 0) return part(name, laws, "attention");
+  const auto [below, above] = nearest_laws(laws, /*causal=*/true, head_dim);
   std::vector<AttentionLaw> read;
   for (const AttentionLaw* law : {below, above})
     if (law != nullptr && (read.empty() || below != above)) read.push_back(*law);
-  return part("attention", read, "attention");
+  return part(name, read, "attention");
 }
 
 }  // namespace
@@ -65,7 +65,10 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
       parts.push_back({fmt::format("gemm {}", foretoken::name_of(precision)), {law.evidence}, "gemm"});
   if (!profile.misaligned_rows.evidence.source.empty())
     parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}, "gemm"});
-  if (uses.fused_attention) parts.push_back(attention_part(profile.attention, uses.head_dim));
+  if (uses.fused_attention && !uses.fp8_attention)
+    parts.push_back(attention_part(profile.attention.laws, "attention", uses.head_dim));
+  if (uses.fused_attention && uses.fp8_attention)
+    parts.push_back(attention_part(profile.attention.fp8, "attention fp8", uses.head_dim));
   parts.push_back({"memory-bound", {profile.memory_bound.evidence}, "kernels"});
   if (profile.quantisation && (wanted(Precision::kFp8) || wanted(Precision::kFp8Block) || wanted(Precision::kNvfp4)))
     parts.push_back(

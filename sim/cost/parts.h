@@ -13,7 +13,8 @@ namespace foretoken::cost {
 struct Uses {
   std::vector<Precision> precisions{};  ///< precisions of its matrix products; empty: all of the profile
   bool fused_attention = true;
-  int head_dim = 0;  ///< head dimension of its causal attention; 0: all laws of attention
+  bool fp8_attention = false;  ///< its attention is in fp8
+  int head_dim = 0;            ///< head dimension of its causal attention; 0: all laws of attention
   bool nvlink = true, pcie = true, network = true;      ///< collectives; the first two count for messages, too
   bool messages_inside = true, messages_across = true;  ///< messages inside a node, and across nodes
 };

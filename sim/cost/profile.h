@@ -22,7 +22,6 @@ struct AttentionRate {
   double sharpness = 1;    ///< g: sharpness of the bend at s0; 1: half of the peak at s0
 };
 
-/// Fused attention for one head dimension.
 /// The kernel that writes keys and values into a cache before attention, as engines of inference run it. Training does
 /// not run it. It is beside attention in published tables, and `calibrate check` adds it.
 struct CacheWrite {
@@ -30,6 +29,7 @@ struct CacheWrite {
   BytesPerSecond bandwidth{};  ///< of the bytes that it reads and writes
 };
 
+/// Fused attention for one head dimension.
 struct AttentionLaw {
   int head_dim = 128;
   bool causal = true;

@@ -105,6 +105,11 @@ void put(std::optional<Recompute>& field, const Value& value) {
 void put(std::optional<Precision>& field, const Value& value) {
   field = is_none(value) ? std::nullopt : std::optional(held<Precision, Precision>(value));
 }
+// A stated source of scales holds for fp8 alone.
+void put_precision(Choices& choices, const Value& value) {
+  put(choices.precision, value);
+  if (choices.recipe && choices.precision != Precision::kFp8) choices.recipe->fp8.reset();
+}
 // Stated gradients have no second copy.
 void put_gradients(std::optional<AskedRecipe>& recipe, const Value& value) {
   if (!recipe) recipe.emplace();
@@ -153,7 +158,7 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
     case Key::kZeroStage:
       return put(choices.zero_stage, edit.value);
     case Key::kPrecision:
-      return put(choices.precision, edit.value);
+      return put_precision(choices, edit.value);
     case Key::kGradients:
       return put_gradients(choices.recipe, edit.value);
     default:

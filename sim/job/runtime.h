@@ -43,12 +43,13 @@ struct Runtime {
   bool overlap_p2p = false;  ///< interleaved schedules only
   OverlapSwitches switches;
   bool userbuffers_gain = false;  ///< overlapped tensor-parallel collectives save the time that they stand beside GEMMs
-  bool cublas_before_11_7 = false;     ///< batched products with misaligned rows run without tensor cores
-  bool transformer_engine = false;     ///< layers are Transformer Engine's modules
-  bool fused_accumulation = false;     ///< weight-gradient GEMMs add to the main gradient themselves
-  bool pads_vocabulary = true;         ///< to a multiple of 128 x tensor degree
-  bool keeps_16bit_gradients = false;  ///< beside the fp32 main gradient: two more bytes per parameter
-  double fp16_gradient_bytes = 2;      ///< element size of reduced gradients when training in fp16
+  bool cublas_before_11_7 = false;      ///< batched products with misaligned rows run without tensor cores
+  bool transformer_engine = false;      ///< layers are Transformer Engine's modules
+  bool fused_accumulation = false;      ///< weight-gradient GEMMs add to the main gradient themselves
+  bool experts_split_as_dense = false;  ///< expert_tensor is the tensor degree unless stated, else 1
+  bool pads_vocabulary = true;          ///< to a multiple of 128 x tensor degree
+  bool keeps_16bit_gradients = false;   ///< beside the fp32 main gradient: two more bytes per parameter
+  double fp16_gradient_bytes = 2;       ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
 
   // Fitted numbers. A runtime states at most six, each explained in its file.

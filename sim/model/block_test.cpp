@@ -34,7 +34,7 @@ TEST(Block, NoOpOfAVariantReadsAnUnwrittenTensor) {
   model.head_bias = model.scaled_embedding = model.shared_norm = true;
   for (const bool parallel : {false, true})
     for (const auto places : {NormPlaces::kBefore, NormPlaces::kBehind, NormPlaces::kBoth})
-      for (const auto norm : {QkNorm::kNone, QkNorm::kHead, QkNorm::kAllHeads})
+      for (const auto norm : {QkNorm::kNone, QkNorm::kHead, QkNorm::kPlainHead, QkNorm::kAllHeads})
         for (const auto precision : {Precision::kBf16, Precision::kFp8}) {
           model.parallel_residual = parallel;
           model.norm_places = places;
@@ -77,6 +77,8 @@ TEST(Block, AVariantAddsItsParametersKernelsAndBytes) {
   const Variant variants[] = {
       {"norms of each head", [](Transformer& m) { m.qk_norm = QkNorm::kHead; }, 2 * d, 4 * heads * d, 8 * heads * d,
        2 * heads * d + 4 * heads},
+      {"norms of each head without weights", [](Transformer& m) { m.qk_norm = QkNorm::kPlainHead; }, 0, 4 * heads * d,
+       8 * heads * d, 2 * heads * d + 4 * heads},
       {"norms of all heads", [](Transformer& m) { m.qk_norm = QkNorm::kAllHeads; }, (a + g) * d, 4 * heads * d,
        8 * heads * d, 2 * heads * d + 4 * 2 * T / t},
       {"norms before and behind", [](Transformer& m) { m.norm_places = NormPlaces::kBoth; }, 2 * h, 2 * 4 * R * h,

@@ -50,6 +50,29 @@ TEST(Quantisation, BlocksHaveProductsOfTheirOwn) {
   EXPECT_EQ(products(Precision::kNvfp4, Fp8Recipe::kDelayed), Precision::kNvfp4);
 }
 
+// DeepSeek's way: products down to narrow vectors are products of the layer like all others.
+TEST(Quantisation, NarrowProductsReadWhatOthersRead) {
+  Transformer model;
+  model.hidden = 64;
+  model.heads = model.kv_heads = 4;
+  model.head_dim = 24;
+  model.latent = LatentAttention{.query_rank = 32, .kv_rank = 16, .nope_dim = 16, .rope_dim = 8, .value_dim = 16};
+  const LayerContext context = context_of(Precision::kFp8, Fp8Recipe::kBlockwise, false);
+  const BlockOps layer = dense_layer(model, context);
+  const auto wide = [](const OpList& ops) {
+    int found = 0;
+    for (const LayerOp& op : ops)
+      if (const auto* shape = std::get_if<GemmShape>(&op.work)) found += shape->precision != Precision::kFp8Block;
+    return found;
+  };
+  EXPECT_EQ(wide(forward_kernels(layer, context)), 0);
+  EXPECT_EQ(wide(backward_kernels(layer, context)), 0);
+  const auto quantised = [&](const OpList& ops) {
+    return std::count_if(ops.begin(), ops.end(), [](const LayerOp& op) { return op.name == "quantise"; });
+  };
+  EXPECT_EQ(quantised(backward_kernels(layer, context)), 7) << "the output gradient of every product";
+}
+
 // A Llama: h 64, 8 heads of 8, 2 of keys and values, f 192.
 Transformer llama() {
   Transformer model;

@@ -15,8 +15,9 @@ namespace foretoken::model {
 enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm };
 enum class Activation : std::uint8_t { kGelu, kSwiGlu, kGeGlu, kSquaredRelu, kRelu };
 enum class Positions : std::uint8_t { kLearned, kRotary, kAlibi, kNone };
-/// Norms of queries and keys before the attention core: none, of each head (Qwen3), or of all heads at once (OLMo 2).
-enum class QkNorm : std::uint8_t { kNone, kHead, kAllHeads };
+/// Norms of queries and keys before the attention core: none, of each head (Qwen3), of each head without weights (Llama
+/// 4), or of all heads at once (OLMo 2).
+enum class QkNorm : std::uint8_t { kNone, kHead, kPlainHead, kAllHeads };
 /// Norms of a layer: before attention and MLP, behind both (OLMo 2), or before and behind both (Gemma 2 and 3).
 enum class NormPlaces : std::uint8_t { kBefore, kBehind, kBoth };
 

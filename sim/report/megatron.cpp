@@ -52,6 +52,7 @@ void add_model(const Job& job, Flags& flags) {
   flags.on("--swiglu", m.activation == Activation::kSwiGlu);
   flags.on("--squared-relu", m.activation == Activation::kSquaredRelu);
   flags.on("--untie-embeddings-and-output-weights", !m.tied_embeddings);
+  flags.on("--qk-l2-norm", m.qk_norm == model::QkNorm::kPlainHead);
   flags.on("--qk-layernorm", m.qk_norm == model::QkNorm::kHead || m.latent.has_value());
   flags.on("--disable-bias-linear", !m.linear_bias);
   flags.on("--add-qkv-bias", !m.linear_bias && m.qkv_bias);
@@ -141,14 +142,33 @@ std::string_view name_of(model::Fp8Recipe recipe) {
   return "";
 }
 
+// Returns the format of an optimizer state of that many bytes.
+const char* state_format(double bytes, const char* of_two) {
+  if (bytes == 1) return "fp8";
+  return bytes == 2 ? of_two : "fp32";
+}
+
+// States of the optimizer in fewer than 4 bytes.
+void add_narrow_states(const Job& job, Flags& flags) {
+  const job::PrecisionRecipe& recipe = job.recipe;
+  if (recipe.moment_bytes >= 8 && recipe.master_bytes >= 4) return;
+  if (job.optimizer.zero_stage != 1) return;  // the distributed optimizer's
+  flags.on("--use-precision-aware-optimizer");
+  if (recipe.gradient_bytes < 4) flags.set("--main-grads-dtype", "bf16");
+  if (recipe.master_bytes == 2) flags.set("--main-params-dtype", "fp16");
+  if (recipe.moment_bytes >= 8) return;
+  flags.set("--exp-avg-dtype", state_format(recipe.moment_bytes / 2, "bf16"));
+  flags.set("--exp-avg-sq-dtype", state_format(recipe.moment_bytes / 2, "bf16"));
+}
+
 // fp16 reduces gradients in 16 bits and bf16 in 32 unless a flag says otherwise.
 void add_precision(const Job& job, Flags& flags) {
   const bool fp16 = job.precision == Precision::kFp16;
-  const bool reduces_16_bits = job.recipe.gradient_bytes == 2;
+  const bool reduces_16_bits = job.recipe.reduce_bytes == 2;
   flags.on(fp16 ? "--fp16" : "--bf16");
-  flags.on("--accumulate-allreduce-grads-in-fp32", fp16 && !reduces_16_bits && job.recipe.extra_gradient_bytes == 0);
+  flags.on("--accumulate-allreduce-grads-in-fp32", fp16 && !reduces_16_bits);
   flags.on("--grad-reduce-in-bf16", !fp16 && reduces_16_bits);
-  flags.on("--use-precision-aware-optimizer", job.recipe.moment_bytes < 8);
+  add_narrow_states(job, flags);
   if (job.precision == Precision::kNvfp4) flags.set("--fp4-format", "e2m1");
   if (job.precision != Precision::kFp8) return;
   flags.on("--fp8-param-gather", job.recipe.weight_bytes == 1);
@@ -176,8 +196,13 @@ void add_training(const Job& job, Flags& flags) {
     if (recompute.modules.mlp) modules.push_back("mlp");
     if (recompute.modules.mlp && job.model.experts) modules.push_back("moe");
     if (recompute.modules.layer_norm) modules.push_back("layernorm");
-    if (modules.size() != 1 || !recompute.modules.core_attention)
+    if (!modules.empty() && (modules.size() != 1 || !recompute.modules.core_attention))
       flags.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
+  }
+  if (job.cuda_graphs == job::CudaGraphs::kLayer) flags.set("--cuda-graph-impl", "transformer_engine");
+  if (job.cuda_graphs == job::CudaGraphs::kFull) {
+    flags.set("--cuda-graph-impl", "local");
+    flags.set("--cuda-graph-scope", "full_iteration");
   }
   flags.set("--optimizer", "adam");
 }
@@ -211,6 +236,14 @@ std::vector<std::string> megatron_remarks(const Job& job) {
       "Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce");
   add(job.overlap.tensor_parallel && !job.parallelism.sequence_parallel,
       "Megatron-LM takes --tp-comm-overlap only with --sequence-parallel");
+  add(job.recompute.modules.by_op, "recompute module op is torchtitan's, not written here");
+  add(job.recompute.modules.activation, "recompute module activation is not written here");
+  add(job.recipe.fp8_attention, "attention in fp8 is a switch of Transformer Engine's recipe, not written here");
+  add(job.recipe.master_bytes == 0, "Megatron-LM keeps master weights");
+  add(job.recipe.moment_bytes < 8 && job.optimizer.zero_stage != 1,
+      "Megatron-LM shortens moments only with --use-distributed-optimizer");
+  add(job.compile, "Megatron-LM compiles no layers: compile is not written here");
+  add(job.routing.imbalance > 1, "moe.imbalance is what the router is expected to do, not a flag");
   add(!job.parallelism.layers_per_stage.empty(),
       "layers_per_stage needs --pipeline-model-parallel-layout, not written here");
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");

@@ -35,5 +35,31 @@ TEST(MegatronCommand, ExpertsAndLatents) {
   EXPECT_THAT(megatron_command({}), Not(Contains(StartsWith("--moe"))));
 }
 
+TEST(MegatronCommand, PrecisionFollowsTheRecipe) {
+  job::Job job;
+  job.optimizer.zero_stage = 1;
+  job.recipe.reduce_bytes = 2;
+  EXPECT_THAT(megatron_command(job), Contains("--grad-reduce-in-bf16"));
+  EXPECT_THAT(megatron_command(job), Not(Contains("--use-precision-aware-optimizer")));
+  job.recipe.moment_bytes = 4;
+  EXPECT_THAT(megatron_command(job), AllOf(Contains("--use-precision-aware-optimizer"),
+                                           Contains("--exp-avg-dtype bf16"), Contains("--exp-avg-sq-dtype bf16")));
+  job.cuda_graphs = job::CudaGraphs::kFull;
+  EXPECT_THAT(megatron_command(job),
+              AllOf(Contains("--cuda-graph-impl local"), Contains("--cuda-graph-scope full_iteration")));
+}
+
+TEST(MegatronCommand, WhatNoFlagSaysIsARemark) {
+  job::Job job;
+  job.recompute = {.granularity = model::RecomputeGranularity::kSelective,
+                   .block = false,
+                   .layers = 1,
+                   .modules = {.core_attention = false, .by_op = true}};
+  EXPECT_THAT(megatron_command(job), Not(Contains(StartsWith("--recompute-modules"))));
+  EXPECT_THAT(megatron_remarks(job), Contains("recompute module op is torchtitan's, not written here"));
+  job.recipe.fp8_attention = true;
+  EXPECT_THAT(megatron_remarks(job), Contains(StartsWith("attention in fp8")));
+}
+
 }  // namespace
 }  // namespace foretoken::report

@@ -5,6 +5,8 @@
 #include "sim/step/lower.h"
 #include "sim/step/memory/memory.h"
 #include "sim/step/passes/pass_communication.h"
+#include "sim/step/pipeline/lower_pipeline.h"
+#include "sim/step/replicas/lower_data_parallel.h"
 #include "sim/step/test_job.h"
 
 namespace foretoken::step {
@@ -76,6 +78,51 @@ TEST(ExpertJob, BothFidelitiesAgree) {
     };
     EXPECT_EQ(step_time(Fidelity::kStage), step_time(Fidelity::kKernel)) << "overlap " << overlap;
   }
+}
+
+TEST(ExpertJob, AnOverlapHidesTheReductionOfExperts) {
+  job::Job s = expert_job();
+  s.model.layers = 32;
+  s.gpus = 8;
+  s.parallelism.pipeline = 1;  // the first stage reduces bucket by bucket
+  s.model.experts->width = 8192;
+  s.optimizer.zero_stage = 0;
+  const auto step_time = [&] {
+    const LoweredStep step = lower(s, Fidelity::kStage);
+    return des::run(step.workload.graph).makespan;
+  };
+  const auto exposed = step_time();
+  const LoweredStep whole = lower(s, Fidelity::kStage);
+  s.overlap.grad_reduce = true;
+  EXPECT_LT(step_time(), exposed);
+  const LoweredStep buckets = lower(s, Fidelity::kStage);
+  const auto reductions = [](const LoweredStep& step) {
+    std::pair<int, double> found;
+    for (const Communication& row : step.workload.communications)
+      if (row.purpose == Purpose::kGradients && row.axes == AxisSet(Axis::kExpertData))
+        found = {found.first + 1, found.second + row.payload.value()};
+    return found;
+  };
+  EXPECT_GT(reductions(buckets).first, 2);
+  EXPECT_DOUBLE_EQ(reductions(buckets).second, reductions(whole).second);
+}
+
+TEST(ExpertJob, AnOverlapGathersExpertsBeforeTheirOwnBlocks) {
+  job::Job s = expert_job();
+  s.model.layers = 32;
+  s.gpus = 8;
+  s.parallelism.pipeline = 1;
+  s.model.experts->width = 8192;
+  Workload workload;
+  add_stage_streams(workload, 1, stage_axes(s));
+  s.overlap.param_gather = true;
+  const Passes passes(s);
+  const ForwardGates gates = lower_parameter_gather(workload, s, passes.trained());
+  const auto& blocks = gates[Stage{0}][Chunk{0}];
+  EXPECT_EQ(blocks.size(), 34U) << "embedding, layers, head";
+  int later = 0;
+  for (std::size_t block = 4; block < blocks.size(); ++block) later += blocks[block].empty() ? 0 : 1;
+  EXPECT_GT(later, 2) << "not all at the start";
 }
 
 TEST(ExpertJob, ExchangesTakeTimeThatGrowsWithTheirImbalance) {

@@ -23,10 +23,12 @@ schedule::Program forward_passes(const job::Job& job) {
 
 }  // namespace
 
-Seconds forward_only_time(const job::Job& job) {
+Seconds forward_only_time(const job::Job& trained) {
+  job::Job job = trained;
+  job.model.hidden_dropout = job.model.attention_dropout = 0;  // evaluation drops nothing
   const Passes passes(job);
   Workload workload;
-  add_stage_streams(workload, job.parallelism.pipeline);
+  add_stage_streams(workload, job.parallelism.pipeline, stage_axes(job));
   const std::unique_ptr<PassEmitter> emitter = stage_passes(passes);
   const schedule::Program program = forward_passes(job);
   // No pass waits for an output longer than for its message, so messages are posted as they are produced.

@@ -40,6 +40,23 @@ TEST(ForwardOnly, FillsThePipelineOnceAndWaitsForTheSlowestStage) {
   EXPECT_LT(forward_only_time(job).value(), 1.02 * least) << "messages are short";
 }
 
+TEST(ForwardOnly, DropsNothing) {
+  job::Job job = evaluated(2, 6);
+  job.model.hidden_dropout = job.model.attention_dropout = 0;
+  const Seconds without = forward_only_time(job);
+  job.model.hidden_dropout = job.model.attention_dropout = 0.1;
+  EXPECT_EQ(forward_only_time(job), without);
+}
+
+TEST(ForwardOnly, ExchangesTokensBetweenExperts) {
+  job::Job job = evaluated(2, 6);
+  job.model.experts = model::Experts{.count = 8, .per_token = 2, .width = 2048};
+  job.gpus = 8;
+  job.parallelism.data = job.parallelism.expert = 4;
+  job.batch.global = 24;
+  EXPECT_GT(forward_only_time(job), Seconds(0));
+}
+
 TEST(ForwardOnly, TakesLessThanHalfOfTheStep) {
   for (const int pipeline : {1, 4}) {
     const job::Job job = evaluated(pipeline, 16);

@@ -11,6 +11,7 @@
 #include "sim/step/passes/lower_layer.h"
 #include "sim/step/profile_uses.h"
 #include "sim/step/replicas/lower_data_parallel.h"
+#include "sim/step/replicas/optimizer_traffic.h"
 #include "sim/step/replicas/replicas.h"
 #include "sim/step/test_job.h"
 
@@ -119,6 +120,18 @@ TEST(Lower, TheDistributedOptimizerScattersGradientsAndGathersWeights) {
   EXPECT_LT(optimizer_traffic(s, 1e9), optimizer_traffic(job(), 1e9));
 }
 
+TEST(OptimizerTraffic, NarrowStatesMoveLessButNeverLessThanAdamMust) {
+  job::Job s = job();
+  const double usual = optimizer_traffic(s, 1).value();
+  s.recipe.moment_bytes = 4;
+  EXPECT_EQ(optimizer_traffic(s, 1).value(), usual - 8) << "each moment is read and written with 2 bytes less";
+  s.runtime.optimizer_bytes = 10;  // counts Adam without master weights
+  s.recipe.master_bytes = s.recipe.moment_bytes = 0;
+  EXPECT_EQ(optimizer_traffic(s, 1).value(), 12) << "three passes over the gradients do all of it";
+  s.recipe.moment_bytes = 8;
+  EXPECT_EQ(optimizer_traffic(s, 1).value(), 12 + 10);
+}
+
 TEST(Lower, AnUntiedModelHasNoEmbeddingReductionAndOneReplicaReducesNothing) {
   job::Job s = job();
   s.model.tied_embeddings = false;
@@ -175,6 +188,10 @@ TEST(TimeBlocks, NoOpIsIssuedFasterThanAMeasuredLaunch) {
   s.profile.host = cost::HostLaw{.launch = microseconds(7), .evidence = {}};
   const LayerBlocks at_launch = time_blocks(s);
   for (const TimedOp& op : at_launch.layers.front().forward) EXPECT_EQ(op.host.ps, 7'000'000) << op.name;
+  s.cuda_graphs = job::CudaGraphs::kLayer;
+  const LayerBlocks recorded = time_blocks(s);
+  for (const TimedOp& op : recorded.layers.front().forward) EXPECT_EQ(op.host.ps, 0) << op.name;
+  s.cuda_graphs = job::CudaGraphs::kNone;
   s.runtime.host_per_layer_forward = Seconds(1);
   const LayerBlocks slower = time_blocks(s);
   for (const TimedOp& op : slower.layers.front().forward) EXPECT_GT(op.host.ps, 7'000'000) << op.name;

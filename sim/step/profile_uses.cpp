@@ -28,8 +28,9 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
     if (job.parallelism.sequence_parallel && job.parallelism.tensor > 1) rows.push_back(norm_reduction(part, stage, 1));
     if (replicas) rows.push_back(gradient_reduction(part, stage, 1));
     if (replicas && job.optimizer.zero_stage >= 1) rows.push_back(parameter_gather(part, stage, 1));
-    if (job.model.experts && part.grid().degree(Axis::kExpertData) > 1)
-      rows.push_back(expert_gradient_reduction(part, stage, 1));
+    if (!job.model.experts || part.grid().degree(Axis::kExpertData) == 1) continue;
+    rows.push_back(expert_gradient_reduction(part, stage, 1));
+    if (job.optimizer.zero_stage >= 1) rows.push_back(expert_parameter_gather(part, stage, 1));
   }
   if (job.model.tied_embeddings && job.parallelism.pipeline > 1)
     rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));
@@ -64,6 +65,7 @@ cost::Uses uses_of(const job::Job& job) {
   const model::Cut cut(context);
   cost::Uses uses{.precisions = {cut.product_precision()},
                   .fused_attention = job.attention == model::AttentionKind::kFlash,
+                  .fp8_attention = job.recipe.fp8_attention,
                   .head_dim = static_cast<int>(job.model.head_dim),
                   .nvlink = false,
                   .pcie = false,

@@ -34,6 +34,9 @@ constexpr auto kAll = std::to_array<PlaceKey>({
     {"param_gather", "overlapped parameter gathering", Scale::kSwitch, false, &Place::param_gather},
     {"p2p", "overlapped messages", Scale::kSwitch, false, &Place::p2p},
     {"userbuffers", "overlapped tensor parallelism", Scale::kSwitch, false, &Place::userbuffers},
+    {"graphs", "CUDA graphs", Scale::kSwitch, false, &Place::graphs},
+    {"compile", "compiled layers", Scale::kSwitch, false, &Place::compile},
+    {"routing", "routing to experts", Scale::kSwitch, false, &Place::routing},
     {"dropout", "dropout", Scale::kSwitch, false, &Place::dropout},
     {"hardware", "slow or failed hardware", Scale::kSwitch, false, &Place::hardware},
     {"gpus", "GPUs", Scale::kDoubling, false, &Place::gpus},
@@ -46,6 +49,7 @@ constexpr auto kAll = std::to_array<PlaceKey>({
     {"pipeline", "pipeline degree", Scale::kDoubling, false, &Place::pipeline},
     {"chunks", "chunks a stage", Scale::kDoubling, false, &Place::chunks},
     {"expert", "expert degree", Scale::kDoubling, false, &Place::expert},
+    {"expert_tensor", "tensor degree of experts", Scale::kDoubling, false, &Place::expert_tensor},
 });
 
 double between(Scale scale, double a, double b) {

@@ -28,10 +28,12 @@ struct Place {
   std::string recipe = "";  ///< bytes of weight, gradient, master copy and moments of a parameter; recipe of fp8
   std::string attention = "", exchange = "", recompute = "", schedule = "", zero = "", sequence_parallel = "";
   std::string grad_reduce = "", param_gather = "", p2p = "", userbuffers = "";  ///< overlap: "on" or "off"
-  std::string dropout = "", hardware = "";                                      ///< hardware: "even" or "uneven"
+  std::string graphs = "", compile = "";    ///< CUDA graphs: "none", "layer", "full"; PyTorch's compiler: "on" or "off"
+  std::string routing = "";                 ///< of tokens to experts: dispatcher, capacity, imbalance; "none" without
+  std::string dropout = "", hardware = "";  ///< hardware: "even" or "uneven"
   double gpus = 1, domain = 1, network = 1;  ///< domain: GPUs that NVLink joins; network: GB/s of a GPU
   double sequence = 1, micro = 1, microbatches = 1;
-  double tensor = 1, context = 1, pipeline = 1, chunks = 1, expert = 1;
+  double tensor = 1, context = 1, pipeline = 1, chunks = 1, expert = 1, expert_tensor = 1;
 };
 
 /// The way in which the values of a key differ.

@@ -19,9 +19,10 @@ cost::TileWaveLaw& tiles_of(cost::GemmLaw& law, const Place& place) {
   refuse(place, "expected a tile-and-wave law to begin as, found a roofline");
 }
 
-/// Returns a law of this GPU's datasheet, before any fit.
+/// Returns a law of this GPU's datasheet, before any fit. Products with a scale for each block run at the rate of fp8.
 cost::GemmLaw at_datasheet(const Recipe& recipe, Precision precision, const Place& place) {
-  const auto peak = recipe.gpu.peak_of(precision);
+  const bool blocks = precision == Precision::kFp8Block && !recipe.gpu.peak_of(precision);
+  const auto peak = recipe.gpu.peak_of(blocks ? Precision::kFp8 : precision);
   if (!peak) refuse(place, fmt::format("the GPU file of {} has no {} peak", recipe.gpu.name, name_of(precision)));
   return {.law = cost::TileWaveLaw{.peak = *peak, .multiprocessors = recipe.gpu.streaming_multiprocessors}};
 }

@@ -18,6 +18,24 @@ TEST(WrongScenario, Hardware) {
       {"the default precision on V100",
        R"({"precision": null, "cluster": "dgx-1-v100-32gb-edr", "profile": null})",
        {"/precision: GPU \"v100-sxm2-32gb\" has no \"bf16\" rate; expected \"fp16\""}},
+      {"mxfp8 on Hopper",
+       R"({"precision": "mxfp8", "cluster": "dgx-h100-ndr", "profile": null})",
+       {"/precision: GPU \"h100-sxm5-80gb\" has no tensor cores for \"mxfp8\", which came with Blackwell; expected "
+        "\"fp16\", \"bf16\" or \"fp8\""}},
+      {"blocks by a profile without them",
+       R"({"precision": "fp8", "cluster": "dgx-h100-ndr", "profile": "l40s-48gb",
+           "precision_recipe": {"fp8_recipe": "blockwise"}})",
+       {"/precision_recipe/fp8_recipe: profile \"l40s-48gb\" has no \"blockwise\" matrix products; expected "
+        "\"delayed\" or \"tensorwise\""}},
+      {"attention in fp8 by a kernel without it",
+       R"({"attention": "flash-2", "cluster": "dgx-h100-ndr", "profile": null,
+           "precision_recipe": {"attention": "fp8"}})",
+       {"/precision_recipe/attention: expected \"bf16\" with attention \"flash-2\": only \"flash\" runs in fp8"}},
+      {"attention in fp8 in a ring",
+       R"({"attention": "flash", "cluster": "dgx-h100-ndr", "profile": null,
+           "parallelism": {"context": 2, "data": 8}, "precision_recipe": {"attention": "fp8"}})",
+       {"/precision_recipe/attention: profile \"h100-sxm5-80gb\" has no laws of full attention in fp8, which a ring "
+        "of context ranks needs; expected \"bf16\", or parallelism.context_exchange \"all-gather\""}},
   });
 }
 

@@ -121,6 +121,8 @@ void read_llama4(const Node& node, Transformer& model) {
   model.activation = gated_activation(node, "hidden_act");
   require_switch(node, "attention_bias", false, "no published Llama 4 has biases");
   model.attention_window = node.whole_or("attention_chunk_size", 0, {.low = 0});
+  // modeling_llama4.py, Llama4TextL2Norm: without weights, in layers with rotary positions (counted in every layer)
+  if (node.boolean_or("use_qk_norm", true)) model.qk_norm = QkNorm::kPlainHead;
   model.experts = read_experts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.experts->shared_width = model.ffn_hidden;
   model.experts->every = node.whole_or("interleave_moe_layer_step", 1, kLayers);

@@ -57,6 +57,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   runtime.fused_accumulation = node.boolean_or("fused_accumulation", runtime.fused_accumulation);
   if (runtime.fused_accumulation && node.object_or_empty("fitted").has("gradient_accumulation_bytes"))
     node.complain("fitted", "expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds");
+  runtime.experts_split_as_dense = node.boolean_or("experts_split_as_dense", runtime.experts_split_as_dense);
   runtime.pads_vocabulary = node.boolean_or("pads_vocabulary", runtime.pads_vocabulary);
   runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
   const Node gradients = node.object_or_empty("gradient_bytes");
@@ -124,6 +125,7 @@ job::Runtime read_runtime(const Node& node) {
                    "unfused",
                    "userbuffers_gain",
                    "cublas_before_11_7",
+                   "experts_split_as_dense",
                    "pads_vocabulary",
                    "transformer_engine",
                    "fused_accumulation",

@@ -14,7 +14,7 @@ constexpr const char* kEveryKey = R"({
     "overlap": {"backward_collectives": false, "grad_reduce": true, "param_gather": true, "p2p": true},
     "scatter_gather": true, "fused_cross_entropy": true, "compiled_cross_entropy": true,
     "keeps_16bit_gradients": true, "cublas_before_11_7": true,
-    "transformer_engine": true, "pads_vocabulary": false,
+    "transformer_engine": true, "pads_vocabulary": false, "experts_split_as_dense": true,
     "gradient_bytes": {"fp16": 4, "bf16": 2},
     "fitted": {"gradient_accumulation_bytes": {"value": 16, "note": "a"}, "tensor_comm_factor": {"value": 2.5, "note": "b"},
                "gemm_factor": {"value": 1.08, "note": "c"}, "memory_bound_factor": {"value": 1.4, "note": "i"},
@@ -42,6 +42,7 @@ TEST(ReadRuntime, EveryHabit) {
   EXPECT_TRUE(runtime.cublas_before_11_7);
   EXPECT_TRUE(runtime.transformer_engine && !runtime.fused_accumulation);
   EXPECT_FALSE(runtime.pads_vocabulary);
+  EXPECT_TRUE(runtime.experts_split_as_dense);
   EXPECT_EQ(runtime.fp16_gradient_bytes, 4);
   EXPECT_EQ(runtime.bf16_gradient_bytes, 2);
   EXPECT_EQ(runtime.default_zero_stage, 3);

@@ -221,6 +221,10 @@ TEST(ReadScenario, GradientsAreReducedAsTheyAreKept) {
   EXPECT_EQ(apart.recipe.gradient_bytes, 4);
   EXPECT_EQ(apart.recipe.reduce_bytes, 2);
   EXPECT_EQ(apart.recipe.moment_bytes, 4) << "of two moments";
+  const Job both = read(kLeast, {"precision=fp16", "runtime=megatron-2021", "precision_recipe.gradients=6"});
+  EXPECT_EQ(both.recipe.gradient_bytes, 4) << "fp32, with a 16-bit copy beside it";
+  EXPECT_EQ(both.recipe.extra_gradient_bytes, 2);
+  EXPECT_EQ(both.recipe.reduce_bytes, 2) << "the runtime's in fp16";
 }
 
 TEST(ReadScenario, PrecisionsOfBlackwell) {
@@ -233,6 +237,16 @@ TEST(ReadScenario, PrecisionsOfBlackwell) {
   EXPECT_EQ(of("fp8").precision_name(), "fp8");
 }
 
+TEST(ReadScenario, EveryHopperMultipliesBlockwise) {
+  for (const char* gpu :
+       {"h100-sxm5-80gb", "h200-sxm5-141gb", "h800-sxm5-80gb", "h20-96gb", "h100-nvl-94gb", "h100-pcie-80gb"}) {
+    SCOPED_TRACE(gpu);
+    const Job job = read(kLeast, {"profile=" + std::string(gpu), "cluster=dgx-h100-ndr", "precision=fp8",
+                                  R"(precision_recipe={"fp8_recipe": "blockwise"})"});
+    EXPECT_TRUE(job.profile.gemm.contains(Precision::kFp8Block));
+  }
+}
+
 TEST(ReadScenario, RuntimesByYear) {
   const auto of = [](std::string_view runtime) { return read(kLeast, {"runtime=" + std::string(runtime)}).runtime; };
   EXPECT_GT(of("megatron-core-2024").pass_overhead, of("megatron-core-2025").pass_overhead);
@@ -242,6 +256,9 @@ TEST(ReadScenario, RuntimesByYear) {
   EXPECT_FALSE(of("torchtitan").fusions.rms_norm);
   EXPECT_TRUE(of("torchtitan-compiled").fusions.rms_norm);
   EXPECT_TRUE(of("megatron-core-2023").fused_accumulation) << "from its base";
+  EXPECT_TRUE(of("nemo-2024").experts_split_as_dense && of("megatron-2021").experts_split_as_dense);
+  EXPECT_FALSE(of("torchtitan").experts_split_as_dense || of("megatron-deepspeed-2022").experts_split_as_dense);
+  EXPECT_EQ(of("megatron-core-2025").name, "megatron-core") << "the same runtime by its year";
 }
 
 /// A folder with files, removed at the end.

@@ -205,6 +205,14 @@ TEST(WrongScenario, Experts) {
        R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
            "moe": {"imbalance": 0.5}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
        {"/moe/imbalance: expected a number from 1 to 1048576, found 0.5"}},
+      {"a hottest rank where all are equal",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "moe": {"imbalance": 2, "capacity_factor": 1.25}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
+       {"/moe/imbalance: expected none with capacity_factor: every expert gets equally many rows"}},
+      {"recomputation of ops with experts",
+       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
+           "recompute": {"granularity": "selective", "modules": ["op"]}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
+       {"/recompute/modules: expected no \"op\": it holds for dense layers, and model \"mixtral-8x7b\" has experts"}},
   });
 }
 

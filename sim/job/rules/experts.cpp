@@ -8,8 +8,6 @@
 namespace foretoken::job {
 namespace {
 
-bool is_megatron(const Runtime& runtime) { return runtime.name.starts_with("megatron"); }
-
 // Returns the fault of an expert degree, if it has one.
 std::optional<std::string> why_not(const Draft& draft, int expert, int expert_tensor) {
   const model::Experts& experts = *draft.job.model.experts;
@@ -29,6 +27,8 @@ std::optional<std::string> why_not(const Draft& draft, int expert, int expert_te
 void check_routing(Draft& draft) {
   const model::Experts& experts = *draft.job.model.experts;
   const Parallelism& degrees = draft.job.parallelism;
+  if (draft.job.routing.capacity_factor && draft.job.routing.imbalance > 1)
+    draft.complain("/moe/imbalance", "expected none with capacity_factor: every expert gets equally many rows");
   if (draft.job.routing.shared_expert_overlap && experts.shared_width == 0)
     draft.complain("/moe/shared_expert_overlap",
                    fmt::format("expected false: model {} has no shared experts", in_quotes(draft.job.model.name)));
@@ -42,6 +42,16 @@ void check_routing(Draft& draft) {
         fmt::format("expected 0 or 1 with expert {} and expert_tensor {}, found {}: gradients of experts are "
                     "not sharded over a grid of their own",
                     degrees.expert, degrees.expert_tensor, draft.job.optimizer.zero_stage));
+}
+
+// torchtitan's list of ops is modelled for dense layers with attention over all heads.
+void check_recomputed_ops(Draft& draft) {
+  const model::Transformer& model = draft.job.model;
+  const std::optional<Recompute>& asked = draft.question.choices.recompute;
+  if (!asked || !asked->modules.by_op || (!model.experts && !model.latent)) return;
+  draft.complain("/recompute/modules",
+                 fmt::format("expected no \"op\": it holds for dense layers, and model {} has {}",
+                             in_quotes(model.name), model.experts ? "experts" : "latent attention"));
 }
 
 void note_experts(Draft& draft) {
@@ -70,6 +80,7 @@ void settle_experts(Draft& draft) {
   Parallelism& degrees = draft.job.parallelism;
   const model::Transformer& model = draft.job.model;
   degrees.expert = degrees.expert_tensor = 1;
+  check_recomputed_ops(draft);
   if (!model.experts) {
     const auto refuse = [&](const char* pointer) {
       draft.complain(pointer, fmt::format("expected none: model {} is dense", in_quotes(model.name)));
@@ -78,7 +89,7 @@ void settle_experts(Draft& draft) {
     if (question.routing) refuse("/moe");
     return;
   }
-  const int expert_tensor = asked.expert_tensor.value_or(is_megatron(question.runtime) ? degrees.tensor : 1);
+  const int expert_tensor = asked.expert_tensor.value_or(question.runtime.experts_split_as_dense ? degrees.tensor : 1);
   if (model.experts->width % expert_tensor != 0) {
     draft.complain("/parallelism/expert_tensor", fmt::format("expected a divisor of the experts' width {}, found {}",
                                                              model.experts->width, expert_tensor));

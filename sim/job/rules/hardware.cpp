@@ -28,15 +28,17 @@ std::vector<Hardware> hardware_of(const Job& job) {
   return all;
 }
 
-/// Returns the names of the precisions that a map of rates or laws has, but for int8, in which nothing is trained.
+/// Returns the precisions of training, as a scenario states them, that a map of rates or laws has.
 template <class Map>
 std::string precisions_of(const Map& map) {
   std::vector<std::string> names;
-  names.reserve(map.size());
-  for (const auto& [precision, value] : map)
-    if (precision != Precision::kInt8) names.emplace_back(in_quotes(name_of(precision)));
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kNvfp4})
+    if (map.contains(precision)) names.emplace_back(in_quotes(name_of(precision)));
   return either(names);
 }
+
+// Scales of 32 elements are multiplied by tensor cores since Blackwell (Transformer Engine, MXFP8BlockScaling).
+bool is_mxfp8(const Job& job) { return job.precision == Precision::kFp8 && job.recipe.fp8 == model::Fp8Recipe::kMxfp8; }
 
 void check_precision(Draft& draft, const Hardware& hardware) {
   const Job& job = draft.job;
@@ -45,16 +47,42 @@ void check_precision(Draft& draft, const Hardware& hardware) {
   const Precision products = model::Cut(context).product_precision();
   if (draft.sound.cluster && !gpu.peak_of(job.precision)) {
     draft.complain("/precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name),
-                                             in_quotes(name_of(job.precision)), precisions_of(gpu.peak)));
+                                             in_quotes(job.precision_name()), precisions_of(gpu.peak)));
+  } else if (draft.sound.cluster && is_mxfp8(job) && gpu.architecture != "blackwell") {
+    draft.complain("/precision", fmt::format("GPU {} has no tensor cores for \"mxfp8\", which came with Blackwell; "
+                                             "expected {}",
+                                             in_quotes(gpu.name), precisions_of(gpu.peak)));
   } else if (draft.sound.profile && !hardware.profile.gemm.contains(products)) {
-    draft.complain("/precision",
+    const bool blocks = products == Precision::kFp8Block && !is_mxfp8(job);
+    const std::string expected = blocks ? "\"delayed\" or \"tensorwise\"" : precisions_of(hardware.profile.gemm);
+    draft.complain(blocks ? "/precision_recipe/fp8_recipe" : "/precision",
                    fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(hardware.profile.name),
-                               in_quotes(name_of(products)), precisions_of(hardware.profile.gemm)));
+                               blocks ? "\"blockwise\"" : in_quotes(job.precision_name()), expected));
   }
-  if (draft.sound.profile && job.recipe.fp8_attention && hardware.profile.attention.fp8.empty())
+}
+
+// Attention in fp8 is one fused kernel, Transformer Engine's. A ring of context ranks runs it with and without a mask.
+void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
+  const Job& job = draft.job;
+  if (!job.recipe.fp8_attention) return;
+  const char* pointer = "/precision_recipe/attention";
+  const auto has_law = [&](bool causal) {
+    return std::any_of(profile.attention.fp8.begin(), profile.attention.fp8.end(),
+                       [&](const cost::AttentionLaw& law) { return law.causal == causal; });
+  };
+  const bool ring = job.parallelism.context > 1 && job.parallelism.exchange == model::ContextExchange::kRing;
+  if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
+    draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
+                                        in_quotes(model::name_of(job.attention, job.flash_kernel))));
+  } else if (!has_law(true)) {
     draft.complain(
-        "/precision_recipe/attention",
-        fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(hardware.profile.name)));
+        pointer, fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(profile.name)));
+  } else if (ring && !has_law(false)) {
+    draft.complain(pointer,
+                   fmt::format("profile {} has no laws of full attention in fp8, which a ring of context ranks "
+                               "needs; expected \"bf16\", or parallelism.context_exchange \"all-gather\"",
+                               in_quotes(profile.name)));
+  }
 }
 
 // Warns of a GPU whose profile was fitted at another rate. Costs stay the profile's.
@@ -87,7 +115,8 @@ void warn_of_slow_placements(const Job& job, const Hardware& hardware, std::vect
 void warn_of_missing_cables(const Job& job, const net::Cluster& cluster, std::vector<std::string>& warnings) {
   const net::RankGrid grid = job.grid();
   for (const auto& [axis, name] : kAxisNames) {
-    if (!net::kStageAxes.contains(axis)) continue;
+    if (!net::kStageAxes.contains(axis) && !(job.model.experts && net::kExpertAxes.contains(axis))) continue;
+    if (axis == Axis::kPipeline) continue;
     const AxisSet axes = axis == Axis::kData ? net::kReplicaAxes : axis;  // gradients are reduced over both
     if (!net::lacks_cables(cluster, grid.groups(axes))) continue;
     warnings.push_back(
@@ -102,6 +131,7 @@ void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>
   const Sound& sound = draft.sound;
   const Job& job = draft.job;
   check_precision(draft, hardware);
+  if (sound.profile) check_narrow_attention(draft, profile);
   if (sound.cluster && sound.profile && profile.gpu != cluster.gpu.name)
     warnings.push_back(fmt::format("profile {} describes GPU {}, but the cluster's GPU is {}", in_quotes(profile.name),
                                    in_quotes(profile.gpu), in_quotes(cluster.gpu.name)));

@@ -1,6 +1,8 @@
 // Settles the defaults of the runtime: recipe, attention, shards, overlaps. Each default is noted as an assumption.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/check.h"
 #include "sim/job/make.h"
 #include "sim/job/rules/precision_recipe.h"
@@ -8,16 +10,25 @@
 
 namespace foretoken::job {
 
+namespace {
+
+// More than 4 bytes are a main gradient in fp32 and a 16-bit copy beside it (2 + 4). One gradient is reduced as it is
+// kept. Of two, the runtime says which is.
+void take_gradients(PrecisionRecipe& recipe, const AskedRecipe& stated) {
+  const double main = std::min(*stated.gradient_bytes, 4.0);
+  recipe.gradient_bytes = main;
+  recipe.extra_gradient_bytes = stated.extra_gradient_bytes.value_or(*stated.gradient_bytes - main);
+  if (recipe.extra_gradient_bytes == 0) recipe.reduce_bytes = main;
+}
+
+}  // namespace
+
 PrecisionRecipe recipe_of(const Question& question) {
   PrecisionRecipe recipe = default_recipe(question.choices.precision.value_or(Precision::kBf16), question.runtime);
   if (!question.choices.recipe) return recipe;
   const AskedRecipe& stated = *question.choices.recipe;
   recipe.weight_bytes = stated.weight_bytes.value_or(recipe.weight_bytes);
-  if (stated.gradient_bytes) {
-    recipe.gradient_bytes = *stated.gradient_bytes;
-    recipe.extra_gradient_bytes = stated.extra_gradient_bytes.value_or(0);
-    recipe.reduce_bytes = *stated.gradient_bytes;  // gradients are reduced as they are kept
-  }
+  if (stated.gradient_bytes) take_gradients(recipe, stated);
   recipe.reduce_bytes = stated.reduce_bytes.value_or(recipe.reduce_bytes);
   recipe.master_bytes = stated.master_bytes.value_or(recipe.master_bytes);
   recipe.moment_bytes = stated.moment_bytes.value_or(recipe.moment_bytes);

@@ -5,6 +5,7 @@
 //   unfused    softmax 2as; with dropout its mask as and its output 2as; k and v repeated for all a heads
 //   flash      log-sum-exp of the softmax, 4a
 #include <algorithm>
+#include <utility>
 
 #include "sim/model/attention_ops.h"
 #include "sim/model/blocks/parts.h"
@@ -58,14 +59,15 @@ double repeat_bytes(const Transformer& model, const Cut& cut) {
   return 4 * cut.tokens * real((model.heads + model.kv_heads) * model.head_dim) / cut.context.tensor;
 }
 
-// Norms of queries and keys. A weight has the size of one head, or of the heads of this model together.
+// Norms of queries and keys. A weight has the size of one head, or of the heads of this model together, if there is
+// one.
 //
 // The norm reads and writes 4 bytes an element forward, and 8 backward, like every norm. Its backward pass needs its
 // inputs; the core saves its outputs. Every head has statistics of its own, four bytes a number, where Transformer
 // Engine runs the norm.
 void add_qk_norm(BlockOps& block, const Transformer& model, const Cut& cut, TensorId queries, TensorId keys) {
   if (model.qk_norm == QkNorm::kNone) return;
-  const bool each_head = model.qk_norm == QkNorm::kHead;
+  const bool each_head = model.qk_norm != QkNorm::kAllHeads;
   const auto width = real((model.heads + model.kv_heads) * model.head_dim);
   const double elements = cut.tokens * width / cut.context.tensor;
   const double numbers = each_head ? elements / real(model.head_dim) : 2 * cut.tokens / cut.context.tensor;
@@ -77,13 +79,15 @@ void add_qk_norm(BlockOps& block, const Transformer& model, const Cut& cut, Tens
     const std::int64_t size = each_head ? model.head_dim : heads * model.head_dim;
     return block.add(bias_weight(name, size, each_head ? Split::kWhole : Split::kRows));
   };
-  block.add(Op{.name = "norm of queries and keys",
-               .role = OpRole::kNorm,
-               .work = MemoryBound{4 * elements, 8 * elements, "gradient of the norm of queries and keys"},
-               .weights = {weight("query norm", model.heads), weight("key norm", model.kv_heads)},
-               .reads = {queries, keys},
-               .writes = {queries, keys, inputs, statistics},
-               .saves = {inputs, statistics}});
+  Op norm{.name = "norm of queries and keys",
+          .role = OpRole::kNorm,
+          .work = MemoryBound{4 * elements, 8 * elements, "gradient of the norm of queries and keys"},
+          .reads = {queries, keys},
+          .writes = {queries, keys, inputs, statistics},
+          .saves = {inputs, statistics}};
+  if (model.qk_norm != QkNorm::kPlainHead)
+    norm.weights = {weight("query norm", model.heads), weight("key norm", model.kv_heads)};
+  block.add(std::move(norm));
 }
 
 Operands add_operands(BlockOps& block, const Transformer& model, const Cut& cut, const AttentionCore& core,

@@ -12,6 +12,7 @@
 
 #include "sim/base/check.h"
 #include "sim/model/blocks/parts.h"
+#include "sim/model/quantisation.h"
 
 namespace foretoken::model {
 namespace {
@@ -59,7 +60,7 @@ Narrow add_narrow(BlockOps& block, const Transformer& model, const Cut& cut, con
                                          .weight_gradient = names.weight_gradient,
                                          .n = width,
                                          .k = model.hidden,
-                                         .precision = cut.context.precision}),
+                                         .precision = cut.product_precision()}),
              .weights = {block.add(
                  Weight{.name = names.product, .kind = WeightKind::kMatrix, .rows = width, .columns = model.hidden})},
              .reads = {input},
@@ -75,6 +76,10 @@ Narrow add_narrow(BlockOps& block, const Transformer& model, const Cut& cut, con
                .reads = {narrow.vector},
                .writes = {narrow.normed},
                .saves = {narrow.vector}});
+  block.add(Op{.name = "quantise",
+               .work = MemoryBound{.forward_bytes = quantise_norm_bytes(cut) * elements},
+               .reads = {narrow.normed},
+               .writes = {narrow.normed}});
   return narrow;
 }
 

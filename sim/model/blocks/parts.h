@@ -8,7 +8,8 @@
 
 namespace foretoken::model {
 
-/// A product whose weight is whole on every rank, and the names of its kernels.
+/// A product whose weight is whole on every rank, and the names of its kernels. In the precision of the layer's
+/// products its input comes quantised, and it quantises its output gradient.
 struct WholeProduct {
   std::string_view forward, input_gradient, weight_gradient;
   std::int64_t n = 1, k = 1;  ///< outputs and inputs

@@ -3,6 +3,7 @@
 
 #include "sim/model/blocks/parts.h"
 #include "sim/model/op_writer.h"
+#include "sim/model/quantisation.h"
 
 namespace foretoken::model {
 
@@ -10,11 +11,14 @@ OwnKernels whole_product(const Cut& cut, const WholeProduct& p) {
   const std::int64_t rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(cut.region));
   const int adds = cut.context.adds_to_bytes();
   const double added = adds > 0 ? 0 : cut.context.gradient_accumulation_bytes * real(p.n) * real(p.k);
+  const bool quantises = cut.quantises() && p.precision == cut.product_precision();
+  const double quantised = quantises ? quantise_whole_bytes(cut) * real(rows) * real(p.n) : 0;
   OwnKernels work;
   work.forward = [=](OpWriter& ops) {
     ops.gemm(p.forward, OpRole::kLinear, {.m = rows, .n = p.n, .k = p.k, .precision = p.precision});
   };
   work.backward = [=](OpWriter& ops) {
+    ops.memory("quantise", OpRole::kElementwise, quantised);
     ops.gemm(p.input_gradient, OpRole::kLinear,
              {.m = rows, .n = p.k, .k = p.n, .pass = GemmPass::kInputGradient, .precision = p.precision});
     ops.gemm(p.weight_gradient, OpRole::kLinear,

@@ -85,13 +85,20 @@ std::vector<double> LocalParameters::of_blocks(Stage stage, Chunk chunk) const {
 
 std::vector<double> LocalParameters::without_experts_of_blocks(Stage stage, Chunk chunk) const {
   std::vector<double> blocks = of_blocks(stage, chunk);
+  const std::vector<double> experts = experts_of_blocks(stage, chunk);
+  for (std::size_t block = 0; block < experts.size(); ++block) blocks[block] -= experts[block];
+  return blocks;
+}
+
+std::vector<double> LocalParameters::experts_of_blocks(Stage stage, Chunk chunk) const {
+  std::vector<double> blocks;
   if (!has_experts()) return blocks;
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
-  std::size_t block = contents.embedding ? 1 : 0;
+  if (contents.embedding) blocks.push_back(0);
   for (const model::LayerCount& run : contents.layers)
-    for (int layer = 0; layer < run.count; ++layer)
-      blocks[block++] -= blocks_.experts[static_cast<std::size_t>(run.kind)];
-  if (contents.head) blocks.back() -= blocks_.head_experts;
+    blocks.insert(blocks.end(), static_cast<std::size_t>(run.count),
+                  blocks_.experts[static_cast<std::size_t>(run.kind)]);
+  if (contents.head) blocks.push_back(blocks_.head_experts);
   return blocks;
 }
 

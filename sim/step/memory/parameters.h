@@ -51,6 +51,8 @@ class LocalParameters {
   [[nodiscard]] std::vector<double> of_blocks(Stage stage, Chunk chunk) const;
   /// The same without experts.
   [[nodiscard]] std::vector<double> without_experts_of_blocks(Stage stage, Chunk chunk) const;
+  /// The experts of each block alone; empty when the model has none.
+  [[nodiscard]] std::vector<double> experts_of_blocks(Stage stage, Chunk chunk) const;
 
  private:
   const job::Job& job_;

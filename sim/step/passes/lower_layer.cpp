@@ -57,11 +57,11 @@ std::optional<Axis> axis_of(const model::LayerOp& op) {
   return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
 
-// Times a list of ops. No op takes the host less than a measured launch.
+// Times a list of ops. No op takes the host less than a measured launch, unless a CUDA graph launches it.
 TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Communications& rows) {
   TimedOps result;
   result.reserve(ops.size());
-  if (job.profile.host) host = std::max(host, job.profile.host->launch);
+  if (job.profile.host && job.cuda_graphs == job::CudaGraphs::kNone) host = std::max(host, job.profile.host->launch);
   for (const model::LayerOp& op : ops) {
     const std::optional<CommunicationId> row = add_communication(rows, job, op);
     result.push_back({.name = op.name,

@@ -12,14 +12,17 @@
 #include "sim/step/replicas/lower_data_parallel.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "sim/cost/costs.h"
 #include "sim/job/parts.h"
-#include "sim/model/quantisation.h"
 #include "sim/step/duration.h"
 #include "sim/step/memory/parameters.h"
 #include "sim/step/replicas/lower_sharded.h"
+#include "sim/step/replicas/optimizer_traffic.h"
 #include "sim/step/replicas/replicas.h"
 
 namespace foretoken::step {
@@ -27,6 +30,36 @@ namespace {
 
 using des::Duration;
 using des::TaskId;
+
+// Weights of blocks of one chunk that are reduced or gathered in one collective.
+struct Bucket {
+  std::size_t first = 0;  ///< block
+  double parameters = 0;
+};
+
+// Fills buckets with the weights of blocks, in the order in which the blocks run.
+class Buckets {
+ public:
+  // A bucket is full with `size` parameters.
+  Buckets(std::vector<double> blocks, double size) : blocks_(std::move(blocks)), size_(size) {
+    last_ = blocks_.size();
+    while (last_ > 1 && blocks_[last_ - 1] == 0) --last_;
+  }
+  // Adds the next block. Returns the bucket that it fills or ends.
+  std::optional<Bucket> add_block() {
+    if (next_ == last_) return std::nullopt;
+    if (filling_.parameters == 0) filling_.first = next_;
+    filling_.parameters += blocks_[next_++];
+    if (filling_.parameters < size_ && next_ < last_) return std::nullopt;
+    return std::exchange(filling_, {});
+  }
+
+ private:
+  std::vector<double> blocks_;
+  double size_;
+  std::size_t next_ = 0, last_ = 0;  // the last block with weights, one past it
+  Bucket filling_;
+};
 
 class StepEnd {
  public:
@@ -77,13 +110,21 @@ class StepEnd {
   }
   [[nodiscard]] const StageStreams& streams(Stage stage) const { return workload_.stages[stage]; }
 
-  /// Parameters of each block of a chunk, without experts.
-  [[nodiscard]] std::vector<double> block_parameters(Stage stage, Chunk chunk) const {
-    return parameters_.without_experts_of_blocks(stage, chunk);
+  /// Weights of a chunk's blocks that all replicas hold, and those of experts, in buckets. Only the first chunk of the
+  /// first stage has several.
+  [[nodiscard]] Buckets buckets(Stage stage, Chunk chunk, bool backward) const {
+    if (!has_data_parallel()) return {{}, 0};
+    return in_buckets(parameters_.without_experts_of_blocks(stage, chunk), stage, chunk, backward);
   }
-  [[nodiscard]] double experts(Stage stage, Chunk chunk) const { return parameters_.experts_of_chunk(stage, chunk); }
-  /// Returns the parameters of one bucket.
-  [[nodiscard]] double bucket() const { return gradient_bucket_parameters(group_.ranks); }
+  [[nodiscard]] Buckets expert_buckets(Stage stage, Chunk chunk, bool backward) const {
+    std::vector<double> experts;
+    if (replicates_experts()) experts = parameters_.experts_of_blocks(stage, chunk);
+    if (std::accumulate(experts.begin(), experts.end(), 0.0) == 0) experts.clear();
+    return in_buckets(std::move(experts), stage, chunk, backward);
+  }
+  [[nodiscard]] std::size_t blocks(Stage stage, Chunk chunk) const {
+    return parameters_.of_blocks(stage, chunk).size();
+  }
 
   void reduce_gradients(const PipelineEnds& ends);
   void reduce_norm_gradients();
@@ -125,6 +166,12 @@ class StepEnd {
                           .kind = TaskMeaning::kCommunication,
                           .communication = workload_.add(std::move(row))});
   }
+  [[nodiscard]] Buckets in_buckets(std::vector<double> blocks, Stage stage, Chunk chunk, bool backward) const {
+    if (backward) std::reverse(blocks.begin(), blocks.end());
+    const bool several = stage == Stage{0} && chunk == Chunk{0};
+    return {std::move(blocks),
+            several ? gradient_bucket_parameters(group_.ranks) : std::numeric_limits<double>::infinity()};
+  }
   void reduce_at_once(Stage stage, const std::vector<TaskId>& finished);
   void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
@@ -142,29 +189,21 @@ class StepEnd {
   Table<Stage, std::vector<TaskId>> before_norm_;
 };
 
-// Buckets fill in the order in which gradients become ready. A full bucket is reduced beside the rest of the pass.
+// Buckets fill in the order in which gradients become ready. A full bucket is reduced beside the rest of the pass. A
+// chunk with one bucket reduces it after the pass.
 void StepEnd::reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                                 const std::vector<TaskId>& finished) {
   std::vector<TaskId>& reduced = before_norm_.emplace_back(finished);
   for (int left = job_.parallelism.virtual_pipeline; left > 0; --left) {
     const Chunk chunk = id_of<Chunk>(left - 1);
     const std::vector<TaskId>& ready = blocks[chunk];
-    const double experts = replicates_experts() ? parameters_.experts_of_chunk(stage, chunk) : 0;
-    if (experts > 0) reduced.push_back(reduce_experts(stage, chunk, experts, {ready.back()}));
-    if (!has_data_parallel()) continue;
-    if (stage > Stage{0} || chunk > Chunk{0}) {
-      const double parameters = parameters_.of_chunk(stage, chunk) - parameters_.experts_of_chunk(stage, chunk);
-      reduced.push_back(reduce(stage, chunk, parameters, {ready.back()}));
-      continue;
-    }
-    std::vector<double> parameters = block_parameters(stage, chunk);
-    std::reverse(parameters.begin(), parameters.end());
-    double filled = 0;
-    for (std::size_t b = 0; b < parameters.size(); ++b) {
-      filled += parameters[b];
-      if (filled < bucket() && b + 1 < parameters.size()) continue;
-      reduced.push_back(reduce(stage, chunk, filled, {ready[b]}));
-      filled = 0;
+    const bool several = stage == Stage{0} && chunk == Chunk{0};
+    Buckets shared = buckets(stage, chunk, true), experts = expert_buckets(stage, chunk, true);
+    for (std::size_t b = 0; b < ready.size(); ++b) {
+      const TaskId after = several ? ready[b] : ready.back();
+      if (const auto full = shared.add_block()) reduced.push_back(reduce(stage, chunk, full->parameters, {after}));
+      if (const auto full = experts.add_block())
+        reduced.push_back(reduce_experts(stage, chunk, full->parameters, {after}));
     }
   }
 }
@@ -247,43 +286,6 @@ void StepEnd::norm_and_optimizer() {
 
 }  // namespace
 
-// Quantised products read copies of 16-bit weights, written once a step.
-double quantise_weights_bytes(const job::Job& job) {
-  const model::LayerContext context = job.layer_context();
-  const model::Cut cut(context);
-  return cut.quantises() && job.recipe.weight_bytes > 1 ? model::quantise_whole_bytes(cut) : 0;
-}
-
-// Adam reads and writes moments and master weights. A runtime's number counts 8 bytes and 4 of them.
-double saved_traffic(const job::PrecisionRecipe& recipe) {
-  return 2 * (8 - recipe.moment_bytes) + 2 * (4 - recipe.master_bytes);
-}
-
-// Bytes that the optimizer moves. On all local parameters it zeroes, scales and measures the main gradients: 3 passes
-// over them, 12 B in fp32. On the optimizer's share it clips (8 B read and write), runs Adam (reads 16, writes 14 B)
-// and copies gradients and weights (10 B): 48 B. Without sharding the sum is 60 B. The terms are from SimuMax,
-// simumax/core, as summarised in docs/modeller/step.md. Sharded gradients are zeroed, scaled and measured on the share
-// only.
-namespace {
-
-Bytes traffic_over(const job::Job& job, double parameters, double ranks) {
-  const int zero = job.optimizer.zero_stage;
-  const double passes = 3 * job.recipe.gradient_bytes;
-  const double update = job.runtime.optimizer_bytes - saved_traffic(job.recipe);
-  return Bytes(parameters *
-               (quantise_weights_bytes(job) + passes / (zero >= 2 ? ranks : 1) + update / (zero >= 1 ? ranks : 1)));
-}
-
-}  // namespace
-
-Bytes optimizer_traffic(const job::Job& job, double parameters) {
-  return traffic_over(job, parameters, replica_group(job).ranks);
-}
-
-Bytes expert_optimizer_traffic(const job::Job& job, double parameters) {
-  return traffic_over(job, parameters, job.grid().degree(Axis::kExpertData));
-}
-
 ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, const BlockParameters& trained) {
   StepEnd step(workload, job, trained);
   const bool overlaps = job.overlap.param_gather && job.optimizer.zero_stage == 1;
@@ -292,21 +294,14 @@ ForwardGates lower_parameter_gather(Workload& workload, const job::Job& job, con
   for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
     auto& chunks = gates.emplace_back();
     for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline)) {
-      auto& blocks = chunks.emplace_back();
-      const std::vector<double> parameters = step.block_parameters(stage, chunk);
-      const bool buckets = stage == Stage{0} && chunk == Chunk{0};
-      const double experts = step.replicates_experts() ? step.experts(stage, chunk) : 0;
-      double filled = 0;
-      std::size_t from = 0;
-      for (std::size_t b = 0; b < parameters.size(); ++b) {
-        blocks.emplace_back();
-        filled += parameters[b];
-        if (b + 1 < parameters.size() && (!buckets || filled < step.bucket())) continue;
-        if (step.has_data_parallel()) blocks[from].push_back(step.gather(stage, chunk, filled, {}));
-        from = b + 1;
-        filled = 0;
+      auto& blocks = chunks.emplace_back(step.blocks(stage, chunk));
+      Buckets shared = step.buckets(stage, chunk, false), experts = step.expert_buckets(stage, chunk, false);
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        if (const auto full = shared.add_block())
+          blocks[full->first].push_back(step.gather(stage, chunk, full->parameters, {}));
+        if (const auto full = experts.add_block())
+          blocks[full->first].push_back(step.gather_experts(stage, chunk, full->parameters, {}));
       }
-      if (experts > 0) blocks.front().push_back(step.gather_experts(stage, chunk, experts, {}));
     }
   }
   return gates;

@@ -18,9 +18,4 @@ namespace foretoken::step {
 /// parameter all-gather. The order follows Megatron's finalize_model_grads and optimizer step.
 void lower_step_end(Workload& workload, const job::Job& job, const BlockParameters& trained, const PipelineEnds& ends);
 
-/// Returns the memory traffic of the optimizer step of a GPU with that many parameters.
-[[nodiscard]] Bytes optimizer_traffic(const job::Job& job, double parameters);
-/// The same for parameters of experts, whose states are sharded over the expert-data ranks.
-[[nodiscard]] Bytes expert_optimizer_traffic(const job::Job& job, double parameters);
-
 }  // namespace foretoken::step

@@ -54,8 +54,12 @@ std::string differences(const Job& here, const Job& there) {
   d.size("tokens a sequence", static_cast<double>(here.batch.sequence_length),
          static_cast<double>(there.batch.sequence_length));
   d.size("sequences a micro-batch", static_cast<double>(here.batch.micro), static_cast<double>(there.batch.micro));
-  d.kind("other precision", bytes_per_element(here.precision) != bytes_per_element(there.precision));
+  d.kind(fmt::format("{}", there.precision_name()), here.precision_name() != there.precision_name());
   d.kind("other recomputation", here.recompute.granularity != there.recompute.granularity);
+  const trust::Place one = place_of(here), other = place_of(there);
+  for (const trust::PlaceKey& key : trust::place_keys())
+    if (key.name == "graphs" || key.name == "compile" || key.name == "routing" || key.name == "schedule")
+      d.kind(fmt::format("other {}", key.words), trust::steps_of(key, one, other) > 0);
   return d.words();
 }
 

@@ -75,6 +75,27 @@ std::string recompute_of(const job::Recompute& recompute) {
 
 std::string on_or_off(bool is_on) { return is_on ? "on" : "off"; }
 
+std::string graphs_of(job::CudaGraphs graphs) {
+  switch (graphs) {
+    case job::CudaGraphs::kNone:
+      return "none";
+    case job::CudaGraphs::kLayer:
+      return "layer";
+    case job::CudaGraphs::kFull:
+      return "full";
+  }
+  return "";
+}
+
+std::string routing_of(const job::Job& job) {
+  if (!job.model.experts) return "none";
+  const job::Routing& routing = job.routing;
+  std::string text = fmt::format("dispatcher {}", static_cast<int>(routing.dispatcher));
+  if (routing.capacity_factor) text += fmt::format(", capacity {:g}", *routing.capacity_factor);
+  if (routing.imbalance > 1) text += fmt::format(", imbalance {:g}", routing.imbalance);
+  return text + (routing.shared_expert_overlap ? ", shared experts beside" : "");
+}
+
 // GB/s of network that a GPU has to itself; what joins GPUs without a network is no network.
 double network_of(const net::Cluster& cluster) {
   const double each = cluster.links.nics_total().value() / (1e9 * std::max(1, cluster.links.gpus));
@@ -107,6 +128,9 @@ void add_switches(trust::Place& place, const job::Job& job) {
   place.param_gather = on_or_off(job.overlap.param_gather);
   place.p2p = on_or_off(job.overlap.p2p);
   place.userbuffers = on_or_off(job.overlap.tensor_parallel);
+  place.graphs = graphs_of(job.cuda_graphs);
+  place.compile = on_or_off(job.compile);
+  place.routing = routing_of(job);
   place.dropout = on_or_off(job.model.hidden_dropout > 0 || job.model.attention_dropout > 0);
   place.hardware = job.imperfections.any() || job.stragglers.on ? "uneven" : "even";
 }
@@ -124,6 +148,7 @@ void add_sizes(trust::Place& place, const job::Job& job) {
   place.pipeline = cut.pipeline;
   place.chunks = cut.virtual_pipeline;
   place.expert = cut.expert;
+  place.expert_tensor = job.model.experts ? cut.expert_tensor : 1;
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ std::vector<std::optional<Precision>> Space::precision_choices() const {
   if (!is_open(Key::kPrecision)) return {std::nullopt};
   const job::Question& asked = question_->asked();
   std::vector<std::optional<Precision>> precisions;
-  for (const Precision each : {Precision::kBf16, Precision::kFp16, Precision::kFp8})
+  for (const Precision each : {Precision::kBf16, Precision::kFp16, Precision::kFp8, Precision::kNvfp4})
     if (asked.cluster.gpu.peak_of(each) && asked.profile.gemm.contains(each)) precisions.emplace_back(each);
   return precisions;
 }

@@ -1,0 +1,63 @@
+// The parts that the ops of one mixture of experts share.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "sim/model/blocks/experts.h"
+#include "sim/model/blocks/parts.h"
+
+namespace foretoken::model {
+
+inline constexpr SelectiveModules kExpertMlp{.core_attention = false, .mlp = true};
+inline constexpr SelectiveModules kExpertActivation{.core_attention = false, .mlp = true, .activation = true};
+
+/// Names of a product's kernels.
+struct ProductNames {
+  std::string_view forward, input_gradient, weight_gradient;
+};
+
+/// The parts that the ops of one mixture share.
+struct Mixture {
+  BlockOps& block;
+  const Transformer& model;
+  const Cut& cut;
+  const Experts& experts;
+  ExpertRows rows;
+
+  [[nodiscard]] const ExpertCut& degrees() const { return cut.context.experts; }
+  [[nodiscard]] double hidden() const { return real(model.hidden); }
+  [[nodiscard]] double row_bytes(double count) const { return kHalf * count * hidden(); }
+  /// Width of the first product of an expert on one rank: twice the expert's where it has a gate.
+  [[nodiscard]] std::int64_t first_width() const { return (model.mlp_matrices() - 1) * second_width(); }
+  [[nodiscard]] std::int64_t second_width() const {
+    return std::max<std::int64_t>(1, experts.width / degrees().expert_tensor);
+  }
+  [[nodiscard]] std::int64_t groups() const { return std::max<std::int64_t>(1, experts.count / degrees().expert); }
+};
+
+/// The tensors between two products with an activation.
+struct Between {
+  TensorId first, second;
+  double first_bytes, second_bytes;
+};
+
+/// The two products of the shared experts, with the tensors between them.
+struct Shared {
+  Op first, second;
+  Weight first_weight, second_weight;
+  Between between;
+  TensorId output;
+  double rows = 0, width = 0;
+};
+
+/// Adds fc1, activation and fc2 of every expert of the rank. Returns the output of fc2.
+TensorId add_expert_mlps(const Mixture& mix, TensorId input);
+
+/// Adds the tensors of the shared experts. Returns their two products, which are not added yet.
+Shared shared_experts(const Mixture& mix, TensorId input);
+
+/// Adds the activation between two products of `rows` rows.
+void add_activation(const Mixture& mix, std::string_view name, const Between& between, double rows, double width);
+
+}  // namespace foretoken::model

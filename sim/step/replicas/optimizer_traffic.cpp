@@ -1,0 +1,53 @@
+// Counts the bytes that the optimizer moves.
+#include "sim/step/replicas/optimizer_traffic.h"
+
+#include <algorithm>
+
+#include "sim/model/quantisation.h"
+#include "sim/step/replicas/replicas.h"
+
+namespace foretoken::step {
+namespace {
+
+constexpr double kPasses = 3;  // over the main gradients: zero, scale, measure
+
+// Quantised products read copies of 16-bit weights, written once a step.
+double quantised_copies(const job::Job& job) {
+  const model::LayerContext context = job.layer_context();
+  const model::Cut cut(context);
+  return cut.quantises() && job.recipe.weight_bytes > 1 ? model::quantise_whole_bytes(cut) : 0;
+}
+
+// Adam reads the gradient, reads and writes moments and master weights, and writes the weight. Without master weights
+// it reads the weight too.
+double least_traffic(const job::PrecisionRecipe& recipe) {
+  const double weight = recipe.master_bytes > 0 ? recipe.weight_bytes : 2 * recipe.weight_bytes;
+  return recipe.gradient_bytes + 2 * recipe.moment_bytes + 2 * recipe.master_bytes + weight;
+}
+
+double update_traffic(const job::Job& job) {
+  const job::PrecisionRecipe& recipe = job.recipe;
+  const double counted = job.runtime.optimizer_bytes;
+  const double saved = 2 * (8 - recipe.moment_bytes) + 2 * (4 - recipe.master_bytes);
+  const double least = least_traffic(recipe) - kPasses * recipe.gradient_bytes;
+  return std::max(counted - saved, std::clamp(least, 0.0, counted));
+}
+
+Bytes traffic_over(const job::Job& job, double parameters, double ranks) {
+  const int zero = job.optimizer.zero_stage;
+  const double passes = kPasses * job.recipe.gradient_bytes;
+  return Bytes(parameters * (quantised_copies(job) + passes / (zero >= 2 ? ranks : 1) +
+                             update_traffic(job) / (zero >= 1 ? ranks : 1)));
+}
+
+}  // namespace
+
+Bytes optimizer_traffic(const job::Job& job, double parameters) {
+  return traffic_over(job, parameters, replica_group(job).ranks);
+}
+
+Bytes expert_optimizer_traffic(const job::Job& job, double parameters) {
+  return traffic_over(job, parameters, job.grid().degree(Axis::kExpertData));
+}
+
+}  // namespace foretoken::step

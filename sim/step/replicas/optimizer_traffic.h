@@ -1,0 +1,22 @@
+// Memory traffic of the optimizer step.
+#pragma once
+
+#include "sim/job/job.h"
+
+namespace foretoken::step {
+
+/// Returns the bytes that the optimizer step of a GPU with that many parameters moves:
+///
+///   passes   3 over the main gradients: zeroing, scaling and measuring, 12 B in fp32
+///   update   the runtime's optimizer_bytes, on the optimizer's share: by default clipping 8 B, Adam's reads 16 and
+///            writes 14, copies of gradients and weights 10
+///   copies   of weights for quantised products, written once a step
+///
+/// Without sharding the first two are 60 B in all. The terms are from SimuMax, simumax/core, as summarised in
+/// docs/modeller/step.md. Sharded gradients are zeroed, scaled and measured on the share only. A runtime's number holds
+/// for moments of 4 bytes each and master weights of 4. Shorter ones move less, but never less than Adam must.
+[[nodiscard]] Bytes optimizer_traffic(const job::Job& job, double parameters);
+/// The same for parameters of experts, whose states are sharded over the expert-data ranks.
+[[nodiscard]] Bytes expert_optimizer_traffic(const job::Job& job, double parameters);
+
+}  // namespace foretoken::step
