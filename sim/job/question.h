@@ -31,8 +31,8 @@ struct AskedParallelism {
   std::optional<int> virtual_pipeline;
   std::optional<bool> sequence_parallel;
   int expert = 1;
-  std::optional<int> expert_tensor;  ///< absent: the tensor degree under Megatron's runtimes, else 1
-  model::ContextExchange exchange = model::ContextExchange::kRing;
+  std::optional<int> expert_tensor;  ///< absent: as the runtime does (Runtime::experts_split_as_dense)
+  decltype(Parallelism::exchange) exchange = Parallelism{}.exchange;
   bool embedding_and_head_as_layers = false;
   std::vector<int> layers_per_stage;  ///< empty: dealt out evenly
 };

@@ -181,6 +181,14 @@ void unfused_backward(OpWriter& ops, const CoreCut& cut) {
 
 }  // namespace
 
+bool trades_tokens_for_heads(const LayerContext& context) {
+  return context.context > 1 && context.exchange == ContextExchange::kAllToAll;
+}
+
+bool runs_without_mask(const LayerContext& context) {
+  return context.context > 1 && context.exchange == ContextExchange::kRing;
+}
+
 void core_forward(OpWriter& ops, const Cut& whole, const AttentionCore& core) {
   const CoreCut cut(whole, core);
   if (cut.context.attention == AttentionKind::kFlash)

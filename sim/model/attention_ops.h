@@ -38,6 +38,11 @@ struct CoreCut : Cut {
   }
 };
 
+/// Ranks that share a sequence trade its tokens for heads, and each holds the whole sequence of some heads.
+[[nodiscard]] bool trades_tokens_for_heads(const LayerContext& context);
+/// Ranks that share a sequence run attention without a mask, too: in a ring, between two parts of the sequence.
+[[nodiscard]] bool runs_without_mask(const LayerContext& context);
+
 void core_forward(OpWriter& ops, const Cut& cut, const AttentionCore& core);
 void core_backward(OpWriter& ops, const Cut& cut, const AttentionCore& core);
 

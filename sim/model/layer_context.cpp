@@ -18,6 +18,19 @@ std::string_view name_of(AttentionKind kind, FlashKernel kernel) {
   return "flash";
 }
 
+std::string_view exchange_name(const LayerContext& context) {
+  if (context.context == 1) return "none";
+  switch (context.exchange) {
+    case ContextExchange::kRing:
+      return "ring";
+    case ContextExchange::kAllGather:
+      return "all-gather";
+    case ContextExchange::kAllToAll:
+      return "all-to-all";
+  }
+  return "";
+}
+
 std::string_view name_of(RecomputeGranularity granularity) {
   switch (granularity) {
     case RecomputeGranularity::kNone:

@@ -68,6 +68,9 @@ struct LayerContext {
   }
 };
 
+/// Returns "ring", "all-gather" or "all-to-all"; "none" where no ranks share a sequence.
+[[nodiscard]] std::string_view exchange_name(const LayerContext& context);
+
 /// Recomputation in Megatron's terms (recompute-granularity, recompute-modules).
 enum class RecomputeGranularity : std::uint8_t { kNone, kSelective, kFull };
 [[nodiscard]] std::string_view name_of(RecomputeGranularity granularity);  ///< as scenarios spell it

@@ -12,7 +12,8 @@ RankGrid::RankGrid(const PerAxis<int>& degrees, const RankOrder& order) {
   PerAxis<int> all = degrees;
   all[Axis::kExpertData] = 1;
   for (const auto& [axis, name] : kAxisNames) expects(all[axis] >= 1, "degrees are at least 1");
-  stage_ranks_ = all[Axis::kTensor] * all[Axis::kContext] * all[Axis::kData];
+  for (const auto& [axis, name] : kAxisNames)
+    if (kStageAxes.contains(axis)) stage_ranks_ *= all[axis];
   const int experts = all[Axis::kExpertTensor] * all[Axis::kExpert];
   expects(stage_ranks_ % experts == 0, "expert-tensor x expert divides the ranks of a stage");
   all[Axis::kExpertData] = stage_ranks_ / experts;

@@ -35,7 +35,7 @@ TEST(WrongScenario, Hardware) {
        R"({"attention": "flash", "cluster": "dgx-h100-ndr", "profile": null,
            "parallelism": {"context": 2, "data": 8}, "precision_recipe": {"attention": "fp8"}})",
        {"/precision_recipe/attention: profile \"h100-sxm5-80gb\" has no laws of full attention in fp8, which a ring "
-        "of context ranks needs; expected \"bf16\", or parallelism.context_exchange \"all-gather\""}},
+        "needs; expected \"bf16\", or keys and values gathered whole"}},
   });
 }
 

@@ -9,6 +9,7 @@
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/job/rules/rules.h"
+#include "sim/model/attention_ops.h"
 #include "sim/model/cut.h"
 #include "sim/net/cables.h"
 
@@ -70,7 +71,7 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
     return std::any_of(profile.attention.fp8.begin(), profile.attention.fp8.end(),
                        [&](const cost::AttentionLaw& law) { return law.causal == causal; });
   };
-  const bool ring = job.parallelism.context > 1 && job.parallelism.exchange == model::ContextExchange::kRing;
+  const bool ring = model::runs_without_mask(job.layer_context());
   if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
     draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
                                         in_quotes(model::name_of(job.attention, job.flash_kernel))));
@@ -78,10 +79,9 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
     draft.complain(
         pointer, fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(profile.name)));
   } else if (ring && !has_law(false)) {
-    draft.complain(pointer,
-                   fmt::format("profile {} has no laws of full attention in fp8, which a ring of context ranks "
-                               "needs; expected \"bf16\", or parallelism.context_exchange \"all-gather\"",
-                               in_quotes(profile.name)));
+    draft.complain(pointer, fmt::format("profile {} has no laws of full attention in fp8, which a ring needs; "
+                                        "expected \"bf16\", or keys and values gathered whole",
+                                        in_quotes(profile.name)));
   }
 }
 

@@ -163,8 +163,7 @@ TensorId add_core(BlockOps& block, const Transformer& model, const Cut& cut, con
     op.working_bytes = scores;  // one gradient of that size: the fused softmax works in place
   }
   // Ranks that trade tokens for heads keep the output in both orders.
-  if (cut.context.context > 1 && cut.context.exchange == ContextExchange::kAllToAll)
-    keep("attention output by heads", output_bytes(core, cut), kNoModule);
+  if (trades_tokens_for_heads(cut.context)) keep("attention output by heads", output_bytes(core, cut), kNoModule);
   block.add(op);
   return output;
 }

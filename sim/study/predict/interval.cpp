@@ -119,7 +119,7 @@ void add_switches(trust::Place& place, const job::Job& job) {
   place.fabric = job.cluster.fabric_kind;
   place.recipe = recipe_of(job);
   place.attention = std::string(model::name_of(job.attention, job.flash_kernel));
-  place.exchange = job.parallelism.context > 1 ? std::to_string(static_cast<int>(job.parallelism.exchange)) : "none";
+  place.exchange = model::exchange_name(job.layer_context());
   place.recompute = recompute_of(job.recompute);
   place.schedule = job.schedule.name;
   place.zero = std::to_string(job.optimizer.zero_stage);
