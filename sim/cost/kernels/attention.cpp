@@ -102,11 +102,9 @@ Seconds attention_time(const AttentionShape& shape, const Profile& profile) {
   const AttentionLaws& attention = profile.attention;
   const bool fastest = shape.kernel == FlashKernel::kFastest;
   expects(fastest || !attention.flash2.empty(), "the profile has laws of FlashAttention-2");
-  const bool narrow = bytes_per_element(shape.precision) < 2 && has_mask(attention.fp8, shape.causal);
-  const ShapeRate found = rate_for(narrow && fastest ? attention.fp8
-                                   : fastest         ? attention.laws
-                                                     : attention.flash2,
-                                   shape);
+  const bool narrow = shape.precision == Precision::kFp8 && fastest;
+  expects(!narrow || has_mask(attention.fp8, shape.causal), "the profile has laws of attention in fp8 with this mask");
+  const ShapeRate found = rate_for(narrow ? attention.fp8 : fastest ? attention.laws : attention.flash2, shape);
   const AttentionRate& rate = found.rate;
   const double padded = static_cast<double>((shape.head_dim + kPad - 1) / kPad * kPad);
   const double flop = shape.flop(found.window_overhang).value() * padded / static_cast<double>(shape.head_dim);

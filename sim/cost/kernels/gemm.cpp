@@ -81,7 +81,8 @@ double ceiling(double value) {
 /// Source: wave quantisation as in NVIDIA's matrix multiplication guide (DU-09799-001); e, k0, q fitted on GEMM tables.
 /// Holds for: m, n, k >= 64; the library's own choice of tile may be worse than the best.
 /// Error: the profile's gemm residuals.
-template <TileSet kSet>
+/// `kSoft`: f is positive. Most laws have none, and searches time millions of products.
+template <TileSet kSet, bool kSoft>
 double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
   constexpr auto& kShapes = shapes_of<kSet>();
   const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
@@ -89,14 +90,14 @@ double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double sl
   const double rate = law.peak.value() / law.multiprocessors * law.efficiency;
   const double reduction = 8.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                            static_cast<double>(shape.batch) / law.memory_bandwidth.value();
-  const bool is_soft = law.wave_softness > 0;
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kShapes) {
     const double tiles = static_cast<double>(shape.batch) * ceiling(m / tile.rows) * ceiling(n / tile.columns);
+    const double unsplit = tiles / processors;  // splits are powers of two, so products with them are exact
     const double per_k = 2.0 * tile.rows * tile.columns / (rate * (1.0 - law.small_tile_loss * tile.halvings));
     for (int split = 1; split <= kMostSplits; split *= 2) {
-      const double full = tiles * split / processors, whole = ceiling(full);
-      const double waves = is_soft ? std::max(1.0, whole - law.wave_softness * (whole - full)) : whole;
+      const double full = unsplit * split, whole = ceiling(full);
+      const double waves = kSoft ? std::max(1.0, whole - law.wave_softness * (whole - full)) : whole;
       double seconds = waves * per_k * (slowdown * k / split + law.prologue_k);
       if (split > 1) seconds += reduction * split;
       best = std::min(best, seconds);
@@ -106,10 +107,16 @@ double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double sl
   return best;
 }
 
+template <TileSet kSet>
+double tiled_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
+  return law.wave_softness > 0 ? compute_seconds<kSet, true>(shape, law, slowdown)
+                               : compute_seconds<kSet, false>(shape, law, slowdown);
+}
+
 Seconds time_of(const GemmShape& shape, const TileWaveLaw& law, const MisalignedRows& rows) {
   const double slowdown = loop_slowdown(shape, rows);
-  const double brief = law.tiles == TileSet::kFine ? compute_seconds<TileSet::kFine>(shape, law, slowdown)
-                                                   : compute_seconds<TileSet::kDoubling>(shape, law, slowdown);
+  const double brief = law.tiles == TileSet::kFine ? tiled_seconds<TileSet::kFine>(shape, law, slowdown)
+                                                   : tiled_seconds<TileSet::kDoubling>(shape, law, slowdown);
   const double compute = brief * law.sustained_factor;
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   return law.launch + Seconds(std::max(compute, memory));
