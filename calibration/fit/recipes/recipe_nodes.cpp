@@ -106,13 +106,11 @@ cost::Evidence read_evidence(const Node& node) {
 }
 
 Precision read_precision(const Node& node, std::string_view key) {
-  return node.one_of<Precision>(
-      key,
-      {{"fp32", Precision::kFp32},
-       {"fp16", Precision::kFp16},
-       {"bf16", Precision::kBf16},
-       {"fp8", Precision::kFp8},
-       {"fp8_block", Precision::kFp8Block}});
+  return node.one_of<Precision>(key, {{"fp32", Precision::kFp32},
+                                      {"fp16", Precision::kFp16},
+                                      {"bf16", Precision::kBf16},
+                                      {"fp8", Precision::kFp8},
+                                      {"fp8_block", Precision::kFp8Block}});
 }
 
 }  // namespace foretoken::fit
