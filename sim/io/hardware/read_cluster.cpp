@@ -134,8 +134,19 @@ void read_sockets(const Node& node, int nics, net::Cluster& cluster) {
   complete(plugged.nics, "NIC");
 }
 
+void read_power_limit(const Node& node, net::Cluster& cluster) {
+  const auto& board = cluster.gpu.tdp_watts;
+  cluster.power_limit_watts = node.find_number("power_limit_watts", {.low = 1, .high = 1e6});
+  if (!cluster.power_limit_watts || (board && *cluster.power_limit_watts <= *board)) return;
+  node.complain(
+      "power_limit_watts",
+      board ? fmt::format("expected at most {:g}, the board limit of GPU {}, found {:g}", *board,
+                          in_quotes(cluster.gpu.name), *cluster.power_limit_watts)
+            : fmt::format("expected none: GPU {} states no tdp_watts to compare with", in_quotes(cluster.gpu.name)));
+}
+
 void read_node(const Node& node, net::Cluster& cluster) {
-  node.allow_only({"gpus", "nvlink", "pcie_gb_per_s", "nics", "sockets"});
+  node.allow_only({"gpus", "nvlink", "pcie_gb_per_s", "nics", "sockets", "power_limit_watts"});
   cluster.gpus_per_node = static_cast<int>(node.whole("gpus", kGpusPerDomain));
   read_nvlink(node, cluster);
   cluster.links.pcie_per_gpu = gigabytes_per_second(node.number("pcie_gb_per_s", kGigabytesPerSecond));
@@ -147,6 +158,7 @@ void read_node(const Node& node, net::Cluster& cluster) {
   }
   cluster.links.nics = nics_per_node * std::max(1, cluster.links.gpus / cluster.gpus_per_node);
   read_sockets(node, nics_per_node, cluster);
+  read_power_limit(node, cluster);
 }
 
 void read_fabric(const Node& fabric, net::Cluster& cluster) {

@@ -62,6 +62,11 @@ TEST(ReadCluster, WithoutNvlinkTheNodeTalksOverPcie) {
   EXPECT_EQ(cluster.links.gpus, 8);
 }
 
+TEST(ReadCluster, GpusMayHaveALowerPowerLimit) {
+  EXPECT_FALSE(cluster_with("{}").power_limit_watts);
+  EXPECT_EQ(cluster_with(R"({"node": {"power_limit_watts": 300}})").power_limit_watts, 300);
+}
+
 TEST(ReadCluster, ANodeWithoutNicsNeedsNoNetwork) {
   const net::Cluster cluster = cluster_with(R"({"node": {"nics": null}, "fabric": null})");
   EXPECT_EQ(cluster.links.nics, 0);
@@ -118,6 +123,10 @@ const WrongCluster kWrongClusters[] = {
     {"a NIC in two slots",
      R"({"node": {"nics": {"count": 1}, "sockets": [{"gpus": [0, 1, 2, 3, 4, 5, 6, 7], "nics": [0], "switches": [{"nics": [0]}]}]}})",
      "/node/sockets/0/switches/0/nics/0: expected every number once, found 0 again"},
+    {"a limit above the board's", R"({"node": {"power_limit_watts": 500}})",
+     "/node/power_limit_watts: expected at most 400, the board limit of GPU \"toy-gpu\", found 500"},
+    {"a limit of an unknown board", R"({"gpu": {"tdp_watts": null}, "node": {"power_limit_watts": 500}})",
+     "/node/power_limit_watts: expected none: GPU \"toy-gpu\" states no tdp_watts to compare with"},
     {"oversubscription below 1", R"({"fabric": {"oversubscription": 0.5}})",
      "/fabric/oversubscription: expected a number from 1 to 1000, found 0.5"},
     {"negative latency", R"({"fabric": {"hop_latency_us": -1}})",

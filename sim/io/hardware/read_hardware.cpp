@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/cost/power_limit.h"
 #include "sim/cost/unseen.h"
 #include "sim/io/hardware/collectives.h"
 #include "sim/io/hardware/find_profile.h"
@@ -132,6 +133,18 @@ void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::
   stand_in_for_unseen(node, cluster.gpu.architecture, profile, assumptions);
 }
 
+// A profile holds for the board's power limit. A lower one slows the clock of busy kernels.
+void lower_power_limit(const net::Cluster& cluster, cost::Profile& profile, std::vector<std::string>& assumptions) {
+  const auto &limit = cluster.power_limit_watts, &board = cluster.gpu.tdp_watts;
+  if (!limit || !board || *limit >= *board) return;
+  const double factor = cost::power_limit_factor(*limit, *board);
+  cost::slow_clock(profile, factor);
+  assumptions.push_back(
+      fmt::format("power limit {:g} W of {:g}: products and attention take {:.3g} times as long (the clock follows the "
+                  "cube root of power: docs/modeller/costs.md)",
+                  *limit, *board, factor));
+}
+
 void read_group_profiles(const Node& root, const Node& cluster, Question& question) {
   if (root.has("profile")) root.complain("profile", "expected none: every group of nodes takes the profile of its GPU");
   const std::vector<Node> entries = cluster.array("groups");
@@ -146,6 +159,7 @@ void read_group_profiles(const Node& root, const Node& cluster, Question& questi
     if (!profile || !nodes) continue;
     pool.profile = *profile;
     read_collective_costs(nodes->root(root.findings()), pool.cluster, pool.profile, root.findings().notes.assumptions);
+    lower_power_limit(pool.cluster, pool.profile, root.findings().notes.assumptions);
   }
   question.profile = question.pools.front().profile;
 }
@@ -183,6 +197,8 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   }
   if (!profile) return;
   question.profile = *std::move(profile);
+  if (cluster && !root.has("profile"))
+    lower_power_limit(question.cluster, question.profile, root.findings().notes.assumptions);
   if (cluster)
     read_collective_costs(cluster->root(root.findings()), question.cluster, question.profile,
                           root.findings().notes.assumptions);

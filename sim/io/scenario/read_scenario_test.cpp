@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -235,6 +236,23 @@ TEST(ReadScenario, PrecisionsOfBlackwell) {
   EXPECT_EQ(of("mxfp8").recipe.fp8, model::Fp8Recipe::kMxfp8);
   EXPECT_EQ(of("nvfp4").precision, Precision::kNvfp4);
   EXPECT_EQ(of("fp8").precision_name(), "fp8");
+}
+
+TEST(ReadScenario, ALowerPowerLimitSlowsBusyKernels) {
+  const auto of = [](const char* cluster, const std::vector<std::string>& more) {
+    std::vector<std::string> sets{"profile=null", "cluster=" + std::string(cluster)};
+    sets.insert(sets.end(), more.begin(), more.end());
+    const job::Made one = made(kLeast, sets);
+    return std::pair(one.job.profile.attention.sustained_factor, one.notes.assumptions);
+  };
+  const auto [usual, notes] = of("dgx-h100-ndr", {});
+  const auto [slow, more] = of(R"({"base": "dgx-h100-ndr", "node": {"power_limit_watts": 350}})", {});
+  EXPECT_NEAR(slow / usual, std::cbrt(2.0), 1e-9);
+  EXPECT_EQ(more.size(), notes.size() + 1) << "and says so";
+  const auto [stated, none] =
+      of(R"({"base": "dgx-h100-ndr", "node": {"power_limit_watts": 350}})", {"profile=h100-sxm5-80gb"});
+  EXPECT_EQ(none.size(), notes.size());
+  EXPECT_EQ(stated, usual) << "a stated profile holds for its own limit";
 }
 
 TEST(ReadScenario, EveryHopperMultipliesBlockwise) {

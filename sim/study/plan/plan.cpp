@@ -76,7 +76,9 @@ PlannedRun planned_run(const PlanAssumptions& assumed, const PlanRow& row, Secon
   run.failures = search::run_with_failures(run.training_days, row.gpus, failures_of(assumed, row));
   run.gpu_hours = run.failures.expected_days * 24 * row.gpus;
   if (row.price_per_gpu_hour) run.cost = run.gpu_hours * *row.price_per_gpu_hour;
-  if (const auto watts = scenario.cluster.gpu.tdp_watts) run.energy_mwh = run.gpu_hours * *watts * assumed.pue / 1e6;
+  const net::Cluster& cluster = scenario.cluster;
+  const auto& watts = cluster.power_limit_watts ? cluster.power_limit_watts : cluster.gpu.tdp_watts;
+  if (watts) run.energy_mwh = run.gpu_hours * *watts * assumed.pue / 1e6;
   return run;
 }
 

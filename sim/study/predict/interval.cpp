@@ -116,6 +116,7 @@ void add_question(trust::Place& place, const job::Job& job) {
 
 void add_switches(trust::Place& place, const job::Job& job) {
   place.board = joined(job, board_of);
+  if (job.cluster.power_limit_watts) place.board += fmt::format(" at {:g} W", *job.cluster.power_limit_watts);
   place.fabric = job.cluster.fabric_kind;
   place.recipe = recipe_of(job);
   place.attention = std::string(model::name_of(job.attention, job.flash_kernel));
