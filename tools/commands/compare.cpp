@@ -208,7 +208,7 @@ int run(const Options& options) {
   }
   print(options.form == Form::kText  ? text_of(scenario.name, rows, options, page_paint(options.colour))
         : options.form == Form::kCsv ? csv_of(Json::parse(json_of(scenario.name, rows)).at("schedules"))
-                                     : json_of(scenario.name, rows));
+                                     : work.marked(json_of(scenario.name, rows)));
   return work.status(study::fastest(rows) ? 0 : 1);
 }
 

@@ -117,7 +117,7 @@ int run(const Options& options) {
   work.end();
   print(options.form == Form::kText  ? text_of(answer, page_paint(options.colour))
         : options.form == Form::kCsv ? csv_text(answer)
-                                     : json_of(answer));
+                                     : work.marked(json_of(answer)));
   return work.status(0);
 }
 

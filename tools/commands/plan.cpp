@@ -65,7 +65,7 @@ int run(const Options& options, const std::string& command) {
   plan.version = std::string(version());
   print(options.form == Form::kText  ? plan_text(plan, page_paint(options.colour))
         : options.form == Form::kCsv ? plan_csv(plan)
-                                     : plan_json(plan));
+                                     : work.marked(plan_json(plan)));
   return work.status(plan.smallest ? 0 : 1);
 }
 

@@ -47,7 +47,7 @@ int run(const Options& options) {
   work.end();
   if (!options.docs.empty() && !work.interrupted()) write_pages(validation, options.docs);
   if (options.json) {
-    print(validate::as_json(validation));
+    print(work.marked(validate::as_json(validation)));
   } else if (options.html) {
     print(validate::as_html(validation));
   } else if (options.csv) {

@@ -60,7 +60,7 @@ int run(const Options& options) {
                                                .threads = options.threads},
                                               io::read_shipped_residuals(), work.watch());
   work.end();
-  print(options.form == Form::kJson  ? whatif_json(whatif)
+  print(options.form == Form::kJson  ? work.marked(whatif_json(whatif))
         : options.form == Form::kCsv ? (options.vary.empty() ? tornado_csv(whatif) : whatif_csv(whatif))
                                      : whatif_text(whatif, page_paint(options.colour)));
   return work.status(0);

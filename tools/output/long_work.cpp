@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "sim/base/check.h"
 #include "sim/report/text/number.h"
 #include "tools/output/output.h"
 
@@ -45,6 +46,12 @@ void LongWork::end() {
   if (std::exchange(ended_, true)) return;
   line_.clear();
   sigaction(SIGINT, &before_, nullptr);
+}
+
+std::string LongWork::marked(std::string json) const {
+  expects(json.starts_with('{'), "an answer is a JSON object");
+  if (interrupted()) json.insert(1, fmt::format(R"("complete": false, "done": {}, "wanted": {},)", done_, total_));
+  return json;
 }
 
 int LongWork::status(int status) {

@@ -28,6 +28,9 @@ class LongWork {
   [[nodiscard]] bool interrupted() const;
   /// Takes the progress line away, so that the answer stands alone. Ctrl-C counts until then.
   void end();
+  /// Returns an answer, which is a JSON object. An interrupted one begins with "complete": false, and the numbers that
+  /// are done and wanted.
+  [[nodiscard]] std::string marked(std::string json) const;
   /// Returns `status`, or when Ctrl-C left something undone, says how much is done and returns kInterrupted. Call it
   /// last, after the answer is printed.
   [[nodiscard]] int status(int status);

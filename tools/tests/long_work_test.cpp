@@ -54,6 +54,7 @@ TEST(LongWork, CtrlCAsksTheWorkToEndAndGivesOneStatus) {
   EXPECT_TRUE(watch.stopped());
   watch.show(2, 3);
   testing::internal::CaptureStderr();
+  EXPECT_EQ(work.marked(R"({"rows": []})"), R"({"complete": false, "done": 2, "wanted": 3,"rows": []})");
   EXPECT_EQ(work.status(0), kInterrupted);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "Interrupted: 2 of 3 rows are done.\n");
 }
