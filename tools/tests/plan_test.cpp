@@ -61,6 +61,10 @@ TEST(PlanCommand, IntervalsFollowThatOfTheStep) {
     const double step_low = row["step_time_s_interval"][0].get<double>() / row["step_time_s"].get<double>();
     EXPECT_NEAR(low / value, step_low, 0.01);  // a slower run meets more failures
   }
+  for (const int end : {0, 1}) {
+    const double days = row["days_interval"][end], hours = row["gpu_hours_interval"][end];
+    EXPECT_DOUBLE_EQ(hours, days * 24 * 1024) << "one story";
+  }
   EXPECT_EQ(row["training_days_interval"][1].get<double>(),
             300e9 / (1536 * 2048) * row["step_time_s_interval"][1].get<double>() / 86400);
   const json wide = plan({"gpt3-175b-1024-a100", "--tokens", "300B", "--interval", "95"}, 0)["options"][0];

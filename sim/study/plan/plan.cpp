@@ -68,17 +68,22 @@ search::FailureModel failures_of(const PlanAssumptions& assumed, const PlanRow& 
           .restart_s = assumed.restart_s};
 }
 
+// Counts what the GPUs of a row take in so many days.
+void spend(const PlanAssumptions& assumed, const PlanRow& row, double days, PlannedRun& run) {
+  run.gpu_hours = days * 24 * row.gpus;
+  if (row.price_per_gpu_hour) run.cost = run.gpu_hours * *row.price_per_gpu_hour;
+  const net::Cluster& cluster = row.best.scenario.cluster;
+  const auto& watts = cluster.power_limit_watts ? cluster.power_limit_watts : cluster.gpu.tdp_watts;
+  if (watts) run.energy_mwh = run.gpu_hours * *watts * assumed.pue / 1e6;
+}
+
 PlannedRun planned_run(const PlanAssumptions& assumed, const PlanRow& row, Seconds step) {
   const job::Job& scenario = row.best.scenario;
   const double steps = assumed.tokens / static_cast<double>(scenario.batch.global * scenario.batch.sequence_length);
   PlannedRun run;
   run.training_days = steps * step.value() / 86400;
   run.failures = search::run_with_failures(run.training_days, row.gpus, failures_of(assumed, row));
-  run.gpu_hours = run.failures.expected_days * 24 * row.gpus;
-  if (row.price_per_gpu_hour) run.cost = run.gpu_hours * *row.price_per_gpu_hour;
-  const net::Cluster& cluster = scenario.cluster;
-  const auto& watts = cluster.power_limit_watts ? cluster.power_limit_watts : cluster.gpu.tdp_watts;
-  if (watts) run.energy_mwh = run.gpu_hours * *watts * assumed.pue / 1e6;
+  spend(assumed, row, run.failures.expected_days, run);
   return run;
 }
 
@@ -114,8 +119,8 @@ RunChances chances_of(const PlanQuestion& asked, const PlanAssumptions& assumed,
                         [&](double part) { return trust::error_quantile(evidence, distance, part); });
   RunChances chances{.p50_days = outlook.days_by(0.5),
                      .p90_days = outlook.days_by(0.9),
-                     .low_days = outlook.days_by((1 - asked.level) / 2),
-                     .high_days = outlook.days_by((1 + asked.level) / 2)};
+                     .low_days = std::min(outlook.days_by((1 - asked.level) / 2), row.fast.failures.expected_days),
+                     .high_days = std::max(outlook.days_by((1 + asked.level) / 2), row.slow.failures.expected_days)};
   if (asked.deadline_days) chances.deadline = outlook.chance_within(*asked.deadline_days);
   if (asked.budget) {
     const double a_day = 24 * row.gpus * row.price_per_gpu_hour.value_or(0);
@@ -170,6 +175,8 @@ void complete_row(const PlanQuestion& asked, const Plan& plan, const trust::Evid
   row.impossible = why_endless(row);
   if (!row.impossible.empty()) return;
   row.chances = chances_of(asked, plan.assumptions, row, evidence);
+  spend(plan.assumptions, row, row.chances.low_days, row.fast);
+  spend(plan.assumptions, row, row.chances.high_days, row.slow);
   const double rate = row.best.metrics->tokens_per_s_per_gpu;
   if (base_rate == 0) base_rate = rate;
   row.scaling_efficiency = rate / base_rate;

@@ -49,9 +49,11 @@ inline constexpr double kEnoughChance = 0.5;
 
 /// The end of a run when both its step and its failures are uncertain, and the chances that it meets the limits.
 struct RunChances {
-  double p50_days = 0, p90_days = 0;   ///< half, and nine in ten, of such runs are done by then
-  double low_days = 0, high_days = 0;  ///< between them lies the part of runs that intervals are to hold
-  double deadline = 1, budget = 1;     ///< 1 without a limit; no budget is met without a price
+  double p50_days = 0, p90_days = 0;  ///< half, and nine in ten, of such runs are done by then
+  /// Between them lies the part of runs that intervals are to hold: those of the step's interval, and those of the
+  /// errors and failures drawn.
+  double low_days = 0, high_days = 0;
+  double deadline = 1, budget = 1;  ///< 1 without a limit; no budget is met without a price
   [[nodiscard]] double both() const { return deadline < budget ? deadline : budget; }  ///< one clock decides both
 };
 
@@ -63,7 +65,8 @@ struct PlanRow {
   FoundConfiguration best;
   double checkpoint_bytes = 0, checkpoint_write_s = 0;
   std::optional<double> price_per_gpu_hour;
-  PlannedRun run, fast, slow;  ///< at the headline step, and at the ends of its interval
+  PlannedRun run;         ///< at the headline step
+  PlannedRun fast, slow;  ///< at the ends of its interval; hours, cost and energy of the days in `chances`
   RunChances chances;
   double scaling_efficiency = 1;  ///< tokens/s per GPU, relative to this cluster's smallest size that works
 };
