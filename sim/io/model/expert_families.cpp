@@ -23,21 +23,11 @@ using model::Positions;
 using model::QkNorm;
 using model::Transformer;
 
-constexpr WholeRange kExpertCount{.low = 1, .high = 1 << 20};
-
 /// Reads the number of experts and of those that a token meets.
-Experts read_experts(const Node& node, std::string_view count, std::string_view per_token) {
-  Experts experts{.count = node.whole(count, kExpertCount), .per_token = node.whole(per_token, kExpertCount)};
-  if (node.has(count) && experts.per_token > experts.count)
-    node.complain(per_token, fmt::format("expected at most {}, the experts of a layer, found {}", experts.count,
-                                         experts.per_token));
-  return experts;
-}
-
 // The experts have the width of the dense model's MLP.
 void read_mixtral(const Node& node, Transformer& model) {
   read_llama(node, model);
-  model.experts = read_experts(node, "num_local_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.ffn_hidden;
 }
 
@@ -55,7 +45,7 @@ std::int64_t dense_layers(const Node& node) {
 }
 
 void read_qwen_experts(const Node& node, Transformer& model) {
-  model.experts = read_experts(node, "num_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_experts", "num_experts_per_tok");
   model.experts->width = node.whole("moe_intermediate_size", kWidth);
   model.experts->every = node.whole_or("decoder_sparse_step", 1, kLayers);
   model.experts->dense_first = dense_layers(node);
@@ -81,7 +71,7 @@ void read_olmoe(const Node& node, Transformer& model) {
   read_llama(node, model);
   model.qk_norm = QkNorm::kAllHeads;
   (void)node.find_number("clip_qkv");
-  model.experts = read_experts(node, "num_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_experts", "num_experts_per_tok");
   model.experts->width = model.ffn_hidden;
 }
 
@@ -109,7 +99,7 @@ void read_gpt_oss(const Node& node, Transformer& model) {
   require_switch(node, "attention_bias", true, "GPT-OSS without biases is not supported");
   model.attention_sinks = true;
   read_alternating(node, model);
-  model.experts = read_experts(node, "num_local_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.ffn_hidden;
   model.experts->router_bias = true;
 }
@@ -123,7 +113,7 @@ void read_llama4(const Node& node, Transformer& model) {
   model.attention_window = node.whole_or("attention_chunk_size", 0, {.low = 0});
   // modeling_llama4.py, Llama4TextL2Norm: without weights, in layers with rotary positions (counted in every layer)
   if (node.boolean_or("use_qk_norm", true)) model.qk_norm = QkNorm::kPlainHead;
-  model.experts = read_experts(node, "num_local_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.experts->shared_width = model.ffn_hidden;
   model.experts->every = node.whole_or("interleave_moe_layer_step", 1, kLayers);
   model.ffn_hidden = node.whole_or("intermediate_size_mlp", model.ffn_hidden, kWidth);
@@ -136,10 +126,10 @@ void read_glm4_moe(const Node& node, Transformer& model) {
   model.activation = gated_activation(node, "hidden_act");
   model.qkv_bias = node.boolean_or("attention_bias", false);
   if (node.boolean_or("use_qk_norm", false)) model.qk_norm = QkNorm::kHead;
-  model.experts = read_experts(node, "n_routed_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "n_routed_experts", "num_experts_per_tok");
   model.experts->width = node.whole("moe_intermediate_size", kWidth);
   model.experts->shared_width = model.experts->width * node.whole_or("n_shared_experts", 1, {.low = 0, .high = 1024});
-  model.experts->dense_first = node.whole_or("first_k_dense_replace", 1, {.low = 0, .high = kLayers.high});
+  model.experts->dense_first = read_first_dense(node, model.layers, 1);
   model.experts->router_bias = true;
   model.prediction_layers = node.whole_or("num_nextn_predict_layers", 0, {.low = 0, .high = 16});
 }
@@ -153,7 +143,7 @@ void read_dbrx_attention(const Node& attention, Transformer& model) {
 void read_dbrx_experts(const Node& ffn, Transformer& model) {
   ffn.allow_only({"ffn_hidden_size", "moe_num_experts", "moe_top_k", "ffn_act_fn", "moe_jitter_eps", "moe_loss_weight",
                   "moe_normalize_expert_weights", "uniform_expert_assignment", "model_type"});
-  model.experts = read_experts(ffn, "moe_num_experts", "moe_top_k");
+  model.experts = read_expert_counts(ffn, "moe_num_experts", "moe_top_k");
   model.experts->width = ffn.whole("ffn_hidden_size", kWidth);
   model.ffn_hidden = model.experts->width;
 }
@@ -179,7 +169,7 @@ void read_grok(const Node& node, Transformer& model) {
   model.activation = Activation::kGeGlu;
   model.scaled_embedding = true;
   model.tied_embeddings = node.boolean_or("tie_word_embeddings", true);
-  model.experts = read_experts(node, "num_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_experts", "num_experts_per_tok");
   model.experts->width = model.ffn_hidden;
 }
 
@@ -189,7 +179,7 @@ void read_minimax(const Node& node, Transformer& model) {
   const bool normed = node.boolean_or("use_qk_norm", true);
   (void)node.one_of_or("qk_norm_type", true, {{"per_layer", true}});
   model.qk_norm = normed ? QkNorm::kAllHeads : QkNorm::kNone;
-  model.experts = read_experts(node, "num_local_experts", "num_experts_per_tok");
+  model.experts = read_expert_counts(node, "num_local_experts", "num_experts_per_tok");
   model.experts->width = model.ffn_hidden;
   model.experts->router_bias = node.boolean_or("use_routing_bias", true);
   model.experts->shared_width = node.whole_or("shared_intermediate_size", 0, {.low = 0, .high = kWidth.high});

@@ -215,6 +215,13 @@ constexpr RefusedConfig kRefusedConfigs[] = {
      "/num_routed_experts: unknown key"},
     {"more experts a token than experts", R"({"num_experts_per_tok": 129})",
      "/num_experts_per_tok: expected at most 128, the experts of a layer, found 129"},
+    {"no experts", R"({"num_experts": 0})", "/num_experts: expected a whole number from 1 to 1048576, found 0"},
+    {"experts in words", R"({"num_experts": "many"})",
+     "/num_experts: expected a whole number from 1 to 1048576, found a string \"many\""},
+    {"no expert a token", R"({"num_experts_per_tok": 0})",
+     "/num_experts_per_tok: expected a whole number from 1 to 1048576, found 0"},
+    {"no width", R"({"moe_intermediate_size": null})",
+     "/moe_intermediate_size: missing; expected a whole number from 1 to 16777216"},
     {"dense layers in the middle", R"({"mlp_only_layers": [0, 7]})",
      "/mlp_only_layers/1: expected the first layers of the model in order"},
     {"an indexer", R"({"model_type": "deepseek_v32"})",
@@ -222,17 +229,48 @@ constexpr RefusedConfig kRefusedConfigs[] = {
     {"latents in a family without", R"({"kv_lora_rank": 512})",
      "/kv_lora_rank: models of this model_type have no latent attention"}};
 
+// Each wrong config has one line.
+void expect_refused(const char* config, const RefusedConfig& refused) {
+  SCOPED_TRACE(refused.name);
+  nlohmann::json value = nlohmann::json::parse(config);
+  value.merge_patch(nlohmann::json::parse(refused.config));
+  Findings findings;
+  const auto document = document_from_text(value.dump(), "t.json", findings);
+  (void)read_model(document->root(findings), "t");
+  EXPECT_EQ(findings.complaints.size(), 1U);
+  EXPECT_NE(lines_of(findings.complaints).find(refused.complaint), std::string::npos) << lines_of(findings.complaints);
+}
+
 TEST(ExpertFamilies, RefusedConfigs) {
-  for (const RefusedConfig& refused : kRefusedConfigs) {
-    SCOPED_TRACE(refused.name);
-    nlohmann::json value = nlohmann::json::parse(kPublishedExperts[2].config);
-    value.merge_patch(nlohmann::json::parse(refused.config));
-    Findings findings;
-    const auto document = document_from_text(value.dump(), "t.json", findings);
-    (void)read_model(document->root(findings), "t");
-    EXPECT_NE(lines_of(findings.complaints).find(refused.complaint), std::string::npos)
-        << lines_of(findings.complaints);
-  }
+  for (const RefusedConfig& refused : kRefusedConfigs) expect_refused(kPublishedExperts[2].config, refused);
+}
+
+constexpr const char* kDeepSeek = R"({"model_type": "deepseek_v3", "num_hidden_layers": 8, "hidden_size": 7168,
+    "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+    "n_routed_experts": 256, "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 3,
+    "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "vocab_size": 129280, "hidden_act": "silu", "num_nextn_predict_layers": 1})";
+
+constexpr RefusedConfig kRefusedLatents[] = {
+    {"no rank of keys and values", R"({"kv_lora_rank": null})",
+     "/kv_lora_rank: missing; expected a whole number from 1 to 16777216"},
+    {"a rank of 0", R"({"kv_lora_rank": 0})", "/kv_lora_rank: expected a whole number from 1 to 16777216, found 0"},
+    {"a negative rank of queries", R"({"q_lora_rank": -1})", "/q_lora_rank: expected a whole number from 1"},
+    {"no width of values", R"({"v_head_dim": null})",
+     "/v_head_dim: missing; expected a whole number from 1 to 16777216"},
+    {"no positions", R"({"qk_rope_head_dim": null})",
+     "/qk_rope_head_dim: missing; expected a whole number from 1 to 16777216"},
+    {"only dense layers", R"({"first_k_dense_replace": 8})",
+     "/first_k_dense_replace: expected fewer than the 8 layers of the model, found 8: none has experts"},
+    {"experts in every second layer", R"({"moe_layer_freq": 2})",
+     "/moe_layer_freq: expected 1: experts in every layer after the first dense ones"},
+    {"shared experts below 0", R"({"n_shared_experts": -1})",
+     "/n_shared_experts: expected a whole number from 0 to 1048576, found -1"},
+    {"too many layers of prediction", R"({"num_nextn_predict_layers": 17})",
+     "/num_nextn_predict_layers: expected a whole number from 0 to 16, found 17"}};
+
+TEST(ExpertFamilies, RefusedLatents) {
+  for (const RefusedConfig& refused : kRefusedLatents) expect_refused(kDeepSeek, refused);
 }
 
 }  // namespace

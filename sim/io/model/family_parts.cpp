@@ -71,4 +71,23 @@ void read_llama(const Node& node, Transformer& model) {
   read_optional_biases(node, model);
 }
 
+model::Experts read_expert_counts(const Node& node, std::string_view count, std::string_view per_token) {
+  constexpr WholeRange kExperts{.low = 1, .high = 1 << 20};
+  const std::size_t wrong = node.findings().complaints.size();
+  model::Experts experts{.count = node.whole(count, kExperts), .per_token = node.whole(per_token, kExperts)};
+  if (node.findings().complaints.size() == wrong && experts.per_token > experts.count)
+    node.complain(per_token, fmt::format("expected at most {}, the experts of a layer, found {}", experts.count,
+                                         experts.per_token));
+  return experts;
+}
+
+std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback) {
+  constexpr const char* kKey = "first_k_dense_replace";
+  const std::int64_t dense = node.whole_or(kKey, fallback, {.low = 0, .high = kLayers.high});
+  if (dense > 0 && dense >= layers)
+    node.complain(
+        kKey, fmt::format("expected fewer than the {} layers of the model, found {}: none has experts", layers, dense));
+  return dense;
+}
+
 }  // namespace foretoken::io

@@ -38,6 +38,12 @@ void read_optional_biases(const Node& node, model::Transformer& model);
 /// Reads llama: its sizes, RMSNorm, a gated MLP and optional biases.
 void read_llama(const Node& node, model::Transformer& model);
 
+/// Reads how many experts a layer has, and how many a token takes. A token takes at most all of them.
+[[nodiscard]] model::Experts read_expert_counts(const Node& node, std::string_view count, std::string_view per_token);
+
+/// Reads `first_k_dense_replace`, the first layers that keep an MLP. At least one layer has experts.
+[[nodiscard]] std::int64_t read_first_dense(const Node& node, std::int64_t layers, std::int64_t fallback);
+
 /// The keys of read_llama().
 inline constexpr std::string_view kLlamaKeys[] = {
     "num_hidden_layers",   "hidden_size", "num_attention_heads",     "vocab_size",     "intermediate_size",

@@ -27,15 +27,11 @@ LatentAttention read_latent(const Node& node) {
           .value_dim = node.whole("v_head_dim", kWidth)};
 }
 
-Experts read_routed(const Node& node) {
-  Experts experts{.count = node.whole("n_routed_experts", {.low = 1, .high = kFew.high}),
-                  .per_token = node.whole("num_experts_per_tok", {.low = 1, .high = kFew.high}),
-                  .width = node.whole("moe_intermediate_size", kWidth)};
-  if (node.has("n_routed_experts") && experts.per_token > experts.count)
-    node.complain("num_experts_per_tok", fmt::format("expected at most {}, the experts of a layer, found {}",
-                                                     experts.count, experts.per_token));
+Experts read_routed(const Node& node, std::int64_t layers) {
+  Experts experts = read_expert_counts(node, "n_routed_experts", "num_experts_per_tok");
+  experts.width = node.whole("moe_intermediate_size", kWidth);
   experts.shared_width = experts.width * node.whole_or("n_shared_experts", 0, kFew);
-  experts.dense_first = node.whole_or("first_k_dense_replace", 0, {.low = 0, .high = kLayers.high});
+  experts.dense_first = read_first_dense(node, layers, 0);
   if (node.whole_or("moe_layer_freq", 1, kLayers) != 1)
     node.complain("moe_layer_freq", "expected 1: experts in every layer after the first dense ones");
   return experts;
@@ -48,7 +44,7 @@ void read_deepseek_v2(const Node& node, Transformer& model) {
   model.kv_heads = model.heads;
   model.latent = read_latent(node);
   model.head_dim = model.latent->query_dim();
-  model.experts = read_routed(node);
+  model.experts = read_routed(node, model.layers);
 }
 
 // The choice of experts has a bias (topk_method "noaux_tc").

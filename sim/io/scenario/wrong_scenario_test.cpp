@@ -166,56 +166,6 @@ TEST(WrongScenario, Names) {
   });
 }
 
-TEST(WrongScenario, Experts) {
-  expect_complaints({
-      {"experts that ranks do not share evenly",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 3, "sequence_parallel": false}})",
-       {"/parallelism/expert: expected a divisor of the model's 8 experts, found 3"}},
-      {"more expert ranks than a stage has",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 8, "sequence_parallel": false}})",
-       {"/parallelism/expert: expected expert 8 x expert_tensor 1 = 8 to divide the 4 ranks of a pipeline stage "
-        "(tensor 1 x "
-        "context 1 x data 4)"}},
-      {"experts with tensor ranks that copy tokens",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "parallelism": {"tensor": 2, "pipeline": 4, "virtual_pipeline": 1, "data": 2, "expert": 2, "sequence_parallel": false}})",
-       {"/parallelism/sequence_parallel: expected true: with tensor 2, experts need it"}},
-      {"ranks that do not share an expert evenly",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 1, "expert_tensor": 3, "sequence_parallel": false}})",
-       {"/parallelism/expert_tensor: expected a divisor of the experts' width 14336, found 3"}},
-      {"routing of a dense model",
-       R"({"moe": {"dispatcher": "deepep"}})",
-       {"/moe: expected none: model \"gpt3-175b\" is dense"}},
-      {"shared experts that there are not",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "moe": {"shared_expert_overlap": true}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/moe/shared_expert_overlap: expected false: model \"mixtral-8x7b\" has no shared experts"}},
-      {"exchanges beside another micro-batch",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "moe": {"overlap": true}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/moe/overlap: expected false: exchanges beside another micro-batch are not supported yet"}},
-      {"an unknown dispatcher",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "moe": {"dispatcher": "flex"}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/moe/dispatcher: expected \"all-to-all\", \"all-gather\", \"deepep\" or \"hybridep\", found \"flex\""}},
-      {"the hottest rank below the mean",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "moe": {"imbalance": 0.5}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/moe/imbalance: expected a number from 1 to 1048576, found 0.5"}},
-      {"a hottest rank where all are equal",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "moe": {"imbalance": 2, "capacity_factor": 1.25}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/moe/imbalance: expected none with capacity_factor: every expert gets equally many rows"}},
-      {"recomputation of ops with experts",
-       R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
-           "recompute": {"granularity": "selective", "modules": ["op"]}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/recompute/modules: expected no \"op\": it holds for dense layers, and model \"mixtral-8x7b\" has experts"}},
-  });
-}
-
 TEST(WrongScenario, DegreesAndGpus) {
   expect_complaints({
       {"product unlike the GPU count",

@@ -1,0 +1,108 @@
+// Tests complaints about experts: degrees, routing, and choices that experts do not allow. Each is one clear line.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/io/json/test_text.h"
+#include "sim/io/scenario/read_scenario.h"
+
+namespace foretoken::io {
+namespace {
+
+constexpr const char* kMixtral = R"({
+  "model": "mixtral-8x7b", "cluster": "dgx-h100-ndr", "gpus": 16, "runtime": "megatron-core", "schedule": "1f1b",
+  "parallelism": {"tensor": 1, "pipeline": 4, "data": 4, "expert": 4},
+  "batch": {"micro": 1, "global": 64, "sequence_length": 4096}})";
+
+struct WrongExperts {
+  const char *name, *patch;  ///< merged over Mixtral; null removes a key
+  const char* complaint;
+};
+
+// Reads a changed scenario. It has this complaint and no other.
+void expect_complaint(const WrongExperts& wrong) {
+  SCOPED_TRACE(wrong.name);
+  nlohmann::json value = nlohmann::json::parse(kMixtral);
+  value.merge_patch(nlohmann::json::parse(wrong.patch));
+  EXPECT_EQ(thrown_by([&] { (void)read_scenario_text(value.dump(), "t.json"); }),
+            "t.json: " + std::string(wrong.complaint) + "\n");
+}
+
+constexpr WrongExperts kDegrees[] = {
+    {"experts that ranks do not share evenly", R"({"parallelism": {"expert": 3}})",
+     "/parallelism/expert: expected a divisor of the model's 8 experts, found 3"},
+    {"more ranks than experts", R"({"parallelism": {"expert": 16}})",
+     "/parallelism/expert: expected a divisor of the model's 8 experts, found 16"},
+    {"more expert ranks than a stage has", R"({"parallelism": {"expert": 8}})",
+     "/parallelism/expert: expected expert 8 x expert_tensor 1 = 8 to divide the 4 ranks of a pipeline stage (tensor 1 "
+     "x context 1 x data 4)"},
+    {"both degrees together", R"({"parallelism": {"expert": 4, "expert_tensor": 2}})",
+     "/parallelism/expert: expected expert 4 x expert_tensor 2 = 8 to divide the 4 ranks of a pipeline stage (tensor 1 "
+     "x context 1 x data 4)"},
+    {"ranks that do not share an expert evenly", R"({"parallelism": {"expert": 1, "expert_tensor": 3}})",
+     "/parallelism/expert_tensor: expected a divisor of the experts' width 14336, found 3"},
+    {"no expert rank", R"({"parallelism": {"expert": 0}})",
+     "/parallelism/expert: expected a whole number from 1 to 1048576, found 0"},
+    {"a negative degree", R"({"parallelism": {"expert": -1}})",
+     "/parallelism/expert: expected a whole number from 1 to 1048576, found -1"},
+    {"half a rank", R"({"parallelism": {"expert": 1.5}})",
+     "/parallelism/expert: expected a whole number from 1 to 1048576, found 1.5"},
+    {"a degree in words", R"({"parallelism": {"expert": "all"}})",
+     "/parallelism/expert: expected a whole number from 1 to 1048576, found a string \"all\""},
+    {"no expert-tensor rank", R"({"parallelism": {"expert_tensor": 0}})",
+     "/parallelism/expert_tensor: expected a whole number from 1 to 1048576, found 0"},
+    {"tensor ranks that copy tokens",
+     R"({"parallelism": {"tensor": 2, "data": 2, "expert": 2, "sequence_parallel": false}})",
+     "/parallelism/sequence_parallel: expected true: with tensor 2, experts need it"}};
+
+TEST(WrongExperts, Degrees) {
+  for (const WrongExperts& wrong : kDegrees) expect_complaint(wrong);
+}
+
+constexpr WrongExperts kRouting[] = {
+    {"an unknown dispatcher", R"({"moe": {"dispatcher": "flex"}})",
+     "/moe/dispatcher: expected \"all-to-all\", \"all-gather\", \"deepep\" or \"hybridep\", found \"flex\""},
+    {"a number for a dispatcher", R"({"moe": {"dispatcher": 3}})",
+     "/moe/dispatcher: expected \"all-to-all\", \"all-gather\", \"deepep\" or \"hybridep\", found 3"},
+    {"no capacity", R"({"moe": {"capacity_factor": 0}})",
+     "/moe/capacity_factor: expected a number above 0 and at most 1024, found 0"},
+    {"a negative capacity", R"({"moe": {"capacity_factor": -1}})",
+     "/moe/capacity_factor: expected a number above 0 and at most 1024, found -1"},
+    {"a capacity in words", R"({"moe": {"capacity_factor": "full"}})",
+     "/moe/capacity_factor: expected a number above 0 and at most 1024, found a string \"full\""},
+    {"the hottest rank below the mean", R"({"moe": {"imbalance": 0.5}})",
+     "/moe/imbalance: expected a number from 1 to 1048576, found 0.5"},
+    {"a hottest rank beyond all", R"({"moe": {"imbalance": 1e300}})",
+     "/moe/imbalance: expected a number from 1 to 1048576, found 1e+300"},
+    {"a hottest rank where all are equal", R"({"moe": {"imbalance": 2, "capacity_factor": 1.25}})",
+     "/moe/imbalance: expected none with capacity_factor: every expert gets equally many rows"},
+    {"shared experts that there are not", R"({"moe": {"shared_expert_overlap": true}})",
+     "/moe/shared_expert_overlap: expected false: model \"mixtral-8x7b\" has no shared experts"},
+    {"an overlap in words", R"({"moe": {"overlap": "yes"}})",
+     "/moe/overlap: expected true or false, found a string \"yes\""},
+    {"a list", R"({"moe": [1]})", "/moe: expected an object, found an array"}};
+
+TEST(WrongExperts, Routing) {
+  for (const WrongExperts& wrong : kRouting) expect_complaint(wrong);
+}
+
+constexpr WrongExperts kOthers[] = {
+    {"routing of a dense model", R"({"model": "llama-3-8b", "parallelism": {"expert": 1}, "moe": {"imbalance": 2}})",
+     "/moe: expected none: model \"llama-3-8b\" is dense"},
+    {"experts of a dense model", R"({"model": "llama-3-8b", "parallelism": {"expert": 4}})",
+     "/parallelism/expert: expected 1: model \"llama-3-8b\" is dense, found 4"},
+    {"shared experts of a dense model", R"({"model": "llama-3-8b", "parallelism": {"expert": 1, "expert_tensor": 2}})",
+     "/parallelism/expert_tensor: expected none: model \"llama-3-8b\" is dense"},
+    {"sharded gradients on a grid of their own",
+     R"({"optimizer": {"zero_stage": 2}, "parallelism": {"pipeline": 1, "data": 16}})",
+     "/optimizer/zero_stage: expected 0 or 1 with expert 4 and expert_tensor 1, found 2: gradients of experts are not "
+     "sharded over a grid of their own"},
+    {"recomputation of ops", R"({"recompute": {"granularity": "selective", "modules": ["op"]}})",
+     "/recompute/modules: expected no \"op\": it holds for dense layers, and model \"mixtral-8x7b\" has experts"}};
+
+TEST(WrongExperts, OtherChoices) {
+  for (const WrongExperts& wrong : kOthers) expect_complaint(wrong);
+}
+
+}  // namespace
+}  // namespace foretoken::io
