@@ -211,8 +211,7 @@ struct RefusedConfig {
 };
 
 constexpr RefusedConfig kRefusedConfigs[] = {
-    {"a misspelt number of experts", R"({"num_experts": null, "num_routed_experts": 128})",
-     "/num_routed_experts: unknown key"},
+    {"a misspelt number of experts", R"({"num_routed_experts": 128})", "/num_routed_experts: unknown key"},
     {"more experts a token than experts", R"({"num_experts_per_tok": 129})",
      "/num_experts_per_tok: expected at most 128, the experts of a layer, found 129"},
     {"no experts", R"({"num_experts": 0})", "/num_experts: expected a whole number from 1 to 1048576, found 0"},
