@@ -105,10 +105,11 @@ void put(std::optional<Recompute>& field, const Value& value) {
 void put(std::optional<Precision>& field, const Value& value) {
   field = is_none(value) ? std::nullopt : std::optional(held<Precision, Precision>(value));
 }
-// A stated source of scales holds for fp8 alone.
+// A stated source of scales holds for fp8 alone, and would be refused beside another precision. An open precision keeps
+// it for the fp8 that may be tried.
 void put_precision(Choices& choices, const Value& value) {
   put(choices.precision, value);
-  if (choices.recipe && choices.precision != Precision::kFp8) choices.recipe->fp8.reset();
+  if (choices.recipe && choices.precision.value_or(Precision::kFp8) != Precision::kFp8) choices.recipe->fp8.reset();
 }
 // Stated gradients have no second copy.
 void put_gradients(std::optional<AskedRecipe>& recipe, const Value& value) {

@@ -26,7 +26,7 @@ struct CoreCut : Cut {
   // Attention products stay 16 bit, in fp16 where the training is, unless attention is quantised.
   [[nodiscard]] Precision core_precision() const {
     if (context.fp8_attention) return Precision::kFp8;
-    return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
+    return wide_precision();
   }
   /// Width of queries, keys and values together, and of the output, on one rank: (a+2g)d/t and ad/t.
   [[nodiscard]] std::int64_t operand_width() const { return core.operand_width() / context.tensor; }

@@ -33,6 +33,10 @@ struct Cut {
   [[nodiscard]] Precision product_precision() const {
     return context.precision == Precision::kFp8 && !scales_tensors() ? Precision::kFp8Block : context.precision;
   }
+  /// The precision of products that stay in 16 bits.
+  [[nodiscard]] Precision wide_precision() const {
+    return context.precision == Precision::kFp16 ? Precision::kFp16 : Precision::kBf16;
+  }
   /// Bytes of an element as products read it.
   [[nodiscard]] double element_bytes() const { return bytes_per_element(product_precision()); }
   /// Inputs of linear layers travel and are saved as their products read them.

@@ -49,7 +49,7 @@ struct Cluster {
   bool rail_optimized = false;
   int switch_radix = 64;         ///< ports of one network switch, at the rate of a NIC
   bool adaptive_routing = true;  ///< packets spread over equal paths; otherwise ECMP puts each flow on one path
-  std::optional<double> power_limit_watts;  ///< of a GPU, below the board's; absent: the board's
+  std::optional<double> power_limit_watts;  ///< of a GPU, lower than the board's; absent: the board's
   std::optional<double> price_per_gpu_hour;
   std::string source;
 };

@@ -151,7 +151,7 @@ const char* state_format(double bytes, const char* of_two) {
 // States of the optimizer in fewer than 4 bytes.
 void add_narrow_states(const Job& job, Flags& flags) {
   const job::PrecisionRecipe& recipe = job.recipe;
-  if (recipe.moment_bytes >= 8 && recipe.master_bytes >= 4) return;
+  if (recipe.moment_bytes >= 8 && recipe.master_bytes != 2) return;
   if (job.optimizer.zero_stage != 1) return;  // the distributed optimizer's
   flags.on("--use-precision-aware-optimizer");
   if (recipe.gradient_bytes < 4) flags.set("--main-grads-dtype", "bf16");
@@ -164,7 +164,7 @@ void add_narrow_states(const Job& job, Flags& flags) {
 // fp16 reduces gradients in 16 bits and bf16 in 32 unless a flag says otherwise.
 void add_precision(const Job& job, Flags& flags) {
   const bool fp16 = job.precision == Precision::kFp16;
-  const bool reduces_16_bits = job.recipe.reduce_bytes == 2;
+  const bool reduces_16_bits = job.recipe.reduce_bytes == 2 && (fp16 || job.recipe.gradient_bytes == 2);
   flags.on(fp16 ? "--fp16" : "--bf16");
   flags.on("--accumulate-allreduce-grads-in-fp32", fp16 && !reduces_16_bits);
   flags.on("--grad-reduce-in-bf16", !fp16 && reduces_16_bits);
@@ -190,12 +190,12 @@ void add_training(const Job& job, Flags& flags) {
     flags.set("--recompute-method", recompute.block ? "block" : "uniform");
     flags.set("--recompute-num-layers", recompute.layers);
   } else if (recompute.granularity == RecomputeGranularity::kSelective) {
-    flags.set("--recompute-granularity", "selective");
     std::vector<const char*> modules;
     if (recompute.modules.core_attention) modules.push_back("core_attn");
     if (recompute.modules.mlp) modules.push_back("mlp");
     if (recompute.modules.mlp && job.model.experts) modules.push_back("moe");
     if (recompute.modules.layer_norm) modules.push_back("layernorm");
+    if (!modules.empty()) flags.set("--recompute-granularity", "selective");
     if (!modules.empty() && (modules.size() != 1 || !recompute.modules.core_attention))
       flags.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
   }
@@ -203,6 +203,7 @@ void add_training(const Job& job, Flags& flags) {
   if (job.cuda_graphs == job::CudaGraphs::kFull) {
     flags.set("--cuda-graph-impl", "local");
     flags.set("--cuda-graph-scope", "full_iteration");
+    flags.on("--no-check-for-nan-in-loss-and-grad");
   }
   flags.set("--optimizer", "adam");
 }
@@ -240,6 +241,13 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(job.recompute.modules.activation, "recompute module activation is not written here");
   add(job.recipe.fp8_attention, "attention in fp8 is a switch of Transformer Engine's recipe, not written here");
   add(job.recipe.master_bytes == 0, "Megatron-LM keeps master weights");
+  add(job.recipe.moment_bytes != 8 && job.recipe.moment_bytes != 4 && job.recipe.moment_bytes != 2,
+      "Megatron-LM keeps moments in fp32, bf16 or fp8");
+  add(job.precision != Precision::kFp16 &&
+          (job.recipe.reduce_bytes != job.recipe.gradient_bytes || job.recipe.extra_gradient_bytes > 0),
+      "Megatron-LM reduces gradients as it keeps them, and keeps one copy");
+  add(job.cuda_graphs != job::CudaGraphs::kNone && job.recompute.granularity == RecomputeGranularity::kFull,
+      "Megatron-LM takes CUDA graphs only without full recomputation");
   add(job.recipe.moment_bytes < 8 && job.optimizer.zero_stage != 1,
       "Megatron-LM shortens moments only with --use-distributed-optimizer");
   add(job.compile, "Megatron-LM compiles no layers: compile is not written here");

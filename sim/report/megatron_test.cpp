@@ -1,4 +1,5 @@
-// Tests the flags of experts and latent attention. The flags of dense jobs are tested on the program's output.
+// Tests the flags of experts, latent attention, precision and graphs. The other flags are tested on the program's
+// output.
 #include "sim/report/megatron.h"
 
 #include <gmock/gmock.h>
@@ -39,6 +40,9 @@ TEST(MegatronCommand, PrecisionFollowsTheRecipe) {
   job::Job job;
   job.optimizer.zero_stage = 1;
   job.recipe.reduce_bytes = 2;
+  EXPECT_THAT(megatron_command(job), Not(Contains("--grad-reduce-in-bf16"))) << "it would keep 16 bits, too";
+  EXPECT_THAT(megatron_remarks(job), Contains(StartsWith("Megatron-LM reduces gradients as it keeps them")));
+  job.recipe.gradient_bytes = 2;
   EXPECT_THAT(megatron_command(job), Contains("--grad-reduce-in-bf16"));
   EXPECT_THAT(megatron_command(job), Not(Contains("--use-precision-aware-optimizer")));
   job.recipe.moment_bytes = 4;
@@ -46,7 +50,10 @@ TEST(MegatronCommand, PrecisionFollowsTheRecipe) {
                                            Contains("--exp-avg-dtype bf16"), Contains("--exp-avg-sq-dtype bf16")));
   job.cuda_graphs = job::CudaGraphs::kFull;
   EXPECT_THAT(megatron_command(job),
-              AllOf(Contains("--cuda-graph-impl local"), Contains("--cuda-graph-scope full_iteration")));
+              AllOf(Contains("--cuda-graph-impl local"), Contains("--cuda-graph-scope full_iteration"),
+                    Contains("--no-check-for-nan-in-loss-and-grad")));
+  job.recompute.granularity = model::RecomputeGranularity::kFull;
+  EXPECT_THAT(megatron_remarks(job), Contains(StartsWith("Megatron-LM takes CUDA graphs only")));
 }
 
 TEST(MegatronCommand, WhatNoFlagSaysIsARemark) {
@@ -55,7 +62,7 @@ TEST(MegatronCommand, WhatNoFlagSaysIsARemark) {
                    .block = false,
                    .layers = 1,
                    .modules = {.core_attention = false, .by_op = true}};
-  EXPECT_THAT(megatron_command(job), Not(Contains(StartsWith("--recompute-modules"))));
+  EXPECT_THAT(megatron_command(job), Not(Contains(StartsWith("--recompute"))));
   EXPECT_THAT(megatron_remarks(job), Contains("recompute module op is torchtitan's, not written here"));
   job.recipe.fp8_attention = true;
   EXPECT_THAT(megatron_remarks(job), Contains(StartsWith("attention in fp8")));

@@ -98,6 +98,7 @@ std::string nodes_page(const net::Cluster& c, const report::Paint& paint) {
   }
   if (c.price_per_gpu_hour) text += entry(paint, "price", plain(*c.price_per_gpu_hour, 3) + " USD per GPU hour");
   text += entry(paint, "source", c.source);
+  if (c.power_limit_watts) text += entry(paint, "power limit", plain(*c.power_limit_watts) + " W a GPU");
   return text + gpu_text(c.gpu, paint);
 }
 

@@ -197,10 +197,11 @@ std::string plan_text(const study::Plan& plan, const Paint& paint) {
   const bool is_usual = assumed.mtbf_hours_per_gpu == study::PlanAssumptions{}.mtbf_hours_per_gpu;
   text += paint.paragraph(
       "  ",
-      fmt::format("{} hours between interruptions of one GPU{}; energy of GPUs at their TDP times PUE {}; hosts and "
-                  "network not counted.",
-                  report::plain(assumed.mtbf_hours_per_gpu),
-                  is_usual ? " (arXiv:2407.21783: 419 in 54 days on 16,384 GPUs)" : "", report::plain(assumed.pue)));
+      fmt::format(
+          "{} hours between interruptions of one GPU{}; energy of GPUs at their power limit times PUE {}; hosts and "
+          "network not counted.",
+          report::plain(assumed.mtbf_hours_per_gpu),
+          is_usual ? " (arXiv:2407.21783: 419 in 54 days on 16,384 GPUs)" : "", report::plain(assumed.pue)));
   return text;
 }
 

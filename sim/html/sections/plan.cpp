@@ -176,7 +176,7 @@ std::string plan(const ReportData& data) {
              "error of the predicted step. Small numbers and bands: the interval of such runs; of cost, values for "
              "both "
              "ends of the step time's interval. Chance: of meeting deadline and budget; one half is enough. Energy: "
-             "GPUs at their TDP, times PUE. The sections below show the cheapest option "
+             "GPUs at their power limit, times PUE. The sections below show the cheapest option "
              "that meets the plan, else the smallest, else the first possible one.",
              "remark") +
          made_by(plan);

@@ -137,7 +137,9 @@ void read_sockets(const Node& node, int nics, net::Cluster& cluster) {
 void read_power_limit(const Node& node, net::Cluster& cluster) {
   const auto& board = cluster.gpu.tdp_watts;
   cluster.power_limit_watts = node.find_number("power_limit_watts", {.low = 1, .high = 1e6});
-  if (!cluster.power_limit_watts || (board && *cluster.power_limit_watts <= *board)) return;
+  if (!cluster.power_limit_watts) return;
+  if (board == cluster.power_limit_watts) cluster.power_limit_watts.reset();
+  if (board && cluster.power_limit_watts.value_or(0) <= *board) return;
   node.complain(
       "power_limit_watts",
       board ? fmt::format("expected at most {:g}, the board limit of GPU {}, found {:g}", *board,

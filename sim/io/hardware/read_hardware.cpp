@@ -134,15 +134,18 @@ void read_collective_costs(const Node& node, const net::Cluster& cluster, cost::
 }
 
 // A profile holds for the board's power limit. A lower one slows the clock of busy kernels.
-void lower_power_limit(const net::Cluster& cluster, cost::Profile& profile, std::vector<std::string>& assumptions) {
+void lower_power_limit(const net::Cluster& cluster, cost::Profile& profile, job::Notes& notes) {
   const auto &limit = cluster.power_limit_watts, &board = cluster.gpu.tdp_watts;
-  if (!limit || !board || *limit >= *board) return;
+  if (!limit || !board) return;
   const double factor = cost::power_limit_factor(*limit, *board);
   cost::slow_clock(profile, factor);
-  assumptions.push_back(
-      fmt::format("power limit {:g} W of {:g}: products and attention take {:.3g} times as long (the clock follows the "
+  notes.assumptions.push_back(
+      fmt::format("power limit {:g} W of {:g}: products and attention take {:.4g} times as long (the clock follows the "
                   "cube root of power: docs/modeller/costs.md)",
                   *limit, *board, factor));
+  if (*limit < *board / 2)
+    notes.warnings.push_back(
+        fmt::format("power limit {:g} W is below half of {:g} W: the clock's law does not hold there", *limit, *board));
 }
 
 void read_group_profiles(const Node& root, const Node& cluster, Question& question) {
@@ -159,7 +162,7 @@ void read_group_profiles(const Node& root, const Node& cluster, Question& questi
     if (!profile || !nodes) continue;
     pool.profile = *profile;
     read_collective_costs(nodes->root(root.findings()), pool.cluster, pool.profile, root.findings().notes.assumptions);
-    lower_power_limit(pool.cluster, pool.profile, root.findings().notes.assumptions);
+    lower_power_limit(pool.cluster, pool.profile, root.findings().notes);
   }
   question.profile = question.pools.front().profile;
 }
@@ -197,8 +200,12 @@ void read_profile_part(const Node& root, const std::optional<Document>& cluster,
   }
   if (!profile) return;
   question.profile = *std::move(profile);
-  if (cluster && !root.has("profile"))
-    lower_power_limit(question.cluster, question.profile, root.findings().notes.assumptions);
+  if (root.has("profile") && question.cluster.power_limit_watts) {
+    question.cluster.power_limit_watts.reset();
+    root.findings().notes.warnings.push_back(
+        "node.power_limit_watts is ignored: the stated profile holds for its own power limit");
+  }
+  lower_power_limit(question.cluster, question.profile, root.findings().notes);
   if (cluster)
     read_collective_costs(cluster->root(root.findings()), question.cluster, question.profile,
                           root.findings().notes.assumptions);

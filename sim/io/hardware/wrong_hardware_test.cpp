@@ -21,18 +21,22 @@ TEST(WrongScenario, Hardware) {
       {"mxfp8 on Hopper",
        R"({"precision": "mxfp8", "cluster": "dgx-h100-ndr", "profile": null})",
        {"/precision: GPU \"h100-sxm5-80gb\" has no tensor cores for \"mxfp8\", which came with Blackwell; expected "
-        "\"fp16\", \"bf16\" or \"fp8\""}},
+        "\"fp16\", \"bf16\" or \"fp8\", fp8 with another fp8_recipe"}},
+      {"attention in fp8 beside products in bf16",
+       R"({"cluster": "dgx-h100-ndr", "profile": null, "attention": "flash", "precision_recipe": {"attention": "fp8"}})",
+       {"/precision_recipe/attention: expected \"bf16\" with precision \"bf16\": attention in fp8 is part of fp8 and "
+        "nvfp4"}},
       {"blocks by a profile without them",
        R"({"precision": "fp8", "cluster": "dgx-h100-ndr", "profile": "l40s-48gb",
            "precision_recipe": {"fp8_recipe": "blockwise"}})",
        {"/precision_recipe/fp8_recipe: profile \"l40s-48gb\" has no \"blockwise\" matrix products; expected "
         "\"delayed\" or \"tensorwise\""}},
       {"attention in fp8 by a kernel without it",
-       R"({"attention": "flash-2", "cluster": "dgx-h100-ndr", "profile": null,
+       R"({"attention": "flash-2", "precision": "fp8", "cluster": "dgx-h100-ndr", "profile": null,
            "precision_recipe": {"attention": "fp8"}})",
        {"/precision_recipe/attention: expected \"bf16\" with attention \"flash-2\": only \"flash\" runs in fp8"}},
       {"attention in fp8 in a ring",
-       R"({"attention": "flash", "cluster": "dgx-h100-ndr", "profile": null,
+       R"({"attention": "flash", "precision": "fp8", "cluster": "dgx-h100-ndr", "profile": null,
            "parallelism": {"context": 2, "data": 8}, "precision_recipe": {"attention": "fp8"}})",
        {"/precision_recipe/attention: profile \"h100-sxm5-80gb\" has no laws of full attention in fp8, which a ring "
         "needs; expected \"bf16\", or keys and values gathered whole"}},

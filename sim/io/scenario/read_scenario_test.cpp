@@ -275,6 +275,7 @@ TEST(ReadScenario, RuntimesByYear) {
   EXPECT_TRUE(of("torchtitan-compiled").fusions.rms_norm);
   EXPECT_TRUE(of("megatron-core-2023").fused_accumulation) << "from its base";
   EXPECT_TRUE(of("nemo-2024").experts_split_as_dense && of("megatron-2021").experts_split_as_dense);
+  EXPECT_FALSE(of("deepspeed-zero3-2021").experts_split_as_dense);
   EXPECT_FALSE(of("torchtitan").experts_split_as_dense || of("megatron-deepspeed-2022").experts_split_as_dense);
   EXPECT_EQ(of("megatron-core-2025").name, "megatron-core") << "the same runtime by its year";
 }

@@ -189,13 +189,16 @@ void read_recipe_bytes(const Node& stated, job::AskedRecipe& recipe) {
   constexpr Range kElement{.low = 1, .high = 8};
   recipe.weight_bytes = find_element_bytes(stated, "weights", kElement);
   if (stated.has("gradients")) recipe.gradient_bytes = find_element_bytes(stated, "gradients", kElement);
-  recipe.reduce_bytes = find_element_bytes(stated, "reduce", kElement);
+  if (const double kept = recipe.gradient_bytes.value_or(0); kept > 4 && kept != 6)
+    stated.complain("gradients",
+                    fmt::format("expected at most 4 bytes, or 6 (fp32 and a 16-bit copy), found {:g}", kept));
+  recipe.reduce_bytes = find_element_bytes(stated, "reduce", {.low = 1, .high = 4});
   recipe.master_bytes = find_element_bytes(stated, "master", {.low = 0, .high = 8});
   if (const auto moment = find_element_bytes(stated, "moments", kElement)) recipe.moment_bytes = 2 * *moment;
 }
 
 /// Reads the source of fp8 scales. Precision mxfp8 states it already.
-void read_fp8_recipe(const Node& stated, bool mxfp8, job::AskedRecipe& recipe) {
+void read_fp8_recipe(const Node& stated, bool has_precision, bool mxfp8, job::AskedRecipe& recipe) {
   const Fp8Recipe fp8 = stated.one_of_or("fp8_recipe", Fp8Recipe::kDelayed,
                                          {{"delayed", Fp8Recipe::kDelayed},
                                           {"tensorwise", Fp8Recipe::kTensorwise},
@@ -203,6 +206,7 @@ void read_fp8_recipe(const Node& stated, bool mxfp8, job::AskedRecipe& recipe) {
                                           {"mxfp8", Fp8Recipe::kMxfp8}});
   if (!stated.has("fp8_recipe")) return;
   recipe.fp8 = fp8;
+  if (!has_precision) stated.complain("fp8_recipe", "expected only with precision \"fp8\"");
   if (mxfp8 && fp8 != Fp8Recipe::kMxfp8)
     stated.complain("fp8_recipe", "expected \"mxfp8\" or none with precision \"mxfp8\"");
 }
@@ -225,7 +229,7 @@ void read_precision(const Node& root, Question& question) {
   stated->allow_only({"weights", "gradients", "reduce", "master", "moments", "fp8_recipe", "attention"});
   job::AskedRecipe& recipe = *question.choices.recipe;
   read_recipe_bytes(*stated, recipe);
-  read_fp8_recipe(*stated, mxfp8, recipe);
+  read_fp8_recipe(*stated, root.has("precision"), mxfp8, recipe);
   const bool narrow = stated->one_of_or("attention", false, {{"bf16", false}, {"fp8", true}});
   if (stated->has("attention")) recipe.fp8_attention = narrow;
 }

@@ -38,6 +38,11 @@ std::string precisions_of(const Map& map) {
   return either(names);
 }
 
+bool is_older(const net::Gpu& gpu) {
+  return gpu.architecture == "volta" || gpu.architecture == "ampere" || gpu.architecture == "ada" ||
+         gpu.architecture == "hopper";
+}
+
 // Scales of 32 elements are multiplied by tensor cores since Blackwell (Transformer Engine, MXFP8BlockScaling).
 bool is_mxfp8(const Job& job) { return job.precision == Precision::kFp8 && job.recipe.fp8 == model::Fp8Recipe::kMxfp8; }
 
@@ -49,9 +54,9 @@ void check_precision(Draft& draft, const Hardware& hardware) {
   if (draft.sound.cluster && !gpu.peak_of(job.precision)) {
     draft.complain("/precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name),
                                              in_quotes(job.precision_name()), precisions_of(gpu.peak)));
-  } else if (draft.sound.cluster && is_mxfp8(job) && gpu.architecture != "blackwell") {
+  } else if (draft.sound.cluster && is_mxfp8(job) && is_older(gpu)) {
     draft.complain("/precision", fmt::format("GPU {} has no tensor cores for \"mxfp8\", which came with Blackwell; "
-                                             "expected {}",
+                                             "expected {}, fp8 with another fp8_recipe",
                                              in_quotes(gpu.name), precisions_of(gpu.peak)));
   } else if (draft.sound.profile && !hardware.profile.gemm.contains(products)) {
     const bool blocks = products == Precision::kFp8Block && !is_mxfp8(job);
@@ -67,6 +72,12 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
   const Job& job = draft.job;
   if (!job.recipe.fp8_attention) return;
   const char* pointer = "/precision_recipe/attention";
+  if (job.precision != Precision::kFp8 && job.precision != Precision::kNvfp4) {
+    draft.complain(pointer,
+                   fmt::format("expected \"bf16\" with precision {}: attention in fp8 is part of fp8 and nvfp4",
+                               in_quotes(job.precision_name())));
+    return;
+  }
   const auto has_law = [&](bool causal) {
     return std::any_of(profile.attention.fp8.begin(), profile.attention.fp8.end(),
                        [&](const cost::AttentionLaw& law) { return law.causal == causal; });

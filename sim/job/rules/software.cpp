@@ -53,7 +53,7 @@ std::string recipe_words(const Question& question, const PrecisionRecipe& r) {
 void settle_recipe(Draft& draft) {
   const Question& question = draft.question;
   const std::optional<AskedRecipe>& stated = question.choices.recipe;
-  if (stated && stated->fp8 && question.choices.precision != Precision::kFp8)
+  if (stated && stated->fp8 && question.choices.precision.value_or(Precision::kFp8) != Precision::kFp8)
     draft.complain("/precision_recipe/fp8_recipe", "expected only with precision \"fp8\"");
   draft.notes.assumptions.push_back(recipe_words(question, recipe_of(question)));
 }

@@ -40,7 +40,8 @@ TensorId add_router(const Mixture& mix, TensorId input) {
                                       .input_gradient = "router input gradient",
                                       .weight_gradient = "router weight gradient",
                                       .n = mix.experts.count,
-                                      .k = mix.model.hidden}),
+                                      .k = mix.model.hidden,
+                                      .precision = mix.cut.wide_precision()}),
       .weights = {mix.block.add(Weight{
           .name = "router", .kind = WeightKind::kMatrix, .rows = mix.experts.count, .columns = mix.model.hidden})},
       .reads = {input},

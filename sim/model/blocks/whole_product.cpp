@@ -13,6 +13,7 @@ OwnKernels whole_product(const Cut& cut, const WholeProduct& p) {
   const double added = adds > 0 ? 0 : cut.context.gradient_accumulation_bytes * real(p.n) * real(p.k);
   const bool quantises = cut.quantises() && p.precision == cut.product_precision();
   const double quantised = quantises ? quantise_whole_bytes(cut) * real(rows) * real(p.n) : 0;
+  const double transposed = quantises ? transpose_bytes(cut) * real(rows) * real(p.k) : 0;
   OwnKernels work;
   work.forward = [=](OpWriter& ops) {
     ops.gemm(p.forward, OpRole::kLinear, {.m = rows, .n = p.n, .k = p.k, .precision = p.precision});
@@ -21,6 +22,7 @@ OwnKernels whole_product(const Cut& cut, const WholeProduct& p) {
     ops.memory("quantise", OpRole::kElementwise, quantised);
     ops.gemm(p.input_gradient, OpRole::kLinear,
              {.m = rows, .n = p.k, .k = p.n, .pass = GemmPass::kInputGradient, .precision = p.precision});
+    ops.memory("transpose", OpRole::kElementwise, transposed, BackwardPart::kWeight);
     ops.gemm(p.weight_gradient, OpRole::kLinear,
              {.m = p.n,
               .n = p.k,

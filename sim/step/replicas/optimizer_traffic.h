@@ -14,7 +14,8 @@ namespace foretoken::step {
 ///
 /// Without sharding the first two are 60 B in all. The terms are from SimuMax, simumax/core, as summarised in
 /// docs/modeller/step.md. Sharded gradients are zeroed, scaled and measured on the share only. A runtime's number holds
-/// for moments of 4 bytes each and master weights of 4. Shorter ones move less, but never less than Adam must.
+/// for moments of 4 bytes each and master weights of 4. Shorter ones move less, but never less than Adam must. A number
+/// that counts Adam without master weights stays (megatron-deepspeed-2022-node).
 [[nodiscard]] Bytes optimizer_traffic(const job::Job& job, double parameters);
 /// The same for parameters of experts, whose states are sharded over the expert-data ranks.
 [[nodiscard]] Bytes expert_optimizer_traffic(const job::Job& job, double parameters);

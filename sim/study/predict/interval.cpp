@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 #include <string>
@@ -42,6 +43,17 @@ std::string_view board_of(const net::Gpu& gpu) {
   return name.substr(first, static_cast<std::size_t>(letter - name.begin()) - first);
 }
 
+// " at 500 W" where power limits are lower than the boards'.
+std::string limits_of(const job::Job& job) {
+  std::string all;
+  const auto add = [&](const net::Cluster& cluster) {
+    if (cluster.power_limit_watts) all += fmt::format(" at {:g} W", *cluster.power_limit_watts);
+  };
+  if (job.groups.empty()) add(job.cluster);
+  for (const job::StageGroup& group : job.groups) add(group.cluster);
+  return all;
+}
+
 std::string layers_of(const model::Transformer& model) {
   if (!model.stack) return std::string(model.experts ? "experts" : "dense") + (model.latent ? "+latent" : "");
   std::set<std::string> names;
@@ -58,7 +70,10 @@ std::string recipe_of(const job::Job& job) {
                   recipe.master_bytes, recipe.moment_bytes);
   if (recipe.reduce_bytes != recipe.gradient_bytes) text += fmt::format(" reduced in {:g}", recipe.reduce_bytes);
   if (recipe.fp8_attention) text += " fp8 attention";
-  if (job.precision == Precision::kFp8) text += fmt::format(" fp8 recipe {}", static_cast<int>(recipe.fp8));
+  if (job.precision == Precision::kFp8) {
+    constexpr std::array kRecipes{"delayed", "tensorwise", "blockwise", "mxfp8"};
+    text += fmt::format(" {} scales", kRecipes[static_cast<std::size_t>(recipe.fp8)]);
+  }
   return text;
 }
 
@@ -90,7 +105,8 @@ std::string graphs_of(job::CudaGraphs graphs) {
 std::string routing_of(const job::Job& job) {
   if (!job.model.experts) return "none";
   const job::Routing& routing = job.routing;
-  std::string text = fmt::format("dispatcher {}", static_cast<int>(routing.dispatcher));
+  constexpr std::array kDispatchers{"all-to-all", "all-gather", "deepep", "hybridep"};
+  std::string text = kDispatchers[static_cast<std::size_t>(routing.dispatcher)];
   if (routing.capacity_factor) text += fmt::format(", capacity {:g}", *routing.capacity_factor);
   if (routing.imbalance > 1) text += fmt::format(", imbalance {:g}", routing.imbalance);
   return text + (routing.shared_expert_overlap ? ", shared experts beside" : "");
@@ -116,7 +132,7 @@ void add_question(trust::Place& place, const job::Job& job) {
 
 void add_switches(trust::Place& place, const job::Job& job) {
   place.board = joined(job, board_of);
-  if (job.cluster.power_limit_watts) place.board += fmt::format(" at {:g} W", *job.cluster.power_limit_watts);
+  place.board += limits_of(job);
   place.fabric = job.cluster.fabric_kind;
   place.recipe = recipe_of(job);
   place.attention = std::string(model::name_of(job.attention, job.flash_kernel));
