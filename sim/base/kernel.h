@@ -83,6 +83,7 @@ struct GemmShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   GemmPass pass = GemmPass::kForward;
   Precision precision = Precision::kBf16;
+  bool grouped = false;   ///< the batch are the experts of a rank, in one kernel
   int adds_to_bytes = 0;  ///< bytes of an element of the output that it adds to; 0: it writes a 16-bit output
   double processor_share =
       1;  ///< part of the multiprocessors that it may use; a collective at the same time holds the others

@@ -30,12 +30,19 @@ OwnKernels grouped(const Mixture& mix, const ProductNames& names, std::int64_t n
   OwnKernels work;
   work.forward = [=](OpWriter& ops) {
     ops.memory("quantise", OpRole::kElementwise, quantised * real(k));
-    ops.gemm(names.forward, OpRole::kLinear, {.m = m, .n = n, .k = k, .batch = groups, .precision = precision});
+    ops.gemm(names.forward, OpRole::kLinear,
+             {.m = m, .n = n, .k = k, .batch = groups, .precision = precision, .grouped = true});
   };
   work.backward = [=](OpWriter& ops) {
     ops.memory("quantise", OpRole::kElementwise, quantised * real(n));
     ops.gemm(names.input_gradient, OpRole::kLinear,
-             {.m = m, .n = k, .k = n, .batch = groups, .pass = GemmPass::kInputGradient, .precision = precision});
+             {.m = m,
+              .n = k,
+              .k = n,
+              .batch = groups,
+              .pass = GemmPass::kInputGradient,
+              .precision = precision,
+              .grouped = true});
     ops.gemm(names.weight_gradient, OpRole::kLinear,
              {.m = n,
               .n = k,
@@ -43,6 +50,7 @@ OwnKernels grouped(const Mixture& mix, const ProductNames& names, std::int64_t n
               .batch = groups,
               .pass = GemmPass::kWeightGradient,
               .precision = precision,
+              .grouped = true,
               .adds_to_bytes = adds});
     ops.memory("accumulate gradient", OpRole::kAccumulate, added, BackwardPart::kWeight);
   };
