@@ -43,7 +43,7 @@ GemmShape first_product(const ExpertSample& s) {
           .k = s.hidden,
           .batch = s.experts,
           .precision = s.precision,
-          .grouped = true};
+          .kind = BatchKind::kGrouped};
 }
 
 GemmShape second_product(const ExpertSample& s) {

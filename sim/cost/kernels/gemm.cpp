@@ -153,7 +153,7 @@ TileWaveLaw grouped_law(TileWaveLaw law, const GroupedLaw& grouped) {
 /// Returns the time of the law and its correction, which is of single products.
 Seconds law_time(const GemmShape& shape, const GemmLaw& gemm, const MisalignedRows& rows) {
   const auto* tiles = std::get_if<TileWaveLaw>(&gemm.law);
-  if (shape.grouped && gemm.grouped && tiles != nullptr)
+  if (shape.kind == BatchKind::kGrouped && gemm.grouped && tiles != nullptr)
     return time_of(shape, grouped_law(*tiles, *gemm.grouped), rows);
   return correction_factor(gemm.correction(shape.pass), shape) *
          std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
