@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
+#include "calibration/fit/shipped/fitting.h"
+#include "calibration/fit/test_sources.h"
+#include "calibration/import/import.h"
 #include "sim/base/error.h"
 #include "sim/cost/costs.h"
 
@@ -82,6 +86,28 @@ TEST(FitGrouped, LeavesOutKernelsThatWereNotTuned) {
 TEST(FitGrouped, NeedsEnoughLayers) {
   EXPECT_EQ(fit_grouped({}, profile_with(kTruth), ""), std::nullopt);
   EXPECT_EQ(fit_grouped({layer(4096, 2048, 768, 128)}, profile_with(kTruth), ""), std::nullopt);
+}
+
+TEST(FitGrouped, MeetsAnExcerptOfItsTable) {
+  const std::filesystem::path path = kSource / "calibration/fit/testdata/h100_experts.csv";
+  const auto samples = measured::parse_experts_csv(measured::text_of(path), path.string());
+  const auto profile = shipped_profile("h100-sxm5-80gb");
+  const auto found = fit_grouped(samples, *profile, "an excerpt");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_LT(found->evidence.median_error, 0.10);
+  EXPECT_LT(found->evidence.p90_error, 0.25);
+}
+
+TEST(FitGrouped, EveryShippedLawKeepsTheBounds) {
+  for (const char* name :
+       {"h100-sxm5-80gb", "h200-sxm5-141gb", "b200-sxm-180gb", "gb200-186gb", "b300-sxm-288gb", "gb300-288gb"}) {
+    const auto profile = shipped_profile(name);
+    for (const auto& [precision, law] : profile->gemm) {
+      ASSERT_TRUE(law.grouped.has_value()) << name << " " << name_of(precision);
+      EXPECT_LT(law.grouped->evidence.median_error, 0.10) << name << " " << name_of(precision);
+      EXPECT_LT(law.grouped->evidence.p90_error, 0.25) << name << " " << name_of(precision);
+    }
+  }
 }
 
 /// The columns of ai-dynamo/aiconfigurator 095f58a51, systems/data/h100_sxm/moe. The rows are made up.

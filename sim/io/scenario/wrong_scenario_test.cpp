@@ -196,7 +196,7 @@ TEST(WrongScenario, Experts) {
       {"exchanges beside another micro-batch",
        R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
            "moe": {"overlap": "yes"}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
-       {"/moe/overlap: expected true or false, found \"yes\""}},
+       {"/moe/overlap: expected true or false, found a string \"yes\""}},
       {"an unknown dispatcher",
        R"({"model": "mixtral-8x7b", "gpus": 16, "schedule": "1f1b",
            "moe": {"dispatcher": "flex"}, "parallelism": {"tensor": 1, "pipeline": 4, "virtual_pipeline": 1, "data": 4, "expert": 4, "sequence_parallel": false}})",
