@@ -9,7 +9,7 @@ namespace {
 
 using job::Runtime;
 
-constexpr std::array<RuntimeNumber, 16> kNumbers{
+constexpr std::array<RuntimeNumber, 18> kNumbers{
     {{"gradient_accumulation_bytes", [](Runtime& r, double v) { r.gradient_accumulation_bytes = v; }},
      {"tensor_comm_factor", [](Runtime& r, double v) { r.tensor_comm_factor = v; }},
      {"tensor_comm_overhead_us", [](Runtime& r, double v) { r.tensor_comm_overhead = microseconds(v); }},
@@ -25,6 +25,8 @@ constexpr std::array<RuntimeNumber, 16> kNumbers{
      {"fp8_backward_factor", [](Runtime& r, double v) { r.fp8_backward_factor = v; }},
      {"step_overhead_us", [](Runtime& r, double v) { r.step_overhead = microseconds(v); }},
      {"collective_per_rank_us", [](Runtime& r, double v) { r.collective_per_rank = microseconds(v); }},
+     {"expert_product_us", [](Runtime& r, double v) { r.expert_product = microseconds(v); }},
+     {"expert_wait_us", [](Runtime& r, double v) { r.expert_wait = microseconds(v); }},
      {"optimizer_bytes", [](Runtime& r, double v) { r.optimizer_bytes = v; }}}};
 
 }  // namespace

@@ -78,11 +78,16 @@ constexpr std::int64_t bits_per_element(Precision precision) {
 /// The three products of a linear layer. Layouts in cuBLAS terms: forward TN, input gradient NN, weight gradient NT.
 enum class GemmPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
+/// How the products of a batch run: kBatched equal products in one kernel, kGrouped those of a rank's experts in one
+/// kernel, kStreams those of its experts one after another, on several streams.
+enum class BatchKind : std::uint8_t { kBatched, kGrouped, kStreams };
+
 /// Y[m x n] = X[m x k] W[k x n], `batch` times; 2 m n k batch FLOP.
 struct GemmShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
   GemmPass pass = GemmPass::kForward;
   Precision precision = Precision::kBf16;
+  BatchKind kind = BatchKind::kBatched;
   int adds_to_bytes = 0;  ///< bytes of an element of the output that it adds to; 0: it writes a 16-bit output
   double processor_share =
       1;  ///< part of the multiprocessors that it may use; a collective at the same time holds the others

@@ -63,6 +63,10 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
   for (const auto& [precision, law] : profile.gemm)
     if (wanted(precision))
       parts.push_back({fmt::format("gemm {}", foretoken::name_of(precision)), {law.evidence}, "gemm"});
+  for (const auto& [precision, law] : profile.gemm)
+    if (wanted(precision) && uses.grouped_products && law.grouped)
+      parts.push_back(
+          {fmt::format("grouped products {}", foretoken::name_of(precision)), {law.grouped->evidence}, "gemm"});
   if (!profile.misaligned_rows.evidence.source.empty())
     parts.push_back({"misaligned rows of products", {profile.misaligned_rows.evidence}, "gemm"});
   if (uses.fused_attention && !uses.fp8_attention)

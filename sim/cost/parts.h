@@ -12,6 +12,7 @@ namespace foretoken::cost {
 /// The parts of a profile that a prediction reads.
 struct Uses {
   std::vector<Precision> precisions{};  ///< precisions of its matrix products; empty: all of the profile
+  bool grouped_products = true;         ///< of experts
   bool fused_attention = true;
   bool fp8_attention = false;  ///< its attention is in fp8
   int head_dim = 0;            ///< head dimension of its causal attention; 0: all laws of attention

@@ -73,7 +73,7 @@ std::string titles(const std::string& x, const std::string& y) {
          text({{"transform", upwards}, {"text-anchor", "middle"}}, y) + "\n";
 }
 
-// Draws circles for the first round of colours, squares for the second, triangles for the third.
+// Draws circles for the first round of colours, squares for the second, triangles for the third, diamonds for the last.
 std::string mark(std::size_t series, double x, double y, std::string_view hint = {}) {
   const Attribute fill("fill", kPalette.at(series % kPalette.size())), opacity("fill-opacity", "0.7");
   switch (series / kPalette.size()) {
@@ -83,8 +83,11 @@ std::string mark(std::size_t series, double x, double y, std::string_view hint =
       return with_hint("rect", {{"x", x - 3, 1}, {"y", y - 3, 1}, {"width", "6"}, {"height", "6"}, fill, opacity},
                        hint) +
              "\n";
-    default:
+    case 2:
       return with_hint("path", {{"d", fmt::format("M{:.1f} {:.1f}l4 7h-8z", x, y - 4)}, fill, opacity}, hint) + "\n";
+    default:
+      return with_hint("path", {{"d", fmt::format("M{:.1f} {:.1f}l4 4l-4 4l-4 -4z", x, y - 4)}, fill, opacity}, hint) +
+             "\n";
   }
 }
 
@@ -111,7 +114,8 @@ std::string start(const std::string& title) {
 
 std::string scatter_svg(const std::string& title, const ScatterAxis& x, const ScatterAxis& y,
                         const std::vector<Series>& series, const std::vector<Guide>& guides) {
-  expects(series.size() <= 3 * kPalette.size(), "a plot has at most 24 series");
+  constexpr std::size_t kMostSeries = 28;  // their names fit beside the square
+  expects(series.size() <= kMostSeries, "a plot has at most 28 series");
   const ToPixels to_x(x, kSquareLeft, kSquareRight), to_y(y, kSquareBottom, kSquareTop);
   std::string svg = start(title) + x_axis(x, to_x) + y_axis(y, to_y) + titles(x.title, y.title);
 

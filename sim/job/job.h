@@ -43,6 +43,7 @@ struct Routing {
   std::optional<double> capacity_factor = std::nullopt;  ///< none: no token is dropped or padded
   double imbalance = 1;                                  ///< tokens of the rank with the most over their mean
   bool shared_expert_overlap = false;
+  bool overlap = false;  ///< exchanges run beside another micro-batch's pass in the other direction
 };
 
 struct Batch {

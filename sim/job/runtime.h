@@ -73,6 +73,10 @@ struct Runtime {
   Seconds p2p_overhead;                    ///< added to each blocking pipeline message
   Seconds pass_overhead;                   ///< time between two passes of a pipeline stage
   Seconds step_overhead;                   ///< once per step of replicas: data, logging, loss
+  Seconds expert_product;  ///< host time to issue the product of one expert, where each is a kernel of its own
+  /// Time beyond the modelled kernels in each forward pass of a layer with experts that are exchanged: the host reads
+  /// the counts of tokens, and then issues hundreds of small kernels.
+  Seconds expert_wait;
 
   std::vector<std::string> notes;  ///< one line per number with its source, shown as assumptions
 };

@@ -29,6 +29,7 @@ struct Fusions {
   bool gated_activation = true;         ///< otherwise activation and product are two kernels
   bool squared_relu = true;             ///< otherwise ReLU and square are two kernels
   bool grouped_attention = true;        ///< otherwise keys and values are repeated for every query head
+  bool grouped_experts = true;  ///< otherwise the products of experts are kernels of their own, on a few streams
 };
 
 /// The cut and the execution of one layer.

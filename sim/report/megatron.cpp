@@ -79,6 +79,7 @@ void add_experts(const Job& job, Flags& flags) {
     flags.set("--moe-layer-freq", fmt::format("\"{}\"", layers_with_experts(job.model)));
   if (experts.shared_width > 0) flags.set("--moe-shared-expert-intermediate-size", experts.shared_width);
   flags.on("--moe-shared-expert-overlap", job.routing.shared_expert_overlap);
+  flags.on("--overlap-moe-expert-parallel-comm", job.routing.overlap);
   flags.on("--moe-router-enable-expert-bias", experts.router_bias);
   flags.on("--moe-grouped-gemm");
   flags.set("--expert-model-parallel-size", job.parallelism.expert);

@@ -107,6 +107,72 @@ TEST(ExpertJob, AnOverlapHidesTheReductionOfExperts) {
   EXPECT_DOUBLE_EQ(reductions(buckets).second, reductions(whole).second);
 }
 
+/// One stage of eight layers, six with experts, and four micro-batches.
+job::Job one_stage() {
+  job::Job s = expert_job();
+  s.gpus = 8;
+  s.parallelism.pipeline = 1;
+  return s;
+}
+
+std::int64_t kernel_step(const job::Job& s) {
+  const LoweredStep step = lower(s, Fidelity::kKernel);
+  return des::run(step.workload.graph).makespan.ps;
+}
+
+TEST(ExpertJob, EachForwardPassOfExpertsWaitsForTheHost) {
+  job::Job s = one_stage();
+  const std::int64_t without = kernel_step(s);
+  s.runtime.expert_wait = Seconds(1e-3);
+  EXPECT_EQ(kernel_step(s) - without, std::int64_t{4} * 6 * 1'000'000'000);
+  s.cuda_graphs = job::CudaGraphs::kFull;
+  const std::int64_t graphs = kernel_step(s);
+  s.runtime.expert_wait = Seconds(0);
+  EXPECT_EQ(kernel_step(s), graphs) << "a graph issues the kernels";
+}
+
+TEST(ExpertJob, AProductOfAnExpertTakesAsLongAsItsLaunch) {
+  job::Job s = one_stage();
+  s.runtime.fusions.grouped_experts = false;
+  const std::int64_t without = kernel_step(s);
+  s.runtime.expert_product = Seconds(0.1);                // far more than any product takes
+  const std::int64_t products = std::int64_t{4} * 6 * 6;  // two forward, four backward
+  EXPECT_GT(kernel_step(s), products * 2 * 100'000'000'000) << "two experts a rank";
+  EXPECT_LT(kernel_step(s), products * 2 * 100'000'000'000 + without);
+  s.runtime.fusions.grouped_experts = true;
+  EXPECT_LE(kernel_step(s), without) << "one kernel";
+}
+
+TEST(ExpertJob, ExchangesBesideAnotherMicrobatchAreHidden) {
+  job::Job s = one_stage();
+  const std::int64_t exposed = kernel_step(s);
+  s.routing.overlap = true;
+  EXPECT_LT(kernel_step(s), exposed);
+  s.batch.global = 8;  // one micro-batch has no other beside it
+  const std::int64_t alone = kernel_step(s);
+  s.routing.overlap = false;
+  EXPECT_EQ(kernel_step(s), alone);
+}
+
+TEST(ExpertJob, ATokenCrossesTheNetworkOnceForEachNode) {
+  job::Job s = expert_job();  // two nodes of eight
+  s.parallelism.pipeline = 1;
+  s.parallelism.data = 16;
+  s.parallelism.expert = 8;
+  s.parallelism.tensor = 1;
+  const auto exchanged = [&](int per_node) {
+    s.cluster.links.gpus = per_node;
+    for (const Communication& row : pass_communications(s))
+      if (row.axes == AxisSet(Axis::kExpert)) return row.payload.value();
+    return 0.0;
+  };
+  s.routing.dispatcher = model::Dispatcher::kDeepEp;
+  // Of eight experts on eight ranks a token meets two. Of two nodes with four experts each it meets 2 (1 - 3/14).
+  EXPECT_NEAR(exchanged(4) / exchanged(8), 2 * (1 - 3.0 / 14) / 2, 1e-12);
+  s.routing.dispatcher = model::Dispatcher::kAllToAll;
+  EXPECT_EQ(exchanged(4), exchanged(8));
+}
+
 TEST(ExpertJob, AnOverlapGathersExpertsBeforeTheirOwnBlocks) {
   job::Job s = expert_job();
   s.model.layers = 32;

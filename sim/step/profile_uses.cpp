@@ -64,6 +64,7 @@ cost::Uses uses_of(const job::Job& job) {
   const model::LayerContext context = job.layer_context();
   const model::Cut cut(context);
   cost::Uses uses{.precisions = {cut.product_precision()},
+                  .grouped_products = job.model.experts.has_value(),
                   .fused_attention = job.attention == model::AttentionKind::kFlash,
                   .fp8_attention = job.recipe.fp8_attention,
                   .head_dim = static_cast<int>(job.model.head_dim),

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "sim/step/profile_uses.h"
 
@@ -18,6 +20,17 @@ std::set<std::string> unused_parts(const cost::Profile& profile, const cost::Use
   return names;
 }
 
+/// Returns a note when the profile has no law for the products of the job's experts.
+std::optional<std::string> missing_law(const cost::Profile& profile, const cost::Uses& uses) {
+  const auto law = profile.gemm.find(uses.precisions.front());
+  if (!uses.grouped_products || law == profile.gemm.end() || law->second.grouped) return std::nullopt;
+  return fmt::format(
+      "profile {}: no law of grouped products in {}; the products of a rank's experts take as long as a batched "
+      "product "
+      "of their sizes",
+      profile.name, foretoken::name_of(law->first));
+}
+
 }  // namespace
 
 std::vector<std::string> source_notes(const job::Job& job) {
@@ -29,6 +42,7 @@ std::vector<std::string> source_notes(const job::Job& job) {
     for (const std::string& note : profile->notes)
       if (!unused.contains(note.substr(0, note.find(':'))))
         notes.push_back(fmt::format("profile {}: {}", profile->name, note));
+    if (auto note = missing_law(*profile, uses)) notes.push_back(std::move(*note));
   }
   for (const std::string& note : job.runtime.notes)
     notes.push_back(fmt::format("runtime {}: {}", job.runtime.name, note));

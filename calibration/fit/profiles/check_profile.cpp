@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "calibration/fit/laws/benchmark_clock.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/laws/fit_quantisation.h"
 #include "calibration/fit/profiles/own_samples.h"
@@ -23,17 +24,10 @@ constexpr double kLargeBytes = 1e6;
 /// Ratios of predicted to measured time, by kind and by size (large or not).
 using RatiosByKind = std::map<std::pair<std::string, bool>, std::vector<double>>;
 
-constexpr Seconds kFullClockProduct(0.5e-3), kFullClockAttention(1e-3), kSustainedClock(16e-3);
-
-/// Returns the time in a benchmark, between the `brief` time at full clocks and the `sustained` one of a long run. A
-/// published table runs a kernel twelve times in a row. A kernel with 16-bit operands keeps its clock up to `full`. At
-/// 16 ms its clock is that of a long run. In between it falls by equal parts an octave. Narrower kernels keep their
-/// clock (docs/modeller/costs.md). `foretoken-calibrate` pauses, so its runs are at full clocks.
+/// `foretoken-calibrate` pauses, so its runs are at full clocks.
 Seconds in_benchmark(Seconds brief, Seconds sustained, Seconds full, Precision precision,
                      const measured::Timing& timing) {
-  if (timing.runs > 0 || bits_per_element(precision) < 16 || brief <= full) return brief;
-  const double part = std::log2(brief / full) / std::log2(kSustainedClock / full);
-  return brief + std::min(part, 1.0) * (sustained - brief);
+  return timing.runs > 0 ? brief : in_table(brief, sustained, full, precision);
 }
 
 struct Checking {

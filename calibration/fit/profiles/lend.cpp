@@ -43,6 +43,10 @@ struct Lender {
       roofline.compute_rate = times(ratios.compute, roofline.compute_rate);
       roofline.memory_bandwidth = times(ratios.memory, roofline.memory_bandwidth);
     }
+    if (gemm.grouped) {
+      gemm.grouped->memory_bandwidth = times(ratios.memory, gemm.grouped->memory_bandwidth);
+      mark(gemm.grouped->evidence, ratios.source);
+    }
     mark(gemm.evidence, ratios.source);
   }
   void lend(cost::AttentionLaws& attention) const {

@@ -29,6 +29,7 @@ struct Recipe {
   AcrossRecipe network{};
   Stated<cost::PointToPointLaw> point_to_point{};
   std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention: fitted last, as `calibrate fit` does
+  std::vector<Rows> expert_tables{};  ///< layers of experts: give each of the laws of products its grouped part
   Place place{};
 };
 using RecipeBook = std::map<std::string, Recipe>;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "calibration/fit/laws/fit_grouped.h"
 #include "calibration/fit/numerics/residuals.h"
 #include "calibration/fit/profiles/fit_profile.h"
 #include "calibration/fit/shipped/factors.h"
@@ -191,6 +192,28 @@ cost::Profile with_kernel_tables(cost::Profile profile, const Recipe& recipe, co
   return profile;
 }
 
+/// Gives the laws of products that the recipe's tables of experts have their grouped part.
+void fit_experts(cost::Profile& profile, const Recipe& recipe, const Tables& tables) {
+  std::map<Precision, std::vector<measured::ExpertSample>> layers;
+  std::map<Precision, std::string> sources;
+  for (const Rows& rows : recipe.expert_tables)
+    for (const measured::ExpertSample& sample : tables.experts(recipe, rows)) {
+      layers[sample.precision].push_back(sample);
+      const Input& input = recipe.inputs.at(rows.table);
+      sources[sample.precision] = input.source + ", " + input.form;
+    }
+  for (const auto& [precision, samples] : layers) {
+    const auto law = profile.gemm.find(precision);
+    if (law == profile.gemm.end() || !std::holds_alternative<cost::TileWaveLaw>(law->second.law))
+      refuse(recipe.expert_tables.front().place,
+             fmt::format("experts in {} expect a tile-and-wave law of products beside them", name_of(precision)));
+    law->second.grouped = fit_grouped(samples, profile, sources[precision]);
+  }
+  for (const auto& [precision, entry] : recipe.gemm)
+    if (const auto* other = std::get_if<Precision>(&entry))
+      profile.gemm[precision].grouped = profile.gemm[*other].grouped;
+}
+
 }  // namespace
 
 cost::Profile Fitting::profile(const std::string& name) {
@@ -210,6 +233,7 @@ cost::Profile Fitting::profile(const std::string& name) {
   profile.point_to_point = point_to_point(own);
   if (!recipe->second.kernel_tables.empty()) {
     profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
+    fit_experts(profile, recipe->second, *tables_);
     for (const auto& [precision, law] : profile.gemm) gemm_.insert_or_assign({name, precision}, law);
     attention_.insert_or_assign({name, {}}, profile.attention);
   }

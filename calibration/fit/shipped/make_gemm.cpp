@@ -38,12 +38,23 @@ void rescale(cost::TileWaveLaw& law, const Recipe& recipe, Precision precision, 
       law.memory_bandwidth.value() * in_gb_per_s(recipe.gpu.memory_bandwidth) / in_gb_per_s(other.memory_bandwidth)));
 }
 
+/// Grouped products keep their parts of the peak and of the memory bandwidth.
+void rescale(cost::GroupedLaw& law, const Recipe& recipe, const net::Gpu& other) {
+  law.memory_bandwidth = BytesPerSecond(rounded(
+      law.memory_bandwidth.value() * in_gb_per_s(recipe.gpu.memory_bandwidth) / in_gb_per_s(other.memory_bandwidth)));
+  law.evidence = scaled_from(other.name, "grouped products, by the datasheets' rates");
+}
+
 cost::GemmLaw begin(const Recipe& recipe, const GemmRecipe& gemm, Precision precision, Fitting& fitting) {
   if (!gemm.start) return at_datasheet(recipe, precision, gemm.place);
   const GemmStart& start = *gemm.start;
   const FromProfile from{start.profile.value_or(recipe.name), start.place};
   cost::GemmLaw law = fitting.gemm(from, start.precision);
-  if (start.profile) rescale(tiles_of(law, start.place), recipe, precision, fitting.datasheet(from), start.place);
+  if (start.profile) {
+    const net::Gpu other = fitting.datasheet(from);
+    rescale(tiles_of(law, start.place), recipe, precision, other, start.place);
+    if (law.grouped) rescale(*law.grouped, recipe, other);
+  }
   if (!start.with_corrections) law.corrections = {};
   return law;
 }

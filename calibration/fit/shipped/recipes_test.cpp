@@ -54,7 +54,8 @@ TEST(Recipes, InputsAreTheFilesThatWereFittedOrArePublicElsewhere) {
   }
   std::set<std::string> expected{"a100_sglang.csv", "a100_int8.csv", "operators.csv"};
   for (const char* gpu : {"h100", "h200", "b200", "gb200", "b300", "gb300"})
-    for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full"})
+    for (const char* table :
+         {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full", "experts"})
       expected.insert(fmt::format("{}_{}.csv", gpu, table));
   expected.insert({"b200_power.csv", "gb200_power.csv"});
   EXPECT_EQ(missing, expected);
@@ -135,6 +136,7 @@ Recipe b300_of_excerpts() {
   recipe.inputs["long_runs.csv"].path = write_long_runs();
   const Rows products{.table = "b300_gemm.csv"}, casts{.table = "b300_quantisation.csv"};
   recipe.kernel_tables = {products, casts};
+  recipe.expert_tables.clear();
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kBf16)).sustained = 1.3;
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained =
       FactorOfRows{.rows = {.table = "long_runs.csv"}, .shortest = Seconds(1e-4), .corrected = true};

@@ -90,6 +90,14 @@ measured::Samples Tables::kernels(const Recipe& recipe, const Rows& rows) const 
   return samples;
 }
 
+std::vector<measured::ExpertSample> Tables::experts(const Recipe& recipe, const Rows& rows) const {
+  if (!rows.less.empty() || rows.layout) refuse(rows.place, "expected \"table\" and perhaps \"where\" alone");
+  const std::filesystem::path path = path_of(recipe, rows.table);
+  auto samples = measured::parse_experts_csv(measured::text_of(path), path.string(), rows.choice);
+  if (samples.empty()) refuse(rows.place, fmt::format("no such row of experts in {}", path.string()));
+  return samples;
+}
+
 AttentionSeries Tables::series(const Recipe& recipe, const ChartSeries& chart, const Place& place) const {
   const std::filesystem::path path = path_of(recipe, chart.table);
   const std::vector<AttentionSeries> all = read_attention_series(path);

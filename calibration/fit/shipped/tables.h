@@ -9,6 +9,7 @@
 
 #include "calibration/fit/recipes/recipe.h"
 #include "calibration/fit/shipped/published.h"
+#include "calibration/import/experts_csv.h"
 #include "calibration/import/samples.h"
 
 namespace foretoken::fit {
@@ -27,6 +28,7 @@ class Tables {
   [[nodiscard]] std::vector<measured::AttentionSample> attention(const Recipe& recipe, const Rows& rows) const;
   /// Rows of a table of products, quantisation or attention, under its public source.
   [[nodiscard]] measured::Samples kernels(const Recipe& recipe, const Rows& rows) const;
+  [[nodiscard]] std::vector<measured::ExpertSample> experts(const Recipe& recipe, const Rows& rows) const;
   [[nodiscard]] AttentionSeries series(const Recipe& recipe, const ChartSeries& chart, const Place& place) const;
   [[nodiscard]] std::vector<CollectiveTable> collectives(const Recipe& recipe, const TableChoice& choice) const;
 

@@ -32,12 +32,18 @@ constexpr std::array<Tile, 10> kFineTiles{{{256, 128, 0},
                                            {128, 160, 0.678},
                                            {128, 128, 1},
                                            {128, 64, 2}}};
+// The tiles of CUTLASS's grouped kernels for Hopper and Blackwell, halved from 256 x 256. A pair of multiprocessors
+// shares the largest.
+constexpr std::array<Tile, 6> kGroupedTiles{
+    {{256, 256, 0}, {256, 128, 1}, {128, 256, 1}, {128, 128, 2}, {256, 64, 2}, {128, 64, 3}}};
 constexpr int kMostSplits = 8;
 
 template <TileSet kSet>
 constexpr const auto& shapes_of() {
   if constexpr (kSet == TileSet::kFine)
     return kFineTiles;
+  else if constexpr (kSet == TileSet::kGrouped)
+    return kGroupedTiles;
   else
     return kTiles;
 }
@@ -101,6 +107,7 @@ double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double sl
       double seconds = waves * per_k * (slowdown * k / split + law.prologue_k);
       if (split > 1) seconds += reduction * split;
       best = std::min(best, seconds);
+      if (kSet == TileSet::kGrouped) break;            // grouped kernels do not split k
       if (kSet == TileSet::kFine && full >= 1) break;  // a soft wave gains nothing from further splits
     }
   }
@@ -113,10 +120,14 @@ double tiled_seconds(const GemmShape& shape, const TileWaveLaw& law, double slow
                                : compute_seconds<kSet, false>(shape, law, slowdown);
 }
 
+double compute_seconds(const GemmShape& shape, const TileWaveLaw& law, double slowdown) {
+  if (law.tiles == TileSet::kFine) return tiled_seconds<TileSet::kFine>(shape, law, slowdown);
+  if (law.tiles == TileSet::kGrouped) return tiled_seconds<TileSet::kGrouped>(shape, law, slowdown);
+  return tiled_seconds<TileSet::kDoubling>(shape, law, slowdown);
+}
+
 Seconds time_of(const GemmShape& shape, const TileWaveLaw& law, const MisalignedRows& rows) {
-  const double slowdown = loop_slowdown(shape, rows);
-  const double brief = law.tiles == TileSet::kFine ? tiled_seconds<TileSet::kFine>(shape, law, slowdown)
-                                                   : tiled_seconds<TileSet::kDoubling>(shape, law, slowdown);
+  const double brief = compute_seconds(shape, law, loop_slowdown(shape, rows));
   const double compute = brief * law.sustained_factor;
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   return law.launch + Seconds(std::max(compute, memory));
@@ -134,6 +145,25 @@ Seconds time_of(const GemmShape& shape, const RooflineLaw& law, const Misaligned
 Seconds without_tensor_cores(const GemmShape& shape, const TileWaveLaw& law, FlopPerSecond rate) {
   const double memory = least_bytes(shape) / law.memory_bandwidth.value();
   return law.launch + Seconds(std::max((shape.flop() / rate).value(), memory));
+}
+
+TileWaveLaw grouped_law(TileWaveLaw law, const GroupedLaw& grouped) {
+  law.efficiency = grouped.efficiency;
+  law.prologue_k = grouped.prologue_k;
+  law.small_tile_loss = grouped.small_tile_loss;
+  law.memory_bandwidth = grouped.memory_bandwidth;
+  law.tiles = TileSet::kGrouped;
+  law.wave_softness = grouped.wave_softness;
+  return law;
+}
+
+/// Returns the time of the law and its correction, which is of single products.
+Seconds law_time(const GemmShape& shape, const GemmLaw& gemm, const MisalignedRows& rows) {
+  const auto* tiles = std::get_if<TileWaveLaw>(&gemm.law);
+  if (shape.kind == BatchKind::kGrouped && gemm.grouped && tiles != nullptr)
+    return time_of(shape, grouped_law(*tiles, *gemm.grouped), rows);
+  return correction_factor(gemm.correction(shape.pass), shape) *
+         std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
 }
 
 Seconds with_accumulation(Seconds product, const GemmShape& shape, BytesPerSecond bandwidth) {
@@ -156,6 +186,9 @@ Seconds with_accumulation(Seconds product, const GemmShape& shape, BytesPerSecon
 ///
 ///   t = (t^1.5 + A^1.5)^(2/3), without the factor of weight gradients
 ///
+/// Grouped products have constants of their own and no correction, where the profile has them. Each expert's rows fill
+/// whole tiles: batch ceil(m/Tm) ceil(n/Tn) of them.
+///
 /// Source, holds for, error: as compute_seconds above; weight gradients (NT layout) from the profile's factor.
 /// The exponent is fitted on SimuMax's weight gradients with fp32 accumulation: 56 of A100 PCIe, mean error 2.6 %, A
 /// 0.02 to 0.3 of the product; 109 of B200, 5.6 %. The factor that remains is 0.985 and 1.03. Precondition: every
@@ -170,8 +203,7 @@ Seconds gemm_time(const GemmShape& shape, const Profile& profile, GemmLibrary li
   if (library == GemmLibrary::kBeforeCuda11_7 && tiles != nullptr && shape.batch > 1 && row_alignment(shape) < 16 &&
       rows.batched_before_cuda_11_7)
     return without_tensor_cores(shape, *tiles, *rows.batched_before_cuda_11_7);
-  const Seconds time = correction_factor(gemm.correction(shape.pass), shape) *
-                       std::visit([&](const auto& law) { return time_of(shape, law, rows); }, gemm.law);
+  const Seconds time = law_time(shape, gemm, rows);
   if (shape.adds_to_bytes > 0)
     return std::visit([&](const auto& law) { return with_accumulation(time, shape, law.memory_bandwidth); }, gemm.law);
   return shape.pass == GemmPass::kWeightGradient ? gemm.weight_gradient_factor * time : time;

@@ -15,7 +15,8 @@ namespace foretoken::cost {
 /// The shapes of tiles that a library chooses from (gemm.cpp lists them).
 enum class TileSet : std::uint8_t {
   kDoubling,  ///< sides of 64, 128 and 256
-  kFine       ///< one side of 128, the other up to 256 in steps of 32: as libraries for Hopper and Blackwell
+  kFine,      ///< one side of 128, the other up to 256 in steps of 32: as libraries for Hopper and Blackwell
+  kGrouped    ///< up to 256 x 256, of two multiprocessors together: grouped kernels
 };
 
 /// Tiles and waves: the way in which a library cuts a GEMM over the multiprocessors (formula in gemm.cpp).
@@ -64,10 +65,22 @@ struct GemmCorrection {
   std::vector<double> log_ratio{};  ///< m slowest, k fastest
 };
 
+/// The products of several experts in one kernel. Each expert's rows fill whole tiles of their own, and the weights of
+/// all experts are read. Peak, multiprocessors, launch and sustained factor are those of single products.
+struct GroupedLaw {
+  double efficiency = 1;       ///< part of the peak that the inner loop of a 256 x 256 tile reaches
+  double prologue_k = 0;       ///< as of single products
+  double small_tile_loss = 0;  ///< efficiency lost per halving of the 256 x 256 tile
+  BytesPerSecond memory_bandwidth{};
+  double wave_softness = 0;
+  Evidence evidence{};
+};
+
 struct GemmLaw {
   std::variant<TileWaveLaw, RooflineLaw> law{};
   std::array<GemmCorrection, 3> corrections{};  ///< by GemmPass: a layout is corrected by its own measurements only
   double weight_gradient_factor = 1;            ///< time of the NT layout, relative to the others
+  std::optional<GroupedLaw> grouped{};          ///< none: grouped products take as long as batched ones
   Evidence evidence{};
 
   [[nodiscard]] const GemmCorrection& correction(GemmPass pass) const {

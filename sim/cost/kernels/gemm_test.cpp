@@ -145,6 +145,44 @@ TEST(Gemm, FineTilesFitWhereDoublingOnesSpill) {
   EXPECT_LT(time(TileSet::kFine) / time(TileSet::kDoubling), 0.95);
 }
 
+/// A law of grouped products: whole waves of 256 x 256 tiles, without prologue.
+Profile grouped_only(double memory_bandwidth) {
+  Profile profile = tiles_only(TileSet::kFine, 0);
+  profile.gemm.at(Precision::kBf16).grouped =
+      GroupedLaw{.efficiency = 0.5, .small_tile_loss = 0.2, .memory_bandwidth = BytesPerSecond(memory_bandwidth)};
+  return profile;
+}
+
+TEST(Gemm, GroupedProductsFillWholeTilesOfEachExpert) {
+  const Profile profile = grouped_only(1e18);
+  const auto& law = std::get<TileWaveLaw>(profile.gemm.at(Precision::kBf16).law);
+  const double tile = 2.0 * 256 * 256 * 4096 / (law.peak.value() / 108 * 0.5) * law.sustained_factor;
+  GemmShape shape{.m = 256, .n = 256, .k = 4096, .batch = 108, .kind = BatchKind::kGrouped};  // one tile an expert
+  EXPECT_NEAR(gemm_time(shape, profile).value(), tile, 1e-9 * tile);
+  shape.m = 257;  // a second tile for each
+  EXPECT_GT(gemm_time(shape, profile).value(), 1.4 * tile);
+  shape.m = 20;  // the smallest tile of 128 x 64 has 0.4 of the efficiency
+  EXPECT_LT(gemm_time(shape, profile).value(), tile);
+}
+
+TEST(Gemm, GroupedProductsReadTheWeightsOfAllExperts) {
+  const Profile profile = grouped_only(1e11);
+  const GemmShape shape{.m = 1, .n = 4096, .k = 4096, .batch = 64, .kind = BatchKind::kGrouped};
+  EXPECT_NEAR(gemm_time(shape, profile).value(), 64 * 2.0 * (4096.0 * 4096 + 2 * 4096) / 1e11, 1e-9);
+}
+
+TEST(Gemm, WithoutALawGroupedProductsAreBatched) {
+  Profile profile = grouped_only(1e12);
+  GemmShape shape{.m = 700, .n = 1536, .k = 2048, .batch = 16};
+  const Seconds batched = gemm_time(shape, profile);
+  shape.kind = BatchKind::kStreams;
+  EXPECT_EQ(gemm_time(shape, profile), batched);
+  shape.kind = BatchKind::kGrouped;
+  EXPECT_NE(gemm_time(shape, profile), batched);
+  profile.gemm.at(Precision::kBf16).grouped.reset();
+  EXPECT_EQ(gemm_time(shape, profile), batched);
+}
+
 TEST(Gemm, FineTilesAndSoftWavesNeverGetFasterWithSize) {
   const Profile profile = tiles_only(TileSet::kFine, 0.7);
   EXPECT_TRUE(rc::check([&] {

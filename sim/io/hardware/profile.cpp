@@ -20,6 +20,7 @@ namespace {
 constexpr Range kRowSlowdown{.low = 1, .high = 100};
 constexpr Range kTail{.low = 0, .high = 1e3};
 constexpr Range kTokens{.low = 0, .high = 1e9};
+constexpr Range kTileLoss{.low = 0, .high = 0.3};  // keeps the rate positive after three halvings
 constexpr WholeRange kProcessors{.low = 1, .high = 1'000'000};
 
 using Corrections = std::array<cost::GemmCorrection, 3>;
@@ -84,8 +85,7 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
   f.whole("multiprocessors", law.multiprocessors, kProcessors);
   f.number("efficiency", law.efficiency, kEfficiency);
   f.number("prologue_k", law.prologue_k, kTokens);
-  constexpr Range kLoss{.low = 0, .high = 0.3};  // keeps the rate positive after three halvings
-  f.number("small_tile_loss", law.small_tile_loss, kLoss);
+  f.number("small_tile_loss", law.small_tile_loss, kTileLoss);
   f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
   f.microseconds("launch_us", law.launch, kMicroseconds);
   f.number("sustained_factor", law.sustained_factor, kFactor);
@@ -97,6 +97,15 @@ void tile_wave_fields(Fields& f, cost::TileWaveLaw& law) {
       },
       [&] { return law.tiles == cost::TileSet::kFine ? Json("fine") : Json(); });
   f.number_or("wave_softness", law.wave_softness, 0, {.low = 0, .high = 1});
+}
+
+void grouped_fields(Fields& f, cost::GroupedLaw& law) {
+  f.number("efficiency", law.efficiency, kEfficiency);
+  f.number("prologue_k", law.prologue_k, kTokens);
+  f.number("small_tile_loss", law.small_tile_loss, kTileLoss);
+  f.gigabytes("memory_gb_per_s", law.memory_bandwidth, kRate);
+  f.number_or("wave_softness", law.wave_softness, 0, {.low = 0, .high = 1});
+  f.object("evidence", law.evidence, evidence_fields);
 }
 
 void roofline_fields(Fields& f, cost::RooflineLaw& law) {
@@ -116,6 +125,7 @@ void gemm_law_fields(Fields& f, cost::GemmLaw& gemm) {
   if (auto* roofline = std::get_if<cost::RooflineLaw>(&gemm.law)) roofline_fields(f, *roofline);
   f.object_where(corrected, "corrections", gemm.corrections, corrections_fields);
   f.number("weight_gradient_factor", gemm.weight_gradient_factor, kFactor);
+  f.optional_object("grouped", gemm.grouped, grouped_fields);
   f.object("evidence", gemm.evidence, evidence_fields);
 }
 

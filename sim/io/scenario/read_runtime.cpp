@@ -31,7 +31,8 @@ model::Fusions read_unfused(const Node& node) {
                                    {"rotary", &model::Fusions::rotary},
                                    {"gated_activation", &model::Fusions::gated_activation},
                                    {"squared_relu", &model::Fusions::squared_relu},
-                                   {"grouped_attention", &model::Fusions::grouped_attention}}) = false;
+                                   {"grouped_attention", &model::Fusions::grouped_attention},
+                                   {"grouped_experts", &model::Fusions::grouped_experts}}) = false;
   return fusions;
 }
 
@@ -81,7 +82,7 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
                      "memory_bound_factor", "tensor_comm_overhead_us", "host_per_layer_forward_us",
                      "host_per_layer_backward_us", "host_growth_per_tensor_rank", "p2p_overhead_us", "pass_overhead_us",
                      "step_overhead_us", "fp8_backward_factor", "collective_per_rank_us", "optimizer_bytes",
-                     "data_comm_nics"});
+                     "data_comm_nics", "expert_product_us", "expert_wait_us"});
   const auto number = [&](std::string_view key, Range range, double& target) {
     if (const auto value = read_fitted(fitted, key, range, runtime)) target = *value;
   };
@@ -104,6 +105,8 @@ void read_fitted_numbers(const Node& fitted, job::Runtime& runtime) {
   time("p2p_overhead_us", runtime.p2p_overhead);
   time("pass_overhead_us", runtime.pass_overhead);
   time("step_overhead_us", runtime.step_overhead);
+  time("expert_product_us", runtime.expert_product);
+  time("expert_wait_us", runtime.expert_wait);
 }
 
 }  // namespace

@@ -91,7 +91,9 @@ TEST(ReadRuntime, ANumberWithoutItsNoteIsRefused) {
             "data_comm_factor, "
             "gemm_factor, memory_bound_factor, tensor_comm_overhead_us, host_per_layer_forward_us, "
             "host_per_layer_backward_us, host_growth_per_tensor_rank, p2p_overhead_us, pass_overhead_us, "
-            "step_overhead_us, fp8_backward_factor, collective_per_rank_us, optimizer_bytes, data_comm_nics\n"
+            "step_overhead_us, fp8_backward_factor, collective_per_rank_us, optimizer_bytes, data_comm_nics, "
+            "expert_product_us, "
+            "expert_wait_us\n"
             "t.json: /fitted/gemm_factor/note: missing; expected a string\n");
 }
 

@@ -125,8 +125,7 @@ void read_routing(const Node& root, Question& question) {
   routing.capacity_factor = node->find_number("capacity_factor", {.low = 0, .high = 1024, .above_low = true});
   routing.imbalance = node->number_or("imbalance", 1, {.low = 1, .high = 1 << 20});
   routing.shared_expert_overlap = node->boolean_or("shared_expert_overlap", false);
-  if (node->boolean_or("overlap", false))
-    node->complain("overlap", "expected false: exchanges beside another micro-batch are not supported yet");
+  routing.overlap = node->boolean_or("overlap", false);
 }
 
 void read_batch(const Node& root, Question& question) {

@@ -62,10 +62,8 @@ void note_experts(Draft& draft) {
     spread = fmt::format("the hottest rank gets {:g} times the mean tokens", routing.imbalance);
   if (routing.capacity_factor)
     spread = fmt::format("every expert gets {:g} times the mean tokens, padded or dropped", *routing.capacity_factor);
-  draft.notes.assumptions.push_back(fmt::format(
-      "experts: expert {} x expert_tensor {}; {}; the products of a rank's experts take as long as a batched "
-      "product of their sizes, because no table of grouped products was fitted",
-      degrees.expert, degrees.expert_tensor, spread));
+  draft.notes.assumptions.push_back(
+      fmt::format("experts: expert {} x expert_tensor {}; {}", degrees.expert, degrees.expert_tensor, spread));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ OwnKernels grouped(const Mixture& mix, const ProductNames& names, std::int64_t n
   const LayerContext& context = mix.cut.context;
   const std::int64_t m = mix.rows.of_expert, groups = mix.groups();
   const Precision precision = mix.cut.product_precision();
+  const BatchKind kind = context.fusions.grouped_experts ? BatchKind::kGrouped : BatchKind::kStreams;
   const int adds = context.adds_to_bytes();
   const double rows = real(m * groups);
   const double quantised = mix.cut.quantises() ? quantise_whole_bytes(mix.cut) * rows : 0;
@@ -30,12 +31,19 @@ OwnKernels grouped(const Mixture& mix, const ProductNames& names, std::int64_t n
   OwnKernels work;
   work.forward = [=](OpWriter& ops) {
     ops.memory("quantise", OpRole::kElementwise, quantised * real(k));
-    ops.gemm(names.forward, OpRole::kLinear, {.m = m, .n = n, .k = k, .batch = groups, .precision = precision});
+    ops.gemm(names.forward, OpRole::kLinear,
+             {.m = m, .n = n, .k = k, .batch = groups, .precision = precision, .kind = kind});
   };
   work.backward = [=](OpWriter& ops) {
     ops.memory("quantise", OpRole::kElementwise, quantised * real(n));
     ops.gemm(names.input_gradient, OpRole::kLinear,
-             {.m = m, .n = k, .k = n, .batch = groups, .pass = GemmPass::kInputGradient, .precision = precision});
+             {.m = m,
+              .n = k,
+              .k = n,
+              .batch = groups,
+              .pass = GemmPass::kInputGradient,
+              .precision = precision,
+              .kind = kind});
     ops.gemm(names.weight_gradient, OpRole::kLinear,
              {.m = n,
               .n = k,
@@ -43,6 +51,7 @@ OwnKernels grouped(const Mixture& mix, const ProductNames& names, std::int64_t n
               .batch = groups,
               .pass = GemmPass::kWeightGradient,
               .precision = precision,
+              .kind = kind,
               .adds_to_bytes = adds});
     ops.memory("accumulate gradient", OpRole::kAccumulate, added, BackwardPart::kWeight);
   };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "sim/cost/costs.h"
@@ -10,6 +11,7 @@
 #include "sim/model/kernels.h"
 #include "sim/model/stacks/decoder.h"
 #include "sim/step/duration.h"
+#include "sim/step/passes/hide_exchanges.h"
 #include "sim/step/passes/pass_communication.h"
 
 namespace foretoken::step {
@@ -37,7 +39,9 @@ Seconds gemm_time(const job::Job& job, GemmShape shape, const model::Userbuffers
       1.0 - static_cast<double>(userbuffers.held_processors) / job.profile.attention.multiprocessors;
   const auto library =
       job.runtime.cublas_before_11_7 ? cost::GemmLibrary::kBeforeCuda11_7 : cost::GemmLibrary::kCurrent;
-  return factor_of(job, shape) * pieces * cost::gemm_time(shape, job.profile, library);
+  const Seconds time = factor_of(job, shape) * pieces * cost::gemm_time(shape, job.profile, library);
+  if (shape.kind != BatchKind::kStreams || job.cuda_graphs != job::CudaGraphs::kNone) return time;
+  return std::max(time, static_cast<double>(shape.batch) * job.runtime.expert_product);
 }
 
 // Returns the time of a kernel. For a communication its row has the time.
@@ -99,11 +103,23 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
           ranks * runtime.host_per_layer_backward / ops(model::layer_backward(model, context))};
 }
 
+bool exchanges(const TimedOp& op) { return op.axis == Axis::kExpert; }
+
+/// Adds the wait for the host before the first exchange of experts, unless a CUDA graph issues the kernels.
+void add_wait(const job::Job& job, TimedOps& ops) {
+  const auto first = std::find_if(ops.begin(), ops.end(), exchanges);
+  if (first == ops.end() || job.cuda_graphs != job::CudaGraphs::kNone || job.runtime.expert_wait <= Seconds(0)) return;
+  ops.insert(first, TimedOp{.name = "wait for the host", .duration = duration_of(job.runtime.expert_wait)});
+}
+
 TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const HostTimes& host, Communications& rows) {
   const model::LayerContext context = job.layer_context();
   TimedBlock timed_ops;
   timed_ops.forward = timed(job, model::forward_kernels(block, context), host.forward, rows);
-  timed_ops.backward = TimedBackward(timed(job, model::backward_kernels(block, context), host.backward, rows));
+  TimedOps backward = timed(job, model::backward_kernels(block, context), host.backward, rows);
+  add_wait(job, timed_ops.forward);
+  if (job.routing.overlap) hide_exchanges(timed_ops.forward, backward, job.microbatches());
+  timed_ops.backward = TimedBackward(std::move(backward));
   return timed_ops;
 }
 
@@ -114,6 +130,7 @@ TimedBlock timed_layer(const job::Job& job, const model::BlockOps& layer, const 
   const model::OpList repeated =
       model::recomputed_kernels(layer, job.layer_context(), recompute.granularity, recompute.modules);
   TimedOps ops = timed(job, repeated, host.forward, rows);
+  add_wait(job, ops);
   for (TimedOp& op : ops) op.recomputed = true;
   ops.insert(ops.end(), block.backward.whole.begin(), block.backward.whole.end());
   block.recomputing = TimedBackward(std::move(ops));

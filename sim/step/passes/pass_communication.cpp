@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "sim/model/blocks/experts.h"
 #include "sim/model/kernels.h"
 #include "sim/model/stacks/decoder.h"
 #include "sim/net/cables.h"
@@ -41,10 +42,28 @@ bool moves_the_same(const Communication& a, const Communication& b) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the payload of an exchange of experts. DeepEP and HybridEP send a token over the network once to each node
+/// that has experts for it, and copy it there over NVLink (DeepEP's README, "normal kernels with NVLink and RDMA
+/// forwarding"; HybridEP is a branch of it). The network is the slower part: the payload becomes one copy a node.
+Bytes once_to_each_node(const job::Job& part, const Communication& row) {
+  const model::Dispatcher dispatcher = part.routing.dispatcher;
+  const bool once = dispatcher == model::Dispatcher::kDeepEp || dispatcher == model::Dispatcher::kHybridEp;
+  const int nodes = row.site.group.nodes;
+  if (!once || nodes == 1 || row.axes != Axis::kExpert || row.collective != CollectiveKind::kAllToAll)
+    return row.payload;
+  const model::Experts& experts = *part.model.experts;
+  return model::ranks_met(experts, nodes) / model::ranks_met(experts, part.parallelism.expert) * row.payload;
+}
+
+}  // namespace
+
 // Adds the runtime's cost beyond nccl-tests, which it states for its tensor-parallel collectives only.
 Communication pass_collective(const job::Job& part, Axis axis, CollectiveKind kind, Bytes payload) {
   Communication row = inside_pass(part, axis, payload);
   row.collective = kind;
+  row.payload = once_to_each_node(part, row);
   if (axis != Axis::kTensor) return row;
   row.overhead = part.runtime.tensor_comm_overhead;
   row.factor = part.runtime.tensor_comm_factor;

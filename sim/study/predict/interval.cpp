@@ -109,6 +109,7 @@ std::string routing_of(const job::Job& job) {
   std::string text = kDispatchers[static_cast<std::size_t>(routing.dispatcher)];
   if (routing.capacity_factor) text += fmt::format(", capacity {:g}", *routing.capacity_factor);
   if (routing.imbalance > 1) text += fmt::format(", imbalance {:g}", routing.imbalance);
+  if (routing.overlap) text += ", beside another micro-batch";
   return text + (routing.shared_expert_overlap ? ", shared experts beside" : "");
 }
 

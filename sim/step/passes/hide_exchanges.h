@@ -1,0 +1,22 @@
+// Exchanges of experts beside the pass of another micro-batch.
+#pragma once
+
+#include "sim/step/passes/lower_layer.h"
+
+namespace foretoken::step {
+
+/// Shortens the exchanges of a layer by what the pass of another micro-batch in the other direction hides, as in
+/// Megatron-Core's combined passes (`overlap_moe_expert_parallel_comm`,
+/// core/models/common/model_chunk_schedule_plan.py):
+///
+///   dispatch              beside the backward pass of the experts
+///   combine               beside the backward pass of attention
+///   gradient of combine   beside the forward pass of attention
+///   gradient of dispatch  beside the forward pass of the experts
+///
+/// The first forward and the last backward pass of a step have no partner, so 1 / `microbatches` of a hidden time
+/// stays. Holds for: ranks whose passes alternate. Exchanges take no multiprocessor from the kernels beside them.
+/// Precondition: microbatches >= 1.
+void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches);
+
+}  // namespace foretoken::step
