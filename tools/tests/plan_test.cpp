@@ -61,7 +61,7 @@ TEST(PlanCommand, IntervalsFollowThatOfTheStep) {
     const double step_low = row["step_time_s_interval"][0].get<double>() / row["step_time_s"].get<double>();
     EXPECT_NEAR(low / value, step_low, 0.01);  // a slower run meets more failures
   }
-  for (const int end : {0, 1}) {
+  for (const std::size_t end : {0U, 1U}) {
     const double days = row["days_interval"][end], hours = row["gpu_hours_interval"][end];
     EXPECT_DOUBLE_EQ(hours, days * 24 * 1024) << "one story";
   }
