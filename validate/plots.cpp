@@ -63,7 +63,8 @@ std::string errors_plot(const Validation& validation, bool labels) {
     return Point{static_cast<double>(row.gpus), 100 * step.error()};
   });
   return scatter_svg("Error of the step time by GPU count", {"GPUs", kFewest, kMost, true, 1},
-                     {"error, %", -kWidest, kWidest, false, 10}, series, {{{kFewest, 0}, {kMost, 0}}});
+                     {"error, %; beyond 40 on the edge", -kWidest, kWidest, false, 10}, series,
+                     {{{kFewest, 0}, {kMost, 0}}});
 }
 
 }  // namespace foretoken::validate

@@ -78,8 +78,8 @@ constexpr std::int64_t bits_per_element(Precision precision) {
 /// The three products of a linear layer. Layouts in cuBLAS terms: forward TN, input gradient NN, weight gradient NT.
 enum class GemmPass : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
-/// How the products of a batch run: kBatched equal products in one kernel, kGrouped those of a rank's experts in one
-/// kernel, kStreams those of its experts one after another, on several streams.
+/// The way in which the products of a batch run: kBatched equal products in one kernel, kGrouped those of a rank's
+/// experts in one kernel, kStreams those of its experts one after another, on several streams.
 enum class BatchKind : std::uint8_t { kBatched, kGrouped, kStreams };
 
 /// Y[m x n] = X[m x k] W[k x n], `batch` times; 2 m n k batch FLOP.

@@ -31,10 +31,19 @@ PerAxis<int> degrees_of(const Parallelism& parallelism) {
   return degrees;
 }
 
-std::string_view Job::precision_name() const {
-  const bool mxfp8 = precision == Precision::kFp8 && recipe.fp8 == model::Fp8Recipe::kMxfp8;
-  return mxfp8 ? "mxfp8" : name_of(precision);
+std::string_view name_of(CudaGraphs graphs) {
+  switch (graphs) {
+    case CudaGraphs::kNone:
+      return "none";
+    case CudaGraphs::kLayer:
+      return "layer";
+    case CudaGraphs::kFull:
+      return "full";
+  }
+  return "";
 }
+
+std::string_view Job::precision_name() const { return uses_mxfp8() ? "mxfp8" : name_of(precision); }
 
 namespace {
 

@@ -73,6 +73,7 @@ struct PrecisionRecipe {
 
 /// The parts of a step that the host launches at once, recorded as CUDA graphs: none, each layer, or the whole step.
 enum class CudaGraphs : std::uint8_t { kNone, kLayer, kFull };
+[[nodiscard]] std::string_view name_of(CudaGraphs graphs);  ///< as scenarios spell it
 
 struct Optimizer {
   std::string name = "adam";
@@ -139,6 +140,9 @@ struct Job {
   /// Returns the cut and the execution of one layer in this job.
   [[nodiscard]] model::LayerContext layer_context() const;
   /// Returns "bf16". MXFP8 is a precision of its own here: "mxfp8".
+  [[nodiscard]] bool uses_mxfp8() const {
+    return precision == Precision::kFp8 && recipe.fp8 == model::Fp8Recipe::kMxfp8;
+  }
   [[nodiscard]] std::string_view precision_name() const;
   /// Returns the position of a stage's group in `groups`. Precondition: there are groups.
   [[nodiscard]] std::size_t group_of(Stage stage) const;

@@ -77,5 +77,21 @@ TEST(Patch, AFactorScalesTheMachinesOfEveryPool) {
   for (const AskedPool& pool : question.pools) EXPECT_EQ(pool.cluster.links.nic.value(), 5);
 }
 
+TEST(Scale, ReachesEveryLawOfAProfile) {
+  Question question;
+  cost::AttentionLaw law;
+  law.forward.peak = law.backward.peak = teraflops(100);
+  cost::AttentionLaws& attention = question.profile.attention;
+  attention.laws = attention.flash2 = attention.fp8 = {law};
+  question.profile.gemm[Precision::kBf16].grouped = cost::GroupedLaw{.memory_bandwidth = gigabytes_per_second(1000)};
+  apply({Key::kArithmeticRate, 2.0}, question);
+  apply({Key::kMemoryBandwidth, 3.0}, question);
+  for (const auto* laws : {&attention.laws, &attention.flash2, &attention.fp8}) {
+    EXPECT_EQ(laws->front().forward.peak, teraflops(200));
+    EXPECT_EQ(laws->front().backward.peak, teraflops(200));
+  }
+  EXPECT_EQ(question.profile.gemm[Precision::kBf16].grouped->memory_bandwidth, gigabytes_per_second(3000));
+}
+
 }  // namespace
 }  // namespace foretoken::job

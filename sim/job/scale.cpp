@@ -2,6 +2,7 @@
 #include "sim/job/scale.h"
 
 #include <variant>
+#include <vector>
 
 #include "sim/base/check.h"
 
@@ -24,14 +25,18 @@ void scale_rate(cost::RooflineLaw& law, double factor) { law.compute_rate = law.
 
 void scale_arithmetic(const NodeKind& h, double factor) {
   for_each_gemm_law(h, [factor](auto& law) { scale_rate(law, factor); });
-  for (cost::AttentionLaw& law : h.profile.attention.laws) {
-    law.forward.peak = law.forward.peak * factor;
-    law.backward.peak = law.backward.peak * factor;
-  }
+  cost::AttentionLaws& attention = h.profile.attention;
+  for (std::vector<cost::AttentionLaw>* laws : {&attention.laws, &attention.flash2, &attention.fp8})
+    for (cost::AttentionLaw& law : *laws) {
+      law.forward.peak = law.forward.peak * factor;
+      law.backward.peak = law.backward.peak * factor;
+    }
 }
 
 void scale_memory(const NodeKind& h, double factor) {
   for_each_gemm_law(h, [factor](auto& law) { law.memory_bandwidth = law.memory_bandwidth * factor; });
+  for (auto& [precision, gemm] : h.profile.gemm)
+    if (gemm.grouped) gemm.grouped->memory_bandwidth = gemm.grouped->memory_bandwidth * factor;
   h.profile.memory_bound.bandwidth = h.profile.memory_bound.bandwidth * factor;
 }
 

@@ -18,6 +18,34 @@ std::string_view name_of(AttentionKind kind, FlashKernel kernel) {
   return "flash";
 }
 
+std::string_view name_of(Fp8Recipe recipe) {
+  switch (recipe) {
+    case Fp8Recipe::kDelayed:
+      return "delayed";
+    case Fp8Recipe::kTensorwise:
+      return "tensorwise";
+    case Fp8Recipe::kBlockwise:
+      return "blockwise";
+    case Fp8Recipe::kMxfp8:
+      return "mxfp8";
+  }
+  return "";
+}
+
+std::string_view name_of(Dispatcher dispatcher) {
+  switch (dispatcher) {
+    case Dispatcher::kAllToAll:
+      return "all-to-all";
+    case Dispatcher::kAllGather:
+      return "all-gather";
+    case Dispatcher::kDeepEp:
+      return "deepep";
+    case Dispatcher::kHybridEp:
+      return "hybridep";
+  }
+  return "";
+}
+
 std::string_view exchange_name(const LayerContext& context) {
   if (context.context == 1) return "none";
   switch (context.exchange) {

@@ -69,6 +69,10 @@ struct LayerContext {
   }
 };
 
+/// Names as scenarios spell them.
+[[nodiscard]] std::string_view name_of(Fp8Recipe recipe);
+[[nodiscard]] std::string_view name_of(Dispatcher dispatcher);
+
 /// Returns "ring", "all-gather" or "all-to-all"; "none" where no ranks share a sequence.
 [[nodiscard]] std::string_view exchange_name(const LayerContext& context);
 

@@ -88,8 +88,7 @@ void add_experts(const Job& job, Flags& flags) {
   const bool flexible = dispatcher == model::Dispatcher::kDeepEp || dispatcher == model::Dispatcher::kHybridEp;
   const char* plain = dispatcher == model::Dispatcher::kAllGather ? "allgather" : "alltoall";
   flags.set("--moe-token-dispatcher-type", flexible ? "flex" : plain);
-  if (flexible)
-    flags.set("--moe-flex-dispatcher-backend", dispatcher == model::Dispatcher::kDeepEp ? "deepep" : "hybridep");
+  if (flexible) flags.set("--moe-flex-dispatcher-backend", model::name_of(dispatcher));
   if (!job.routing.capacity_factor) return;
   flags.set("--moe-expert-capacity-factor", *job.routing.capacity_factor);
   flags.on("--moe-pad-expert-input-to-capacity");
@@ -129,20 +128,6 @@ void add_parallelism(const Job& job, Flags& flags) {
   flags.on("--tp-comm-overlap", job.overlap.tensor_parallel);
 }
 
-std::string_view name_of(model::Fp8Recipe recipe) {
-  switch (recipe) {
-    case model::Fp8Recipe::kDelayed:
-      return "delayed";
-    case model::Fp8Recipe::kTensorwise:
-      return "tensorwise";
-    case model::Fp8Recipe::kBlockwise:
-      return "blockwise";
-    case model::Fp8Recipe::kMxfp8:
-      return "mxfp8";
-  }
-  return "";
-}
-
 // Returns the format of an optimizer state of that many bytes.
 const char* state_format(double bytes, const char* of_two) {
   if (bytes == 1) return "fp8";
@@ -174,7 +159,7 @@ void add_precision(const Job& job, Flags& flags) {
   if (job.precision != Precision::kFp8) return;
   flags.on("--fp8-param-gather", job.recipe.weight_bytes == 1);
   flags.set("--fp8-format", "hybrid");
-  flags.set("--fp8-recipe", name_of(job.recipe.fp8));
+  flags.set("--fp8-recipe", model::name_of(job.recipe.fp8));
 }
 
 void add_training(const Job& job, Flags& flags) {

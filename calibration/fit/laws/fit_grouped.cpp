@@ -23,7 +23,7 @@ constexpr double kFewestRows = 16, kWeightBound = 32;  // rows of an expert
 constexpr std::size_t kFewestLayers = 50;
 constexpr Seconds kAroundProducts(60e-6);  // of the kernels around the products: twice the 27 to 41 us that fits give
 
-/// What the engine runs beside the products.
+/// The engine's kernels beside the products.
 struct Beside {
   BytesPerSecond copies{};
   Seconds once{}, each_row{};

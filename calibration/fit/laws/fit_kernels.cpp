@@ -219,11 +219,9 @@ std::optional<cost::AttentionLaw> fit_law(const LawKey& key, const cost::Profile
 
 Seconds beside_time(const measured::AttentionSample& sample, const cost::Profile& profile) {
   const AttentionShape& shape = sample.shape;
-  const auto has_causal = [&](const std::vector<cost::AttentionLaw>& laws) {
-    return std::any_of(laws.begin(), laws.end(), [&](const auto& law) { return law.causal == shape.causal; });
-  };
   const cost::AttentionLaws& all = profile.attention;
-  const auto& laws = bytes_per_element(shape.precision) < 2 && has_causal(all.fp8) ? all.fp8 : all.laws;
+  const auto& laws =
+      bytes_per_element(shape.precision) < 2 && cost::has_mask(all.fp8, shape.causal) ? all.fp8 : all.laws;
   const auto [below, above] = cost::nearest_laws(laws, shape.causal, static_cast<int>(shape.head_dim));
   const auto& write = (below ? below : above)->cache_write;
   return cache_time(sample.beside, write ? *write : usual_cache_write(profile.memory_bound));

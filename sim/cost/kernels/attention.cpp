@@ -30,10 +30,6 @@ double times_slower(FlashKernel kernel, bool backward) {
   return 1.0;
 }
 
-bool has_mask(const std::vector<AttentionLaw>& laws, bool causal) {
-  return std::any_of(laws.begin(), laws.end(), [&](const AttentionLaw& law) { return law.causal == causal; });
-}
-
 struct ShapeRate {
   AttentionRate rate{};
   double window_overhang = 0;
@@ -71,6 +67,10 @@ double short_sequence_factor(const AttentionRate& rate, double length) {
 }
 
 }  // namespace
+
+bool has_mask(const std::vector<AttentionLaw>& laws, bool causal) {
+  return std::any_of(laws.begin(), laws.end(), [&](const AttentionLaw& law) { return law.causal == causal; });
+}
 
 NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int head_dim) {
   NearestLaws found;

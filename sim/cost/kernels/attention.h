@@ -1,6 +1,8 @@
 // Finds the laws of a profile for a head dimension.
 #pragma once
 
+#include <vector>
+
 #include "sim/cost/profile.h"
 
 namespace foretoken::cost {
@@ -10,6 +12,9 @@ struct NearestLaws {
   const AttentionLaw* below = nullptr;
   const AttentionLaw* above = nullptr;
 };
+
+/// Returns true when some law has this mask.
+[[nodiscard]] bool has_mask(const std::vector<AttentionLaw>& laws, bool causal);
 
 /// Precondition: `laws` has a law with this mask.
 [[nodiscard]] NearestLaws nearest_laws(const std::vector<AttentionLaw>& laws, bool causal, int head_dim);

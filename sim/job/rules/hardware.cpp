@@ -8,6 +8,7 @@
 
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
+#include "sim/cost/kernels/attention.h"
 #include "sim/job/rules/rules.h"
 #include "sim/model/attention_ops.h"
 #include "sim/model/cut.h"
@@ -38,13 +39,11 @@ std::string precisions_of(const Map& map) {
   return either(names);
 }
 
-bool is_older(const net::Gpu& gpu) {
+// Tensor cores multiply scales of 32 elements since Blackwell (Transformer Engine, MXFP8BlockScaling).
+bool lacks_mxfp8(const net::Gpu& gpu) {
   return gpu.architecture == "volta" || gpu.architecture == "ampere" || gpu.architecture == "ada" ||
          gpu.architecture == "hopper";
 }
-
-// Scales of 32 elements are multiplied by tensor cores since Blackwell (Transformer Engine, MXFP8BlockScaling).
-bool is_mxfp8(const Job& job) { return job.precision == Precision::kFp8 && job.recipe.fp8 == model::Fp8Recipe::kMxfp8; }
 
 void check_precision(Draft& draft, const Hardware& hardware) {
   const Job& job = draft.job;
@@ -54,12 +53,12 @@ void check_precision(Draft& draft, const Hardware& hardware) {
   if (draft.sound.cluster && !gpu.peak_of(job.precision)) {
     draft.complain("/precision", fmt::format("GPU {} has no {} rate; expected {}", in_quotes(gpu.name),
                                              in_quotes(job.precision_name()), precisions_of(gpu.peak)));
-  } else if (draft.sound.cluster && is_mxfp8(job) && is_older(gpu)) {
+  } else if (draft.sound.cluster && job.uses_mxfp8() && lacks_mxfp8(gpu)) {
     draft.complain("/precision", fmt::format("GPU {} has no tensor cores for \"mxfp8\", which came with Blackwell; "
                                              "expected {}, fp8 with another fp8_recipe",
                                              in_quotes(gpu.name), precisions_of(gpu.peak)));
   } else if (draft.sound.profile && !hardware.profile.gemm.contains(products)) {
-    const bool blocks = products == Precision::kFp8Block && !is_mxfp8(job);
+    const bool blocks = products == Precision::kFp8Block && !job.uses_mxfp8();
     const std::string expected = blocks ? "\"delayed\" or \"tensorwise\"" : precisions_of(hardware.profile.gemm);
     draft.complain(blocks ? "/precision_recipe/fp8_recipe" : "/precision",
                    fmt::format("profile {} has no {} matrix products; expected {}", in_quotes(hardware.profile.name),
@@ -78,18 +77,15 @@ void check_narrow_attention(Draft& draft, const cost::Profile& profile) {
                                in_quotes(job.precision_name())));
     return;
   }
-  const auto has_law = [&](bool causal) {
-    return std::any_of(profile.attention.fp8.begin(), profile.attention.fp8.end(),
-                       [&](const cost::AttentionLaw& law) { return law.causal == causal; });
-  };
+  const std::vector<cost::AttentionLaw>& laws = profile.attention.fp8;
   const bool ring = model::runs_without_mask(job.layer_context());
   if (job.attention != model::AttentionKind::kFlash || job.flash_kernel != FlashKernel::kFastest) {
     draft.complain(pointer, fmt::format("expected \"bf16\" with attention {}: only \"flash\" runs in fp8",
                                         in_quotes(model::name_of(job.attention, job.flash_kernel))));
-  } else if (!has_law(true)) {
+  } else if (!cost::has_mask(laws, /*causal=*/true)) {
     draft.complain(
         pointer, fmt::format("profile {} has no laws of attention in fp8; expected \"bf16\"", in_quotes(profile.name)));
-  } else if (ring && !has_law(false)) {
+  } else if (ring && !cost::has_mask(laws, /*causal=*/false)) {
     draft.complain(pointer, fmt::format("profile {} has no laws of full attention in fp8, which a ring needs; "
                                         "expected \"bf16\", or keys and values gathered whole",
                                         in_quotes(profile.name)));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <set>
 #include <string>
@@ -70,10 +69,7 @@ std::string recipe_of(const job::Job& job) {
                   recipe.master_bytes, recipe.moment_bytes);
   if (recipe.reduce_bytes != recipe.gradient_bytes) text += fmt::format(" reduced in {:g}", recipe.reduce_bytes);
   if (recipe.fp8_attention) text += " fp8 attention";
-  if (job.precision == Precision::kFp8) {
-    constexpr std::array kRecipes{"delayed", "tensorwise", "blockwise", "mxfp8"};
-    text += fmt::format(" {} scales", kRecipes[static_cast<std::size_t>(recipe.fp8)]);
-  }
+  if (job.precision == Precision::kFp8) text += fmt::format(" {} scales", model::name_of(recipe.fp8));
   return text;
 }
 
@@ -90,23 +86,10 @@ std::string recompute_of(const job::Recompute& recompute) {
 
 std::string on_or_off(bool is_on) { return is_on ? "on" : "off"; }
 
-std::string graphs_of(job::CudaGraphs graphs) {
-  switch (graphs) {
-    case job::CudaGraphs::kNone:
-      return "none";
-    case job::CudaGraphs::kLayer:
-      return "layer";
-    case job::CudaGraphs::kFull:
-      return "full";
-  }
-  return "";
-}
-
 std::string routing_of(const job::Job& job) {
   if (!job.model.experts) return "none";
   const job::Routing& routing = job.routing;
-  constexpr std::array kDispatchers{"all-to-all", "all-gather", "deepep", "hybridep"};
-  std::string text = kDispatchers[static_cast<std::size_t>(routing.dispatcher)];
+  std::string text(model::name_of(routing.dispatcher));
   if (routing.capacity_factor) text += fmt::format(", capacity {:g}", *routing.capacity_factor);
   if (routing.imbalance > 1) text += fmt::format(", imbalance {:g}", routing.imbalance);
   if (routing.overlap) text += ", beside another micro-batch";
@@ -146,7 +129,7 @@ void add_switches(trust::Place& place, const job::Job& job) {
   place.param_gather = on_or_off(job.overlap.param_gather);
   place.p2p = on_or_off(job.overlap.p2p);
   place.userbuffers = on_or_off(job.overlap.tensor_parallel);
-  place.graphs = graphs_of(job.cuda_graphs);
+  place.graphs = job::name_of(job.cuda_graphs);
   place.compile = on_or_off(job.compile);
   place.routing = routing_of(job);
   place.dropout = on_or_off(job.model.hidden_dropout > 0 || job.model.attention_dropout > 0);
