@@ -21,7 +21,7 @@ TEST(WrongScenario, Hardware) {
       {"mxfp8 on Hopper",
        R"({"precision": "mxfp8", "cluster": "dgx-h100-ndr", "profile": null})",
        {"/precision: GPU \"h100-sxm5-80gb\" has no tensor cores for \"mxfp8\", which came with Blackwell; expected "
-        "\"fp16\", \"bf16\" or \"fp8\", fp8 with another fp8_recipe"}},
+        "\"fp16\", \"bf16\" or \"fp8\" (with another fp8_recipe)"}},
       {"attention in fp8 beside products in bf16",
        R"({"cluster": "dgx-h100-ndr", "profile": null, "attention": "flash", "precision_recipe": {"attention": "fp8"}})",
        {"/precision_recipe/attention: expected \"bf16\" with precision \"bf16\": attention in fp8 is part of fp8 and "

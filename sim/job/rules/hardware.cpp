@@ -55,7 +55,7 @@ void check_precision(Draft& draft, const Hardware& hardware) {
                                              in_quotes(job.precision_name()), precisions_of(gpu.peak)));
   } else if (draft.sound.cluster && job.uses_mxfp8() && lacks_mxfp8(gpu)) {
     draft.complain("/precision", fmt::format("GPU {} has no tensor cores for \"mxfp8\", which came with Blackwell; "
-                                             "expected {}, fp8 with another fp8_recipe",
+                                             "expected {} (with another fp8_recipe)",
                                              in_quotes(gpu.name), precisions_of(gpu.peak)));
   } else if (draft.sound.profile && !hardware.profile.gemm.contains(products)) {
     const bool blocks = products == Precision::kFp8Block && !job.uses_mxfp8();
