@@ -89,12 +89,13 @@ Samples import_any(const fs::path& folder_or_file) {
   std::error_code missing;
   if (fs::is_directory(folder_or_file, missing)) return import_samples(folder_or_file);
   const std::string text = text_of(folder_or_file);
-  if (folder_or_file.extension() == ".csv") {
+  const fs::path unpacked = folder_or_file.extension() == ".gz" ? folder_or_file.stem() : folder_or_file;
+  if (unpacked.extension() == ".csv") {
     const bool kernels = is_kernel_csv(std::string_view(text).substr(0, text.find_first_of("\r\n")));
     return kernels ? parse_kernel_csv(text, folder_or_file.string()) : parse_gemm_csv(text, folder_or_file.string());
   }
   const std::string first = text.substr(0, text.find('\n'));
-  const bool samples = folder_or_file.extension() == ".jsonl" || first.starts_with("{\"header\"");
+  const bool samples = unpacked.extension() == ".jsonl" || first.starts_with("{\"header\"");
   return samples ? read_lines(text, folder_or_file.string()) : import_nccl_tests({folder_or_file});
 }
 

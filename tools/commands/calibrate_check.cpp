@@ -90,7 +90,7 @@ void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
   command->add_option("PROFILE", options->profile, "A name of `foretoken profiles list`, or a file")->required();
   command
       ->add_option("TABLES", options->tables,
-                   "*.csv tables of products, attention or quantisation, samples, or nccl-tests' output")
+                   "*.csv tables of products, attention or quantisation, samples, or nccl-tests' output; also as .gz")
       ->required();
   add_form_options(*command, options->form);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

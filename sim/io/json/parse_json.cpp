@@ -13,6 +13,7 @@
 
 #include "sim/base/hash.h"
 #include "sim/base/text.h"
+#include "sim/io/json/gunzip.h"
 
 namespace foretoken::io {
 namespace {
@@ -204,7 +205,12 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path, con
   std::ifstream in(path, std::ios::binary);
   if (!in) return refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
   std::optional<std::string> text = read_stream(in, file, findings);
-  if (text) findings.files.push_back({path, hash(*text)});
+  if (!text) return std::nullopt;
+  findings.files.push_back({path, hash(*text)});
+  if (!is_gzip(*text)) return text;
+  text = gunzip(*text, kLargestFile);
+  if (!text) return refuse("broken gzip; expected a whole file, or text");
+  if (text->size() > kLargestFile) return refuse(fmt::format("larger than {} MiB when unpacked", kLargestFile >> 20));
   return text;
 }
 

@@ -27,8 +27,8 @@ inline constexpr std::size_t kLargestFile = std::size_t{32} << 20;
 /// read.
 [[nodiscard]] std::optional<std::string> read_stream(std::istream& in, const std::string& file, Findings& findings);
 
-/// Reads the bytes of a file and adds it to `findings.files`. Returns nothing, and complains with the name `file`, when
-/// it cannot be read.
+/// Reads the text of a file, unpacks it where it is gzip, and adds the file to `findings.files`. Returns nothing, and
+/// complains with the name `file`, when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::filesystem::path& path, const std::string& file,
                                                         Findings& findings);
 

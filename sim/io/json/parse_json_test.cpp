@@ -2,6 +2,7 @@
 #include "sim/io/json/parse_json.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -83,6 +84,31 @@ TEST(ReadTextFile, WrongFiles) {
   EXPECT_EQ(complaint(folder / "absent"), "f: no such file\n");
   EXPECT_EQ(complaint("/dev/zero"), "f: larger than 32 MiB\n");
   EXPECT_EQ(complaint("/proc/self/mem"), "f: cannot be read: Input/output error\n");
+}
+
+// Returns `text` as gzip.
+std::string packed(const std::filesystem::path& file, const std::string& text) {
+  gzFile out = gzopen(file.c_str(), "wb");
+  gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(out);
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(ReadTextFile, UnpacksGzip) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "read_text_file.gz";
+  const std::string text = "m,n,k\n" + std::string(200000, '1'), bytes = packed(file, text);
+  const auto read = [&](const std::string& contents) {
+    std::ofstream(file, std::ios::binary) << contents;
+    Findings findings;
+    const auto found = read_text_file(file, "f", findings);
+    return found ? *found : lines_of(findings.complaints);
+  };
+  EXPECT_EQ(read(bytes), text);
+  EXPECT_EQ(read(bytes + bytes), text + text);
+  EXPECT_EQ(read(bytes.substr(0, bytes.size() / 2)), "f: broken gzip; expected a whole file, or text\n");
+  EXPECT_EQ(read(bytes + "rest"), "f: broken gzip; expected a whole file, or text\n");
+  EXPECT_EQ(read(packed(file, std::string(kLargestFile + 1, ' '))), "f: larger than 32 MiB when unpacked\n");
 }
 
 }  // namespace

@@ -271,8 +271,8 @@ TEST(ReadScenario, RuntimesByYear) {
   EXPECT_GT(of("megatron-core-2023").step_overhead, Seconds(0));
   EXPECT_FALSE(of("nemo-2024").fusions.squared_relu);
   EXPECT_TRUE(of("nemo-2024").compiled_cross_entropy);
-  EXPECT_FALSE(of("torchtitan").fusions.rms_norm);
-  EXPECT_TRUE(of("torchtitan-compiled").fusions.rms_norm);
+  EXPECT_FALSE(of("torchtitan").fusions.rotary);
+  EXPECT_TRUE(of("torchtitan-compiled").fusions.rotary);
   EXPECT_TRUE(of("megatron-core-2023").fused_accumulation) << "from its base";
   EXPECT_TRUE(of("nemo-2024").experts_split_as_dense && of("megatron-2021").experts_split_as_dense);
   EXPECT_FALSE(of("deepspeed-zero3-2021").experts_split_as_dense);
