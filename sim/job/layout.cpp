@@ -18,6 +18,17 @@ std::int64_t layers_before(const Job& job, const schedule::Placement& placement,
   return layers;
 }
 
+/// Returns the number of the virtual stage at a place: the chunks before it on the line.
+int place_in_line(const Job& job, schedule::Place at) {
+  if (!job.schedule.place) return at.chunk.number() * job.parallelism.pipeline + at.stage.number();
+  const schedule::Placement placement = placement_of(job);
+  int chunks = 0;
+  for (const schedule::Place* before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
+       before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
+    ++chunks;
+  return chunks;
+}
+
 /// The ends of the model on a chunk.
 struct Ends {
   bool embedding = false, head = false;
@@ -61,19 +72,21 @@ bool Dealing::works(std::int64_t layers) const {
     const bool even = (layers + 2 * extra_) % chunks() == 0;
     return even && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 1;
   }
-  const bool cut = std::all_of(stated_.begin(), stated_.end(),
-                               [&](int of) { return of >= chunks_a_stage_ && of % chunks_a_stage_ == 0; });
+  const int unit = states_chunks() ? 1 : chunks_a_stage_;
+  const bool cut = std::all_of(stated_.begin(), stated_.end(), [&](int of) { return of >= unit && of % unit == 0; });
   const std::int64_t sum = std::accumulate(stated_.begin(), stated_.end(), std::int64_t{0});
-  return static_cast<int>(stated_.size()) == stages_ && sum == layers && cut;
+  return (states_chunks() || static_cast<int>(stated_.size()) == stages_) && sum == layers && cut;
 }
 
-int Dealing::layers(Stage stage, int ends) const {
+int Dealing::layers(Stage stage, int at, int ends) const {
+  if (states_chunks()) return stated_.at(static_cast<std::size_t>(at));
   if (!stated_.empty()) return stated_.at(stage.index()) / chunks_a_stage_;
   return static_cast<int>(share_ - ends * extra_);
 }
 
 int Dealing::layers(Stage stage, Chunk chunk) const {
-  return layers(stage, looped_ends(stages_, chunks_a_stage_, stage, chunk).count());
+  const int at = chunk.number() * stages_ + stage.number();
+  return layers(stage, at, looped_ends(stages_, chunks_a_stage_, stage, chunk).count());
 }
 
 int Dealing::largest() const {
@@ -98,7 +111,7 @@ int ChunkContents::layer_count() const {
 int Job::layers_in(Stage stage, Chunk chunk) const {
   const std::optional<Dealing> dealing = deal_layers(model.layers, parallelism);
   expects(dealing.has_value(), "the layers of a job can be dealt out; reading it checks that");
-  return dealing->layers(stage, ends_of(*this, stage, chunk).count());
+  return dealing->layers(stage, place_in_line(*this, {stage, chunk}), ends_of(*this, stage, chunk).count());
 }
 
 ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
@@ -145,8 +158,9 @@ Stage stage_of_head(const Job& job) {
   return job.schedule.place ? stage_where(job, &Ends::head) : id_of<Stage>(job.parallelism.pipeline - 1);
 }
 
-bool head_has_own_table(const Job& job) {
-  return !job.model.tied_embeddings || stage_of_embedding(job) != stage_of_head(job);
+bool stages_share_embedding(const Job& job) {
+  const bool needed = job.model.tied_embeddings || job.model.prediction_layers > 0;
+  return needed && stage_of_embedding(job) != stage_of_head(job);
 }
 
 }  // namespace foretoken::job

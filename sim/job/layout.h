@@ -19,8 +19,9 @@ class Dealing {
  public:
   /// Counts the layers of one chunk, where virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] int layers(Stage stage, Chunk chunk) const;
-  /// Counts the layers of one chunk of `stage` that holds `ends` ends of the model (embedding, head).
-  [[nodiscard]] int layers(Stage stage, int ends) const;
+  /// Counts the layers of one chunk of `stage`. It is virtual stage `at` and holds `ends` ends of the model (embedding,
+  /// head).
+  [[nodiscard]] int layers(Stage stage, int at, int ends) const;
   /// Counts the layers of the largest chunk.
   [[nodiscard]] int largest() const;
 
@@ -29,11 +30,14 @@ class Dealing {
   Dealing(std::int64_t layers, const Parallelism& parallelism);
   [[nodiscard]] bool works(std::int64_t layers) const;
   [[nodiscard]] int chunks() const { return stages_ * chunks_a_stage_; }
+  [[nodiscard]] bool states_chunks() const {
+    return chunks_a_stage_ > 1 && static_cast<int>(stated_.size()) == chunks();
+  }
 
   int stages_, chunks_a_stage_;
   std::int64_t extra_;       // layers that embedding and head count for, each
   std::int64_t share_;       // layers of a chunk in the middle, unless the user states them
-  std::vector<int> stated_;  // layers of each stage
+  std::vector<int> stated_;  // layers of each stage, or of each virtual stage
 };
 
 /// Deals out the layers. Returns std::nullopt when that is not possible: not as stated, or not evenly with at least one
@@ -63,7 +67,8 @@ struct ChunkContents {
 [[nodiscard]] Stage stage_of_embedding(const Job& job);
 [[nodiscard]] Stage stage_of_head(const Job& job);
 
-/// Returns true when the head needs its own table: its weights are not the embedding's, or they stand on another stage.
-[[nodiscard]] bool head_has_own_table(const Job& job);
+/// Returns true when two stages hold the embedding's table and reduce its gradient: the stage of the head has a copy as
+/// the head's weights (tied embeddings), or for layers of multi-token prediction.
+[[nodiscard]] bool stages_share_embedding(const Job& job);
 
 }  // namespace foretoken::job

@@ -56,6 +56,7 @@ TEST(DealLayers, AsStated) {
   };
   EXPECT_EQ(dealt(10, 1, {3, 4, 3}), (Dealt{{3}, {4}, {3}}));
   EXPECT_EQ(dealt(10, 2, {2, 4, 4}), (Dealt{{1, 1}, {2, 2}, {2, 2}}));
+  EXPECT_EQ(dealt(10, 2, {3, 2, 2, 1, 1, 1}), (Dealt{{3, 1}, {2, 1}, {2, 1}})) << "by virtual stage";
   EXPECT_FALSE(dealt(11, 1, {3, 4, 3})) << "sum";
   EXPECT_FALSE(dealt(10, 1, {5, 5})) << "one entry for each stage";
   EXPECT_FALSE(dealt(10, 2, {3, 4, 3})) << "chunks of a stage are equal";
@@ -111,17 +112,18 @@ TEST(Layout, FollowsThePlacementOfTheSchedule) {
   EXPECT_TRUE(at(0, 0).embedding && at(0, 1).head);
   EXPECT_FALSE(at(0, 0).head || at(0, 1).embedding || at(1, 1).head || at(1, 0).head);
   EXPECT_EQ(stage_of_head(job), stage_of_embedding(job));
-  EXPECT_FALSE(head_has_own_table(job)) << "tied, on one stage";
+  EXPECT_FALSE(stages_share_embedding(job)) << "on one stage";
 }
 
-TEST(Layout, TheHeadHasATableOfItsOwnUnlessItIsTiedOnTheSameStage) {
+TEST(Layout, TheLastStageHasACopyOfTheEmbeddingWhereItNeedsOne) {
   Job job;
-  EXPECT_FALSE(head_has_own_table(job));
+  EXPECT_FALSE(stages_share_embedding(job)) << "one stage";
   job.parallelism.pipeline = 2;
-  EXPECT_TRUE(head_has_own_table(job));
-  job.parallelism.pipeline = 1;
+  EXPECT_TRUE(stages_share_embedding(job)) << "tied";
   job.model.tied_embeddings = false;
-  EXPECT_TRUE(head_has_own_table(job));
+  EXPECT_FALSE(stages_share_embedding(job));
+  job.model.prediction_layers = 1;
+  EXPECT_TRUE(stages_share_embedding(job)) << "for the predicted tokens";
 }
 
 }  // namespace

@@ -157,22 +157,23 @@ void flash_backward(OpWriter& ops, const CoreCut& cut) {
 }
 
 void unfused_forward(OpWriter& ops, const CoreCut& cut) {
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.core.head_dim;
+  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence;
   const double context_copy = 4 * cut.tokens * static_cast<double>(cut.output_width());
   if (cut.core.kv_heads < cut.core.heads)  // keys and values are repeated for every query head
     ops.memory("repeat keys and values", OpRole::kAttention, 2 * context_copy);
-  ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kForward));
+  ops.gemm("scores", OpRole::kAttention, batched(cut, s, kv, cut.core.head_dim, GemmPass::kForward));
   softmax(ops, cut, "softmax", 4, kSoftmaxForward);
   if (cut.core.dropout) ops.memory("attention dropout", OpRole::kAttention, 5 * cut.score_elements());
-  ops.gemm("values", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kForward));
+  ops.gemm("values", OpRole::kAttention, batched(cut, s, cut.core.values_dim(), kv, GemmPass::kForward));
   ops.memory("context copy", OpRole::kAttention, context_copy);
 }
 
 void unfused_backward(OpWriter& ops, const CoreCut& cut) {
-  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence, d = cut.core.head_dim;
+  const std::int64_t s = cut.local_sequence(), kv = cut.context.sequence;
+  const std::int64_t d = cut.core.head_dim, values = cut.core.values_dim();
   ops.memory("context gradient copy", OpRole::kAttention, 4 * cut.tokens * static_cast<double>(cut.output_width()));
-  ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, d, GemmPass::kInputGradient));
-  ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, d, s, GemmPass::kInputGradient));
+  ops.gemm("probability gradient", OpRole::kAttention, batched(cut, s, kv, values, GemmPass::kInputGradient));
+  ops.gemm("value gradient", OpRole::kAttention, batched(cut, kv, values, s, GemmPass::kInputGradient));
   if (cut.core.dropout) ops.memory("attention dropout gradient", OpRole::kAttention, 5 * cut.score_elements());
   softmax(ops, cut, "softmax gradient", 6, kSoftmaxBackward);
   ops.gemm("query gradient", OpRole::kAttention, batched(cut, s, d, kv, GemmPass::kInputGradient));

@@ -1,6 +1,7 @@
 // The cut of a layer over GPUs, and its execution: degrees, batch, precision and software.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -83,19 +84,42 @@ enum class RecomputeGranularity : std::uint8_t { kNone, kSelective, kFull };
 /// Modules that selective recomputation repeats. Core attention is the usual one.
 struct SelectiveModules {
   bool core_attention = true;
-  bool mlp = false;
+  bool mlp = false;  ///< of dense layers
   bool layer_norm = false;
-  bool activation = false;
-  bool by_op = false;  ///< torchtitan's list: all but fused attention, and every second product
+  bool activation = false;         ///< of every MLP, experts' included
+  bool by_op = false;              ///< torchtitan's list: all but fused attention, and every second product
+  bool experts = false;            ///< the whole mixture in place of an MLP
+  bool expert_activation = false;  ///< of routed experts
+  bool shared_experts = false;
+  bool latent_up = false;  ///< the products from narrow vectors up to all heads, and positions
 };
+
+/// A module as scenarios and Megatron-LM's --recompute-modules spell it, and in words.
+struct ModuleName {
+  std::string_view key, words;
+  bool SelectiveModules::*on;
+  bool megatron = true;  ///< false: Megatron-LM has no such module
+};
+inline constexpr std::array<ModuleName, 9> kModules{{
+    {"core_attn", "core attention", &SelectiveModules::core_attention},
+    {"mlp", "MLP", &SelectiveModules::mlp},
+    {"layernorm", "layer norm", &SelectiveModules::layer_norm},
+    {"activation", "activation", &SelectiveModules::activation, /*megatron=*/false},
+    {"op", "all ops but attention and every second product", &SelectiveModules::by_op, /*megatron=*/false},
+    {"moe", "experts", &SelectiveModules::experts},
+    {"moe_act", "activation of experts", &SelectiveModules::expert_activation},
+    {"shared_experts", "shared experts", &SelectiveModules::shared_experts},
+    {"mla_up_proj", "products up to all heads", &SelectiveModules::latent_up},
+}};
 
 /// No module at all. SelectiveModules{} would be core attention.
 inline constexpr SelectiveModules kNoModule{.core_attention = false};
 
 /// Returns true when a module is in both.
 [[nodiscard]] constexpr bool meet(const SelectiveModules& a, const SelectiveModules& b) {
-  return (a.core_attention && b.core_attention) || (a.mlp && b.mlp) || (a.layer_norm && b.layer_norm) ||
-         (a.activation && b.activation) || (a.by_op && b.by_op);
+  for (const ModuleName& module : kModules)
+    if (a.*module.on && b.*module.on) return true;
+  return false;
 }
 
 }  // namespace foretoken::model

@@ -106,13 +106,29 @@ void add_latents(const Job& job, Flags& flags) {
   flags.set("--v-head-dim", latent.value_dim);
 }
 
+// The layers of every virtual stage as Megatron-LM's layout: E the embedding, t a layer, m a predicted token, L the
+// loss (Megatron-LM@d98e8a6, megatron/core/transformer/pipeline_parallel_layer_layout.py). "E|t*2|L" has three.
+std::string layout_of(const Job& job) {
+  const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
+  std::string layout = "E";
+  for (const Chunk chunk : ids<Chunk>(chunks))
+    for (const Stage stage : ids<Stage>(stages)) {
+      if (chunk.number() + stage.number() > 0) layout += '|';
+      layout += fmt::format("t*{}", job.layers_in(stage, chunk));
+    }
+  if (job.model.prediction_layers > 0) layout += fmt::format("m*{}", job.model.prediction_layers);
+  return layout + "L";
+}
+
 void add_parallelism(const Job& job, Flags& flags) {
   const job::Parallelism& p = job.parallelism;
   flags.set("--tensor-model-parallel-size", p.tensor);
   flags.on("--sequence-parallel", p.sequence_parallel);
   flags.set("--pipeline-model-parallel-size", p.pipeline);
+  const bool stated = !p.layers_per_stage.empty() && p.pipeline > 1 && !job.schedule.place;
+  if (stated) flags.set("--pipeline-model-parallel-layout", fmt::format("\"{}\"", layout_of(job)));
   if (p.virtual_pipeline > 1) {
-    flags.set("--num-virtual-stages-per-pipeline-rank", p.virtual_pipeline);
+    if (!stated) flags.set("--num-virtual-stages-per-pipeline-rank", p.virtual_pipeline);
     if (job.batch.microbatch_group)
       flags.set("--microbatch-group-size-per-virtual-pipeline-stage", *job.batch.microbatch_group);
     flags.on("--no-overlap-p2p-communication", !job.overlap.p2p);
@@ -176,11 +192,9 @@ void add_training(const Job& job, Flags& flags) {
     flags.set("--recompute-method", recompute.block ? "block" : "uniform");
     flags.set("--recompute-num-layers", recompute.layers);
   } else if (recompute.granularity == RecomputeGranularity::kSelective) {
-    std::vector<const char*> modules;
-    if (recompute.modules.core_attention) modules.push_back("core_attn");
-    if (recompute.modules.mlp) modules.push_back("mlp");
-    if (recompute.modules.mlp && job.model.experts) modules.push_back("moe");
-    if (recompute.modules.layer_norm) modules.push_back("layernorm");
+    std::vector<std::string_view> modules;
+    for (const model::ModuleName& module : model::kModules)
+      if (recompute.modules.*module.on && module.megatron) modules.push_back(module.key);
     if (!modules.empty()) flags.set("--recompute-granularity", "selective");
     if (!modules.empty() && (modules.size() != 1 || !recompute.modules.core_attention))
       flags.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
@@ -223,8 +237,9 @@ std::vector<std::string> megatron_remarks(const Job& job) {
       "Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce");
   add(job.overlap.tensor_parallel && !job.parallelism.sequence_parallel,
       "Megatron-LM takes --tp-comm-overlap only with --sequence-parallel");
-  add(job.recompute.modules.by_op, "recompute module op is torchtitan's, not written here");
-  add(job.recompute.modules.activation, "recompute module activation is not written here");
+  for (const model::ModuleName& module : model::kModules)
+    add(job.recompute.modules.*module.on && !module.megatron,
+        fmt::format("Megatron-LM has no recompute module {}: it is not written here", module.key));
   add(job.recipe.fp8_attention, "attention in fp8 is a switch of Transformer Engine's recipe, not written here");
   add(job.recipe.master_bytes == 0, "Megatron-LM keeps master weights");
   add(job.recipe.moment_bytes != 8 && job.recipe.moment_bytes != 4 && job.recipe.moment_bytes != 2,
@@ -238,8 +253,6 @@ std::vector<std::string> megatron_remarks(const Job& job) {
       "Megatron-LM shortens moments only with --use-distributed-optimizer");
   add(job.compile, "Megatron-LM compiles no layers: compile is not written here");
   add(job.routing.imbalance > 1, "moe.imbalance is what the router is expected to do, not a flag");
-  add(!job.parallelism.layers_per_stage.empty(),
-      "layers_per_stage needs --pipeline-model-parallel-layout, not written here");
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");
   add(job.model.parallel_residual, "Megatron-LM has no parallel residual");

@@ -36,6 +36,17 @@ TEST(MegatronCommand, ExpertsAndLatents) {
   EXPECT_THAT(megatron_command({}), Not(Contains(StartsWith("--moe"))));
 }
 
+TEST(MegatronCommand, StatedLayersAreALayout) {
+  job::Job job;
+  job.model.layers = 9;
+  job.model.prediction_layers = 1;
+  job.parallelism.pipeline = job.parallelism.virtual_pipeline = 2;
+  EXPECT_THAT(megatron_command(job), Not(Contains(StartsWith("--pipeline-model-parallel-layout"))));
+  job.parallelism.layers_per_stage = {3, 2, 3, 1};
+  EXPECT_THAT(megatron_command(job), AllOf(Contains("--pipeline-model-parallel-layout \"Et*3|t*2|t*3|t*1m*1L\""),
+                                           Not(Contains(StartsWith("--num-virtual-stages")))));
+}
+
 TEST(MegatronCommand, PrecisionFollowsTheRecipe) {
   job::Job job;
   job.optimizer.zero_stage = 1;
@@ -63,7 +74,7 @@ TEST(MegatronCommand, WhatNoFlagSaysIsARemark) {
                    .layers = 1,
                    .modules = {.core_attention = false, .by_op = true}};
   EXPECT_THAT(megatron_command(job), Not(Contains(StartsWith("--recompute"))));
-  EXPECT_THAT(megatron_remarks(job), Contains("recompute module op is torchtitan's, not written here"));
+  EXPECT_THAT(megatron_remarks(job), Contains("Megatron-LM has no recompute module op: it is not written here"));
   job.recipe.fp8_attention = true;
   EXPECT_THAT(megatron_remarks(job), Contains(StartsWith("attention in fp8")));
 }

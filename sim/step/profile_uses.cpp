@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/job/layout.h"
 #include "sim/job/parts.h"
 #include "sim/model/cut.h"
 #include "sim/step/memory/parameters.h"
@@ -32,8 +33,7 @@ void add_collectives(Communications& rows, const job::Job& job, const job::Parts
     rows.push_back(expert_gradient_reduction(part, stage, 1));
     if (job.optimizer.zero_stage >= 1) rows.push_back(expert_parameter_gather(part, stage, 1));
   }
-  if (job.model.tied_embeddings && job.parallelism.pipeline > 1)
-    rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));
+  if (job::stages_share_embedding(job)) rows.push_back(tied_embedding_reduction(job, parts, local_token_table(job)));
   if (job.gpus > 1) rows.push_back(gradient_norm(job, parts));
 }
 

@@ -139,6 +139,8 @@ class Node {
     for (const auto& choice : choices) names.emplace_back(choice.name);
     return (choices.begin() + as_choice(names))->value;
   }
+  /// Returns the place of this text among `names`. Complains, and returns 0, when it is not among them.
+  [[nodiscard]] std::ptrdiff_t as_choice(std::span<const std::string> names) const;
   [[nodiscard]] bool is_text() const;
 
   /// Adds a complaint about this value, or about its member `key`. The message names expected, found and a remedy.
@@ -157,7 +159,6 @@ class Node {
  private:
   Node(const nlohmann::json* value, bool muted, const Node& parent, std::string pointer);
   [[nodiscard]] bool takes_default(std::string_view key) const;
-  [[nodiscard]] std::ptrdiff_t as_choice(std::span<const std::string> names) const;
 
   const nlohmann::json* value_;  ///< nullptr: missing
   const Source* source_;

@@ -51,35 +51,14 @@ RecomputeGranularity read_granularity(const Node& node) {
 }
 
 model::SelectiveModules read_modules(const Node& recompute) {
-  enum class Module { kCoreAttention, kMlp, kNorm, kActivation, kOp };
   model::SelectiveModules modules;
   const auto named = recompute.find_array("modules");
   if (!named) return modules;
   modules.core_attention = false;
   if (named->empty()) recompute.complain("modules", "expected at least one module, found an empty array");
-  for (const Node& name : *named) {
-    switch (name.as_one_of<Module>({{"core_attn", Module::kCoreAttention},
-                                    {"mlp", Module::kMlp},
-                                    {"layernorm", Module::kNorm},
-                                    {"activation", Module::kActivation},
-                                    {"op", Module::kOp}})) {
-      case Module::kCoreAttention:
-        modules.core_attention = true;
-        break;
-      case Module::kMlp:
-        modules.mlp = true;
-        break;
-      case Module::kNorm:
-        modules.layer_norm = true;
-        break;
-      case Module::kActivation:
-        modules.activation = true;
-        break;
-      case Module::kOp:
-        modules.by_op = true;
-        break;
-    }
-  }
+  std::vector<std::string> keys;
+  for (const model::ModuleName& module : model::kModules) keys.emplace_back(module.key);
+  for (const Node& name : *named) modules.*model::kModules.at(static_cast<std::size_t>(name.as_choice(keys))).on = true;
   return modules;
 }
 

@@ -228,7 +228,7 @@ const std::vector<Wrong> kWrongLayers = {
       "virtual_pipeline 3 = 24 chunks; try parallelism.embedding_and_head_as_layers false"}},
     {"wrong number of stages",
      R"({"parallelism": {"layers_per_stage": [48, 48]}})",
-     {"/parallelism/layers_per_stage: expected 8 numbers (the pipeline degree), found 2"}},
+     {"/parallelism/layers_per_stage: expected 8 numbers (the pipeline degree) or 24 (x virtual_pipeline), found 2"}},
     {"wrong sum",
      R"({"parallelism": {"layers_per_stage": [12, 12, 12, 12, 12, 12, 12, 15]}})",
      {"/parallelism/layers_per_stage: expected a sum of 96 (the model's layers), found 99"}},

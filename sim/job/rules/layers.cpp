@@ -17,12 +17,16 @@ std::optional<std::string> why_not_as_stated(const Job& job) {
   const Parallelism& parallelism = job.parallelism;
   const std::vector<int>& stated = parallelism.layers_per_stage;
   if (parallelism.embedding_and_head_as_layers) return "expected only without embedding_and_head_as_layers";
-  if (static_cast<std::int64_t>(stated.size()) != parallelism.pipeline)
-    return fmt::format("expected {} numbers (the pipeline degree), found {}", parallelism.pipeline, stated.size());
+  const std::int64_t stages = parallelism.pipeline, chunks = stages * parallelism.virtual_pipeline;
+  const auto numbers = static_cast<std::int64_t>(stated.size());
+  if (numbers != stages && numbers != chunks)
+    return fmt::format("expected {} numbers (the pipeline degree){}, found {}", stages,
+                       chunks > stages ? fmt::format(" or {} (x virtual_pipeline)", chunks) : "", numbers);
   std::int64_t sum = 0;
   for (const int layers : stated) sum += layers;
   if (sum != job.model.layers)
     return fmt::format("expected a sum of {} (the model's layers), found {}", job.model.layers, sum);
+  if (numbers == chunks) return std::nullopt;
   for (const int layers : stated)
     if (layers % parallelism.virtual_pipeline != 0)
       return fmt::format("expected multiples of virtual_pipeline {}, found {}", parallelism.virtual_pipeline, layers);

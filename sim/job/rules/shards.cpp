@@ -116,9 +116,6 @@ void check_attention(Draft& draft) {
   if (context > 1 && model.local.window > 0)
     draft.complain("/parallelism/context", fmt::format("expected 1: model {} has layers of local attention, found {}",
                                                        in_quotes(model.name), context));
-  if (model.latent && draft.job.attention != model::AttentionKind::kFlash)
-    draft.complain("/attention",
-                   fmt::format("expected \"flash\": model {} has latent attention", in_quotes(model.name)));
   if (context == 1 || draft.job.attention == model::AttentionKind::kFlash) return;
   draft.complain("/attention", fmt::format("expected \"flash\": context {} is supported with it only", context));
 }

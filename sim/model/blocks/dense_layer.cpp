@@ -21,7 +21,7 @@ constexpr NormNames kBehind2{"norm behind MLP", "norm behind MLP gradient", "nor
 
 TensorId add_layer(BlockOps& block, const Transformer& model, const Cut& cut, const LayerKind& kind, TensorId input) {
   const bool parallel = model.parallel_residual;
-  const SelectiveModules mlp{.core_attention = false, .mlp = true};
+  const SelectiveModules mlp{.core_attention = false, .mlp = !kind.experts, .experts = kind.experts};
   const auto norm_before = [&](const NormNames& names, TensorId stream, SelectiveModules reader) {
     return model.normed_before() ? add_norm(block, model, cut, names, stream, reader) : stream;
   };

@@ -75,7 +75,7 @@ void add_grouped(const Mixture& mix, const ExpertProduct& product, TensorId inpu
         .reads = {input},
         .writes = {output},
         .saves = {input},
-        .repeated_by = kExpertMlp,
+        .repeated_by = kMixture,
         .working_bytes = product.working_bytes};
   if (mix.model.linear_bias) op.weights.add(mix.block.add(expert_weight(mix, product.bias)));
   mix.block.add(std::move(op));
@@ -87,13 +87,20 @@ MemoryBound activation(const Mixture& mix, double rows, double width) {
           .backward_name = "activation gradient"};
 }
 
-Between add_between(const Mixture& mix, std::string_view first, std::string_view second, double rows, double width) {
+/// What makes the two tensors between products again.
+struct MadeBy {
+  SelectiveModules product, activation;
+};
+constexpr MadeBy kByExperts{kMixture, kExpertActivation}, kByShared{kSharedMlp, kSharedActivation};
+
+Between add_between(const Mixture& mix, std::string_view first, std::string_view second, double rows, double width,
+                    const MadeBy& by) {
   const double first_bytes = kHalf * rows * width * (mix.model.mlp_matrices() - 1);
   const double second_bytes = kHalf * rows * width * mix.cut.input_share();
-  return {mix.block.add(Tensor{.name = first, .bytes = first_bytes, .dropped_by = kExpertMlp, .freed_early = true}),
-          mix.block.add(
-              Tensor{.name = second, .bytes = second_bytes, .dropped_by = kExpertActivation, .freed_early = true}),
-          first_bytes, second_bytes};
+  return {
+      mix.block.add(Tensor{.name = first, .bytes = first_bytes, .dropped_by = by.product, .freed_early = true}),
+      mix.block.add(Tensor{.name = second, .bytes = second_bytes, .dropped_by = by.activation, .freed_early = true}),
+      first_bytes, second_bytes, by.activation};
 }
 
 }  // namespace
@@ -105,14 +112,15 @@ void add_activation(const Mixture& mix, std::string_view name, const Between& be
                    .reads = {between.first},
                    .writes = {between.second},
                    .saves = {between.first},
-                   .repeated_by = kExpertActivation,
+                   .repeated_by = between.made_by,
                    .working_bytes = between.first_bytes + between.second_bytes});
 }
 
 TensorId add_expert_mlps(const Mixture& mix, TensorId input) {
   const std::int64_t first = mix.first_width(), second = mix.second_width(), hidden = mix.model.hidden;
   const std::int64_t outputs = (mix.model.mlp_matrices() - 1) * mix.experts.width;
-  const Between between = add_between(mix, "expert fc1 output", "expert fc2 input", mix.rows.local, real(second));
+  const Between between =
+      add_between(mix, "expert fc1 output", "expert fc2 input", mix.rows.local, real(second), kByExperts);
   const TensorId output = mix.block.add(Tensor{.name = "expert fc2 output", .bytes = mix.row_bytes(mix.rows.local)});
   add_grouped(mix,
               {.names = {"expert fc1", "expert fc1 input gradient", "expert fc1 weight gradient"},
@@ -144,7 +152,7 @@ TensorId add_expert_mlps(const Mixture& mix, TensorId input) {
 
 Shared shared_experts(const Mixture& mix, TensorId input) {
   const double width = real(mix.experts.shared_width) / mix.cut.context.tensor, rows = mix.cut.tokens;
-  const Between between = add_between(mix, "shared fc1 output", "shared fc2 input", rows, width);
+  const Between between = add_between(mix, "shared fc1 output", "shared fc2 input", rows, width, kByShared);
   const TensorId output = mix.block.add(Tensor{.name = "shared output", .bytes = mix.cut.residual_bytes(mix.hidden())});
   const auto op = [&](const ProductNames& names, ProductKind kind, TensorId from, TensorId to) {
     return Op{.name = names.forward,
@@ -153,7 +161,7 @@ Shared shared_experts(const Mixture& mix, TensorId input) {
               .reads = {from},
               .writes = {to},
               .saves = {from},
-              .repeated_by = kExpertMlp};
+              .repeated_by = kSharedMlp};
   };
   return {.first = op({"shared fc1", "shared fc1 input gradient", "shared fc1 weight gradient"}, ProductKind::kColumn,
                       input, between.first),

@@ -31,8 +31,7 @@ TensorId add_router(const Mixture& mix, TensorId input) {
   const double scores = mix.rows.tokens * real(mix.experts.count);
   const TensorId logits = mix.block.add(Tensor{.name = "router scores", .bytes = 4 * scores});
   // fp32 probabilities, and one byte for each token and expert
-  const TensorId chosen =
-      mix.block.add(Tensor{.name = "chosen experts", .bytes = 5 * scores, .dropped_by = kExpertMlp});
+  const TensorId chosen = mix.block.add(Tensor{.name = "chosen experts", .bytes = 5 * scores, .dropped_by = kMixture});
   Op product{
       .name = "router",
       .role = OpRole::kLinear,
@@ -47,7 +46,7 @@ TensorId add_router(const Mixture& mix, TensorId input) {
       .reads = {input},
       .writes = {logits},
       .saves = {input},
-      .repeated_by = kExpertMlp};
+      .repeated_by = kMixture};
   if (mix.experts.router_bias)
     product.weights.add(mix.block.add(bias_weight("router bias", mix.experts.count, Split::kWhole)));
   mix.block.add(std::move(product));
@@ -57,7 +56,7 @@ TensorId add_router(const Mixture& mix, TensorId input) {
                    .reads = {logits},
                    .writes = {chosen},
                    .saves = {chosen},
-                   .repeated_by = kExpertMlp});
+                   .repeated_by = kMixture});
   return chosen;
 }
 
@@ -68,7 +67,7 @@ void add_copy(const Mixture& mix, std::string_view name, std::string_view backwa
                    .work = MemoryBound{bytes, bytes, backward},
                    .reads = {from},
                    .writes = {to},
-                   .repeated_by = kExpertMlp,
+                   .repeated_by = kMixture,
                    .working_bytes = bytes});
 }
 
@@ -138,7 +137,7 @@ void add_exchange(const Mixture& mix, std::string_view name, std::string_view ba
         .role = OpRole::kComm,
         .reads = {from},
         .writes = {to},
-        .repeated_by = kExpertMlp,
+        .repeated_by = kMixture,
         .working_bytes = mix.row_bytes(mix.rows.sent + mix.rows.local)};
   std::optional<Beside> beside;
   if (product != nullptr) {
@@ -168,7 +167,7 @@ TensorId add_shared_output(const Mixture& mix, TensorId sum, TensorId shared, Te
         .work = MemoryBound{3 * bytes, 0, ""},
         .reads = {sum, shared},
         .writes = {output},
-        .repeated_by = kExpertMlp};
+        .repeated_by = kMixture};
   if (mix.experts.shared_gate) {  // reads the input for the gate, and the shared output again for its gradient
     op.work = MemoryBound{4 * bytes, 5 * bytes, "shared gate gradient"};
     op.weights.add(mix.block.add(bias_weight("shared gate", mix.model.hidden, Split::kWhole)));
@@ -231,7 +230,7 @@ TensorId add_experts(BlockOps& block, const Transformer& model, const Cut& cut, 
   if (shares) shared = shared_experts(mix, input);
   const TensorId copies = tensor("copies of tokens", mix.rows.sent), arrived = tensor("arrived rows", mix.rows.local);
   const TensorId sorted = block.add(Tensor{
-      .name = "rows by expert", .bytes = mix.row_bytes(mix.rows.local) * cut.input_share(), .dropped_by = kExpertMlp});
+      .name = "rows by expert", .bytes = mix.row_bytes(mix.rows.local) * cut.input_share(), .dropped_by = kMixture});
   add_copy(mix, "permute tokens", "permute gradient", copies_before(mix), input, copies);
   block.ops.back().reads.add(chosen);
   add_exchange(mix, "dispatch tokens", "dispatch gradient", dispatch_legs(mix), copies, arrived,

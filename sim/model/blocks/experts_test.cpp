@@ -195,8 +195,45 @@ TEST(Experts, SavedBytes) {
   LayerContext hot = context;
   hot.experts.imbalance = 2;
   EXPECT_EQ(saved(layer(with_experts(), hot)) - saved(block), 2 * kS * kK * (kH + 3 * kF));
-  const SelectiveModules mlp{.core_attention = false, .mlp = true};
+  const SelectiveModules mlp{.core_attention = false, .experts = true};
   EXPECT_EQ(saved_bytes(block, RecomputeGranularity::kSelective, mlp).value(), saved(block) - of_experts);
+}
+
+// Megatron-LM's modules of --recompute-modules, each with the tensors that it makes again.
+TEST(Experts, ModulesDropTheirOwnTensors) {
+  Transformer model = with_latents();
+  model.experts->shared_width = 512;
+  const LayerContext context = cut_by(8, 1);
+  const BlockOps block = layer(model, context);
+  const auto dropped = [&](SelectiveModules modules) {
+    modules.core_attention = false;
+    return (saved_bytes(block, RecomputeGranularity::kNone) -
+            saved_bytes(block, RecomputeGranularity::kSelective, modules))
+        .value();
+  };
+  EXPECT_EQ(dropped({.mlp = true}), 0) << "no dense layer";
+  EXPECT_EQ(dropped({.expert_activation = true}), 2 * kS * kK * kF);
+  EXPECT_EQ(dropped({.shared_experts = true}), 2 * kS * 3 * 512);
+  EXPECT_EQ(dropped({.activation = true}), 2 * kS * (kK * kF + 512));
+  EXPECT_EQ(dropped({.latent_up = true}), 2 * kS * 16 * (2 * 192 + 128)) << "queries, keys and values";
+  EXPECT_GT(dropped({.experts = true}), dropped({.expert_activation = true, .shared_experts = true}));
+  const auto repeated = [&](SelectiveModules modules) {
+    modules.core_attention = false;
+    return product_flop(block, kS, modules);
+  };
+  EXPECT_EQ(repeated({.expert_activation = true}), 0);
+  EXPECT_EQ(repeated({.latent_up = true}), 2 * kS * 16 * (768 * 192 + 512 * (128 + 128)));
+  EXPECT_EQ(repeated({.shared_experts = true}), 2 * kS * 3 * 512 * kH);
+}
+
+TEST(LatentAttention, UnfusedItHasTwoWidths) {
+  LayerContext context = cut_by(8, 1);
+  context.attention = AttentionKind::kUnfused;
+  std::vector<std::int64_t> widths;
+  for (const LayerOp& op : forward_kernels(layer(with_latents(), context), context))
+    if (const auto* gemm = std::get_if<GemmShape>(&op.work); gemm && gemm->batch == 16)
+      widths.push_back(op.name == "scores" ? gemm->k : gemm->n);
+  EXPECT_EQ(widths, (std::vector<std::int64_t>{192, 128}));
 }
 
 TEST(Experts, SharedExpertsRunBesideTheExchanges) {

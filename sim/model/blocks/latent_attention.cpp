@@ -17,6 +17,8 @@
 namespace foretoken::model {
 namespace {
 
+constexpr SelectiveModules kUp{.core_attention = false, .latent_up = true};
+
 AttentionCore latent_core(const Transformer& model) {
   return {.heads = model.heads,
           .kv_heads = model.heads,
@@ -100,7 +102,8 @@ void add_wide(BlockOps& block, const WideNames& names, std::int64_t outputs, std
                                             .split = Split::kRows})},
                .reads = {input},
                .writes = {output},
-               .saves = {input}});
+               .saves = {input},
+               .repeated_by = kUp});
 }
 
 void add_queries(BlockOps& block, const Transformer& model, const Cut& cut, TensorId input, TensorId queries) {
@@ -140,7 +143,8 @@ void add_positions(BlockOps& block, const Transformer& model, const Cut& cut, co
     block.add(Op{.name = name,
                  .work = work,
                  .reads = {operands.queries, operands.keys_and_values},
-                 .writes = {operands.queries, operands.keys_and_values}});
+                 .writes = {operands.queries, operands.keys_and_values},
+                 .repeated_by = kUp});
   };
   in_place("rotary embedding", {rotary, rotary, "rotary gradient"});
   in_place("join parts of keys", {keys, keys, "split key gradient"});
@@ -152,9 +156,11 @@ TensorId add_latent_attention(BlockOps& block, const Transformer& model, const C
   expects(model.latent.has_value(), "the model has latent attention");
   const AttentionCore core = latent_core(model);
   const double tokens = kHalf * cut.tokens / cut.context.tensor;
-  const Operands operands{block.add(Tensor{.name = "queries", .bytes = tokens * real(core.heads * core.head_dim)}),
-                          block.add(Tensor{.name = "keys and values",
-                                           .bytes = tokens * real(core.heads * (core.head_dim + core.value_dim))})};
+  const Operands operands{
+      block.add(Tensor{.name = "queries", .bytes = tokens * real(core.heads * core.head_dim), .dropped_by = kUp}),
+      block.add(Tensor{.name = "keys and values",
+                       .bytes = tokens * real(core.heads * (core.head_dim + core.value_dim)),
+                       .dropped_by = kUp})};
   add_queries(block, model, cut, input, operands.queries);
   add_keys_and_values(block, model, cut, input, operands.keys_and_values);
   add_positions(block, model, cut, operands);

@@ -9,8 +9,12 @@
 
 namespace foretoken::model {
 
-inline constexpr SelectiveModules kExpertMlp{.core_attention = false, .mlp = true};
-inline constexpr SelectiveModules kExpertActivation{.core_attention = false, .mlp = true, .activation = true};
+inline constexpr SelectiveModules kMixture{.core_attention = false, .experts = true};
+inline constexpr SelectiveModules kExpertActivation{
+    .core_attention = false, .activation = true, .experts = true, .expert_activation = true};
+inline constexpr SelectiveModules kSharedMlp{.core_attention = false, .experts = true, .shared_experts = true};
+inline constexpr SelectiveModules kSharedActivation{
+    .core_attention = false, .activation = true, .experts = true, .shared_experts = true};
 
 /// Names of a product's kernels.
 struct ProductNames {
@@ -40,6 +44,7 @@ struct Mixture {
 struct Between {
   TensorId first, second;
   double first_bytes, second_bytes;
+  SelectiveModules made_by;  ///< modules whose recomputation makes `second` again
 };
 
 /// The two products of the shared experts, with the tensors between them.

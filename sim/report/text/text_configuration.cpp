@@ -110,12 +110,9 @@ std::string recompute_text(const job::Recompute& recompute) {
     case model::RecomputeGranularity::kSelective:
       break;
   }
-  std::vector<std::string> modules;
-  if (recompute.modules.core_attention) modules.emplace_back("core attention");
-  if (recompute.modules.mlp) modules.emplace_back("MLP");
-  if (recompute.modules.layer_norm) modules.emplace_back("layer norm");
-  if (recompute.modules.activation) modules.emplace_back("activation");
-  if (recompute.modules.by_op) modules.emplace_back("all ops but attention and every second product");
+  std::vector<std::string_view> modules;
+  for (const model::ModuleName& module : model::kModules)
+    if (recompute.modules.*module.on) modules.push_back(module.words);
   return fmt::format("recompute selective ({})", fmt::join(modules, ", "));
 }
 

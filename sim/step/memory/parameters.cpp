@@ -31,7 +31,9 @@ LocalParameters::LocalParameters(const job::Job& job, Counted counted)
 
 LocalParameters::LocalParameters(const job::Job& job, BlockParameters blocks)
     : job_(job), blocks_(std::move(blocks)), head_(blocks_.head) {
-  if (job.model.tied_embeddings && job::head_has_own_table(job)) head_ += blocks_.head_table;
+  // One copy serves a tied head and the lookups of predicted tokens.
+  if (job::stages_share_embedding(job))
+    head_ += job.model.tied_embeddings ? blocks_.head_table : blocks_.embedding_table;
 }
 
 double LocalParameters::of_layers(const std::vector<model::LayerCount>& layers) const {

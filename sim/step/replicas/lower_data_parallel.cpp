@@ -175,7 +175,7 @@ class StepEnd {
   void reduce_at_once(Stage stage, const std::vector<TaskId>& finished);
   void reduce_overlapped(Stage stage, const Table<Chunk, std::vector<TaskId>>& blocks,
                          const std::vector<TaskId>& finished);
-  [[nodiscard]] bool ties_embedding() const { return job_.model.tied_embeddings && job::head_has_own_table(job_); }
+  [[nodiscard]] bool ties_embedding() const { return job::stages_share_embedding(job_); }
 
   Workload& workload_;
   const job::Job& job_;

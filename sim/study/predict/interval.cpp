@@ -77,10 +77,8 @@ std::string recompute_of(const job::Recompute& recompute) {
   std::string text(model::name_of(recompute.granularity));
   const model::SelectiveModules& modules = recompute.modules;
   if (recompute.granularity == model::RecomputeGranularity::kSelective)
-    for (const auto& [is_on, name] : {std::pair{modules.core_attention, " core_attn"}, std::pair{modules.mlp, " mlp"},
-                                      std::pair{modules.layer_norm, " layernorm"},
-                                      std::pair{modules.activation, " activation"}, std::pair{modules.by_op, " op"}})
-      if (is_on) text += name;
+    for (const model::ModuleName& module : model::kModules)
+      if (modules.*module.on) text += fmt::format(" {}", module.key);
   return recompute.block ? text + " of some layers" : text;
 }
 

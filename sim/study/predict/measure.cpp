@@ -44,10 +44,11 @@ Flop hardware_flop(const Job& job) {
   if (recompute.granularity == RecomputeGranularity::kFull) work = RecomputedWork::kWholeLayer;
   if (selective && recompute.modules.core_attention) work = RecomputedWork::kAttentionCore;
   Flop flop = model::hardware_flop_per_sequence(job.model, s, work, recomputed_layers(job));
-  if (selective && recompute.modules.by_op)
-    flop += model::module_flop_per_sequence(job.model, s, {.core_attention = false, .by_op = true});
-  if (selective && recompute.modules.mlp)
-    flop += model::module_flop_per_sequence(job.model, s, {.core_attention = false, .mlp = true});
+  if (selective) {
+    model::SelectiveModules others = recompute.modules;
+    others.core_attention = false;
+    flop += model::module_flop_per_sequence(job.model, s, others);
+  }
   return flop;
 }
 
