@@ -16,6 +16,10 @@ inline constexpr AxisSet kExpertAxes{Axis::kExpertTensor, Axis::kExpert, Axis::k
 inline constexpr AxisSet kStageAxes{Axis::kTensor, Axis::kContext, Axis::kData};
 inline constexpr AxisSet kLayerAxes{Axis::kTensor, Axis::kContext};
 inline constexpr AxisSet kReplicaAxes{Axis::kContext, Axis::kData};
+/// The same ranks of a stage by the axes of experts; and the axes that cut a layer's experts, whose ranks wait for one
+/// another in every layer with experts.
+inline constexpr AxisSet kExpertStageAxes{Axis::kExpertTensor, Axis::kExpert, Axis::kExpertData};
+inline constexpr AxisSet kExpertLayerAxes{Axis::kExpertTensor, Axis::kExpert};
 
 /// The axes of both grids from the fastest to the slowest. Neighbours on the first axis have neighbouring ranks.
 struct RankOrder {

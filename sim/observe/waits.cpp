@@ -45,6 +45,11 @@ StageRank rank_beside(const des::Flow& flow, const UnfoldedStep& unfolded, const
   return rank;
 }
 
+/// Returns the first rank of an expert group.
+StageRank first_rank(const job::ImbalancedExperts& experts, const UnfoldedStep& unfolded) {
+  return unfolded.ranks.teams(net::kExpertLayerAxes).members(id_of<ranks::Team>(experts.group)).front();
+}
+
 /// Returns the entry with the most time, the first on a tie. Precondition: `times` is not empty.
 template <class Key>
 Key longest(const std::map<Key, des::Duration>& times) {
@@ -57,7 +62,8 @@ Key longest(const std::map<Key, des::Duration>& times) {
 Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfections, const des::RunResult& run) {
   Waits waits;
   const bool gpus = !unfolded.slowest.empty(), links = !unfolded.link_parts.empty();
-  if (!gpus && !links) return waits;
+  const bool experts = !unfolded.hottest.empty();
+  if (!gpus && !links && !experts) return waits;
   for (const des::TaskId task :
        critical_path(unfolded.graph, run, [](std::uint32_t, std::uint32_t) { return false; })) {
     const des::Duration time = run.end[task.value] - run.start[task.value];
@@ -66,12 +72,18 @@ Waits waits_of(const UnfoldedStep& unfolded, const job::Imperfections& imperfect
       waits.by_gpu[imperfections.gpu_of(*rank)] += time;
       waits.by_stage_rank[unfolded.ranks.of(*rank)] += time;
     }
+    if (const std::optional<std::size_t> place = experts ? unfolded.hottest[origin.instance] : std::nullopt) {
+      waits.by_experts[*place] += time;
+      if (!gpus || !unfolded.slowest[origin.instance])
+        waits.by_stage_rank[first_rank(imperfections.imbalanced_experts[*place], unfolded)] += time;
+    }
     if (!links || unfolded.graph.kind(task) != des::TaskKind::kFlow) continue;
     const des::Duration moves = time - unfolded.graph.duration(task);
     const des::Flow& flow = flow_of(task, unfolded);
     const std::set<int> slow = slow_links_of(flow, unfolded);
     for (const int part : slow) waits.by_link[part] += moves;
-    if (!slow.empty() && !unfolded.tasks[origin.folded.value].together.contains(Axis::kData))
+    const AxisSet together = unfolded.tasks[origin.folded.value].together;
+    if (!slow.empty() && !together.contains(Axis::kData) && !together.contains(Axis::kExpertData))
       waits.by_stage_rank[rank_beside(flow, unfolded, unfolded.members_of(origin))] += moves;
   }
   return waits;

@@ -13,7 +13,9 @@ namespace foretoken::observe {
 struct Waits {
   std::map<Gpu, des::Duration> by_gpu;   ///< passes and optimizers, by the slowest GPU that carries them out
   std::map<int, des::Duration> by_link;  ///< flows, by place among the scenario's slow links
-  /// Passes and flows by stage rank. A pass counts for the rank with the slow GPU. A flow counts for the rank beside
+  std::map<std::size_t, des::Duration> by_experts;  ///< passes, by place among the scenario's imbalanced experts
+  /// Passes and flows by stage rank. A pass counts for the rank with the slow GPU, or else for the first rank of the
+  /// expert group that it waits for. A flow counts for the rank beside
   /// the slow link, or else for the first rank of its replica. Collectives over all replicas count for no rank.
   std::map<StageRank, des::Duration> by_stage_rank;
 };

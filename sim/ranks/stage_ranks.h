@@ -12,26 +12,39 @@ namespace foretoken::ranks {
 
 using Team = Id<struct TeamTag>;  ///< number of a team among the teams of a stage
 
-/// The ranks of a stage cut into teams: ranks that differ in some axes and in no other.
+/// The ranks of a stage cut into teams. Every rank is in one team.
 class Teams {
  public:
   Teams() = default;
-  explicit Teams(const net::RankGroups& groups);
+  /// Makes teams of the ranks that share a name. The lowest rank of a team names it.
+  explicit Teams(const Table<StageRank, StageRank>& names);
 
-  [[nodiscard]] std::size_t count() const { return members_.size() / size_; }
+  [[nodiscard]] std::size_t ranks() const { return members_.size(); }
+  [[nodiscard]] std::size_t count() const { return begin_.size() - 1; }
   [[nodiscard]] IdRange<Team> all() const { return ids<Team>(count()); }
   /// Returns the team of stage rank `rank`. Teams are numbered in the order of their lowest ranks.
   [[nodiscard]] Team of(StageRank rank) const { return team_[rank]; }
   /// Returns the stage ranks of a team, ascending.
   [[nodiscard]] std::span<const StageRank> members(Team team) const {
-    return std::span(members_).subspan(team.index() * size_, size_);
+    const std::uint32_t begin = begin_[team.index()];
+    return std::span(members_).subspan(begin, begin_[team.index() + 1] - begin);
   }
+  /// Returns the lowest rank of the team of `rank`.
+  [[nodiscard]] StageRank first_of(StageRank rank) const { return members_[begin_[team_[rank].index()]]; }
 
  private:
-  std::size_t size_ = 1;
   Table<StageRank, Team> team_;
-  std::vector<StageRank> members_;  // team by team
+  std::vector<std::uint32_t> begin_{0};  // by team: the place of its first member; and the end
+  std::vector<StageRank> members_;       // team by team
 };
+
+/// Returns the smallest teams that hold every team of `a` and of `b` whole. Two ranks are in one team when a chain of
+/// teams links them. Precondition: both cut the same stage.
+[[nodiscard]] Teams joined(const Teams& a, const Teams& b);
+
+/// Returns the ranks that a team of `a` and a team of `b` have in common, for every such pair. Precondition: both cut
+/// the same stage.
+[[nodiscard]] Teams in_common(const Teams& a, const Teams& b);
 
 class StageRanks {
  public:
@@ -44,7 +57,8 @@ class StageRanks {
   [[nodiscard]] IdRange<StageRank> all() const { return ids<StageRank>(count_); }
   /// Returns the number of a rank of the job among the ranks of its stage.
   [[nodiscard]] StageRank of(Rank rank) const { return id_of<StageRank>(rank.number() % count_); }
-  /// Returns the teams of ranks that differ in `axes`. Precondition: they are axes of a stage.
+  /// Returns the teams of ranks that differ in `axes`. With axes of both grids these are the joined teams of each.
+  /// Precondition: they are axes of a stage, of one grid, or net::kLayerAxes with some of net::kExpertLayerAxes.
   [[nodiscard]] const Teams& teams(AxisSet axes) const { return teams_[axes.index()]; }
 
  private:

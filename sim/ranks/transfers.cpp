@@ -30,7 +30,8 @@ BytesPerSecond sending_rate(const step::Site& site) {
 Transfers::Kind::Kind(const job::Job& costs, const net::Cluster& cluster, Side where, des::TaskGraph& graph)
     : part(costs),
       side(where),
-      wires(cluster, part.imperfections.cluster_gpus.value_or(part.gpus), part.imperfections, {}, graph, side) {
+      wires(cluster, part.imperfections.cluster_gpus.value_or(part.gpus), part.imperfections, {}, graph, side),
+      exchanges(wires) {
   const std::optional<cost::NcclSystem>& measured = part.profile.nccl;
   if (measured) nccl.emplace(Nccl{measured->architecture, measured->tuning, {}}, part.cluster.links, wires, graph);
 }
@@ -98,7 +99,7 @@ std::span<const Transfer> Transfers::transfers_of(const step::Meaning& meaning, 
 
 const Transfers::Kept& Transfers::of_row(step::CommunicationId id, Stage stage, des::Duration moving,
                                          std::span<const StageRank> members) {
-  const Key key{id, stage, members.front(), moving.ps};
+  const Key key{id, stage, members.front(), members.size(), moving.ps};
   auto found = kept_.find(key);
   if (found == kept_.end())
     found = kept_.emplace(key, laid_out(workload_.communications[id], stage, moving, members)).first;
@@ -156,10 +157,14 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, Stage stage
   std::map<Rank, std::vector<net::FabricGpu>> groups;  // by lowest rank, numbered as on the first stage
   for (const StageRank member : members)
     groups[ranks.first_of(Rank{member.value})].push_back(gpu_of(here, rank_of(stage, member)));
+  const bool messages = row.axes == Axis::kExpert && row.collective == CollectiveKind::kAllToAll;
+  const Seconds transfer = des::to_seconds(moving);
+  const Alone usual = alone(row.site);
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : here.wires.pipelined_ring(gpus, des::to_seconds(moving), alone(row.site)))
+    for (Leg& leg : messages ? here.exchanges.legs(gpus, transfer, usual)
+                             : here.wires.pipelined_ring(gpus, transfer, usual))
       kept.legs.push_back(std::move(leg));
   }
   return kept;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/job/parts.h"
+#include "sim/ranks/all_to_all.h"
 #include "sim/ranks/nccl_flows.h"
 #include "sim/ranks/wires.h"
 #include "sim/step/workload.h"
@@ -50,6 +51,7 @@ class Transfers {
     Side side;
     Wires wires;
     std::optional<NcclLowering> nccl;  // present where NCCL's choice is known
+    AllToAlls exchanges;               // of experts
   };
   /// One end of a transfer between nodes of different kinds.
   struct End {
@@ -61,8 +63,8 @@ class Transfers {
     des::Duration latency;
     std::vector<Leg> legs;
   };
-  // Row, stage, first member, duration.
-  using Key = std::tuple<step::CommunicationId, Stage, StageRank, std::int64_t>;
+  // Row, stage, first member, members, duration.
+  using Key = std::tuple<step::CommunicationId, Stage, StageRank, std::size_t, std::int64_t>;
   void of_pass(const step::Meaning& meaning, des::Duration duration, des::Duration stretched,
                const step::Passes& passes, std::span<const StageRank> members);
   /// Returns the transfers of a row among stage ranks `members` of `stage`. They take `moving` without other traffic.

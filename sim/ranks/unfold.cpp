@@ -12,6 +12,7 @@
 #include "sim/base/check.h"
 #include "sim/base/error.h"
 #include "sim/base/process/memory_limit.h"
+#include "sim/ranks/imbalances.h"
 #include "sim/ranks/speeds.h"
 #include "sim/ranks/transfers.h"
 
@@ -66,6 +67,7 @@ class Unfolder {
         meaning_(step.workload.meaning),
         ranks_(unfolded_.ranks),
         speeds_(job),
+        imbalances_(step, job),
         budget_(job.gpus) {
     unfolded_.ranks = StageRanks(job.grid());
     const auto [tasks, dependencies] = count_instances();
@@ -93,7 +95,7 @@ class Unfolder {
     std::size_t tasks = 0, dependencies = 0;
     unfolded_.tasks.reserve(folded_.tasks());
     for (const step::Meaning& meaning : meaning_) {
-      const AxisSet axes = together(meaning, step_.workload);
+      const AxisSet axes = together(meaning, step_);
       unfolded_.tasks.push_back({static_cast<std::uint32_t>(tasks), axes});
       tasks += ranks_.teams(axes).count();
     }
@@ -129,8 +131,13 @@ class Unfolder {
     return ranks_.teams(unfolded_.tasks[folded.value].together);
   }
   // Returns the ranks that carry out both tasks together. One dependency stands for all of them.
-  [[nodiscard]] const Teams& both(TaskId before, TaskId after) const {
-    return ranks_.teams(unfolded_.tasks[before.value].together & unfolded_.tasks[after.value].together);
+  [[nodiscard]] const Teams& both(TaskId before, TaskId after) {
+    const AxisSet a = unfolded_.tasks[before.value].together, b = unfolded_.tasks[after.value].together;
+    const bool one_grid = net::kStageAxes.contains(a | b) || net::kExpertStageAxes.contains(a | b);
+    if (one_grid || a.contains(b) || b.contains(a)) return ranks_.teams(a & b);
+    const auto [found, is_new] = both_.try_emplace({a, b});
+    if (is_new) found->second = in_common(ranks_.teams(a), ranks_.teams(b));
+    return found->second;
   }
   [[nodiscard]] StreamId stream_of(StreamId folded, StageRank rank) const {
     return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + rank.value};
@@ -138,21 +145,21 @@ class Unfolder {
 
   void add_instances(TaskId task) {
     expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
-    const step::Meaning& meaning = meaning_[task.value];
     const Teams& teams = teams_of(task);
     for (const Team team : teams.all()) {
       const std::span<const StageRank> members = teams.members(team);
       streams_.clear();
       for (const StreamId stream : folded_.members(task))
         for (const StageRank member : members) streams_.push_back(stream_of(stream, member));
-      const Duration folded = folded_.duration(task);
-      const auto [duration, slowest] = speeds_.paced(folded, meaning, *step_.passes, members);
-      if (speeds_.uneven()) {
-        unfolded_.slowest.push_back(slowest);
-        unfolded_.stretch.push_back(duration - folded);
-      }
+      const Imbalances::Found found = imbalances_.of(task, members);
+      const step::Meaning& meaning = found.step->workload.meaning[task.value];
+      const Duration equal = found.step->workload.graph.duration(task);
+      const auto [duration, slowest] = speeds_.paced(equal, meaning, *found.step->passes, members);
+      if (speeds_.uneven()) unfolded_.slowest.push_back(slowest);
+      if (imbalances_.any()) unfolded_.hottest.push_back(found.group);
+      if (speeds_.uneven() || imbalances_.any()) unfolded_.stretch.push_back(duration - folded_.duration(task));
       std::span<const Transfer> transfers;
-      if (flows_) transfers = flows_->transfers_of(meaning, folded, duration, *step_.passes, members);
+      if (flows_) transfers = flows_->transfers_of(meaning, equal, duration, *found.step->passes, members);
       unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
     }
   }
@@ -213,10 +220,12 @@ class Unfolder {
   const std::vector<step::Meaning>& meaning_;
   const StageRanks& ranks_;  // of unfolded_
   Speeds speeds_;
+  Imbalances imbalances_;
   MemoryBudget budget_;
   std::optional<Transfers> flows_;
   UnfoldedStep unfolded_;
-  std::vector<StreamId> streams_;  // scratch: streams of one instance
+  std::map<std::pair<AxisSet, AxisSet>, Teams> both_;  // where only the ranks themselves show what two tasks share
+  std::vector<StreamId> streams_;                      // scratch: streams of one instance
 };
 
 }  // namespace
@@ -238,16 +247,15 @@ std::vector<StageRank> UnfoldedStep::members_of(const Origin& origin) const {
   return {members.begin(), members.end()};
 }
 
-AxisSet together(const step::Meaning& meaning, const step::Workload& workload) {
-  if (const step::Communication* row = workload.communication_of(meaning)) return row->axes & net::kStageAxes;
-  const bool is_pass = meaning.kind == step::TaskMeaning::kPass && meaning.op == nullptr;
-  return is_pass || meaning.kind == step::TaskMeaning::kPassOverhead ? net::kLayerAxes : AxisSet();
+AxisSet together(const step::Meaning& meaning, const step::LoweredStep& step) {
+  if (const step::Communication* row = step.workload.communication_of(meaning))
+    return row->axes & (net::kStageAxes | net::kExpertStageAxes);
+  if (meaning.kind == step::TaskMeaning::kPassOverhead) return net::kLayerAxes;
+  if (meaning.kind != step::TaskMeaning::kPass || meaning.op != nullptr) return {};
+  return net::kLayerAxes | (step.passes->timing(meaning.stage, meaning.chunk, meaning.pass).axes & net::kExpertLayerAxes);
 }
 
 UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {
-  if (job.parallelism.expert * job.parallelism.expert_tensor > 1)
-    throw ConfigError({{"", "/parallelism/expert",
-                        "expected 1 to simulate every GPU: exchanges of experts are folded only, so far"}});
   return Unfolder(step, job, traffic).unfold();
 }
 

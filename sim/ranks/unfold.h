@@ -14,10 +14,10 @@
 
 namespace foretoken::ranks {
 
-/// Returns the axes of a stage whose ranks carry a task out together: the axes that its communication joins, or all
-/// axes inside a replica for a pass. A pass is one task of a whole replica, because its ranks wait for one another in
-/// every layer.
-[[nodiscard]] AxisSet together(const step::Meaning& meaning, const step::Workload& workload);
+/// Returns the axes of a stage whose ranks carry a task out together: the axes that its communication joins. For a pass
+/// these are all axes inside a replica, because its ranks wait for one another in every layer. With experts they are
+/// also the axes over which the pass exchanges tokens.
+[[nodiscard]] AxisSet together(const step::Meaning& meaning, const step::LoweredStep& step);
 
 /// One task of the folded step in the unfolded graph. Its instances begin at `first` of UnfoldedStep's table.
 struct UnfoldedTask {
@@ -48,7 +48,11 @@ struct UnfoldedStep {
   std::vector<UnfoldedTask> tasks;  ///< by task of the folded step
   std::vector<Instance> instances;
   std::vector<std::optional<Rank>> slowest;  ///< by instance: the rank that it waits for, if any; empty on equal GPUs
-  std::vector<des::Duration> stretch;        ///< by instance: time that slow GPUs add to it; empty on equal GPUs
+  /// By instance: the expert group that it waits for, as its place among the scenario's imbalanced experts. Empty where
+  /// all expert groups are alike.
+  std::vector<std::optional<std::size_t>> hottest;
+  /// By instance: time that slow GPUs and imbalanced experts add to it. Empty where there are none.
+  std::vector<des::Duration> stretch;
   LinkParts link_parts;                      ///< by link of the graph
   RanksBeside beside;                        ///< by link of the graph: for links with parts
   std::vector<std::uint32_t> link_ids;       ///< by link of the graph: its id in the cluster's fabric
@@ -71,8 +75,9 @@ struct UnfoldedStep {
 /// Puts every rank in the place of the one that stood for all.
 ///
 /// A task of the folded step becomes one for each group of ranks that carry it out together. A pass becomes one per
-/// replica, a message one per rank, a gradient reduction one over all replicas for each tensor rank, and so on. Two
-/// tasks that depend on each other do so wherever they have a rank in common.
+/// replica, a message one per rank, a gradient reduction one over all replicas for each tensor rank, and so on. A pass
+/// with experts becomes one for all replicas that exchange tokens. Two tasks that depend on each other do so wherever
+/// they have a rank in common.
 ///
 /// With equal GPUs and analytic traffic the run equals the folded one, tick for tick. Slow GPUs lengthen their
 /// computing, and with it the time of ranks that share their layers. Slow NICs show only in flows.
@@ -82,7 +87,7 @@ struct UnfoldedStep {
 /// it. The makespan stays that of the whole job.
 [[nodiscard]] des::RunResult seen_by(StageRank rank, const UnfoldedStep& unfolded, const des::RunResult& run);
 
-/// Returns, by task of the folded step, the time that slow GPUs add for stage rank `rank`. It is empty on equal GPUs.
+/// Returns UnfoldedStep::stretch for stage rank `rank`, by task of the folded step.
 [[nodiscard]] std::vector<des::Duration> stretch_seen_by(StageRank rank, const UnfoldedStep& unfolded);
 
 /// Returns the stage rank whose own work ends last; the lowest on a tie.

@@ -1,6 +1,7 @@
 // Lowers a job to a task graph: passes, messages, and the end of the step.
 #include "sim/step/lower.h"
 
+#include <set>
 #include <utility>
 
 #include "sim/base/check.h"
@@ -62,8 +63,12 @@ des::Duration pass_overhead(const job::Job& job) {
 
 schedule::Program program_of(const job::Job& job) { return job.schedule.build(job::pipeline_shape(job)); }
 
-LoweredStep lower(const job::Job& job, Fidelity fidelity) {
+namespace {
+
+// Lowers `job` as if all its groups of experts were alike.
+LoweredStep lower_alike(const job::Job& job, Fidelity fidelity) {
   LoweredStep step;
+  step.imbalance = job.routing.imbalance;
   step.passes = std::make_unique<Passes>(job);
   step.program = program_of(job);
   step.message = message_bytes(job);
@@ -87,6 +92,23 @@ LoweredStep lower(const job::Job& job, Fidelity fidelity) {
   lower_step_end(step.workload, job, step.passes->trained(), ends);
   step.most_sends = ends.most_sends;
   expect_a_real_length(step.workload.graph);
+  return step;
+}
+
+}  // namespace
+
+LoweredStep lower(const job::Job& job, Fidelity fidelity) {
+  LoweredStep step = lower_alike(job, fidelity);
+  std::set<double> imbalances;
+  for (const job::ImbalancedExperts& group : job.imperfections.imbalanced_experts) imbalances.insert(group.imbalance);
+  for (const double imbalance : imbalances) {
+    job::Job other = job;
+    other.routing.imbalance = imbalance;
+    const LoweredStep& added = step.imbalanced.emplace_back(lower_alike(other, fidelity));
+    expects(added.workload.graph.tasks() == step.workload.graph.tasks() &&
+                added.workload.communications.size() == step.workload.communications.size(),
+            "an imbalance changes times and bytes of tasks only");
+  }
   return step;
 }
 

@@ -20,6 +20,9 @@ struct LoweredStep {
   Workload workload;
   Bytes message;                ///< one pipeline message of one rank
   std::int64_t most_sends = 0;  ///< messages that the busiest stage sends a step
+  double imbalance = 1;         ///< of the experts on all ranks
+  /// The same step, task by task, with every other imbalance that the job states for a group of experts.
+  std::vector<LoweredStep> imbalanced;
 };
 
 /// Lowers `job`. It is pure: the same job gives the same graph.

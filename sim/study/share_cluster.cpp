@@ -70,6 +70,7 @@ Job placed(const PlacedJob& job, job::Imperfections cluster) {
     cluster.placement.push_back(in_cluster(scenario.imperfections.gpu_of(rank)));
   for (const job::SlowGpu& slow : scenario.imperfections.slow_gpus)
     cluster.slow_gpus.push_back({in_cluster(slow.gpu), slow.slowdown});
+  cluster.imbalanced_experts = std::move(scenario.imperfections.imbalanced_experts);
   scenario.imperfections = std::move(cluster);
   return scenario;
 }

@@ -164,6 +164,7 @@ std::string imperfections_row(const job::Imperfections& what) {
   add(failed_nics, "failed NIC");
   add(std::ssize(what.slow_links) - failed_links, "slow link");
   add(failed_links, "failed link");
+  add(std::ssize(what.imbalanced_experts), "imbalanced expert group");
   if (!what.placement.empty()) parts.emplace_back("ranks placed as stated");
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -143,11 +143,11 @@ EmittedPass emit_kernels(des::TaskGraph& graph, const PassStreams& streams, cons
 
 PassTiming time_pass(const PassBlocks& blocks) {
   des::TaskGraph graph;
-  AxisSet axes;
+  PassTiming timing;
   for (const TimedOps* block : blocks)
     for (const TimedOp& op : *block)
-      if (op.axis) axes = axes | *op.axis;
-  const PassStreams streams = add_pass_streams(graph, axes);
+      if (op.axis) timing.axes = timing.axes | *op.axis;
+  const PassStreams streams = add_pass_streams(graph, timing.axes);
   std::vector<TaskId> ends;
   const EmittedPass pass = emit_kernels(graph, streams, blocks, {}, {.gates = nullptr, .ends = &ends});
   const des::RunResult run = des::run(graph);
@@ -158,7 +158,6 @@ PassTiming time_pass(const PassBlocks& blocks) {
     const Interval span{run.start[emitted.task.value].ps, run.end[emitted.task.value].ps};
     (emitted.op->axis ? comm[*emitted.op->axis] : compute).push_back(span);
   }
-  PassTiming timing;
   timing.total = run.makespan - des::Instant{};
   Coverage coverage;
   timing.compute = {coverage.add(std::move(compute))};

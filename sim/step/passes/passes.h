@@ -25,6 +25,7 @@ using PassBlocks = std::vector<const TimedOps*>;
 struct PassTiming {
   des::Duration total, compute;
   PerAxis<des::Duration> comm;
+  AxisSet axes;  ///< over which it exchanges, hidden or not
   des::Duration host;
   std::vector<des::Duration> block_ends;  ///< from the start of the pass, one per block
 };

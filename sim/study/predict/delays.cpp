@@ -96,6 +96,21 @@ void add_other_links(const Prediction& run, std::vector<Part>& parts) {
   }
 }
 
+void add_imbalanced_experts(const Prediction& run, std::vector<Part>& parts) {
+  const auto& experts = run.job.imperfections.imbalanced_experts;
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    const job::ImbalancedExperts& group = experts[i];
+    parts.push_back({{.what = fmt::format("expert group {} of stage {} has an imbalance of {:g}", group.group,
+                                          group.stage.number(), group.imbalance),
+                      .on_critical_path = time_of(run.waits.by_experts, i)},
+                     [at = group.stage, number = group.group](Job& job) {
+                       std::erase_if(job.imperfections.imbalanced_experts, [&](const job::ImbalancedExperts& each) {
+                         return each.stage == at && each.group == number;
+                       });
+                     }});
+  }
+}
+
 double drawn_slowness(const Job& job, Gpu gpu) { return job::slowness(job.stragglers, gpu, job.host_of(gpu)); }
 
 // Returns the slowness that a GPU shares with all GPUs of its host.
@@ -194,7 +209,8 @@ void keep_most_important(std::vector<Part>& parts) {
 
 bool is_slow(const Job& job) {
   const job::Imperfections& what = job.imperfections;
-  return !what.slow_gpus.empty() || what.uneven_links() || job.stragglers.on;
+  return !what.slow_gpus.empty() || what.uneven_links() || !what.imbalanced_experts.empty() ||
+         job.stragglers.on;
 }
 
 }  // namespace
@@ -213,6 +229,7 @@ std::vector<Delay> delays_of(const Prediction& prediction) {
   add_stated_gpus(prediction, parts);
   add_nics(prediction, parts);
   add_other_links(prediction, parts);
+  add_imbalanced_experts(prediction, parts);
   const std::size_t stated = parts.size();
   keep_most_important(parts);
   const std::size_t one_by_one = std::min(parts.size(), kMostParts);
