@@ -11,8 +11,8 @@ namespace foretoken::observe {
 
 /// The time on the critical path of tasks that slow hardware carries out.
 struct Waits {
-  std::map<Gpu, des::Duration> by_gpu;   ///< passes and optimizers, by the slowest GPU that carries them out
-  std::map<int, des::Duration> by_link;  ///< flows, by place among the scenario's slow links
+  std::map<Gpu, des::Duration> by_gpu;              ///< passes and optimizers, by the slowest GPU that carries them out
+  std::map<int, des::Duration> by_link;             ///< flows, by place among the scenario's slow links
   std::map<std::size_t, des::Duration> by_experts;  ///< passes, by place among the scenario's imbalanced experts
   /// Passes and flows by stage rank. A pass counts for the rank with the slow GPU, or else for the first rank of the
   /// expert group that it waits for. A flow counts for the rank beside

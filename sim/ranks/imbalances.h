@@ -1,9 +1,10 @@
-// Expert groups with an imbalance of their own, and the tasks that wait for them.
+// Expert groups with an imbalance of their own, and the ranks of a task that are in them.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/ranks/stage_ranks.h"
 #include "sim/step/lower.h"
@@ -17,25 +18,28 @@ class Imbalances {
 
   /// Returns true when any expert group has an imbalance of its own.
   [[nodiscard]] bool any() const { return !stages_.empty(); }
+  /// Returns true when the time of a task may depend on the expert group of its ranks.
+  [[nodiscard]] bool concern(const step::Meaning& meaning) const {
+    return meaning.kind == step::TaskMeaning::kPass && stages_.contains(meaning.stage);
+  }
 
-  /// The step in which a task lasts as long as its ranks need, and the group that they wait for.
-  struct Found {
+  /// Ranks whose experts have one imbalance, and the step in which all ranks have it.
+  struct Part {
     const step::LoweredStep* step;
-    std::optional<std::size_t> group{};  ///< place among the scenario's imbalanced experts; none: no such group
+    std::optional<std::size_t> group{};  ///< place among the scenario's imbalanced experts; none: all other groups
+    std::vector<StageRank> members{};
   };
-  /// Returns the step of the hottest expert group that `members` carry out folded task `task` in. They wait for this
-  /// group in every layer with experts.
-  [[nodiscard]] Found of(des::TaskId task, std::span<const StageRank> members) const;
+  /// Cuts `members` of `stage` by expert group. All groups without an imbalance of their own come first, as one part.
+  /// Precondition: the stage has a group with one.
+  [[nodiscard]] std::vector<Part> parts_of(Stage stage, std::span<const StageRank> members) const;
 
  private:
   struct Group {
-    double imbalance;
     std::size_t place;  // among the scenario's imbalanced experts
     const step::LoweredStep* step;
   };
   const step::LoweredStep& step_;
-  const double others_;  // imbalance of all other groups
-  int group_size_;       // ranks of an expert group, which follow one another on their stage
+  int group_size_;                                // ranks of an expert group, which follow one another on their stage
   std::map<Stage, std::map<int, Group>> stages_;  // by number of the group
 };
 

@@ -1,7 +1,8 @@
 // Cuts the ranks of one pipeline stage into teams.
 //
-// Dense layers and experts number the same ranks by different axes. Teams of both are therefore compared by their ranks:
-// joined() where tasks of both grids wait for one another, in_common() where a task of one follows a task of the other.
+// Dense layers and experts number the same ranks by different axes. Teams of both are therefore compared by their
+// ranks: joined() where tasks of both grids wait for one another, in_common() where a task of one follows a task of the
+// other.
 #include "sim/ranks/stage_ranks.h"
 
 #include <numeric>

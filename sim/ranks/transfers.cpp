@@ -163,8 +163,8 @@ Transfers::Kept Transfers::in_groups(const step::Communication& row, Stage stage
   Kept kept;
   for (auto& [name, gpus] : groups) {
     std::sort(gpus.begin(), gpus.end());
-    for (Leg& leg : messages ? here.exchanges.legs(gpus, transfer, usual)
-                             : here.wires.pipelined_ring(gpus, transfer, usual))
+    for (Leg& leg :
+         messages ? here.exchanges.legs(gpus, transfer, usual) : here.wires.pipelined_ring(gpus, transfer, usual))
       kept.legs.push_back(std::move(leg));
   }
   return kept;

@@ -143,6 +143,29 @@ class Unfolder {
     return {folded.value * static_cast<std::uint32_t>(ranks_.count()) + rank.value};
   }
 
+  // The time of an instance: that of its slowest ranks, in the step with the imbalance of their experts.
+  struct Timed {
+    const step::LoweredStep* lowered;
+    Paced paced;
+    std::optional<std::size_t> group{};  // the expert group that it waits for, as in UnfoldedStep::hottest
+  };
+  [[nodiscard]] Timed timed(TaskId task, std::span<const StageRank> members) const {
+    const auto on = [&](const step::LoweredStep& lowered, std::span<const StageRank> ranks) {
+      const step::Workload& workload = lowered.workload;
+      return speeds_.paced(workload.graph.duration(task), workload.meaning[task.value], *lowered.passes, ranks);
+    };
+    const step::Meaning& meaning = meaning_[task.value];
+    if (!imbalances_.concern(meaning)) return {&step_, on(step_, members)};
+    std::optional<Timed> longest;
+    for (const Imbalances::Part& part : imbalances_.parts_of(meaning.stage, members)) {
+      const Paced paced = on(*part.step, part.members);
+      if (longest && paced.duration <= longest->paced.duration) continue;
+      const bool waits = part.step->workload.graph.duration(task) > folded_.duration(task);
+      longest = Timed{part.step, paced, waits ? part.group : std::nullopt};
+    }
+    return *longest;
+  }
+
   void add_instances(TaskId task) {
     expects(folded_.kind(task) != TaskKind::kFlow, "a folded step has no flows");
     const Teams& teams = teams_of(task);
@@ -151,16 +174,15 @@ class Unfolder {
       streams_.clear();
       for (const StreamId stream : folded_.members(task))
         for (const StageRank member : members) streams_.push_back(stream_of(stream, member));
-      const Imbalances::Found found = imbalances_.of(task, members);
-      const step::Meaning& meaning = found.step->workload.meaning[task.value];
-      const Duration equal = found.step->workload.graph.duration(task);
-      const auto [duration, slowest] = speeds_.paced(equal, meaning, *found.step->passes, members);
-      if (speeds_.uneven()) unfolded_.slowest.push_back(slowest);
-      if (imbalances_.any()) unfolded_.hottest.push_back(found.group);
-      if (speeds_.uneven() || imbalances_.any()) unfolded_.stretch.push_back(duration - folded_.duration(task));
+      const auto [lowered, paced, group] = timed(task, members);
+      if (speeds_.uneven()) unfolded_.slowest.push_back(paced.rank);
+      if (imbalances_.any()) unfolded_.hottest.push_back(group);
+      if (speeds_.uneven() || imbalances_.any()) unfolded_.stretch.push_back(paced.duration - folded_.duration(task));
       std::span<const Transfer> transfers;
-      if (flows_) transfers = flows_->transfers_of(meaning, equal, duration, *found.step->passes, members);
-      unfolded_.instances.push_back(transfers.empty() ? hold(duration) : move(transfers));
+      if (flows_)
+        transfers = flows_->transfers_of(lowered->workload.meaning[task.value], lowered->workload.graph.duration(task),
+                                         paced.duration, *lowered->passes, members);
+      unfolded_.instances.push_back(transfers.empty() ? hold(paced.duration) : move(transfers));
     }
   }
 
@@ -252,7 +274,8 @@ AxisSet together(const step::Meaning& meaning, const step::LoweredStep& step) {
     return row->axes & (net::kStageAxes | net::kExpertStageAxes);
   if (meaning.kind == step::TaskMeaning::kPassOverhead) return net::kLayerAxes;
   if (meaning.kind != step::TaskMeaning::kPass || meaning.op != nullptr) return {};
-  return net::kLayerAxes | (step.passes->timing(meaning.stage, meaning.chunk, meaning.pass).axes & net::kExpertLayerAxes);
+  return net::kLayerAxes |
+         (step.passes->timing(meaning.stage, meaning.chunk, meaning.pass).axes & net::kExpertLayerAxes);
 }
 
 UnfoldedStep unfold(const step::LoweredStep& step, const job::Job& job, Traffic traffic) {

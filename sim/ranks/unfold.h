@@ -53,9 +53,9 @@ struct UnfoldedStep {
   std::vector<std::optional<std::size_t>> hottest;
   /// By instance: time that slow GPUs and imbalanced experts add to it. Empty where there are none.
   std::vector<des::Duration> stretch;
-  LinkParts link_parts;                      ///< by link of the graph
-  RanksBeside beside;                        ///< by link of the graph: for links with parts
-  std::vector<std::uint32_t> link_ids;       ///< by link of the graph: its id in the cluster's fabric
+  LinkParts link_parts;                 ///< by link of the graph
+  RanksBeside beside;                   ///< by link of the graph: for links with parts
+  std::vector<std::uint32_t> link_ids;  ///< by link of the graph: its id in the cluster's fabric
   StageRanks ranks;
 
   /// Returns the place of the instance that stage rank `rank` takes part in.

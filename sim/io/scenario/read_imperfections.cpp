@@ -1,4 +1,4 @@
-// Reads slow GPUs, slow and failed NICs and links, and placement, and checks them against the job.
+// Reads slow GPUs, slow and failed NICs and links, imbalanced experts and placement, and checks them against the job.
 #include "sim/io/scenario/read_imperfections.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 
 #include "sim/base/text.h"
 #include "sim/net/router.h"
+#include "sim/step/memory/parameters.h"
 
 namespace foretoken::io {
 namespace {
@@ -204,8 +205,53 @@ void read_links(const Node& node, std::string_view key, bool rate, const net::Fa
   }
 }
 
-// Drops parts with a factor of 1, which are not slow.
-void drop_sound(job::Imperfections& what) {
+// Returns the reason why no expert group of a job can have an imbalance of its own, if there is one.
+std::optional<std::string> why_all_alike(const job::Job& job) {
+  if (!job.model.experts) return fmt::format("model {} is dense", in_quotes(job.model.name));
+  if (job.parallelism.expert == 1) return "with expert 1 every rank has all experts";
+  if (job.routing.capacity_factor) return "with moe.capacity_factor every expert gets equally many rows";
+  return std::nullopt;
+}
+
+// Returns the imbalance of a rank whose experts all tokens choose. A token meets k experts, and min(k, E/e) on a rank.
+double most_imbalance(const job::Job& job) {
+  const model::Experts& experts = *job.model.experts;
+  const int ranks = job.parallelism.expert;
+  const std::int64_t chosen = std::min(experts.per_token, experts.count / ranks);
+  return static_cast<double>(ranks * chosen) / static_cast<double>(experts.per_token);
+}
+
+// Reads expert groups by stage and number.
+void read_imbalanced_experts(const Node& node, const job::Job& job, std::vector<job::ImbalancedExperts>& known) {
+  constexpr const char* kKey = "imbalanced_experts";
+  const auto entries = node.find_array(kKey);
+  if (!entries || entries->empty()) return;
+  if (const auto why = why_all_alike(job)) return node.complain(kKey, "expected none: " + *why);
+  const int stages = job.parallelism.pipeline, groups = job.grid().degree(Axis::kExpertData);
+  const step::LocalParameters parameters(job);
+  std::set<std::pair<Stage, int>> taken;
+  for (const Node& entry : *entries) {
+    const std::size_t wrong = entry.findings().complaints.size();
+    const Node group = entry.as_object();
+    group.allow_only({"stage", "group", "imbalance"});
+    const job::ImbalancedExperts experts{
+        .stage = id_of<Stage>(static_cast<int>(group.whole("stage", {.low = 0, .high = stages - 1}))),
+        .group = static_cast<int>(group.whole("group", {.low = 0, .high = groups - 1})),
+        .imbalance = group.number("imbalance", {.low = 1, .high = most_imbalance(job)})};
+    if (entry.findings().complaints.size() > wrong) continue;
+    if (parameters.experts_of_stage(experts.stage) == 0)
+      group.complain("stage", fmt::format("expected a stage with experts, found {}: its layers are dense",
+                                          experts.stage.number()));
+    if (!taken.emplace(experts.stage, experts.group).second)
+      group.complain(fmt::format("expected every expert group once, found group {} of stage {} again", experts.group,
+                                 experts.stage.number()));
+    known.push_back(experts);
+  }
+}
+
+// Drops parts with a factor of 1, which are not slow, and expert groups like all others.
+void drop_sound(job::Imperfections& what, double imbalance) {
+  std::erase_if(what.imbalanced_experts, [&](const auto& each) { return each.imbalance == imbalance; });
   std::erase_if(what.slow_gpus, [](const job::SlowGpu& each) { return each.slowdown == 1; });
   std::erase_if(what.slow_nics, [](const job::SlowNic& each) { return each.rate_factor == 1; });
   std::erase_if(what.slow_links, [](const job::SlowLink& each) { return each.rate_factor == 1; });
@@ -214,7 +260,8 @@ void drop_sound(job::Imperfections& what) {
 }  // namespace
 
 job::Imperfections read_imperfections(const Node& node, const job::Job& job) {
-  node.allow_only({"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "placement"});
+  node.allow_only(
+      {"slow_gpus", "slow_nics", "failed_nics", "slow_links", "failed_links", "imbalanced_experts", "placement"});
   job::Imperfections all;
   const int nodes = job.node_of(id_of<Gpu>(job.gpus - 1)).number() + 1;
   if (const auto entries = node.find_array("slow_gpus")) read_slow_gpus(*entries, job.gpus, all.slow_gpus);
@@ -233,7 +280,8 @@ job::Imperfections read_imperfections(const Node& node, const job::Job& job) {
   }
   if (const auto entries = node.find_array("placement"); entries && job.groups.empty())
     all.placement = read_placement(*entries, node, job.gpus);
-  drop_sound(all);
+  read_imbalanced_experts(node, job, all.imbalanced_experts);
+  drop_sound(all, job.routing.imbalance);
   return all;
 }
 

@@ -6,8 +6,8 @@
 
 namespace foretoken::io {
 
-/// Reads the object `imperfections`: slow GPUs, slow NICs and links, and the placement of ranks. Numbers of GPUs and
-/// nodes are checked against `job`, which obeys all other rules.
+/// Reads the object `imperfections`: slow GPUs, slow NICs and links, imbalanced experts, and the placement of ranks.
+/// Numbers of GPUs, nodes, stages and expert groups are checked against `job`, which obeys all other rules.
 [[nodiscard]] job::Imperfections read_imperfections(const Node& node, const job::Job& job);
 
 }  // namespace foretoken::io

@@ -86,6 +86,54 @@ TEST(WrongExperts, Routing) {
   for (const WrongExperts& wrong : kRouting) expect_complaint(wrong);
 }
 
+// The four ranks of a stage are one expert group. All tokens may choose the two experts of one rank.
+constexpr WrongExperts kImbalanced[] = {
+    {"a stage that there is not",
+     R"({"imperfections": {"imbalanced_experts": [{"stage": 4, "group": 0, "imbalance": 2}]}})",
+     "/imperfections/imbalanced_experts/0/stage: expected a whole number from 0 to 3, found 4"},
+    {"a group that there is not",
+     R"({"imperfections": {"imbalanced_experts": [{"stage": 0, "group": 1, "imbalance": 2}]}})",
+     "/imperfections/imbalanced_experts/0/group: expected a whole number from 0 to 0, found 1"},
+    {"a rank with less than the mean",
+     R"({"imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 0.9}]}})",
+     "/imperfections/imbalanced_experts/0/imbalance: expected a number from 1 to 4, found 0.9"},
+    {"more tokens than there are",
+     R"({"imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 4.1}]}})",
+     "/imperfections/imbalanced_experts/0/imbalance: expected a number from 1 to 4, found 4.1"},
+    {"no imbalance", R"({"imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0}]}})",
+     "/imperfections/imbalanced_experts/0/imbalance: missing; expected a number from 1 to 4"},
+    {"a key of other lists",
+     R"({"imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 2, "gpu": 1}]}})",
+     "/imperfections/imbalanced_experts/0/gpu: unknown key; known here: stage, group, imbalance"},
+    {"a number instead of a group", R"({"imperfections": {"imbalanced_experts": [1.3]}})",
+     "/imperfections/imbalanced_experts/0: expected an object, found 1.3"},
+    {"no list", R"({"imperfections": {"imbalanced_experts": 1.3}})",
+     "/imperfections/imbalanced_experts: expected an array, found 1.3"},
+    {"one group twice",
+     R"({"imperfections": {"imbalanced_experts": [{"stage": 1, "group": 0, "imbalance": 2},
+                                                  {"stage": 1, "group": 0, "imbalance": 3}]}})",
+     "/imperfections/imbalanced_experts/1: expected every expert group once, found group 0 of stage 1 again"},
+    {"every expert gets equally many rows",
+     R"({"moe": {"capacity_factor": 1.25},
+         "imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 2}]}})",
+     "/imperfections/imbalanced_experts: expected none: with moe.capacity_factor every expert gets equally many rows"},
+    {"every rank has all experts",
+     R"({"parallelism": {"expert": 1},
+         "imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 2}]}})",
+     "/imperfections/imbalanced_experts: expected none: with expert 1 every rank has all experts"},
+    {"a dense model",
+     R"({"model": "llama-3-8b", "parallelism": {"expert": 1},
+         "imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 2}]}})",
+     "/imperfections/imbalanced_experts: expected none: model \"llama-3-8b\" is dense"},
+    {"a stage of dense layers",
+     R"({"model": {"base": "deepseek-v3", "num_hidden_layers": 12},
+         "imperfections": {"imbalanced_experts": [{"stage": 0, "group": 0, "imbalance": 2}]}})",
+     "/imperfections/imbalanced_experts/0/stage: expected a stage with experts, found 0: its layers are dense"}};
+
+TEST(WrongExperts, ImbalancedGroups) {
+  for (const WrongExperts& wrong : kImbalanced) expect_complaint(wrong);
+}
+
 constexpr WrongExperts kOthers[] = {
     {"routing of a dense model", R"({"model": "llama-3-8b", "parallelism": {"expert": 1}, "moe": {"imbalance": 2}})",
      "/moe: expected none: model \"llama-3-8b\" is dense"},

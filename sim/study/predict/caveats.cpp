@@ -82,7 +82,8 @@ AxisSet inside_layers(const Job& job) {
     if (!job.groups.empty() && std::none_of(what.slow_nics.begin(), what.slow_nics.end(), is_here)) continue;
     const int domain = part->cluster.links.gpus;
     for (const auto& [axis, name] : kAxisNames)
-      if (net::kLayerAxes.contains(axis) && uses(part->grid().shape(axis, domain))) inside = inside | axis;
+      if ((net::kLayerAxes | net::kExpertLayerAxes).contains(axis) && uses(part->grid().shape(axis, domain)))
+        inside = inside | axis;
   }
   return inside;
 }
@@ -93,15 +94,35 @@ void warn_of_hidden_communication(const Job& job, const How& how, std::vector<st
   if (how.traffic != Traffic::kFlows || how.fidelity != step::Fidelity::kStage || !job.imperfections.moves_flows())
     return;
   const AxisSet inside = inside_layers(job);
-  const bool hides_tensor = job.overlap.tensor_parallel || job.runtime.overlap_backward_collectives;
+  AxisSet hides = Axis::kContext;
+  if (job.overlap.tensor_parallel || job.runtime.overlap_backward_collectives) hides = hides | Axis::kTensor;
+  if (job.routing.shared_expert_overlap) hides = hides | net::kExpertLayerAxes;
   std::vector<std::string_view> hidden;
   for (const auto& [axis, name] : kAxisNames)
-    if (inside.contains(axis) && (axis != Axis::kTensor || hides_tensor)) hidden.push_back(name);
+    if ((inside & hides).contains(axis)) hidden.push_back(name);
   if (hidden.empty()) return;
   warnings.push_back(fmt::format(
       "imperfections: {}-parallel communication that kernels hide keeps the cost of sound links and of ranks in order; "
       "expected --fidelity kernel, which uses the links as they are",
       fmt::join(hidden, "- and ")));
+}
+
+// Warns of the part of exchanges that another micro-batch hides. It is time that no task has.
+void warn_of_overlapped_exchanges(const Job& job, const How& how, std::vector<std::string>& warnings) {
+  if (how.traffic != Traffic::kFlows || !job.imperfections.moves_flows() || !job.routing.overlap) return;
+  if (!inside_layers(job).contains(Axis::kExpert)) return;
+  warnings.emplace_back(
+      "imperfections: the part of exchanges that moe.overlap hides keeps the cost of sound links and of ranks in "
+      "order; expected moe.overlap false, for which all of it uses the links as they are");
+}
+
+// Warns that the memory of an answer ignores the rows of imbalanced experts.
+void warn_of_rows_in_memory(const Job& job, std::vector<std::string>& warnings) {
+  if (job.imperfections.imbalanced_experts.empty()) return;
+  warnings.push_back(fmt::format(
+      "imperfections.imbalanced_experts change times, not memory: it is that of moe.imbalance {:g} on every "
+      "rank; expected --set moe.imbalance for the memory of a group",
+      job.routing.imbalance));
 }
 
 // Says where ZeRO-2 saves nothing: one bucket holds all gradients of a small stage, beside this rank's share of them.
@@ -125,6 +146,8 @@ void add_caveats(const Job& job, const How& how, report::Metrics& metrics) {
   for (std::string& line : assumptions_of_fabric(job, *how.traffic)) metrics.assumptions.push_back(std::move(line));
   warn_of_idle_placement(job, how, metrics.warnings);
   warn_of_hidden_communication(job, how, metrics.warnings);
+  warn_of_overlapped_exchanges(job, how, metrics.warnings);
+  warn_of_rows_in_memory(job, metrics.warnings);
   warn_of_a_wide_bucket(job, metrics.warnings);
 }
 

@@ -209,8 +209,7 @@ void keep_most_important(std::vector<Part>& parts) {
 
 bool is_slow(const Job& job) {
   const job::Imperfections& what = job.imperfections;
-  return !what.slow_gpus.empty() || what.uneven_links() || !what.imbalanced_experts.empty() ||
-         job.stragglers.on;
+  return !what.slow_gpus.empty() || what.uneven_links() || !what.imbalanced_experts.empty() || job.stragglers.on;
 }
 
 }  // namespace
