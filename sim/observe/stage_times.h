@@ -33,8 +33,8 @@ struct Observations {
   StageSplit busiest;
 };
 
-/// Joins a run with the meaning of its tasks. `stretch` is the time that slow GPUs added to each task, which counts as
-/// computing; empty when there is none.
+/// Joins a run with the meaning of its tasks. `stretch` is the time that slow GPUs and imbalanced experts added to each
+/// task, which counts as computing; empty when there is none.
 [[nodiscard]] Observations observe_stages(const step::LoweredStep& step, const des::RunResult& run,
                                           std::span<const des::Duration> stretch = {});
 

@@ -62,6 +62,8 @@ void note_experts(Draft& draft) {
     spread = fmt::format("the hottest rank gets {:g} times the mean tokens", routing.imbalance);
   if (routing.capacity_factor)
     spread = fmt::format("every expert gets {:g} times the mean tokens, padded or dropped", *routing.capacity_factor);
+  if (const auto own = std::ssize(draft.question.imperfections.imbalanced_experts); own > 0)
+    spread += fmt::format("; {} as imperfections.imbalanced_experts state", with_noun(own, "expert group"));
   draft.notes.assumptions.push_back(
       fmt::format("experts: expert {} x expert_tensor {}; {}", degrees.expert, degrees.expert_tensor, spread));
 }

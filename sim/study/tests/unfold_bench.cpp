@@ -43,6 +43,18 @@ void llama_3_405b(benchmark::State& state) {
 }
 BENCHMARK(llama_3_405b)->RangeMultiplier(2)->Range(1024, 16384)->Unit(benchmark::kMillisecond);
 
+// Simulates DeepSeek-V3 on 2048 GPUs: 16 stages, and expert groups of 64 ranks on eight nodes.
+void deepseek_v3_2048(benchmark::State& state, ranks::Traffic traffic) {
+  constexpr const char* kScenario = R"({
+      "model": "deepseek-v3", "cluster": "dgx-h100-ndr", "gpus": 2048, "runtime": "megatron-core", "precision": "bf16",
+      "parallelism": {"pipeline": 16, "expert": 64, "layers_per_stage": [4,4,4,4,4,4,4,4,4,4,4,4,4,3,3,3]},
+      "moe": {"dispatcher": "deepep"}, "optimizer": {"zero_stage": 1}, "recompute": "full",
+      "batch": {"micro": 1, "global": 15360, "sequence_length": 4096}})";
+  simulate_unfolded(state, io::read_scenario_text(kScenario, "deepseek-v3-2048", {}).job, traffic);
+}
+BENCHMARK_CAPTURE(deepseek_v3_2048, analytic, ranks::Traffic::kAnalytic)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(deepseek_v3_2048, flows, ranks::Traffic::kFlows)->Unit(benchmark::kMillisecond);
+
 // Simulates one all-reduce of 1 GB over every GPU of a cluster as flows, by a ring or by trees and switches.
 void all_reduce_flows(benchmark::State& state, cost::NcclAlgorithm algorithm) {
   const auto gpus = static_cast<int>(state.range(0));
