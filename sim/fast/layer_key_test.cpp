@@ -37,6 +37,19 @@ TEST(LayerKey, DiffersExactlyWithTheChoicesThatPlayAPart) {
   EXPECT_NE(with([](job::Job& j) { j.optimizer.zero_stage = 2; }), base);
   EXPECT_NE(with([](job::Job& j) { j.overlap.tensor_parallel = true; }), base);
   EXPECT_NE(with([](job::Job& j) { j.precision = Precision::kFp8; }), base);
+  EXPECT_NE(with([](job::Job& j) { j.parallelism.expert = 2; }), base);
+  EXPECT_NE(with([](job::Job& j) { j.parallelism.expert_tensor = 2; }), base);
+  EXPECT_NE(with([](job::Job& j) { j.routing.dispatcher = model::Dispatcher::kAllGather; }), base);
+  const LayerKey hidden = with([](job::Job& j) {
+    j.overlap.exchanges = true;
+    j.batch.global = 8;
+  });
+  EXPECT_NE(hidden, base);
+  const LayerKey more_hidden = with([](job::Job& j) {
+    j.overlap.exchanges = true;
+    j.batch.global = 16;
+  });
+  EXPECT_NE(more_hidden, hidden) << "one part in m stays";
   EXPECT_EQ(with([](job::Job& j) { j.overlap.p2p = true; }), base);
   EXPECT_EQ(with([](job::Job& j) { j.optimizer.zero_stage = 1; }), base) << "optimizer states are no part of a layer";
   EXPECT_EQ(with([](job::Job& j) { j.parallelism.pipeline = 2; }), base);

@@ -115,8 +115,10 @@ Duration finish_step(const job::Job& job, const step::Passes& passes, const Plan
 }
 
 step::Passes Replayer::passes(const job::Job& job) {
-  const auto& library =
-      libraries_.get(layer_key(job), [&] { return std::make_unique<step::PassLibrary>(step::time_blocks(job)); });
+  const auto& library = libraries_.get(layer_key(job), [&] {
+    ++timed_layers_;
+    return std::make_unique<step::PassLibrary>(step::time_blocks(job));
+  });
   return step::Passes(job, *library);
 }
 
@@ -135,9 +137,14 @@ Duration Replayer::step_time(const job::Job& job, const step::Passes& passes, st
 
 void Replayer::trim() {
   constexpr std::size_t kMostSteps = 3'000'000;  // 16 bytes each
-  if (planned_steps_ < kMostSteps) return;
-  plans_.clear();
-  planned_steps_ = 0;
+  constexpr std::size_t kMostLayers = 10'000;    // some 50 KB each
+  if (planned_steps_ >= kMostSteps) {
+    plans_.clear();
+    planned_steps_ = 0;
+  }
+  if (timed_layers_ < kMostLayers) return;
+  libraries_.clear();
+  timed_layers_ = 0;
 }
 
 }  // namespace foretoken::fast

@@ -32,13 +32,13 @@ class Replayer {
   [[nodiscard]] des::Duration step_time(const job::Job& job, const step::Passes& passes,
                                         std::vector<std::int64_t>& scratch);
 
-  /// Drops plans when they take much memory. No other thread may use this object during the call.
+  /// Drops plans and passes when they take much memory. No other thread may use this object during the call.
   void trim();
 
  private:
   Memo<LayerKey, std::unique_ptr<step::PassLibrary>> libraries_;
   Memo<PlanShape, PipelinePlan> plans_;
-  std::atomic<std::size_t> planned_steps_ = 0;
+  std::atomic<std::size_t> planned_steps_ = 0, timed_layers_ = 0;
 };
 
 }  // namespace foretoken::fast

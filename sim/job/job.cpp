@@ -26,8 +26,7 @@ int box_of(const Job& job, Gpu gpu, const Size& size) {
 PerAxis<int> degrees_of(const Parallelism& parallelism) {
   PerAxis<int> degrees(1);
   for (const auto& [axis, degree] : kDegrees) degrees[axis] = parallelism.*degree;
-  degrees[Axis::kExpert] = parallelism.expert;
-  degrees[Axis::kExpertTensor] = parallelism.expert_tensor;
+  for (const auto& [axis, degree] : kExpertDegrees) degrees[axis] = parallelism.*degree;
   return degrees;
 }
 

@@ -34,6 +34,10 @@ inline constexpr std::array kDegrees{
     std::pair{Axis::kTensor, &Parallelism::tensor}, std::pair{Axis::kContext, &Parallelism::context},
     std::pair{Axis::kPipeline, &Parallelism::pipeline}, std::pair{Axis::kData, &Parallelism::data}};
 
+/// The axes over which the experts of a model are dealt out, with the degree of each.
+inline constexpr std::array kExpertDegrees{std::pair{Axis::kExpert, &Parallelism::expert},
+                                           std::pair{Axis::kExpertTensor, &Parallelism::expert_tensor}};
+
 /// Returns one degree an axis, and 1 for an axis along which nothing is cut.
 [[nodiscard]] PerAxis<int> degrees_of(const Parallelism& parallelism);
 
@@ -43,7 +47,6 @@ struct Routing {
   std::optional<double> capacity_factor = std::nullopt;  ///< none: no token is dropped or padded
   double imbalance = 1;                                  ///< tokens of the rank with the most over their mean
   bool shared_expert_overlap = false;
-  bool overlap = false;  ///< exchanges run beside another micro-batch's pass in the other direction
 };
 
 struct Batch {
@@ -85,9 +88,10 @@ struct Optimizer {
 struct Overlap {
   bool grad_reduce = false, param_gather = false, p2p = false;
   bool tensor_parallel = false;  ///< Transformer Engine's userbuffers
+  bool exchanges = false;        ///< of experts, beside another micro-batch's pass in the other direction (moe.overlap)
 };
 
-/// The overlaps by their keys in a scenario.
+/// The overlaps of every model by their keys in a scenario.
 inline constexpr std::array kOverlaps{std::pair{std::string_view("grad_reduce"), &Overlap::grad_reduce},
                                       std::pair{std::string_view("param_gather"), &Overlap::param_gather},
                                       std::pair{std::string_view("p2p"), &Overlap::p2p},

@@ -9,8 +9,16 @@
 namespace foretoken::job {
 namespace {
 
+Dealing dealing_of(const Job& job) {
+  const std::optional<Dealing> dealing = deal_layers(job.model.layers, job.parallelism);
+  expects(dealing.has_value(), "the layers of a job can be dealt out; reading it checks that");
+  return *dealing;
+}
+
 /// Counts the layers on the chunks before a place.
-std::int64_t layers_before(const Job& job, const schedule::Placement& placement, schedule::Place at) {
+std::int64_t layers_before(const Job& job, schedule::Place at) {
+  if (!job.schedule.place) return dealing_of(job).before(at.stage, at.chunk);
+  const schedule::Placement placement = placement_of(job);
   std::int64_t layers = 0;
   for (const schedule::Place* before = placement.neighbour(at, schedule::Neighbour::kPrevious); before;
        before = placement.neighbour(*before, schedule::Neighbour::kPrevious))
@@ -89,6 +97,15 @@ int Dealing::layers(Stage stage, Chunk chunk) const {
   return layers(stage, at, looped_ends(stages_, chunks_a_stage_, stage, chunk).count());
 }
 
+std::int64_t Dealing::before(Stage stage, Chunk chunk) const {
+  const std::int64_t chunks = std::int64_t{stages_} * chunk.number() + stage.number();
+  if (stated_.empty()) return share_ * chunks - (chunks > 0 ? extra_ : 0);
+  if (states_chunks()) return std::accumulate(stated_.begin(), stated_.begin() + chunks, std::int64_t{0});
+  const std::int64_t whole = std::accumulate(stated_.begin(), stated_.end(), std::int64_t{0}) * chunk.number();
+  const auto here = stated_.begin() + stage.number();
+  return (whole + std::accumulate(stated_.begin(), here, std::int64_t{0})) / chunks_a_stage_;
+}
+
 int Dealing::largest() const {
   int most = 0;
   for (const Stage stage : ids<Stage>(stages_))
@@ -109,14 +126,12 @@ int ChunkContents::layer_count() const {
 }
 
 int Job::layers_in(Stage stage, Chunk chunk) const {
-  const std::optional<Dealing> dealing = deal_layers(model.layers, parallelism);
-  expects(dealing.has_value(), "the layers of a job can be dealt out; reading it checks that");
-  return dealing->layers(stage, place_in_line(*this, {stage, chunk}), ends_of(*this, stage, chunk).count());
+  return dealing_of(*this).layers(stage, place_in_line(*this, {stage, chunk}), ends_of(*this, stage, chunk).count());
 }
 
 ChunkContents contents_of(const Job& job, Stage stage, Chunk chunk) {
   const Ends ends = ends_of(job, stage, chunk);
-  const std::int64_t before = job.model.uniform() ? 0 : layers_before(job, placement_of(job), {stage, chunk});
+  const std::int64_t before = job.model.one_kind() ? 0 : layers_before(job, {stage, chunk});
   return {.layers = model::layers_between(job.model, before, job.layers_in(stage, chunk)),
           .embedding = ends.embedding,
           .head = ends.head};

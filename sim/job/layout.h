@@ -19,6 +19,8 @@ class Dealing {
  public:
   /// Counts the layers of one chunk, where virtual stage k p + r is chunk k of stage r.
   [[nodiscard]] int layers(Stage stage, Chunk chunk) const;
+  /// Counts the layers on the chunks before one, where virtual stage k p + r is chunk k of stage r.
+  [[nodiscard]] std::int64_t before(Stage stage, Chunk chunk) const;
   /// Counts the layers of one chunk of `stage`. It is virtual stage `at` and holds `ends` ends of the model (embedding,
   /// head).
   [[nodiscard]] int layers(Stage stage, int at, int ends) const;

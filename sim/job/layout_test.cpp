@@ -48,6 +48,24 @@ TEST(DealLayers, EmbeddingAndHeadTakeThePlaceOfALayerEach) {
   EXPECT_EQ(deal(7, parallelism), (Dealt{{7}}));
 }
 
+TEST(DealLayers, LayersBeforeAChunkAreThoseOfAllChunksBeforeIt) {
+  const std::pair<int, Parallelism> kJobs[] = {
+      {24, {.pipeline = 4, .virtual_pipeline = 3}},
+      {22, {.pipeline = 4, .virtual_pipeline = 3, .embedding_and_head_as_layers = true}},
+      {20, {.pipeline = 3, .virtual_pipeline = 2, .layers_per_stage = {4, 10, 6}}}};
+  for (const auto& [layers, parallelism] : kJobs) {
+    const std::optional<Dealing> dealing = deal_layers(layers, parallelism);
+    ASSERT_TRUE(dealing);
+    std::int64_t before = 0;
+    for (const Chunk chunk : ids<Chunk>(parallelism.virtual_pipeline))
+      for (const Stage stage : ids<Stage>(parallelism.pipeline)) {
+        EXPECT_EQ(dealing->before(stage, chunk), before) << layers;
+        before += dealing->layers(stage, chunk);
+      }
+    EXPECT_EQ(before, layers);
+  }
+}
+
 TEST(DealLayers, AsStated) {
   const auto dealt = [](int layers, int chunks, std::vector<int> stated) {
     Parallelism parallelism{.pipeline = 3, .virtual_pipeline = chunks};

@@ -50,6 +50,7 @@ void take_choices(const Question& question, Job& job) {
   job.optimizer.zero_stage = choices.zero_stage.value_or(question.runtime.default_zero_stage);
   job.precision = choices.precision.value_or(Precision::kBf16);
   job.recipe = recipe_of(question);
+  job.routing.dispatcher = choices.dispatcher.value_or(Routing{}.dispatcher);
 }
 
 // Asks every rule that a choice may break. Some rules complete the job.

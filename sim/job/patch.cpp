@@ -28,6 +28,8 @@ constexpr std::pair<Key, std::string_view> kNames[] = {
     {Key::kParamGather, "overlap.param_gather"},
     {Key::kP2pOverlap, "overlap.p2p"},
     {Key::kTensorOverlap, "overlap.tensor_parallel"},
+    {Key::kExchangeOverlap, "moe.overlap"},
+    {Key::kDispatcher, "moe.dispatcher"},
     {Key::kPrecision, "precision"},
     {Key::kGradients, "precision_recipe.gradients"},
     {Key::kArithmeticRate, "profile.gemm, profile.attention"},
@@ -56,17 +58,21 @@ std::vector<Key> stated_choices() {
     const auto key = static_cast<Key>(number);
     const std::optional<Axis> axis = axis_of(key);
     const auto is_stated = [&](const auto& row) { return row.first == *axis; };
-    if (!axis || std::ranges::any_of(kDegrees, is_stated)) keys.push_back(key);
+    if (!axis || std::ranges::any_of(kDegrees, is_stated) || std::ranges::any_of(kExpertDegrees, is_stated))
+      keys.push_back(key);
   }
   return keys;
 }
 
 bool is_searched(Key key) {
-  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kSequenceParallel, Key::kSchedule,     Key::kMicroBatch,
-                            Key::kMicrobatchGroup, Key::kRecompute,        Key::kZeroStage,    Key::kGradReduce,
-                            Key::kParamGather,     Key::kP2pOverlap,       Key::kTensorOverlap};
-  // The data-parallel degree follows from the GPUs and the other degrees.
-  return std::ranges::find(kOther, key) != std::end(kOther) || (axis_of(key) && key != key_of(Axis::kData));
+  constexpr Key kOther[] = {Key::kVirtualPipeline, Key::kSequenceParallel, Key::kSchedule,      Key::kMicroBatch,
+                            Key::kMicrobatchGroup, Key::kRecompute,        Key::kZeroStage,     Key::kGradReduce,
+                            Key::kParamGather,     Key::kP2pOverlap,       Key::kTensorOverlap, Key::kExchangeOverlap,
+                            Key::kDispatcher};
+  // The data-parallel degrees follow from the GPUs and the other degrees.
+  constexpr AxisSet kFollow{Axis::kData, Axis::kExpertData};
+  const std::optional<Axis> axis = axis_of(key);
+  return std::ranges::find(kOther, key) != std::end(kOther) || (axis && !kFollow.contains(*axis));
 }
 
 std::vector<Key> searched_choices() {
@@ -105,6 +111,9 @@ void put(std::optional<Recompute>& field, const Value& value) {
 void put(std::optional<Precision>& field, const Value& value) {
   field = is_none(value) ? std::nullopt : std::optional(held<Precision, Precision>(value));
 }
+void put(std::optional<model::Dispatcher>& field, const Value& value) {
+  field = is_none(value) ? std::nullopt : std::optional(held<model::Dispatcher, model::Dispatcher>(value));
+}
 // A stated source of scales holds for fp8 alone, and would be refused beside another precision. An open precision keeps
 // it for the fp8 that may be tried.
 void put_precision(Choices& choices, const Value& value) {
@@ -128,6 +137,8 @@ void apply_to_overlap(const Edit& edit, AskedOverlap& overlap) {
       return put(overlap.p2p, edit.value);
     case Key::kTensorOverlap:
       return put(overlap.tensor_parallel, edit.value);
+    case Key::kExchangeOverlap:
+      return put(overlap.exchanges, edit.value);
     default:
       break;
   }
@@ -158,6 +169,8 @@ void apply_to_choices(const Edit& edit, Choices& choices) {
       return put(choices.recompute, edit.value);
     case Key::kZeroStage:
       return put(choices.zero_stage, edit.value);
+    case Key::kDispatcher:
+      return put(choices.dispatcher, edit.value);
     case Key::kPrecision:
       return put_precision(choices, edit.value);
     case Key::kGradients:
@@ -177,6 +190,7 @@ struct Spelled {
     return fmt::format("\"{}\"", model::name_of(value));
   }
   std::string operator()(Precision value) const { return fmt::format("\"{}\"", foretoken::name_of(value)); }
+  std::string operator()(model::Dispatcher value) const { return fmt::format("\"{}\"", model::name_of(value)); }
   std::string operator()(const schedule::Schedule& value) const { return fmt::format("\"{}\"", value.name); }
 };
 
@@ -185,6 +199,12 @@ struct Spelled {
 std::string_view name_of(Key key) {
   static const std::vector<std::string> kNamesOfKeys = names_of_keys();
   return kNamesOfKeys.at(static_cast<std::size_t>(key));
+}
+
+bool is_about_experts(Key key) {
+  constexpr AxisSet kAxesOfExperts{Axis::kExpert, Axis::kExpertTensor};
+  const std::optional<Axis> axis = axis_of(key);
+  return key == Key::kDispatcher || key == Key::kExchangeOverlap || (axis && kAxesOfExperts.contains(*axis));
 }
 
 std::span<const Key> choice_keys() {
@@ -229,6 +249,10 @@ bool is_open(const Choices& choices, Key key) {
       return !choices.overlap.p2p;
     case Key::kTensorOverlap:
       return !choices.overlap.tensor_parallel;
+    case Key::kExchangeOverlap:
+      return !choices.overlap.exchanges;
+    case Key::kDispatcher:
+      return !choices.dispatcher;
     case Key::kPrecision:
       return !choices.precision;
     case Key::kGradients:

@@ -30,6 +30,8 @@ enum class Key : std::uint8_t {
   kParamGather,
   kP2pOverlap,
   kTensorOverlap,
+  kExchangeOverlap,
+  kDispatcher,
   kPrecision,
   kGradients,
   // Properties of machines and software, with a factor.
@@ -56,10 +58,10 @@ inline constexpr int kKeys = static_cast<int>(Key::kNetworkLatency) + 1;
   return axis >= 0 && axis < static_cast<int>(kAxes) ? std::optional(static_cast<Axis>(axis)) : std::nullopt;
 }
 
-/// A whole number, a switch, a factor, or a value named by the key (recomputation, schedule, precision).
+/// A whole number, a switch, a factor, or a value named by the key (recomputation, schedule, precision, dispatcher).
 /// `std::monostate` removes a statement, so the default holds again.
 using Value = std::variant<std::monostate, std::int64_t, bool, double, model::RecomputeGranularity, schedule::Schedule,
-                           Precision>;
+                           Precision, model::Dispatcher>;
 
 struct Edit {
   Key key;
@@ -70,6 +72,9 @@ using Patch = std::vector<Edit>;
 
 /// Returns true for keys of Question::choices.
 [[nodiscard]] constexpr bool is_choice(Key key) { return static_cast<int>(key) < kChoiceKeys; }
+
+/// Returns true for a choice that only models with experts have.
+[[nodiscard]] bool is_about_experts(Key key);
 
 /// Returns "parallelism.tensor". For a property it returns the place of its statement: "profile launch_us".
 [[nodiscard]] std::string_view name_of(Key key);

@@ -19,6 +19,8 @@ TEST(Patch, EveryKeyHasANameOfItsOwn) {
 TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
   const std::pair<Key, Value> kStated[] = {{key_of(Axis::kTensor), std::int64_t{2}},
                                            {key_of(Axis::kContext), std::int64_t{2}},
+                                           {key_of(Axis::kExpertTensor), std::int64_t{2}},
+                                           {key_of(Axis::kExpert), std::int64_t{2}},
                                            {key_of(Axis::kPipeline), std::int64_t{2}},
                                            {Key::kVirtualPipeline, std::int64_t{2}},
                                            {Key::kSequenceParallel, true},
@@ -30,7 +32,9 @@ TEST(Patch, ASearchedKeyIsOpenUntilItIsStated) {
                                            {Key::kGradReduce, false},
                                            {Key::kParamGather, false},
                                            {Key::kP2pOverlap, true},
-                                           {Key::kTensorOverlap, true}};
+                                           {Key::kTensorOverlap, true},
+                                           {Key::kExchangeOverlap, true},
+                                           {Key::kDispatcher, model::Dispatcher::kDeepEp}};
   ASSERT_EQ(std::size(kStated), searched_keys().size());
   std::size_t place = 0;
   for (const auto& [key, value] : kStated) {
@@ -65,6 +69,7 @@ TEST(Patch, IsWrittenAsSetTakesItAndAsPeopleReadIt) {
   EXPECT_EQ(as_set({key_of(Axis::kData), {}}), "parallelism.data=null");
   EXPECT_EQ(as_set({Key::kRecompute, model::RecomputeGranularity::kSelective}), "recompute=\"selective\"");
   EXPECT_EQ(as_set({Key::kSchedule, *schedule::find_schedule("1f1b")}), "schedule=\"1f1b\"");
+  EXPECT_EQ(as_set({Key::kDispatcher, model::Dispatcher::kAllGather}), "moe.dispatcher=\"all-gather\"");
   EXPECT_EQ(in_words({Key::kSequenceParallel, true}), "parallelism.sequence_parallel true");
 }
 

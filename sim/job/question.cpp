@@ -8,14 +8,13 @@ AskedParallelism asked(const Parallelism& p) {
   AskedParallelism parallelism{.degrees = {},
                                .virtual_pipeline = p.virtual_pipeline,
                                .sequence_parallel = p.sequence_parallel,
-                               .expert = p.expert,
-                               .expert_tensor = p.expert_tensor,
                                .exchange = p.exchange,
                                .embedding_and_head_as_layers = p.embedding_and_head_as_layers,
                                .layers_per_stage = p.layers_per_stage};
   // The data-parallel degree follows from the others.
   for (const auto& [axis, degree] : kDegrees)
     if (axis != Axis::kData) parallelism.degrees[axis] = p.*degree;
+  for (const auto& [axis, degree] : kExpertDegrees) parallelism.degrees[axis] = p.*degree;
   return parallelism;
 }
 
@@ -50,7 +49,9 @@ Choices choices_of(const Job& job) {
           .overlap = {.grad_reduce = job.overlap.grad_reduce,
                       .param_gather = job.overlap.param_gather,
                       .p2p = job.overlap.p2p,
-                      .tensor_parallel = job.overlap.tensor_parallel},
+                      .tensor_parallel = job.overlap.tensor_parallel,
+                      .exchanges = job.overlap.exchanges},
+          .dispatcher = job.routing.dispatcher,
           .precision = job.precision,
           .recipe = asked(job.recipe, job.precision)};
 }

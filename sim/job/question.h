@@ -25,13 +25,12 @@ struct AskedPool {
   cost::Profile profile;
 };
 
-/// Degrees. An absent one is 1; an absent data-parallel degree takes the GPUs that the others leave.
+/// Degrees. An absent one is 1; an absent data-parallel degree takes the GPUs that the others leave, and an absent
+/// expert-tensor degree is the runtime's (Runtime::experts_split_as_dense).
 struct AskedParallelism {
-  PerAxis<std::optional<int>> degrees;  ///< of the axes of kDegrees
+  PerAxis<std::optional<int>> degrees;  ///< of the axes of kDegrees and kExpertDegrees
   std::optional<int> virtual_pipeline;
   std::optional<bool> sequence_parallel;
-  int expert = 1;
-  std::optional<int> expert_tensor;  ///< absent: as the runtime does (Runtime::experts_split_as_dense)
   decltype(Parallelism::exchange) exchange = Parallelism{}.exchange;
   bool embedding_and_head_as_layers = false;
   std::vector<int> layers_per_stage;  ///< empty: dealt out evenly
@@ -48,6 +47,7 @@ struct AskedBatch {
 struct AskedOverlap {
   std::optional<bool> grad_reduce, param_gather, p2p;
   std::optional<bool> tensor_parallel;  ///< absent: false
+  std::optional<bool> exchanges;        ///< absent: false
 };
 
 /// Bytes of one element. An absent one is the runtime's; stated gradients have no second copy unless it is stated, too.
@@ -67,7 +67,8 @@ struct Choices {
   std::optional<Recompute> recompute;  ///< absent: none
   std::optional<int> zero_stage;       ///< absent: the runtime's
   AskedOverlap overlap;
-  std::optional<Precision> precision;  ///< absent: bf16
+  std::optional<model::Dispatcher> dispatcher;  ///< absent: all-to-all
+  std::optional<Precision> precision;           ///< absent: bf16
   std::optional<AskedRecipe> recipe;
 };
 
@@ -84,7 +85,7 @@ struct Question {
   std::optional<AttentionChoice> attention;  ///< absent: the runtime's
   CudaGraphs cuda_graphs = CudaGraphs::kNone;
   bool compile = false;
-  std::optional<Routing> routing;  ///< absent: all-to-all, balanced
+  std::optional<Routing> routing;  ///< its dispatcher is a choice; absent: balanced
   std::string optimizer = "adam";
   Imperfections imperfections;  ///< its numbers count GPUs and nodes of the job
   Stragglers stragglers;

@@ -19,6 +19,7 @@ struct AttentionChoice {
 /// The overlaps that the users of a runtime can switch on and off. A search tries both.
 struct OverlapSwitches {
   bool grad_reduce = false, param_gather = false, p2p = false, tensor_parallel = false;
+  bool exchanges = false;  ///< of experts
 };
 
 /// A runtime file, calibration/runtimes/NAME.json.
@@ -43,13 +44,14 @@ struct Runtime {
   bool overlap_p2p = false;  ///< interleaved schedules only
   OverlapSwitches switches;
   bool userbuffers_gain = false;  ///< overlapped tensor-parallel collectives save the time that they stand beside GEMMs
-  bool cublas_before_11_7 = false;      ///< batched products with misaligned rows run without tensor cores
-  bool transformer_engine = false;      ///< layers are Transformer Engine's modules
-  bool fused_accumulation = false;      ///< weight-gradient GEMMs add to the main gradient themselves
-  bool experts_split_as_dense = false;  ///< expert_tensor is the tensor degree unless stated, else 1
-  bool pads_vocabulary = true;          ///< to a multiple of 128 x tensor degree
-  bool keeps_16bit_gradients = false;   ///< beside the fp32 main gradient: two more bytes per parameter
-  double fp16_gradient_bytes = 2;       ///< element size of reduced gradients when training in fp16
+  bool cublas_before_11_7 = false;             ///< batched products with misaligned rows run without tensor cores
+  bool transformer_engine = false;             ///< layers are Transformer Engine's modules
+  bool fused_accumulation = false;             ///< weight-gradient GEMMs add to the main gradient themselves
+  bool experts_split_as_dense = false;         ///< expert_tensor is the tensor degree unless stated, else 1
+  std::vector<model::Dispatcher> dispatchers;  ///< of tokens to experts; a search tries them. Empty: not stated
+  bool pads_vocabulary = true;                 ///< to a multiple of 128 x tensor degree
+  bool keeps_16bit_gradients = false;          ///< beside the fp32 main gradient: two more bytes per parameter
+  double fp16_gradient_bytes = 2;              ///< element size of reduced gradients when training in fp16
   double bf16_gradient_bytes = 4;
 
   // Fitted numbers. A runtime states at most six, each explained in its file.

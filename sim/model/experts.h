@@ -2,6 +2,7 @@
 // experts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -52,6 +53,13 @@ enum class Dispatcher : std::uint8_t {
   kDeepEp,     ///< a copy for each rank that has experts of the token
   kHybridEp    ///< likewise
 };
+inline constexpr std::array kDispatchers{Dispatcher::kAllToAll, Dispatcher::kAllGather, Dispatcher::kDeepEp,
+                                         Dispatcher::kHybridEp};
+
+/// Returns true for dispatchers of a library of their own, Megatron-Core's "flex". They are modelled alike.
+[[nodiscard]] constexpr bool is_flexible(Dispatcher dispatcher) {
+  return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
+}
 
 /// The cut of experts over ranks.
 struct ExpertCut {

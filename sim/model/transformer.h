@@ -64,8 +64,12 @@ struct Transformer {
   [[nodiscard]] bool gated() const { return activation == Activation::kSwiGlu || activation == Activation::kGeGlu; }
   [[nodiscard]] bool normed_before() const { return norm_places != NormPlaces::kBehind; }
   [[nodiscard]] bool normed_behind() const { return norm_places != NormPlaces::kBefore; }
-  /// Returns true when all layers are alike.
+  /// Returns true when all layers are alike and dense.
   [[nodiscard]] bool uniform() const { return !stack && !experts && local.window == 0; }
+  /// Returns true when all layers are alike, dense or with experts.
+  [[nodiscard]] bool one_kind() const {
+    return uniform() || (!stack && local.window == 0 && experts->dense_first == 0 && experts->every == 1);
+  }
   /// Matrices of the MLP: 2, or 3 when gated (gate, up, down).
   [[nodiscard]] int mlp_matrices() const { return gated() ? 3 : 2; }
 };

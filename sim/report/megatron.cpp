@@ -79,13 +79,13 @@ void add_experts(const Job& job, Flags& flags) {
     flags.set("--moe-layer-freq", fmt::format("\"{}\"", layers_with_experts(job.model)));
   if (experts.shared_width > 0) flags.set("--moe-shared-expert-intermediate-size", experts.shared_width);
   flags.on("--moe-shared-expert-overlap", job.routing.shared_expert_overlap);
-  flags.on("--overlap-moe-expert-parallel-comm", job.routing.overlap);
+  flags.on("--overlap-moe-expert-parallel-comm", job.overlap.exchanges);
   flags.on("--moe-router-enable-expert-bias", experts.router_bias);
   flags.on("--moe-grouped-gemm");
   flags.set("--expert-model-parallel-size", job.parallelism.expert);
   flags.set("--expert-tensor-parallel-size", job.parallelism.expert_tensor);
   const model::Dispatcher dispatcher = job.routing.dispatcher;
-  const bool flexible = dispatcher == model::Dispatcher::kDeepEp || dispatcher == model::Dispatcher::kHybridEp;
+  const bool flexible = model::is_flexible(dispatcher);
   const char* plain = dispatcher == model::Dispatcher::kAllGather ? "allgather" : "alltoall";
   flags.set("--moe-token-dispatcher-type", flexible ? "flex" : plain);
   if (flexible) flags.set("--moe-flex-dispatcher-backend", model::name_of(dispatcher));

@@ -146,11 +146,11 @@ TEST(ExpertJob, AProductOfAnExpertTakesAsLongAsItsLaunch) {
 TEST(ExpertJob, ExchangesBesideAnotherMicrobatchAreHidden) {
   job::Job s = one_stage();
   const std::int64_t exposed = kernel_step(s);
-  s.routing.overlap = true;
+  s.overlap.exchanges = true;
   EXPECT_LT(kernel_step(s), exposed);
   s.batch.global = 8;  // one micro-batch has no other beside it
   const std::int64_t alone = kernel_step(s);
-  s.routing.overlap = false;
+  s.overlap.exchanges = false;
   EXPECT_EQ(kernel_step(s), alone);
 }
 

@@ -21,13 +21,14 @@ void expect_a_choice(const std::string& free) {
                                   free == "gpus" ? " (--gpus lists cluster sizes)" : "", study::freeable_keys())}});
 }
 
-// Returns the overrides in order, for a runtime with these switches.
-std::vector<std::string> overrides_with(const OpenOptions& options, const job::OverlapSwitches& switches) {
+// Returns the overrides in order, for this model under this runtime.
+std::vector<std::string> overrides_with(const OpenOptions& options, const model::Transformer& model,
+                                        const job::Runtime& runtime) {
   std::vector<std::string> sets;
   if (!options.gpus.empty()) sets.emplace_back("parallelism.data=null");
   for (const std::string& free : options.frees) {
     const std::vector<std::string> freed =
-        free == "all" ? study::all_keys_free(switches) : study::overrides_of_free(free, switches);
+        free == "all" ? study::all_keys_free(model, runtime) : study::overrides_of_free(free, model, runtime);
     sets.insert(sets.end(), freed.begin(), freed.end());
   }
   sets.insert(sets.end(), options.sets.begin(), options.sets.end());
@@ -58,11 +59,11 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
 
 std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options) {
   for (const std::string& free : options.frees) expect_a_choice(free);
-  const std::vector<std::string> sets = overrides_with(options, {});
+  const std::vector<std::string> sets = overrides_with(options, {}, {});
   if (options.frees.empty()) return sets;
   const job::Question question = source.read_open(sets).asked();
-  study::expect_switches(question, options.frees);
-  return overrides_with(options, question.runtime.switches);
+  study::expect_choices(question, options.frees);
+  return overrides_with(options, question.model, question.runtime);
 }
 
 search::SpaceOptions space_of(const OpenOptions& options) {

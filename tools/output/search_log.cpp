@@ -54,9 +54,12 @@ Outcome outcome_of(const std::string& line, std::string_view header) {
   outcome.fits = json->at("fits").get<bool>();
   outcome.peak = Bytes(json->at("peak_bytes").get<double>());
   outcome.step_time.ps = json->at("step_time_ps").get<std::int64_t>();
-  if (outcome.verdict == Verdict::kReplayed)
+  if (outcome.verdict == Verdict::kReplayed) {
+    const auto& overlap = json->at("overlap");
     for (const auto& [name, member] : job::kOverlaps)
-      outcome.overlap.*member = json->at("overlap").at(std::string(name)).get<bool>();
+      outcome.overlap.*member = overlap.at(std::string(name)).get<bool>();
+    outcome.overlap.exchanges = overlap.value("exchanges", false);
+  }
   return outcome;
 }
 
@@ -89,7 +92,7 @@ std::string outcome_line(const search::Space& space, const Outcome& outcome, std
   json["recompute"] = model::name_of(c.recompute);
   json["zero_stage"] = c.zero_stage;
   json.update(more_keys_json(c));
-  if (outcome.verdict == Verdict::kReplayed) json["overlap"] = overlap_json(outcome.overlap);
+  if (outcome.verdict == Verdict::kReplayed) json["overlap"] = overlap_json(c, outcome.overlap);
   json["fits"] = outcome.fits;
   json["peak_bytes"] = outcome.peak.value();
   json["simulated_step_time_s"] = des::to_seconds(outcome.step_time).value();

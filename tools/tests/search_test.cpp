@@ -52,6 +52,62 @@ TEST(SearchCommand, RanksAndItsWinnerSimulatesToWhatItSays) {
   EXPECT_EQ(simulated_best["step_time_s_interval"], answer["ranked"][0]["step_time_s_interval"]);
 }
 
+constexpr const char* kExperts =
+    R"({"name": "experts", "model": {"base": "qwen3-30b-a3b", "num_hidden_layers": 8}, "cluster": "dgx-h100-ndr",
+        "gpus": 16, "batch": {"global": 32, "micro": 1, "sequence_length": 4096}, "recompute": "none",
+        "parallelism": {"context": 1}})";
+
+TEST(SearchCommand, AnswersAboutExpertsCarryTheirChoices) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kExperts), best = folder.file("best.json");
+  const Ran searched = run_foretoken({"search", question, "--json", "--write", best});
+  ASSERT_EQ(searched.status, 0) << searched.err;
+  const json answer = json::parse(searched.out);
+  for (const char* const key : {"parallelism.expert", "parallelism.expert_tensor", "moe.dispatcher", "moe.overlap"})
+    EXPECT_THAT(answer["searched"], testing::Contains(key));
+  const json& first = answer["ranked"][0];
+  EXPECT_GT(first["expert"], 1);
+  EXPECT_EQ(first["dispatcher"], "deepep");
+  EXPECT_EQ(first["overlap"]["exchanges"], true);
+  EXPECT_EQ(answer["pareto"]["points"][0]["expert_tensor"], first["expert_tensor"]);
+  const std::string flags = answer["winner"]["megatron"].dump();
+  EXPECT_THAT(
+      flags, AllOf(HasSubstr("--expert-model-parallel-size " + first["expert"].dump()),
+                   HasSubstr("--moe-flex-dispatcher-backend deepep"), HasSubstr("--overlap-moe-expert-parallel-comm")));
+  const json written = json::parse(run_foretoken({"simulate", best, "--json"}).out);
+  EXPECT_EQ(written["step_time_s"], first["step_time_s"]);
+  const std::string text = run_foretoken({"search", question}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("  EP"), HasSubstr("dispatch"), HasSubstr("E exchanges of experts")));
+  for (const std::string& line : lines_of(text)) EXPECT_LE(report::columns_of(line), 100U) << line;
+  const json fixed = json::parse(
+      run_foretoken({"search", best, "--free", "parallelism.expert", "--fix", "moe.dispatcher=all-gather", "--json"})
+          .out);
+  EXPECT_THAT(fixed["searched"], AllOf(testing::Contains("parallelism.expert"), Not(testing::Contains("moe.overlap"))));
+  for (const json& row : fixed["ranked"]) EXPECT_EQ(row["dispatcher"], "all-gather");
+}
+
+TEST(SearchCommand, AResultFileOfExpertsGoesOn) {
+  const TemporaryFolder folder;
+  const std::string question = folder.put("question.json", kExperts), whole = folder.file("whole.jsonl");
+  const std::string answer = run_foretoken({"search", question, "--json", "--out", whole}).out;
+  const std::string text = contents(whole);
+  const std::string part = folder.put("part.jsonl", text.substr(0, 2 * text.size() / 3));
+  const Ran resumed = run_foretoken({"search", question, "--json", "--out", part, "--resume"});
+  EXPECT_EQ(resumed.out, answer) << resumed.err;
+  EXPECT_EQ(contents(part), text);
+  EXPECT_THAT(text, AllOf(HasSubstr(R"("expert_tensor":)"), HasSubstr(R"("dispatcher":"all-gather")"),
+                          HasSubstr(R"("exchanges":true)")));
+}
+
+TEST(SearchCommand, ADenseModelHasNoExpertsToSearch) {
+  for (const char* const key : {"parallelism.expert", "parallelism.expert_tensor", "moe", "moe.dispatcher"}) {
+    const Ran ran = run_foretoken({"search", "gpt3-175b-1024-a100", "--free", key});
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_THAT(ran.err, HasSubstr(std::string("--free ") + key +
+                                   ": model \"gpt3-175b\" is dense, so a search cannot choose it"));
+  }
+}
+
 TEST(SearchCommand, TheAnswerIsAtMostAHundredColumnsWide) {
   const TemporaryFolder folder;
   const std::string small = folder.put("question.json", kQuestion);

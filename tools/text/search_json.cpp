@@ -12,14 +12,16 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-nlohmann::ordered_json overlap_json(const job::Overlap& overlap) {
+nlohmann::ordered_json overlap_json(const search::Candidate& candidate, const job::Overlap& overlap) {
   Json json;
   for (const auto& [name, member] : job::kOverlaps) json[std::string(name)] = overlap.*member;
+  if (candidate.dispatcher) json["exchanges"] = overlap.exchanges;
   return json;
 }
 
 nlohmann::ordered_json more_keys_json(const search::Candidate& candidate) {
   Json json = Json::object();
+  if (candidate.dispatcher) json["dispatcher"] = model::name_of(*candidate.dispatcher);
   if (candidate.microbatch_group > 0) json["microbatch_group"] = candidate.microbatch_group;
   if (candidate.precision) json["precision"] = name_of(*candidate.precision);
   if (candidate.short_gradients) json["gradients_in_16_bit"] = true;
@@ -36,7 +38,7 @@ nlohmann::ordered_json configuration_json(const study::FoundConfiguration& found
   json["recompute"] = model::name_of(s.recompute.granularity);
   json["zero_stage"] = s.optimizer.zero_stage;
   json.update(more_keys_json(found.candidate));
-  json["overlap"] = overlap_json(s.overlap);
+  json["overlap"] = overlap_json(found.candidate, s.overlap);
   json["fits"] = found.outcome.fits;
   json["peak_bytes"] = found.outcome.peak.value();
   json["step_time_s"] = found.step_time.value();

@@ -23,11 +23,13 @@ using report::Table;
 using search::Candidate;
 using search::Objective;
 
-constexpr std::string_view kOverlapLetters = "GPMT", kNoOverlap = "----";
+constexpr std::string_view kOverlapLetters = "GPMT";
 
 bool any(const study::SearchAnswer& answer, bool (*test)(const study::FoundConfiguration&)) {
   return std::any_of(answer.ranked.begin(), answer.ranked.end(), test);
 }
+
+bool has_experts(const study::SearchAnswer& answer) { return answer.ranked.front().candidate.dispatcher.has_value(); }
 
 std::string objective_value(Objective objective, const study::FoundConfiguration& found) {
   const Seconds step = found.step_time;
@@ -71,14 +73,28 @@ void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedCol
                          },
                          any(answer, [](const auto& f) { return f.candidate.virtual_pipeline > 1; }) ? 0 : 7});
   }
+  if (!has_experts(answer)) return;
+  for (const auto& [each, member] : job::kExpertDegrees) {
+    const Axis axis = each;
+    const auto cuts = [axis](const study::FoundConfiguration& f) { return f.candidate.degrees[axis] > 1; };
+    columns.push_back({std::string(short_name_of(axis)),
+                       [axis](const auto& f) { return fmt::format("{}", f.candidate.degrees[axis]); },
+                       std::any_of(answer.ranked.begin(), answer.ranked.end(), cuts) ? 0 : 7});
+  }
 }
 
-// Returns the overlaps as letters: "GP-T".
-std::string overlap_letters(const job::Overlap& overlap) {
+// Returns the overlaps as letters: "GP-T", and "GP-TE" with experts.
+std::string overlap_letters(const study::FoundConfiguration& found) {
+  const job::Overlap& overlap = found.scenario.overlap;
   std::string letters;
   for (std::size_t at = 0; at < job::kOverlaps.size(); ++at)
     letters += overlap.*job::kOverlaps[at].second ? kOverlapLetters[at] : '-';
+  if (found.candidate.dispatcher) letters += overlap.exchanges ? 'E' : '-';
   return letters;
+}
+
+bool overlaps(const study::FoundConfiguration& found) {
+  return overlap_letters(found).find_first_not_of('-') != std::string::npos;
 }
 
 // Adds the columns of keys that only some answers have.
@@ -94,9 +110,10 @@ void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedCo
   if (any(answer, [](const auto& f) { return f.candidate.short_gradients; }))
     columns.push_back({"gradients", [](const auto& f) { return or_dash(f.candidate.short_gradients, "16-bit"); }, 0,
                        Table::Align::kLeft});
-  if (any(answer, [](const auto& f) { return overlap_letters(f.scenario.overlap) != kNoOverlap; }))
-    columns.push_back(
-        {"overlap", [](const auto& f) { return overlap_letters(f.scenario.overlap); }, 0, Table::Align::kLeft});
+  if (has_experts(answer))
+    columns.push_back({"dispatch", [](const auto& f) { return std::string(model::name_of(*f.candidate.dispatcher)); },
+                       0, Table::Align::kLeft});
+  if (any(answer, overlaps)) columns.push_back({"overlap", overlap_letters, 0, Table::Align::kLeft});
 }
 
 // Returns the columns of a configuration's keys, without keys that no row uses.
@@ -184,6 +201,11 @@ std::string legend_of(const std::vector<RankedColumn>& columns, const Paint& pai
     heads.emplace_back("VPP");
     words.emplace_back("virtual pipeline");
   }
+  for (const auto& [axis, member] : job::kExpertDegrees) {
+    if (!shown(short_name_of(axis))) continue;
+    heads.push_back(short_name_of(axis));
+    words.push_back(axis == Axis::kExpert ? "expert" : "expert-tensor");
+  }
   std::string text = fmt::format("{}: {} degree; SP: sequence parallel; MBS: micro-batch size", fmt::join(heads, ", "),
                                  fmt::join(words, ", "));
   if (shown("group")) text += "; group: micro-batches a group of interleaving";
@@ -191,6 +213,7 @@ std::string legend_of(const std::vector<RankedColumn>& columns, const Paint& pai
     text +=
         "; overlap: beside the passes, G gradient reduction, P parameter gathers, M pipeline messages, T "
         "tensor-parallel collectives";
+  if (shown("overlap") && shown("dispatch")) text += ", E exchanges of experts";
   if (shown("bubble")) text += "; bubble: idle time of the pipeline over the work of its busiest stage";
   return paint.paragraph("  ", text + "; peak: GiB of the fullest stage");
 }

@@ -9,8 +9,8 @@
 
 namespace foretoken::tools {
 
-/// Returns every overlap with its switch: {"grad_reduce": true, ...}.
-[[nodiscard]] nlohmann::ordered_json overlap_json(const job::Overlap& overlap);
+/// Returns every overlap that the candidate's model can have with its switch: {"grad_reduce": true, ...}.
+[[nodiscard]] nlohmann::ordered_json overlap_json(const search::Candidate& candidate, const job::Overlap& overlap);
 /// Returns the keys that only some configurations have: a group of micro-batches, a precision, 16-bit gradients.
 [[nodiscard]] nlohmann::ordered_json more_keys_json(const search::Candidate& candidate);
 /// Writes a configuration, its memory and its step time with the keys of docs/user/search.md.

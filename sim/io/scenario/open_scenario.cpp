@@ -44,6 +44,11 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   parallelism["sequence_parallel"] = chosen.sequence_parallel;
   if (job.batch.microbatch_group) value["batch"]["microbatch_group"] = *job.batch.microbatch_group;
   for (const auto& [name, member] : job::kOverlaps) value["overlap"][std::string(name)] = job.overlap.*member;
+  if (job.model.experts) {
+    for (const auto& [axis, degree] : job::kExpertDegrees) parallelism[std::string(name_of(axis))] = chosen.*degree;
+    value["moe"]["dispatcher"] = model::name_of(job.routing.dispatcher);
+    value["moe"]["overlap"] = job.overlap.exchanges;
+  }
   value["precision"] = job.precision_name();
   if (short_gradients(asked_, job)) value["precision_recipe"]["gradients"] = job.recipe.gradient_bytes;
   return value.dump(indent, ' ', false, json::error_handler_t::replace);

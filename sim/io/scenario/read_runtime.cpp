@@ -8,16 +8,26 @@
 
 #include "sim/io/hardware/profile_fields.h"
 #include "sim/io/scenario/attention_choice.h"
+#include "sim/io/scenario/dispatcher_choice.h"
 
 namespace foretoken::io {
 namespace {
 
 void read_overlap_switches(const Node& node, job::OverlapSwitches& switches) {
-  node.allow_only({"grad_reduce", "param_gather", "p2p", "tensor_parallel"});
+  node.allow_only({"grad_reduce", "param_gather", "p2p", "tensor_parallel", "exchanges"});
   switches.grad_reduce = node.boolean_or("grad_reduce", false);
   switches.param_gather = node.boolean_or("param_gather", false);
   switches.p2p = node.boolean_or("p2p", false);
   switches.tensor_parallel = node.boolean_or("tensor_parallel", false);
+  switches.exchanges = node.boolean_or("exchanges", false);
+}
+
+/// Reads the dispatchers of tokens: ["all-to-all", "deepep"].
+std::vector<model::Dispatcher> read_dispatchers(const Node& node) {
+  std::vector<model::Dispatcher> dispatchers;
+  if (const auto named = node.find_array("dispatchers"))
+    for (const Node& name : *named) dispatchers.push_back(name.as_one_of(kDispatcherNames));
+  return dispatchers;
 }
 
 /// Reads the kernels that eager code runs apart: ["rms_norm", "rotary"].
@@ -59,6 +69,7 @@ void read_switches(const Node& node, job::Runtime& runtime) {
   if (runtime.fused_accumulation && node.object_or_empty("fitted").has("gradient_accumulation_bytes"))
     node.complain("fitted", "expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds");
   runtime.experts_split_as_dense = node.boolean_or("experts_split_as_dense", runtime.experts_split_as_dense);
+  runtime.dispatchers = read_dispatchers(node);
   runtime.pads_vocabulary = node.boolean_or("pads_vocabulary", runtime.pads_vocabulary);
   runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
   const Node gradients = node.object_or_empty("gradient_bytes");
@@ -129,6 +140,7 @@ job::Runtime read_runtime(const Node& node) {
                    "userbuffers_gain",
                    "cublas_before_11_7",
                    "experts_split_as_dense",
+                   "dispatchers",
                    "pads_vocabulary",
                    "transformer_engine",
                    "fused_accumulation",

@@ -10,6 +10,7 @@
 #include "sim/base/parse_count.h"
 #include "sim/base/text.h"
 #include "sim/io/scenario/attention_choice.h"
+#include "sim/io/scenario/dispatcher_choice.h"
 #include "sim/schedule/catalogue.h"
 
 namespace foretoken::io {
@@ -68,8 +69,9 @@ void read_parallelism(const Node& root, Question& question) {
   const Node node = root.object_or_empty("parallelism");
   std::vector<std::string> keys;
   for (const auto& [axis, degree] : job::kDegrees) keys.emplace_back(name_of(axis));
-  for (const char* key : {"virtual_pipeline", "context_exchange", "expert", "expert_tensor", "sequence_parallel",
-                          "embedding_and_head_as_layers", "layers_per_stage"})
+  for (const char* key : {"virtual_pipeline", "context_exchange"}) keys.emplace_back(key);
+  for (const auto& [axis, degree] : job::kExpertDegrees) keys.emplace_back(name_of(axis));
+  for (const char* key : {"sequence_parallel", "embedding_and_head_as_layers", "layers_per_stage"})
     keys.emplace_back(key);
   node.allow_only(keys);
   job::AskedParallelism& parallelism = question.choices.parallelism;
@@ -80,9 +82,9 @@ void read_parallelism(const Node& root, Question& question) {
                                         {{"ring", model::ContextExchange::kRing},
                                          {"all-gather", model::ContextExchange::kAllGather},
                                          {"all-to-all", model::ContextExchange::kAllToAll}});
-  parallelism.expert = static_cast<int>(node.whole_or("expert", 1, kDegree));
-  if (const auto tensor = node.find_whole("expert_tensor", kDegree))
-    parallelism.expert_tensor = static_cast<int>(*tensor);
+  parallelism.degrees[Axis::kExpert] = find_degree(node, "expert");
+  if (const auto tensor = node.find_whole("expert_tensor", kDegree))  // its default depends on the runtime
+    parallelism.degrees[Axis::kExpertTensor] = static_cast<int>(*tensor);
   parallelism.sequence_parallel = find_switch(node, "sequence_parallel");
   parallelism.embedding_and_head_as_layers = node.boolean_or("embedding_and_head_as_layers", false);
   if (const auto stated = node.find_array("layers_per_stage"))
@@ -91,20 +93,16 @@ void read_parallelism(const Node& root, Question& question) {
 }
 
 void read_routing(const Node& root, Question& question) {
-  using model::Dispatcher;
   const std::optional<Node> node = root.find_object("moe");
   if (!node) return;
   node->allow_only({"dispatcher", "overlap", "shared_expert_overlap", "capacity_factor", "imbalance"});
   job::Routing& routing = question.routing.emplace();
-  routing.dispatcher = node->one_of_or("dispatcher", Dispatcher::kAllToAll,
-                                       {{"all-to-all", Dispatcher::kAllToAll},
-                                        {"all-gather", Dispatcher::kAllGather},
-                                        {"deepep", Dispatcher::kDeepEp},
-                                        {"hybridep", Dispatcher::kHybridEp}});
+  const auto dispatcher = node->one_of_or("dispatcher", routing.dispatcher, kDispatcherNames);
+  if (node->has("dispatcher")) question.choices.dispatcher = dispatcher;
   routing.capacity_factor = node->find_number("capacity_factor", {.low = 0, .high = 1024, .above_low = true});
   routing.imbalance = node->number_or("imbalance", 1, {.low = 1, .high = 1 << 20});
   routing.shared_expert_overlap = node->boolean_or("shared_expert_overlap", false);
-  routing.overlap = node->boolean_or("overlap", false);
+  question.choices.overlap.exchanges = find_switch(*node, "overlap");
 }
 
 void read_batch(const Node& root, Question& question) {

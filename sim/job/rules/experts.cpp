@@ -85,18 +85,20 @@ void settle_experts(Draft& draft) {
     const auto refuse = [&](const char* pointer) {
       draft.complain(pointer, fmt::format("expected none: model {} is dense", in_quotes(model.name)));
     };
-    if (asked.expert_tensor.value_or(1) > 1) refuse("/parallelism/expert_tensor");
+    if (asked.degrees[Axis::kExpertTensor].value_or(1) > 1) refuse("/parallelism/expert_tensor");
     if (question.routing) refuse("/moe");
     return;
   }
-  const int expert_tensor = asked.expert_tensor.value_or(question.runtime.experts_split_as_dense ? degrees.tensor : 1);
+  const int expert = asked.degrees[Axis::kExpert].value_or(1);
+  const int usual = question.runtime.experts_split_as_dense ? degrees.tensor : 1;
+  const int expert_tensor = asked.degrees[Axis::kExpertTensor].value_or(usual);
   if (model.experts->width % expert_tensor != 0) {
     draft.complain("/parallelism/expert_tensor", fmt::format("expected a divisor of the experts' width {}, found {}",
                                                              model.experts->width, expert_tensor));
-  } else if (const auto wrong = why_not(draft, asked.expert, expert_tensor)) {
+  } else if (const auto wrong = why_not(draft, expert, expert_tensor)) {
     draft.complain("/parallelism/expert", *wrong);
   } else {
-    degrees.expert = asked.expert;
+    degrees.expert = expert;
     degrees.expert_tensor = expert_tensor;
     check_routing(draft);
     note_experts(draft);

@@ -60,7 +60,8 @@ bool sequence_divides(std::int64_t sequence, std::int64_t context, std::int64_t 
 bool pipeline_allows(int zero_stage, std::int64_t pipeline) { return zero_stage < 2 || pipeline == 1; }
 
 void check_shards(Draft& draft) {
-  const int tensor = draft.job.parallelism.tensor, expert = draft.question.choices.parallelism.expert;
+  const int tensor = draft.job.parallelism.tensor;
+  const int expert = draft.question.choices.parallelism.degrees[Axis::kExpert].value_or(1);
   const model::Transformer& model = draft.job.model;
   const char* const pointer = "/parallelism/tensor";
   const auto advice = [&] { return tensor_degrees(model, tensor); };

@@ -105,6 +105,7 @@ void settle_overlap(Draft& draft) {
   overlap.param_gather = asked.param_gather.value_or(runtime.overlap_param_gather && sharded);
   overlap.p2p = asked.p2p.value_or(runtime.overlap_p2p && interleaves);
   overlap.tensor_parallel = asked.tensor_parallel.value_or(false);
+  overlap.exchanges = asked.exchanges.value_or(false);
   if (overlap.tensor_parallel && !runtime.userbuffers_gain)
     draft.notes.assumptions.push_back(
         fmt::format("overlap.tensor_parallel saves nothing under runtime {}: its smaller products cost what it hides "

@@ -210,7 +210,7 @@ ExpertRows expert_rows(const Experts& experts, const Cut& cut) {
     rows.copies = real(experts.count) * std::ceil(rows.copies / real(experts.count) * *degrees.capacity_factor);
     hottest = 1;
   }
-  const bool once = degrees.dispatcher == Dispatcher::kDeepEp || degrees.dispatcher == Dispatcher::kHybridEp;
+  const bool once = is_flexible(degrees.dispatcher);
   rows.sent = hottest * (once ? rows.tokens * ranks_met(experts, degrees.expert) : rows.copies);
   rows.local = hottest * rows.copies * degrees.expert_tensor;
   const double each = rows.local * degrees.expert / real(experts.count);

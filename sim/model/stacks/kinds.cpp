@@ -5,6 +5,16 @@
 
 namespace foretoken::model {
 
+namespace {
+
+// Some dense layers, then layers with experts. A search asks for them too often to look at each layer.
+StackPlan dense_first(const Experts& experts, std::int64_t layers) {
+  return {.kinds = {{.experts = false}, {.experts = true}},
+          .runs = {{0, experts.dense_first}, {1, layers - experts.dense_first}}};
+}
+
+}  // namespace
+
 std::int64_t StackPlan::count_of(int kind) const {
   std::int64_t count = 0;
   for (const KindRun& run : runs) count += run.kind == kind ? run.count : 0;
@@ -12,7 +22,9 @@ std::int64_t StackPlan::count_of(int kind) const {
 }
 
 StackPlan plan_of(const Transformer& model) {
-  if (model.uniform()) return {.kinds = {{}}, .runs = {{0, model.layers}}};
+  if (model.one_kind()) return {.kinds = {{.experts = model.experts.has_value()}}, .runs = {{0, model.layers}}};
+  if (model.local.window == 0 && model.experts->every == 1 && model.experts->dense_first < model.layers)
+    return dense_first(*model.experts, model.layers);
   StackPlan plan;
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const LayerKind kind{.experts = model.experts && model.experts->in_layer(layer),

@@ -48,8 +48,7 @@ namespace {
 /// that has experts for it, and copy it there over NVLink (DeepEP's README, "normal kernels with NVLink and RDMA
 /// forwarding"; HybridEP is a branch of it). The network is the slower part: the payload becomes one copy a node.
 Bytes once_to_each_node(const job::Job& part, const Communication& row) {
-  const model::Dispatcher dispatcher = part.routing.dispatcher;
-  const bool once = dispatcher == model::Dispatcher::kDeepEp || dispatcher == model::Dispatcher::kHybridEp;
+  const bool once = model::is_flexible(part.routing.dispatcher);
   const int nodes = row.site.group.nodes;
   if (!once || nodes == 1 || row.axes != Axis::kExpert || row.collective != CollectiveKind::kAllToAll)
     return row.payload;

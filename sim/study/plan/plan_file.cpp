@@ -36,12 +36,22 @@ job::Overlap overlap_of(const Node& found) {
   job::Overlap overlap;
   const Node stated = found.object_or_empty("overlap");
   for (const auto& [name, member] : job::kOverlaps) overlap.*member = stated.boolean_or(name, false);
+  overlap.exchanges = stated.boolean_or("exchanges", false);
   return overlap;
+}
+
+std::optional<model::Dispatcher> dispatcher_of(const Node& found) {
+  const std::string name = found.text_or("dispatcher", "");
+  for (const model::Dispatcher each : model::kDispatchers)
+    if (model::name_of(each) == name) return each;
+  return std::nullopt;
 }
 
 std::string words_of(const Node& found, int gpus) {
   PerAxis<int> degrees(1);
   for (const auto& [axis, member] : job::kDegrees) degrees[axis] = found.positive_int(name_of(axis));
+  for (const auto& [axis, member] : job::kExpertDegrees)
+    if (found.has(name_of(axis))) degrees[axis] = found.positive_int(name_of(axis));
   return configuration_words({.gpus = gpus,
                               .degrees = degrees,
                               .virtual_pipeline = found.positive_int("virtual_pipeline"),
@@ -51,7 +61,8 @@ std::string words_of(const Node& found, int gpus) {
                               .recompute = recompute_of(found),
                               .zero_stage = static_cast<int>(found.whole("zero_stage", {.low = 0, .high = 3})),
                               .precision = precision_of(found),
-                              .short_gradients = found.boolean_or("gradients_in_16_bit", false)},
+                              .short_gradients = found.boolean_or("gradients_in_16_bit", false),
+                              .dispatcher = dispatcher_of(found)},
                              overlap_of(found));
 }
 

@@ -90,7 +90,7 @@ std::string routing_of(const job::Job& job) {
   std::string text(model::name_of(routing.dispatcher));
   if (routing.capacity_factor) text += fmt::format(", capacity {:g}", *routing.capacity_factor);
   if (routing.imbalance > 1) text += fmt::format(", imbalance {:g}", routing.imbalance);
-  if (routing.overlap) text += ", beside another micro-batch";
+  if (job.overlap.exchanges) text += ", beside another micro-batch";
   return text + (routing.shared_expert_overlap ? ", shared experts beside" : "");
 }
 

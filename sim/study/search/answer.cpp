@@ -150,6 +150,7 @@ std::string overlap_words(const job::Overlap& overlap) {
   std::vector<std::string_view> names;
   for (const auto& [name, member] : job::kOverlaps)
     if (overlap.*member) names.push_back(name);
+  if (overlap.exchanges) names.emplace_back("exchanges");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -165,9 +166,13 @@ std::string configuration_words(const search::Candidate& c, const job::Overlap& 
       parts.push_back(fmt::format("{}{}", short_name_of(axis), c.degrees[axis]));
     if (axis == Axis::kPipeline && c.virtual_pipeline > 1) parts.push_back(fmt::format("VPP{}", c.virtual_pipeline));
   }
+  for (const auto& [axis, member] : job::kExpertDegrees)
+    if (c.degrees[axis] > 1) parts.push_back(fmt::format("{}{}", short_name_of(axis), c.degrees[axis]));
   if (c.sequence_parallel) parts.emplace_back("SP");
   std::string words = fmt::format("{}", fmt::join(parts, " "));
   words += fmt::format(", micro-batch {}, recompute {}", c.micro, model::name_of(c.recompute));
+  if (product(c.degrees, {Axis::kExpert, Axis::kExpertTensor}) > 1 && c.dispatcher)
+    words += fmt::format(", {}", model::name_of(*c.dispatcher));
   if (c.zero_stage > 0) words += fmt::format(", ZeRO-{}", c.zero_stage);
   if (c.microbatch_group > 0) words += fmt::format(", groups of {} micro-batches", c.microbatch_group);
   if (c.precision) words += fmt::format(", {}", name_of(*c.precision));

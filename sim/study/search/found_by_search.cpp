@@ -17,7 +17,7 @@ std::vector<Variant> found_by_search(const ScenarioSource& source, std::span<con
   if (base.imperfections.any() || base.stragglers.on || !base.groups.empty())
     return {};  // a search needs equal hardware
   // Searches all keys, except a degree that shares sequences: the user chose it for their length.
-  std::vector<std::string> open = all_keys_free(base.runtime.switches);
+  std::vector<std::string> open = all_keys_free(base.model, base.runtime);
   const PerAxis<int> degrees = job::degrees_of(base.parallelism);
   for (const auto& [axis, member] : job::kDegrees)
     if (net::kLayerAxes.contains(axis) && axis != Axis::kTensor)

@@ -42,7 +42,14 @@ job::Overlap any_overlap(std::mt19937& random) {
   return {.grad_reduce = random() % 2 == 0,
           .param_gather = random() % 2 == 0,
           .p2p = random() % 2 == 0,
-          .tensor_parallel = random() % 2 == 0};
+          .tensor_parallel = random() % 2 == 0,
+          .exchanges = random() % 2 == 0};
+}
+
+std::vector<std::string> all_questions() {
+  std::vector<std::string> questions = small_questions();
+  for (std::string& question : expert_questions()) questions.push_back(std::move(question));
+  return questions;
 }
 
 TEST(Replay, EveryShippedScenarioTakesWhatSimulateSays) {
@@ -61,7 +68,7 @@ TEST(Replay, EveryShippedScenarioTakesWhatSimulateSays) {
 
 TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
   std::mt19937 random(20240521);
-  for (const std::string& text : small_questions()) {
+  for (const std::string& text : all_questions()) {
     SCOPED_TRACE(text);
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
     const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = true});
@@ -85,7 +92,7 @@ TEST(Replay, RandomCandidatesOfOneQuestionShareWhatTheyShare) {
 // The scenario written for a candidate is the job that was replayed.
 TEST(Replay, ACandidateReadsBackAsAScenario) {
   std::mt19937 random(7);
-  for (const std::string& text : small_questions()) {
+  for (const std::string& text : all_questions()) {
     SCOPED_TRACE(text);
     const io::OpenScenario question = io::read_open_scenario_text(text, "question");
     const Space space(question, {.gpus = {}, .schedules = every_schedule(), .cross_node_tensor = false});

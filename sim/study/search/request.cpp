@@ -31,18 +31,19 @@ bool frees_key(std::string_view free, job::Key key) {
 
 }  // namespace
 
-std::vector<std::string> all_keys_free(const job::OverlapSwitches& switches) {
+std::vector<std::string> all_keys_free(const model::Transformer& model, const job::Runtime& runtime) {
   std::vector<std::string> sets;
   for (const job::Key key : job::choice_keys())
-    if (can_be_freed(key) && !is_requested(key) && !search::has_no_switch(switches, key))
+    if (can_be_freed(key) && !is_requested(key) && !search::has_no_choice(model, runtime, key))
       sets.push_back(fmt::format("{}=null", name_of(key)));
   return sets;
 }
 
-std::vector<std::string> overrides_of_free(std::string_view free, const job::OverlapSwitches& switches) {
+std::vector<std::string> overrides_of_free(std::string_view free, const model::Transformer& model,
+                                           const job::Runtime& runtime) {
   std::vector<std::string> sets;
   for (const job::Key key : keys_freed_by(free))
-    if (!search::has_no_switch(switches, key)) sets.push_back(fmt::format("{}=null", name_of(key)));
+    if (!search::has_no_choice(model, runtime, key)) sets.push_back(fmt::format("{}=null", name_of(key)));
   return sets;
 }
 
@@ -62,16 +63,31 @@ std::string freeable_keys() {
                      fmt::join(requested, " and "));
 }
 
-void expect_switches(const job::Question& question, std::span<const std::string> frees) {
+namespace {
+
+// Explains the lack of a choice.
+std::string why_not(const job::Question& question, job::Key key) {
+  const std::string runtime = in_quotes(question.runtime.name);
+  if (job::is_about_experts(key) && !question.model.experts)
+    return fmt::format("model {} is dense, so a search cannot choose it", in_quotes(question.model.name));
+  if (key == job::Key::kDispatcher)
+    return fmt::format("runtime {} states no dispatchers to choose from; state one with --set {}=all-to-all", runtime,
+                       name_of(key));
+  return fmt::format(
+      "runtime {} has no switch for it, so a search cannot choose it; state it with --set {}=true or "
+      "false",
+      runtime, name_of(key));
+}
+
+}  // namespace
+
+void expect_choices(const job::Question& question, std::span<const std::string> frees) {
   std::vector<Complaint> complaints;
   for (const std::string& free : frees) {
     const std::vector<job::Key> keys = keys_freed_by(free);
-    const auto is_fixed = [&](job::Key key) { return search::has_no_switch(question.runtime.switches, key); };
+    const auto is_fixed = [&](job::Key key) { return search::has_no_choice(question.model, question.runtime, key); };
     if (!keys.empty() && std::ranges::all_of(keys, is_fixed))
-      complaints.push_back({"--free " + free, "",
-                            fmt::format("runtime {} has no switch for it, so a search cannot choose it; state it with "
-                                        "--set {}=true or false",
-                                        in_quotes(question.runtime.name), name_of(keys.front()))});
+      complaints.push_back({"--free " + free, "", why_not(question, keys.front())});
   }
   if (!complaints.empty()) throw ConfigError(std::move(complaints));
 }

@@ -26,20 +26,22 @@ struct SearchRequest {
 };
 
 /// Returns the overrides that leave open every key that a search chooses without a request: "parallelism.tensor=null",
-/// and so on. A stated overlap stays where the runtime has no switch for it.
-[[nodiscard]] std::vector<std::string> all_keys_free(const job::OverlapSwitches& switches);
+/// and so on. Keys without a choice stay (search::has_no_choice).
+[[nodiscard]] std::vector<std::string> all_keys_free(const model::Transformer& model, const job::Runtime& runtime);
 
 /// Returns the keys that `free` names: itself, or all those below it ("parallelism"). Empty: it can free none.
 [[nodiscard]] std::vector<job::Key> keys_freed_by(std::string_view free);
-/// Returns the overrides that leave them open, without overlaps that the runtime cannot switch.
-[[nodiscard]] std::vector<std::string> overrides_of_free(std::string_view free, const job::OverlapSwitches& switches);
+/// Returns the overrides that leave them open, without keys that have no choice.
+[[nodiscard]] std::vector<std::string> overrides_of_free(std::string_view free, const model::Transformer& model,
+                                                         const job::Runtime& runtime);
 
 /// Returns every key that can be freed, in words: "parallelism.tensor, ..., overlap.p2p; precision and ... change the
 /// numbers of a training".
 [[nodiscard]] std::string freeable_keys();
 
-/// Throws ConfigError when a freed key is an overlap that the question's runtime cannot switch.
-void expect_switches(const job::Question& question, std::span<const std::string> frees);
+/// Throws ConfigError when a freed key has no choice: an overlap that the question's runtime cannot switch, or experts
+/// of a dense model.
+void expect_choices(const job::Question& question, std::span<const std::string> frees);
 
 /// Returns the request as one line of JSON, without a newline.
 [[nodiscard]] std::string to_json(const SearchRequest& request);

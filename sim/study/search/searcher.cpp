@@ -18,6 +18,7 @@ namespace {
 
 using job::Job;
 
+constexpr std::size_t kCandidatesAtOnce = 20'000;             // estimated before memory is trimmed
 constexpr std::size_t kFirstRound = 32, kLargestRound = 256;  // replays between two comparisons with the best so far
 
 // Returns 0 to `items` - 1, with the first item of each key before all others. The first item of a key makes the data
@@ -102,24 +103,34 @@ class Search {
     }
   }
 
-  void estimate_all() {
+  // Estimates neighbouring groups, which share layers.
+  void estimate(std::span<const Space::Group> groups) {
     // These keys decide how the layers of a group run.
-    const std::vector<std::size_t> order = first_of_each(groups_.size(), [&](std::size_t g) {
-      const Candidate& c = space_.candidates()[groups_[g].begin];
+    const std::vector<std::size_t> order = first_of_each(groups.size(), [&](std::size_t g) {
+      const Candidate& c = space_.candidates()[groups[g].begin];
       PerAxis<int> cuts = c.degrees;
       cuts[Axis::kPipeline] = cuts[Axis::kData] = 1;
       return std::tuple(cuts, c.micro);
     });
-    parallel_for(workers_.size(), groups_.size(), [&](std::size_t thread, std::size_t item) {
-      const std::size_t g = order[item];
+    parallel_for(workers_.size(), groups.size(), [&](std::size_t thread, std::size_t item) {
+      const Space::Group& group = groups[order[item]];
       std::optional<schedule::Program> program;
       std::size_t decided = 0;
-      for (std::size_t candidate = groups_[g].begin; candidate < groups_[g].end && !stopped(); ++candidate) {
+      for (std::size_t candidate = group.begin; candidate < group.end && !stopped(); ++candidate) {
         estimate(candidate, workers_[thread], program);
         if (estimates_[candidate].verdict != Verdict::kSlower) ++decided;
       }
       advance(decided, 0);
     });
+    replayer_.trim();
+  }
+
+  void estimate_all() {
+    for (std::size_t at = 0, next = 0; at < groups_.size(); at = next) {
+      while (next < groups_.size() && groups_[next].end - groups_[at].begin <= kCandidatesAtOnce) ++next;
+      next = std::max(next, at + 1);
+      estimate(groups_.subspan(at, next - at));
+    }
     std::vector<Outcome> decided;
     for (const Space::Group& group : groups_)
       for (std::size_t candidate = group.begin; candidate < group.end; ++candidate) {
@@ -147,7 +158,8 @@ class Search {
     const job::Runtime& runtime = space_.question().asked().runtime;
     return (overlap.grad_reduce != runtime.overlap_grad_reduce ? 1 : 0) +
            (overlap.param_gather != runtime.overlap_param_gather ? 1 : 0) +
-           (overlap.p2p != runtime.overlap_p2p ? 1 : 0) + (overlap.tensor_parallel ? 1 : 0);
+           (overlap.p2p != runtime.overlap_p2p ? 1 : 0) + (overlap.tensor_parallel ? 1 : 0) +
+           (overlap.exchanges ? 1 : 0);
   }
 
   // Replays a candidate with each of its overlaps, and takes the fastest. Ties go to fewer changes of the runtime's

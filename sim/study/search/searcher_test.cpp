@@ -40,6 +40,50 @@ std::string random_question(std::mt19937& random) {
          pick({"", R"(, "overlap": {"grad_reduce": true})"}) + "}";
 }
 
+// Makes a random question about a model with experts. It states some keys, so that everything can be replayed.
+std::string random_expert_question(std::mt19937& random) {
+  const auto pick = [&](std::initializer_list<const char*> words) {
+    return std::string(*(words.begin() + static_cast<std::ptrdiff_t>(random() % words.size())));
+  };
+  return R"({"model": {"base": )" +
+         pick({R"("mixtral-8x7b", "num_hidden_layers": 4)", R"("qwen3-30b-a3b", "num_hidden_layers": 8)",
+               R"("deepseek-v2", "num_hidden_layers": 4)"}) +
+         R"(}, "cluster": ")" + pick({"dgx-a100-80gb-hdr", "dgx-h100-ndr", "dgx-b200-ndr"}) + R"(", "gpus": )" +
+         pick({"8", "16"}) + R"(, "runtime": ")" +
+         pick({"megatron-core", "megatron-core-2024", "megatron-core-2026", "megatron-2022"}) +
+         R"(", "batch": {"global": )" + pick({"16", "32"}) + R"(, "sequence_length": 2048}, "recompute": ")" +
+         pick({"none", "selective", "full"}) + R"(", "parallelism": {"context": 1)" +
+         pick({"", R"(, "expert": 4)", R"(, "expert_tensor": 1)"}) + "}" +
+         pick({"", R"(, "moe": {"imbalance": 1.5})", R"(, "moe": {"capacity_factor": 1})",
+               R"(, "moe": {"dispatcher": "deepep"})", R"(, "moe": {"overlap": true})"}) +
+         pick({"", R"(, "overlap": {"grad_reduce": true, "p2p": true})"}) + "}";
+}
+
+TEST(Searcher, PruningNeverChangesTheAnswerAboutExperts) {
+  if (kSanitized) GTEST_SKIP() << kTakesMinutes;
+  std::mt19937 random(4321);
+  std::size_t slower = 0, hides = 0;
+  for (int run = 0; run < 40; ++run) {
+    const std::string text = random_expert_question(random);
+    SCOPED_TRACE(text);
+    const io::OpenScenario question = io::read_open_scenario_text(text, "question");
+    const Space space(question, {});
+    SearchOptions options;
+    options.objective = static_cast<Objective>(run % 4);
+    options.top = 1 + random() % 5;
+    options.require_fit = run % 3 != 0;
+    const SearchResult pruned = run_search(space, options);
+    options.prune = false;
+    const SearchResult exhaustive = run_search(space, options);
+    EXPECT_EQ(answer(pruned.ranking), answer(exhaustive.ranking));
+    slower += pruned.ranking.count(Verdict::kSlower);
+    for (const Outcome& outcome : exhaustive.ranking.top()) hides += outcome.overlap.exchanges ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(slower, 100u) << "the bound should rule something out";
+  EXPECT_GT(hides, 10u) << "exchanges beside another micro-batch should pay";
+}
+
 TEST(Searcher, PruningNeverChangesTheAnswer) {
   if (kSanitized) GTEST_SKIP() << kTakesMinutes;
   std::mt19937 random(1234);

@@ -56,6 +56,8 @@ std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& ca
     degrees.emplace_back(name_of(axis), candidate.degrees[axis]);
     if (axis == Axis::kPipeline) degrees.emplace_back("virtual_pipeline", candidate.virtual_pipeline);
   }
+  if (candidate.dispatcher)
+    for (const auto& [axis, member] : job::kExpertDegrees) degrees.emplace_back(name_of(axis), candidate.degrees[axis]);
   return degrees;
 }
 
@@ -68,8 +70,14 @@ Space::Space(const io::OpenScenario& question, SpaceOptions options)
   for (const int gpus : options_.gpus) add_cuts(gpus);
 }
 
-bool has_no_switch(const job::OverlapSwitches& switches, Key key) {
+bool has_no_choice(const model::Transformer& model, const job::Runtime& runtime, Key key) {
+  const job::OverlapSwitches& switches = runtime.switches;
+  if (job::is_about_experts(key) && !model.experts) return true;
   switch (key) {
+    case Key::kExchangeOverlap:
+      return !switches.exchanges;
+    case Key::kDispatcher:
+      return runtime.dispatchers.size() < 2;
     case Key::kGradReduce:
       return !switches.grad_reduce;
     case Key::kParamGather:
@@ -85,7 +93,7 @@ bool has_no_switch(const job::OverlapSwitches& switches, Key key) {
 
 bool Space::is_open(Key key) const {
   const job::Question& asked = question_->asked();
-  if (!job::is_open(asked.choices, key) || has_no_switch(asked.runtime.switches, key)) return false;
+  if (!job::is_open(asked.choices, key) || has_no_choice(asked.model, asked.runtime, key)) return false;
   const std::span<const Key> on_request = job::requested_keys();
   return std::ranges::find(on_request, key) == on_request.end() ||
          std::ranges::find(options_.requested, key) != options_.requested.end();
@@ -189,7 +197,8 @@ std::optional<int> Space::group_for(int schedule, schedule::PipelineShape shape)
 std::vector<bool> Space::sequence_parallel_choices(const Candidate& candidate) const {
   const std::optional<bool> stated = question_->asked().choices.parallelism.sequence_parallel;
   if (stated) return {*stated};
-  return candidate.degrees[Axis::kTensor] > 1 ? std::vector{false, true} : std::vector{false};
+  if (candidate.degrees[Axis::kTensor] == 1) return {false};
+  return question_->asked().model.experts ? std::vector{true} : std::vector{false, true};  // experts need it
 }
 
 std::vector<RecomputeGranularity> Space::recompute_choices() const {
@@ -232,10 +241,59 @@ std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) cons
   return usual.gradient_bytes + usual.extra_gradient_bytes > 2 ? std::vector{false, true} : std::vector{false};
 }
 
+// Megatron-Core takes a capacity factor and shared experts beside exchanges with all-to-all only
+// (transformer_config.py). Of the two that are modelled alike, DeepEP needs an NVLink domain inside one host
+// (Megatron-Bridge, training/flex_dispatcher_backend.py: "only applicable to Ampere, Hopper, and Blackwell
+// (B200/B300)").
+std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tensor) const {
+  using model::Dispatcher;
+  const job::Question& asked = question_->asked();
+  if (!is_open(Key::kDispatcher)) return {asked.choices.dispatcher.value_or(job::Routing{}.dispatcher)};
+  const auto& known = asked.runtime.dispatchers;
+  const auto has = [&](Dispatcher dispatcher) { return std::ranges::count(known, dispatcher) > 0; };
+  const bool moves = expert * expert_tensor > 1;
+  const bool any = !asked.routing || (!asked.routing->capacity_factor && !asked.routing->shared_expert_overlap);
+  if (!moves || !any) return {has(Dispatcher::kAllToAll) ? Dispatcher::kAllToAll : known.front()};
+  std::vector<Dispatcher> dispatchers = known;
+  const bool spans_hosts = asked.cluster.links.gpus > asked.cluster.gpus_per_node;
+  if (has(Dispatcher::kDeepEp) && has(Dispatcher::kHybridEp))
+    std::erase(dispatchers, spans_hosts ? Dispatcher::kDeepEp : Dispatcher::kHybridEp);
+  return dispatchers;
+}
+
+std::vector<Space::ExpertChoice> Space::expert_choices(const Candidate& candidate) const {
+  const job::Question& asked = question_->asked();
+  if (!asked.model.experts) return {{}};
+  const PerAxis<std::optional<int>>& stated = asked.choices.parallelism.degrees;
+  const std::int64_t ranks = product(candidate.degrees, net::kStageAxes);
+  const bool any_width = options_.cross_node_tensor || !is_open(job::key_of(Axis::kExpertTensor));
+  std::vector<ExpertChoice> all;
+  for (const std::int64_t expert : choices(stated[Axis::kExpert], asked.model.experts->count))
+    for (const std::int64_t tensor : choices(stated[Axis::kExpertTensor], asked.model.experts->width)) {
+      if (ranks % (expert * tensor) != 0 || (!any_width && asked.cluster.links.gpus % tensor != 0)) continue;
+      ExpertChoice choice{static_cast<int>(expert), static_cast<int>(tensor)};
+      for (const model::Dispatcher dispatcher : dispatchers_of(choice.expert, choice.expert_tensor)) {
+        choice.dispatcher = dispatcher;
+        all.push_back(choice);
+      }
+    }
+  return all;
+}
+
 void Space::add_group(Candidate candidate) {
+  const std::size_t begin = candidates_.size();
+  for (const ExpertChoice& experts : expert_choices(candidate)) {
+    candidate.degrees[Axis::kExpert] = experts.expert;
+    candidate.degrees[Axis::kExpertTensor] = experts.expert_tensor;
+    candidate.dispatcher = experts.dispatcher;
+    add_executions(candidate);
+  }
+  if (candidates_.size() > begin) groups_.push_back({begin, candidates_.size()});
+}
+
+void Space::add_executions(Candidate candidate) {
   const std::vector<RecomputeGranularity> recomputes = recompute_choices();
   const std::vector<int> zero_stages = zero_stage_choices(candidate);
-  const std::size_t begin = candidates_.size();
   for (const std::optional<Precision> precision : precision_choices()) {
     candidate.precision = precision;
     for (const bool short_gradients : short_gradient_choices(candidate))
@@ -249,7 +307,17 @@ void Space::add_group(Candidate candidate) {
             candidates_.push_back(candidate);
           }
   }
-  if (candidates_.size() > begin) groups_.push_back({begin, candidates_.size()});
+}
+
+// The conditions of --overlap-moe-expert-parallel-comm (Megatron-Core, transformer_config.py).
+bool Space::may_overlap_exchanges(const Candidate& candidate) const {
+  const job::Question& asked = question_->asked();
+  const Precision precision = candidate.precision.value_or(asked.choices.precision.value_or(Precision::kBf16));
+  const bool interleaves = candidate.degrees[Axis::kPipeline] == 1 || candidate.virtual_pipeline > 1;
+  return candidate.degrees[Axis::kExpert] > 1 && interleaves && candidate.dispatcher != model::Dispatcher::kAllGather &&
+         candidate.recompute != RecomputeGranularity::kFull &&
+         (precision == Precision::kBf16 || precision == Precision::kFp16) &&
+         !(asked.routing && asked.routing->shared_expert_overlap) && asked.model.prediction_layers <= 1;
 }
 
 std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
@@ -264,6 +332,7 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
   // Userbuffers need the ranks' memory in one NVLink domain, and sequence parallelism (Megatron-LM, arguments.py).
   const bool has_userbuffers = tensor > 1 && candidate.sequence_parallel && asked.cluster.links.gpus % tensor == 0;
   std::vector<job::Overlap> overlaps;
+  const std::vector<bool> exchanges = choices_of(Key::kExchangeOverlap, may_overlap_exchanges(candidate));
   for (const bool beside : choices_of(Key::kTensorOverlap, has_userbuffers))
     for (const bool p2p : choices_of(Key::kP2pOverlap, candidate.virtual_pipeline > 1 && posts_as_megatron))
       for (const bool reduce : choices_of(Key::kGradReduce, replicates)) {
@@ -273,7 +342,12 @@ std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
         // Megatron-LM takes --overlap-param-gather only with --overlap-grad-reduce (arguments.py).
         for (const bool gather :
              choices_of(Key::kParamGather, replicates && candidate.zero_stage > 0 && reduces_beside))
-          overlaps.push_back({.grad_reduce = reduce, .param_gather = gather, .p2p = p2p, .tensor_parallel = beside});
+          for (const bool exchange : exchanges)
+            overlaps.push_back({.grad_reduce = reduce,
+                                .param_gather = gather,
+                                .p2p = p2p,
+                                .tensor_parallel = beside,
+                                .exchanges = exchange});
       }
   return overlaps;
 }
@@ -284,6 +358,12 @@ job::Patch Space::patch_of(const Candidate& candidate, const job::Overlap& overl
     if (is_open(key)) patch.push_back({key, value});
   };
   for (const auto& [axis, degree] : job::kDegrees) choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});
+  if (candidate.dispatcher) {
+    for (const auto& [axis, degree] : job::kExpertDegrees)
+      choose(job::key_of(axis), std::int64_t{candidate.degrees[axis]});
+    choose(Key::kDispatcher, *candidate.dispatcher);
+    choose(Key::kExchangeOverlap, overlap.exchanges);
+  }
   choose(Key::kVirtualPipeline, std::int64_t{candidate.virtual_pipeline});
   choose(Key::kSequenceParallel, candidate.sequence_parallel);
   choose(Key::kSchedule, schedules_[static_cast<std::size_t>(candidate.schedule)]);

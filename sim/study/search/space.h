@@ -27,28 +27,32 @@ struct Candidate {
   bool sequence_parallel = false;
   model::RecomputeGranularity recompute = model::RecomputeGranularity::kNone;
   int zero_stage = 0;
-  std::optional<Precision> precision = {};  ///< only where precisions are searched
-  bool short_gradients = false;             ///< 16-bit gradients; only where gradients are searched
+  std::optional<Precision> precision = {};           ///< only where precisions are searched
+  bool short_gradients = false;                      ///< 16-bit gradients; only where gradients are searched
+  std::optional<model::Dispatcher> dispatcher = {};  ///< only of models with experts
 };
 
-/// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16}.
+/// Returns the degrees by key, in the order of every list: {"tensor", 8}, ..., {"virtual_pipeline", 3}, {"data", 16},
+/// and for models with experts {"expert", 8}, {"expert_tensor", 1}.
 [[nodiscard]] std::vector<std::pair<std::string_view, int>> degrees_by_key(const Candidate& candidate);
 
 struct SpaceOptions {
   std::vector<int> gpus = {};               ///< cluster sizes; empty: the scenario's size
   std::vector<std::string> schedules = {};  ///< names of the catalogue that an open schedule may take
-  bool cross_node_tensor = false;           ///< tries tensor degrees that do not divide a node's NVLink domain
+  bool cross_node_tensor = false;           ///< tries tensor and expert-tensor degrees that do not divide a node's
+                                            ///< NVLink domain
   std::vector<job::Key> requested = {};     ///< choices of job::requested_keys() to search
 };
 
 /// Returns the schedules of a search when scenario and options name none: those of Megatron.
 [[nodiscard]] std::vector<std::string> default_schedules();
 
-/// Returns true for an overlap that the runtime cannot switch.
-[[nodiscard]] bool has_no_switch(const job::OverlapSwitches& switches, job::Key key);
+/// Returns true for an overlap that the runtime cannot switch, for a dispatcher where it states fewer than two, and for
+/// choices about experts where the model is dense.
+[[nodiscard]] bool has_no_choice(const model::Transformer& model, const job::Runtime& runtime, job::Key key);
 
 /// The candidates of a search, enumerated once. Candidates with the same pipeline form a group: they differ only in
-/// sequence parallelism, recomputation and shards.
+/// sequence parallelism, recomputation, shards and experts.
 class Space {
  public:
   Space(const io::OpenScenario& question, SpaceOptions options);
@@ -71,14 +75,24 @@ class Space {
   [[nodiscard]] job::Patch patch_of(const Candidate& candidate, const job::Overlap& overlap) const;
 
  private:
+  /// Degrees of experts and their dispatcher.
+  struct ExpertChoice {
+    int expert = 1, expert_tensor = 1;
+    std::optional<model::Dispatcher> dispatcher = {};
+  };
+
   void add_cuts(int gpus);
   void add_pipelines(Candidate candidate);
   void add_batches(Candidate candidate);
   [[nodiscard]] std::optional<int> group_for(int schedule, schedule::PipelineShape shape);
   void add_group(Candidate candidate);
+  void add_executions(Candidate candidate);
   [[nodiscard]] std::vector<bool> sequence_parallel_choices(const Candidate& candidate) const;
   [[nodiscard]] std::vector<model::RecomputeGranularity> recompute_choices() const;
   [[nodiscard]] std::vector<int> zero_stage_choices(const Candidate& candidate) const;
+  [[nodiscard]] std::vector<model::Dispatcher> dispatchers_of(int expert, int expert_tensor) const;
+  [[nodiscard]] std::vector<ExpertChoice> expert_choices(const Candidate& candidate) const;
+  [[nodiscard]] bool may_overlap_exchanges(const Candidate& candidate) const;
   [[nodiscard]] bool cuts_layer(Axis axis, std::int64_t degree) const;
   [[nodiscard]] std::vector<std::optional<Precision>> precision_choices() const;
   [[nodiscard]] std::vector<bool> short_gradient_choices(const Candidate& candidate) const;

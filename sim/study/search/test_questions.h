@@ -14,6 +14,20 @@ inline std::vector<std::string> every_schedule() {
   return names;
 }
 
+/// Layers with experts: alike, behind dense ones, with shared experts, on one node and on several.
+inline std::vector<std::string> expert_questions() {
+  return {
+      R"({"model": {"base": "qwen3-30b-a3b", "num_hidden_layers": 8}, "cluster": "dgx-h100-ndr", "gpus": 16,
+          "batch": {"global": 32, "sequence_length": 4096}, "parallelism": {"context": 1}})",
+      R"({"model": {"base": "mixtral-8x7b", "num_hidden_layers": 6}, "cluster": "dgx-a100-80gb-hdr", "gpus": 8,
+          "batch": {"global": 16, "sequence_length": 2048}, "runtime": "megatron-core-2024",
+          "moe": {"capacity_factor": 1.25}})",
+      R"({"model": {"base": "deepseek-v2", "num_hidden_layers": 6}, "cluster": "dgx-b200-ndr", "gpus": 32,
+          "batch": {"global": 64, "sequence_length": 4096}, "parallelism": {"context": 1},
+          "runtime": "megatron-core-2026", "moe": {"imbalance": 1.5}, "overlap": {"grad_reduce": true}})",
+  };
+}
+
 inline std::vector<std::string> small_questions() {
   const std::string gpt =
       R"("model": {"model_type": "gpt2", "n_layer": 12, "n_embd": 2048, "n_head": 16, "n_positions": 2048,
