@@ -32,23 +32,45 @@ double kernels(Ops from, Ops to) {
   return sum;
 }
 
-void hide(TimedOp& exchange, double beside, int microbatches) {
-  const double hidden = std::min(static_cast<double>(exchange.duration.ps), beside) * (1 - 1.0 / microbatches);
-  exchange.duration.ps -= std::llround(hidden);
+// NCCL holds one for each channel: 24 for gathers on Ampere and Hopper, and for messages the next power of two
+// (ncclTopoComputeP2pChannels in src/graph/paths.cc). The others are Megatron-Core's moe_deepep_num_sms and
+// moe_hybridep_num_sms (Megatron-LM@d98e8a6, megatron/core/transformer/transformer_config.py).
+int held_multiprocessors(model::Dispatcher dispatcher) {
+  switch (dispatcher) {
+    case model::Dispatcher::kAllGather:
+      return 24;
+    case model::Dispatcher::kDeepEp:
+      return 20;
+    case model::Dispatcher::kHybridEp:
+      return 16;
+    case model::Dispatcher::kAllToAll:
+      break;
+  }
+  return 32;
+}
+
+void hide(TimedOp& exchange, double beside, int microbatches, double held) {
+  const double alone = static_cast<double>(exchange.duration.ps) * (1 - held);
+  exchange.duration.ps -= std::llround(std::min(alone, beside) * (1 - 1.0 / microbatches));
 }
 
 }  // namespace
 
-void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches) {
-  expects(microbatches >= 1, "a step has a micro-batch");
+double held_by_exchanges(const job::Job& job) {
+  const int all = job.cluster.gpu.streaming_multiprocessors;
+  return all > 0 ? std::min(1.0, static_cast<double>(held_multiprocessors(job.routing.dispatcher)) / all) : 0;
+}
+
+void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches, double held) {
+  expects(microbatches >= 1 && held >= 0 && held <= 1, "a step has a micro-batch, and a GPU its multiprocessors");
   const Parts ahead(forward), back(backward);
   if (ahead.first == ahead.last || back.first == back.last) return;
   const double attention = kernels(ahead.begin, ahead.first), experts = kernels(ahead.first, ahead.last);
   const double experts_back = kernels(back.first, back.last), attention_back = kernels(back.last, back.end);
-  hide(*ahead.first, experts_back, microbatches);
-  hide(*ahead.last, attention_back, microbatches);
-  hide(*back.first, attention, microbatches);
-  hide(*back.last, experts, microbatches);
+  hide(*ahead.first, experts_back, microbatches, held);
+  hide(*ahead.last, attention_back, microbatches, held);
+  hide(*back.first, attention, microbatches, held);
+  hide(*back.last, experts, microbatches, held);
 }
 
 }  // namespace foretoken::step

@@ -14,9 +14,13 @@ namespace foretoken::step {
 ///   gradient of combine   beside the forward pass of attention
 ///   gradient of dispatch  beside the forward pass of the experts
 ///
-/// The first forward and the last backward pass of a step have no partner, so 1 / `microbatches` of a hidden time
-/// stays. Holds for: ranks whose passes alternate. Exchanges take no multiprocessor from the kernels beside them.
-/// Precondition: microbatches >= 1.
-void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches);
+/// An exchange holds a part `held` of the multiprocessors while it runs, so the kernels beside it lose that part of its
+/// time. This loss stays with the exchange: of a time c beside kernels of b, min(c (1 - held), b) is hidden. The first
+/// forward and the last backward pass of a step have no partner, so 1 / `microbatches` of a hidden time stays. Holds
+/// for: ranks whose passes alternate. Precondition: microbatches >= 1, 0 <= held <= 1.
+void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches, double held);
+
+/// Returns the part of a GPU's multiprocessors that the job's exchanges of experts hold.
+[[nodiscard]] double held_by_exchanges(const job::Job& job);
 
 }  // namespace foretoken::step

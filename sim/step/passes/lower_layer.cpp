@@ -118,7 +118,7 @@ TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const 
   timed_ops.forward = timed(job, model::forward_kernels(block, context), host.forward, rows);
   TimedOps backward = timed(job, model::backward_kernels(block, context), host.backward, rows);
   add_wait(job, timed_ops.forward);
-  if (job.overlap.exchanges) hide_exchanges(timed_ops.forward, backward, job.microbatches());
+  if (job.overlap.exchanges) hide_exchanges(timed_ops.forward, backward, job.microbatches(), held_by_exchanges(job));
   timed_ops.backward = TimedBackward(std::move(backward));
   return timed_ops;
 }

@@ -109,7 +109,7 @@ void warn_of_hidden_communication(const Job& job, const How& how, std::vector<st
 
 // Warns of the part of exchanges that another micro-batch hides. It is time that no task has.
 void warn_of_overlapped_exchanges(const Job& job, const How& how, std::vector<std::string>& warnings) {
-  if (how.traffic != Traffic::kFlows || !job.imperfections.moves_flows() || !job.routing.overlap) return;
+  if (how.traffic != Traffic::kFlows || !job.imperfections.moves_flows() || !job.overlap.exchanges) return;
   if (!inside_layers(job).contains(Axis::kExpert)) return;
   warnings.emplace_back(
       "imperfections: the part of exchanges that moe.overlap hides keeps the cost of sound links and of ranks in "
