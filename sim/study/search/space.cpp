@@ -242,7 +242,7 @@ std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) cons
 }
 
 // Megatron-Core takes a capacity factor and shared experts beside exchanges with all-to-all only
-// (transformer_config.py). Of the two that are modelled alike, DeepEP needs an NVLink domain inside one host
+// (transformer_config.py). DeepEP needs an NVLink domain inside one host
 // (Megatron-Bridge, training/flex_dispatcher_backend.py: "only applicable to Ampere, Hopper, and Blackwell
 // (B200/B300)").
 std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tensor) const {
@@ -256,8 +256,7 @@ std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tens
   if (!moves || !any) return {has(Dispatcher::kAllToAll) ? Dispatcher::kAllToAll : known.front()};
   std::vector<Dispatcher> dispatchers = known;
   const bool spans_hosts = asked.cluster.links.gpus > asked.cluster.gpus_per_node;
-  if (has(Dispatcher::kDeepEp) && has(Dispatcher::kHybridEp))
-    std::erase(dispatchers, spans_hosts ? Dispatcher::kDeepEp : Dispatcher::kHybridEp);
+  if (spans_hosts && dispatchers.size() > 1) std::erase(dispatchers, Dispatcher::kDeepEp);
   return dispatchers;
 }
 
@@ -312,11 +311,9 @@ void Space::add_executions(Candidate candidate) {
 // The conditions of --overlap-moe-expert-parallel-comm (Megatron-Core, transformer_config.py).
 bool Space::may_overlap_exchanges(const Candidate& candidate) const {
   const job::Question& asked = question_->asked();
-  const Precision precision = candidate.precision.value_or(asked.choices.precision.value_or(Precision::kBf16));
   const bool interleaves = candidate.degrees[Axis::kPipeline] == 1 || candidate.virtual_pipeline > 1;
   return candidate.degrees[Axis::kExpert] > 1 && interleaves && candidate.dispatcher != model::Dispatcher::kAllGather &&
          candidate.recompute != RecomputeGranularity::kFull &&
-         (precision == Precision::kBf16 || precision == Precision::kFp16) &&
          !(asked.routing && asked.routing->shared_expert_overlap) && asked.model.prediction_layers <= 1;
 }
 
