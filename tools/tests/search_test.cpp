@@ -71,9 +71,9 @@ TEST(SearchCommand, AnswersAboutExpertsCarryTheirChoices) {
   EXPECT_EQ(first["overlap"]["exchanges"], true);
   EXPECT_EQ(answer["pareto"]["points"][0]["expert_tensor"], first["expert_tensor"]);
   const std::string flags = answer["winner"]["megatron"].dump();
-  EXPECT_THAT(
-      flags, AllOf(HasSubstr("--expert-model-parallel-size " + first["expert"].dump()),
-                   HasSubstr("--moe-flex-dispatcher-backend hybridep"), HasSubstr("--overlap-moe-expert-parallel-comm")));
+  EXPECT_THAT(flags, AllOf(HasSubstr("--expert-model-parallel-size " + first["expert"].dump()),
+                           HasSubstr("--moe-flex-dispatcher-backend hybridep"),
+                           HasSubstr("--overlap-moe-expert-parallel-comm")));
   const json written = json::parse(run_foretoken({"simulate", best, "--json"}).out);
   EXPECT_EQ(written["step_time_s"], first["step_time_s"]);
   const std::string text = run_foretoken({"search", question}).out;
