@@ -20,15 +20,28 @@ using job::Job;
 
 // The computing time of all stages together.
 struct Kernels {
-  Duration matrix, attention, memory_bound, recomputed;
+  Duration matrix, experts, attention, memory_bound, waits, recomputed;
 
   void add(const step::TimedOp& op, std::int64_t times) {
     if (op.axis) return;
-    Duration& kind = op.recomputed                          ? recomputed
-                     : op.role == model::OpRole::kAttention ? attention
-                     : op.matrix                            ? matrix
-                                                            : memory_bound;
-    kind += times * op.duration;
+    of(op) += times * op.duration;
+  }
+
+ private:
+  [[nodiscard]] Duration& of(const step::TimedOp& op) {
+    if (op.recomputed) return recomputed;
+    if (op.role == model::OpRole::kAttention) return attention;
+    switch (op.kind) {
+      case step::KernelKind::kProduct:
+        return matrix;
+      case step::KernelKind::kExpertProduct:
+        return experts;
+      case step::KernelKind::kWait:
+        return waits;
+      case step::KernelKind::kOther:
+        break;
+    }
+    return memory_bound;
   }
 };
 
@@ -71,25 +84,46 @@ Waterfall waterfall_of(const Job& job, const step::LoweredStep& step, const obse
   fall.stage = observed.busiest_stage;
   fall.ideal = at_peak(job, all);
   fall.step = observed.makespan;
-  const Duration ideal_attention = at_peak(job, attention), ideal_matrix = fall.ideal - ideal_attention;
+  const Duration ideal_attention = at_peak(job, attention);
+  const Duration ideal_experts = at_peak(job, model::expert_flop_per_sequence(job.model, s));
+  const Duration ideal_matrix = fall.ideal - ideal_attention - ideal_experts;
   const Kernels kernels = kernels_of_all_stages(job, step);
   const auto mean = [&](Duration all_stages) { return Duration{all_stages.ps / job.parallelism.pipeline}; };
   const observe::StageSplit& split = observed.busiest;
-  const Duration computing =
-      mean(kernels.matrix) + mean(kernels.attention) + mean(kernels.memory_bound) + mean(kernels.recomputed);
-  fall.steps = {{"matrix_products", "matrix products below peak", mean(kernels.matrix) - ideal_matrix},
-                {"attention", "attention, against all scores at peak", mean(kernels.attention) - ideal_attention},
-                {"memory_bound", "memory-bound kernels", mean(kernels.memory_bound)},
-                {"recompute", "recomputation", mean(kernels.recomputed)},
-                {"uneven_stages", "busiest stage beyond the mean", split.compute - computing}};
+  fall.steps = {{"matrix_products", "matrix products below peak", mean(kernels.matrix) - ideal_matrix}};
+  if (job.model.experts) {
+    fall.steps.push_back({"expert_products", "products of experts below peak", mean(kernels.experts) - ideal_experts});
+    fall.steps.push_back({"expert_wait", "waits of experts for the host", mean(kernels.waits)});
+  }
+  fall.steps.push_back(
+      {"attention", "attention, against all scores at peak", mean(kernels.attention) - ideal_attention});
+  fall.steps.push_back({"memory_bound", "memory-bound kernels", mean(kernels.memory_bound)});
+  fall.steps.push_back({"recompute", "recomputation", mean(kernels.recomputed)});
+  Duration computing;
+  for (const Duration each :
+       {kernels.matrix, kernels.experts, kernels.waits, kernels.attention, kernels.memory_bound, kernels.recomputed})
+    computing += mean(each);
+  fall.steps.push_back({"uneven_stages", "busiest stage beyond the mean", split.compute - computing});
   add_parts(fall, split);
   return fall;
 }
 
-Waterfall with_stragglers(Waterfall without, Duration step) {
-  without.steps.push_back({"stragglers", "stragglers: slow or failed hardware", step - without.step});
+namespace {
+
+Waterfall with_last(Waterfall without, std::string_view key, std::string words, Duration step) {
+  without.steps.push_back({key, std::move(words), step - without.step});
   without.step = step;
   return without;
+}
+
+}  // namespace
+
+Waterfall with_imbalance(Waterfall even, Duration step) {
+  return with_last(std::move(even), "imbalance", "uneven routing of tokens", step);
+}
+
+Waterfall with_stragglers(Waterfall without, Duration step) {
+  return with_last(std::move(without), "stragglers", "stragglers: slow or failed hardware", step);
 }
 
 Waterfall with_bias(Waterfall simulated, double factor) {

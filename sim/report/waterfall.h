@@ -34,6 +34,9 @@ struct Waterfall {
 [[nodiscard]] Waterfall waterfall_of(const job::Job& job, const step::LoweredStep& step,
                                      const observe::Observations& observed);
 
+/// Adds a last step to a waterfall with even routing: the time that `moe.imbalance` adds to reach `step`.
+[[nodiscard]] Waterfall with_imbalance(Waterfall even, des::Duration step);
+
 /// Adds a last step to a waterfall without stragglers: the time that stragglers add to reach `step`.
 [[nodiscard]] Waterfall with_stragglers(Waterfall without, des::Duration step);
 

@@ -93,6 +93,24 @@ Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
   return Flop(3.0 * (layers + forward_flop(head_block(model, {}), s)) - frozen);
 }
 
+namespace {
+
+double expert_flop(const BlockOps& block, double sequence) {
+  return product_flop_of(block, sequence, [&](const Op& op) {
+    return std::any_of(op.weights.begin(), op.weights.end(), [&](WeightId id) { return block[id].copies > 1; });
+  });
+}
+
+}  // namespace
+
+Flop expert_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
+  if (!model.experts) return {};
+  double flop = 3 * expert_flop(head_block(model, {}), real(sequence));
+  for (const LayerRunOps& run : decoder_layers(model, {}))
+    flop += 3 * real(run.count) * expert_flop(run.ops, real(sequence));
+  return Flop(flop);
+}
+
 Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence) {
   double skipped = 0;
   for (const LayerRunOps& run : decoder_layers(model, {}))

@@ -18,6 +18,8 @@ namespace foretoken::model {
 /// weights that do not train), full s x s attention, configured vocabulary. The model vectors call it
 /// "model_noncausal".
 [[nodiscard]] Flop model_flop_per_sequence(const Transformer& model, std::int64_t sequence);
+/// The part of them in products of routed experts.
+[[nodiscard]] Flop expert_flop_per_sequence(const Transformer& model, std::int64_t sequence);
 /// Like model_flop_per_sequence, with half the attention for the causal mask, as current Megatron logs count.
 [[nodiscard]] Flop causal_model_flop_per_sequence(const Transformer& model, std::int64_t sequence);
 

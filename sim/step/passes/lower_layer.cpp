@@ -61,6 +61,13 @@ std::optional<Axis> axis_of(const model::LayerOp& op) {
   return collective == nullptr ? std::nullopt : std::optional(collective->axis);
 }
 
+KernelKind kind_of(const model::LayerOp& op) {
+  const auto* product = std::get_if<GemmShape>(&op.work);
+  if (product == nullptr) return KernelKind::kOther;
+  const bool of_experts = product->kind == BatchKind::kGrouped || product->kind == BatchKind::kStreams;
+  return of_experts ? KernelKind::kExpertProduct : KernelKind::kProduct;
+}
+
 // Times a list of ops. No op takes the host less than a measured launch, unless a CUDA graph launches it.
 TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Communications& rows) {
   TimedOps result;
@@ -75,7 +82,7 @@ TimedOps timed(const job::Job& job, const model::OpList& ops, Seconds host, Comm
                       .host = duration_of(host),
                       .beside_next = op.beside_next,
                       .communication = row,
-                      .matrix = std::holds_alternative<GemmShape>(op.work),
+                      .kind = kind_of(op),
                       .part = op.part});
   }
   return result;
@@ -109,7 +116,9 @@ bool exchanges(const TimedOp& op) { return op.axis == Axis::kExpert; }
 void add_wait(const job::Job& job, TimedOps& ops) {
   const auto first = std::find_if(ops.begin(), ops.end(), exchanges);
   if (first == ops.end() || job.cuda_graphs != job::CudaGraphs::kNone || job.runtime.expert_wait <= Seconds(0)) return;
-  ops.insert(first, TimedOp{.name = "wait for the host", .duration = duration_of(job.runtime.expert_wait)});
+  ops.insert(first, TimedOp{.name = "wait for the host",
+                            .duration = duration_of(job.runtime.expert_wait),
+                            .kind = KernelKind::kWait});
 }
 
 TimedBlock timed_block(const job::Job& job, const model::BlockOps& block, const HostTimes& host, Communications& rows) {

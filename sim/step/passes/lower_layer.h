@@ -14,6 +14,14 @@
 
 namespace foretoken::step {
 
+/// What an op without an axis spends its time on.
+enum class KernelKind : std::uint8_t {
+  kOther,
+  kProduct,
+  kExpertProduct,  ///< products of routed experts
+  kWait            ///< the GPU waits for the host
+};
+
 /// One kernel or collective with its duration and the host time that issuing it takes.
 struct TimedOp {
   std::string_view name;
@@ -23,8 +31,8 @@ struct TimedOp {
   des::Duration host{};
   bool beside_next = false;                        ///< runs beside the next kernel; the kernel after that waits for it
   std::optional<CommunicationId> communication{};  ///< its row in LayerBlocks; absent when it computes
-  bool matrix = false;                             ///< a matrix product
-  bool recomputed = false;                         ///< repeats work of the forward pass
+  KernelKind kind = KernelKind::kOther;
+  bool recomputed = false;                                 ///< repeats work of the forward pass
   model::BackwardPart part = model::BackwardPart::kInput;  ///< backward passes only
 };
 using TimedOps = std::vector<TimedOp>;

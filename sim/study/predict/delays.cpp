@@ -249,16 +249,26 @@ std::vector<Delay> delays_of(const Prediction& prediction) {
   return delays;
 }
 
-report::Waterfall waterfall_of(const Prediction& prediction) {
-  report::Waterfall fall;
+namespace {
+
+report::Waterfall fall_of_simulated(const Prediction& prediction) {
   if (is_slow(prediction.job)) {
     const Prediction sound = predict(repaired(prediction.job), prediction.how);
-    fall = report::with_stragglers(report::waterfall_of(sound.job, sound.step, sound.observations),
-                                   prediction.observations.makespan);
-  } else {
-    fall = report::waterfall_of(prediction.job, prediction.step, prediction.observations);
+    return report::with_stragglers(fall_of_simulated(sound), prediction.observations.makespan);
   }
-  return report::with_bias(std::move(fall), prediction.metrics.bias_factor());
+  if (prediction.job.routing.imbalance > 1) {
+    Job even = prediction.job;
+    even.routing.imbalance = 1;
+    return report::with_imbalance(fall_of_simulated(predict(std::move(even), prediction.how)),
+                                  prediction.observations.makespan);
+  }
+  return report::waterfall_of(prediction.job, prediction.step, prediction.observations);
+}
+
+}  // namespace
+
+report::Waterfall waterfall_of(const Prediction& prediction) {
+  return report::with_bias(fall_of_simulated(prediction), prediction.metrics.bias_factor());
 }
 
 }  // namespace foretoken::study

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/io/scenario/read_scenario.h"
+#include "sim/study/predict/delays.h"
 #include "sim/study/predict/predict.h"
 #include "sim/study/tests/test_scenarios.h"
 
@@ -89,6 +90,27 @@ TEST(Waterfall, AChangeMovesTheStepThatItShould) {
   const Waterfall base = fall_of(
       "gpt-22b-8-a100-none", {"cluster={\"base\": \"selene\", \"node\": {\"nvlink\": {\"gb_per_s_per_gpu\": 30}}}"});
   EXPECT_GT(seconds(base, "tensor_parallel_comm"), 3 * seconds(fall_of("gpt-22b-8-a100-none"), "tensor_parallel_comm"));
+}
+
+// Small groups, the wait for the host, the exchanges and uneven routing have a line each.
+TEST(Waterfall, ExpertsHaveLinesOfTheirOwn) {
+  const std::string name = FORETOKEN_SOURCE_DIR "/scenarios/deepseek-v3-2048-h800.json";
+  const Prediction even = predict(io::read_scenario_file(name));
+  const Prediction uneven = predict(io::read_scenario_file(name, std::vector<std::string>{"moe.imbalance=1.3"}));
+  const Waterfall without = waterfall_of(even), with = waterfall_of(uneven);
+  for (const char* key : {"expert_products", "expert_wait", "expert_parallel_comm"})
+    EXPECT_GT(seconds(without, key), 0);
+  for (const report::WaterfallStep& each : without.steps) {
+    if (each.key == "bias") continue;
+    EXPECT_NEAR(seconds(with, each.key), des::to_seconds(each.time).value(), 1e-9) << each.key;
+  }
+  EXPECT_NEAR(seconds(with, "imbalance"),
+              (uneven.metrics.simulated_step_time - even.metrics.simulated_step_time).value(), 1e-9);
+  std::int64_t sum = with.ideal.ps;
+  for (const report::WaterfallStep& each : with.steps) sum += each.time.ps;
+  EXPECT_EQ(sum, with.step.ps);
+  const Waterfall dense = fall_of("gpt-22b-8-a100-none");
+  EXPECT_TRUE(std::ranges::none_of(dense.steps, [](const auto& each) { return each.key.starts_with("expert"); }));
 }
 
 TEST(Waterfall, TextHasALineForEveryStepThatIsNotZero) {
