@@ -7,9 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "sim/io/json/test_text.h"
 #include "sim/io/model/read_model.h"
@@ -35,6 +37,11 @@ constexpr ExpertConfig kPublishedExperts[] = {
          "vocab_size": 32000, "hidden_act": "silu", "sliding_window": null, "router_aux_loss_coef": 0.02,
          "output_router_logits": false, "tie_word_embeddings": false})",
      46'702'792'704, 47, 13, 1, false, "arXiv:2401.04088 section 2"},
+    {"mistralai/Mixtral-8x22B-v0.1",
+     R"({"model_type": "mixtral", "num_hidden_layers": 56, "hidden_size": 6144, "num_attention_heads": 48,
+         "num_key_value_heads": 8, "intermediate_size": 16384, "num_local_experts": 8, "num_experts_per_tok": 2,
+         "vocab_size": 32000, "hidden_act": "silu", "sliding_window": null, "tie_word_embeddings": false})",
+     140'620'634'112, 141, 39, 1, false, "mistral.ai/news/mixtral-8x22b (141B, 39B active)"},
     {"Qwen/Qwen1.5-MoE-A2.7B",
      R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
          "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408,
@@ -116,6 +123,14 @@ constexpr ExpertConfig kPublishedExperts[] = {
          "num_experts_per_tok": 8, "num_nextn_predict_layers": 1, "n_group": 8, "topk_group": 4,
          "topk_method": "noaux_tc", "vocab_size": 129280, "hidden_act": "silu", "tie_word_embeddings": false})",
      671'026'419'200, 671, 37, 1, true, "arXiv:2412.19437 abstract"},
+    {"deepseek-ai/DeepSeek-R1",
+     R"({"model_type": "deepseek_v3", "num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 128,
+         "num_key_value_heads": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048, "kv_lora_rank": 512,
+         "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+         "first_k_dense_replace": 3, "moe_layer_freq": 1, "n_routed_experts": 256, "n_shared_experts": 1,
+         "num_experts_per_tok": 8, "num_nextn_predict_layers": 1, "vocab_size": 129280, "hidden_act": "silu",
+         "tie_word_embeddings": false})",
+     671'026'419'200, 671, 37, 1, true, "the model's card"},
     {"moonshotai/Kimi-K2-Base",
      R"({"model_type": "kimi_k2", "num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 64,
          "num_key_value_heads": 64, "intermediate_size": 18432, "moe_intermediate_size": 2048, "kv_lora_rank": 512,
@@ -130,6 +145,10 @@ constexpr ExpertConfig kPublishedExperts[] = {
          "n_routed_experts": 160, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
          "vocab_size": 151552, "routed_scaling_factor": 2.5, "tie_word_embeddings": false})",
      352'796'486'560, 0, 0, 0, false, "by hand"}};
+
+const ExpertConfig& published_as(std::string_view name) {
+  return *std::ranges::find_if(kPublishedExperts, [&](const ExpertConfig& each) { return each.name == name; });
+}
 
 TEST(ExpertFamilies, ParametersOfPublishedModels) {
   for (const ExpertConfig& published : kPublishedExperts) {
@@ -155,7 +174,7 @@ TEST(ExpertFamilies, ParametersOfPublishedModels) {
 
 TEST(ExpertFamilies, LayersOfMultiTokenPredictionCountByThemselves) {
   Findings findings;
-  const auto document = document_from_text(kPublishedExperts[12].config, "t.json", findings);
+  const auto document = document_from_text(published_as("deepseek-ai/DeepSeek-V3").config, "t.json", findings);
   const model::Transformer model = read_model(document->root(findings), "t");
   ASSERT_EQ(model.prediction_layers, 1);
   // arXiv:2412.19437, README of deepseek-ai/DeepSeek-V3: 14B of weights with embedding and head, which are shared
@@ -185,6 +204,23 @@ TEST(ExpertFamilies, EverySecondLayerOfMaverickHasExperts) {
   const double layers = 48 * attention + 24 * 3 * h * 16384 + 24 * (129 * expert + 128 * h);
   EXPECT_EQ(model::total_parameters(model), layers + 2.0 * 202048 * h + h);
   EXPECT_NEAR(model::total_parameters(model) / 1e9, 400, 2.5) << "Llama 4 model card: 400B total, 17B active";
+  EXPECT_NEAR(model::active_parameters(model) / 1e9, 17, 0.5);
+}
+
+// Llama 4 Scout: experts in every layer.
+TEST(ExpertFamilies, EveryLayerOfScoutHasExperts) {
+  Findings findings;
+  const auto document = document_from_text(
+      R"({"model_type": "llama4_text", "num_hidden_layers": 48, "hidden_size": 5120, "num_attention_heads": 40,
+          "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+          "num_local_experts": 16, "num_experts_per_tok": 1, "interleave_moe_layer_step": 1, "vocab_size": 202048,
+          "attention_chunk_size": 8192, "use_qk_norm": true, "tie_word_embeddings": false})",
+      "t.json", findings);
+  const model::Transformer model = read_model(document->root(findings), "t");
+  EXPECT_EQ(lines_of(findings.complaints), "");
+  const double h = 5120, attention = 2 * h * h + 2 * h * 1024 + 2 * h, expert = 3 * h * 8192;
+  EXPECT_EQ(model::total_parameters(model), 48 * (attention + 17 * expert + 16 * h) + 2.0 * 202048 * h + h);
+  EXPECT_NEAR(model::total_parameters(model) / 1e9, 109, 1.5) << "Llama 4 model card: 109B with its vision encoder";
   EXPECT_NEAR(model::active_parameters(model) / 1e9, 17, 0.5);
 }
 
@@ -241,7 +277,8 @@ void expect_refused(const char* config, const RefusedConfig& refused) {
 }
 
 TEST(ExpertFamilies, RefusedConfigs) {
-  for (const RefusedConfig& refused : kRefusedConfigs) expect_refused(kPublishedExperts[2].config, refused);
+  for (const RefusedConfig& refused : kRefusedConfigs)
+    expect_refused(published_as("Qwen/Qwen3-30B-A3B").config, refused);
 }
 
 constexpr const char* kDeepSeek = R"({"model_type": "deepseek_v3", "num_hidden_layers": 8, "hidden_size": 7168,
