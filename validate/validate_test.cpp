@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <vector>
 
 #include "sim/base/error.h"
 #include "sim/base/test_sanitized.h"
@@ -65,6 +67,23 @@ TEST(Validation, HeadlinesOfUnseenPublicationsAreNoWorseThanSimulations) {
     headline += rows * std::pow(one.part(one.headline_error), 2);
   }
   EXPECT_LE(headline, simulated);
+}
+
+// The headline is a median: about half of the rows took longer.
+TEST(Validation, TheHeadlineIsTheMiddleOfEveryLargeSet) {
+  if (kStride > 1) GTEST_SKIP() << "needs all rows";
+  int large = 0;
+  for (const SetResult& result : everything().sets) {
+    std::vector<double> errors;
+    for (const CaseResult& each : result.cases)
+      if (const Comparison* step = each.find(Quantity::kStepTime)) errors.push_back(step->error());
+    if (errors.size() < 15) continue;
+    ++large;
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::nth_element(errors.begin(), middle, errors.end());
+    EXPECT_NEAR(*middle, 0, 0.02) << result.set.name;
+  }
+  EXPECT_GE(large, 8);
 }
 
 TEST(Validation, SimulateReadsTheResidualsThatWereWritten) {
