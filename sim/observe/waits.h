@@ -15,8 +15,8 @@ struct Waits {
   std::map<int, des::Duration> by_link;             ///< flows, by place among the scenario's slow links
   std::map<std::size_t, des::Duration> by_experts;  ///< passes, by place among the scenario's imbalanced experts
   /// Passes and flows by stage rank. A pass counts for the rank with the slow GPU, or else for the first rank of the
-  /// expert group that it waits for. A flow counts for the rank beside
-  /// the slow link, or else for the first rank of its replica. Collectives over all replicas count for no rank.
+  /// expert group that it waits for. A flow counts for the rank beside the slow link, or else for the first rank of its
+  /// replica. Collectives over all replicas count for no rank.
   std::map<StageRank, des::Duration> by_stage_rank;
 };
 

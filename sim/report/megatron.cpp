@@ -252,6 +252,8 @@ std::vector<std::string> megatron_remarks(const Job& job) {
   add(job.recipe.moment_bytes < 8 && job.optimizer.zero_stage != 1,
       "Megatron-LM shortens moments only with --use-distributed-optimizer");
   add(job.compile, "Megatron-LM compiles no layers: compile is not written here");
+  add(job.overlap.exchanges && job.parallelism.pipeline > 1 && job.parallelism.virtual_pipeline == 1,
+      "Megatron-LM hides exchanges of experts in pipelines of several chunks a stage only");
   add(job.routing.imbalance > 1, "moe.imbalance is what the router is expected to do, not a flag");
   add(!job.groups.empty(), "nodes of several kinds: the ranks of the first stages start on the first kind");
   add(job.model.positions == Positions::kAlibi, "Megatron-LM has no ALiBi positions");

@@ -123,7 +123,7 @@ Waterfall with_imbalance(Waterfall even, Duration step) {
 }
 
 Waterfall with_stragglers(Waterfall without, Duration step) {
-  return with_last(std::move(without), "stragglers", "stragglers: slow or failed hardware", step);
+  return with_last(std::move(without), "stragglers", "stragglers: slow or uneven parts", step);
 }
 
 Waterfall with_bias(Waterfall simulated, double factor) {

@@ -36,6 +36,24 @@ const Communication* reduction_over(const LoweredStep& step, AxisSet axes) {
   return nullptr;
 }
 
+// Layers of experts wait for the host whether or not their tokens travel.
+TEST(ExpertJob, EveryLayerOfExpertsWaitsForTheHost) {
+  job::Job s = expert_job();
+  const auto waits = [&] {
+    int count = 0;
+    const LoweredStep step = lower(s, Fidelity::kStage);
+    for (const TimedOps* block : step.passes->blocks(Stage{1}, Chunk{0}, schedule::OpKind::kForward))
+      for (const TimedOp& op : *block) count += op.kind == KernelKind::kWait ? 1 : 0;
+    return count;
+  };
+  s.runtime.expert_wait = microseconds(100);
+  EXPECT_EQ(waits(), 4);
+  s.parallelism.expert = 1;
+  EXPECT_EQ(waits(), 4);
+  s.cuda_graphs = job::CudaGraphs::kFull;
+  EXPECT_EQ(waits(), 0);
+}
+
 TEST(ExpertJob, GradientsOfExpertsAreReducedOverTheirOwnRanks) {
   const job::Job s = expert_job();
   const LoweredStep step = lower(s, Fidelity::kStage);

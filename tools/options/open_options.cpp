@@ -54,7 +54,7 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
       ->allow_extra_args(false)
       ->type_name("NAME,...");
   command.add_flag("--cross-node-tensor", options.cross_node_tensor,
-                   "Also try tensor degrees that do not divide the GPUs of a node");
+                   "Also try tensor and expert-tensor degrees that leave an NVLink domain");
 }
 
 std::vector<std::string> overrides(const study::ScenarioSource& source, const OpenOptions& options) {

@@ -79,9 +79,9 @@ TEST(SearchCommand, AnswersAboutExpertsCarryTheirChoices) {
   const std::string text = run_foretoken({"search", question}).out;
   EXPECT_THAT(text, AllOf(HasSubstr("  EP"), HasSubstr("dispatch"), HasSubstr("E exchanges of experts")));
   for (const std::string& line : lines_of(text)) EXPECT_LE(report::columns_of(line), 100U) << line;
-  const json fixed = json::parse(
-      run_foretoken({"search", best, "--free", "parallelism.expert", "--fix", "moe.dispatcher=all-gather", "--json"})
-          .out);
+  const json fixed = json::parse(run_foretoken({"search", best, "--free", "parallelism.expert", "--fix",
+                                                "moe.dispatcher=all-gather", "--fix", "moe.overlap=false", "--json"})
+                                     .out);
   EXPECT_THAT(fixed["searched"], AllOf(testing::Contains("parallelism.expert"), Not(testing::Contains("moe.overlap"))));
   for (const json& row : fixed["ranked"]) EXPECT_EQ(row["dispatcher"], "all-gather");
 }

@@ -71,15 +71,16 @@ void add_degree_columns(const study::SearchAnswer& answer, std::vector<RankedCol
                            return or_dash(f.candidate.virtual_pipeline > 1,
                                           fmt::format("{}", f.candidate.virtual_pipeline));
                          },
-                         any(answer, [](const auto& f) { return f.candidate.virtual_pipeline > 1; }) ? 0 : 7});
+                         any(answer, [](const auto& f) { return f.candidate.virtual_pipeline > 1; }) ? 0 : 9});
   }
   if (!has_experts(answer)) return;
   for (const auto& [each, member] : job::kExpertDegrees) {
     const Axis axis = each;
     const auto cuts = [axis](const study::FoundConfiguration& f) { return f.candidate.degrees[axis] > 1; };
-    columns.push_back({std::string(short_name_of(axis)),
-                       [axis](const auto& f) { return fmt::format("{}", f.candidate.degrees[axis]); },
-                       std::any_of(answer.ranked.begin(), answer.ranked.end(), cuts) ? 0 : 7});
+    columns.push_back(
+        {std::string(short_name_of(axis)),
+         [axis](const auto& f) { return fmt::format("{}", f.candidate.degrees[axis]); },
+         std::any_of(answer.ranked.begin(), answer.ranked.end(), cuts) ? (axis == Axis::kExpertTensor ? 2 : 0) : 9});
   }
 }
 
@@ -112,8 +113,9 @@ void add_columns_of_some(const study::SearchAnswer& answer, std::vector<RankedCo
                        Table::Align::kLeft});
   if (has_experts(answer))
     columns.push_back({"dispatch", [](const auto& f) { return std::string(model::name_of(*f.candidate.dispatcher)); },
-                       0, Table::Align::kLeft});
-  if (any(answer, overlaps)) columns.push_back({"overlap", overlap_letters, 0, Table::Align::kLeft});
+                       1, Table::Align::kLeft});
+  if (any(answer, overlaps))
+    columns.push_back({"overlap", overlap_letters, has_experts(answer) ? 2 : 0, Table::Align::kLeft});
 }
 
 // Returns the columns of a configuration's keys, without keys that no row uses.
@@ -124,7 +126,7 @@ std::vector<RankedColumn> key_columns(const study::SearchAnswer& answer) {
   std::vector<RankedColumn> columns;
   if (answer.several_sizes) columns.push_back({"GPUs", number(&Candidate::gpus)});
   add_degree_columns(answer, columns);
-  columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }, 3});
+  columns.push_back({"SP", [](const auto& f) { return or_dash(f.candidate.sequence_parallel, "yes"); }, 5});
   columns.push_back({"MBS", number(&Candidate::micro)});
   columns.push_back({"recompute", [](const auto& f) { return std::string(model::name_of(f.candidate.recompute)); }, 0,
                      Table::Align::kLeft});
@@ -156,22 +158,22 @@ std::vector<RankedColumn> result_columns(const study::SearchAnswer& answer) {
                          const auto& interval = *f.metrics->interval;
                          return report::time_range({interval.low.value(), interval.high.value()});
                        },
-                       1});
+                       3});
     columns.push_back({"behind",
                        [&best](const auto& f) {
                          const double behind = f.metrics->step_time / best.metrics->step_time - 1;
                          return &f == &best ? "best" : fmt::format("{:+.1f} %", 100 * behind);
                        },
-                       2});
+                       4});
   }
-  columns.push_back({"MFU", [](const auto& f) { return report::percent(f.metrics->mfu); }, 5});
-  if (!run) columns.push_back({"bubble", [](const auto& f) { return report::percent(f.metrics->bubble_fraction); }, 6});
+  columns.push_back({"MFU", [](const auto& f) { return report::percent(f.metrics->mfu); }, 7});
+  if (!run) columns.push_back({"bubble", [](const auto& f) { return report::percent(f.metrics->bubble_fraction); }, 8});
   columns.push_back({"peak", [](const auto& f) { return report::gib(f.metrics->memory.peak); }});
   if (any(answer, [](const auto& f) { return !f.outcome.fits; }))
     columns.push_back({"fits", [](const auto& f) { return f.outcome.fits ? "yes" : "NO"; }, 0, Table::Align::kLeft});
-  if (run) columns.push_back({"days", [](const auto& f) { return report::significant(f.metrics->run->days, 3); }, 3});
+  if (run) columns.push_back({"days", [](const auto& f) { return report::significant(f.metrics->run->days, 3); }, 5});
   if (run && best.metrics->run->cost)
-    columns.push_back({"cost", [](const auto& f) { return report::letters(*f.metrics->run->cost); }, 4});
+    columns.push_back({"cost", [](const auto& f) { return report::letters(*f.metrics->run->cost); }, 6});
   return columns;
 }
 

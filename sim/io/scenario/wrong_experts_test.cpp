@@ -80,6 +80,21 @@ constexpr WrongExperts kRouting[] = {
      "/moe/shared_expert_overlap: expected false: model \"mixtral-8x7b\" has no shared experts"},
     {"an overlap in words", R"({"moe": {"overlap": "yes"}})",
      "/moe/overlap: expected true or false, found a string \"yes\""},
+    {"nothing to hide", R"({"parallelism": {"expert": 1}, "moe": {"overlap": true}})",
+     "/moe/overlap: expected false: expert 1 has no exchanges"},
+    {"a dispatcher that hides nothing", R"({"moe": {"overlap": true, "dispatcher": "all-gather"}})",
+     "/moe/overlap: expected false: dispatcher \"all-gather\" cannot hide them"},
+    {"hidden exchanges that are repeated", R"({"recompute": "full", "moe": {"overlap": true}})",
+     "/moe/overlap: expected false: recomputation repeats the exchanges"},
+    {"experts that are repeated",
+     R"({"recompute": {"granularity": "selective", "modules": ["moe"]}, "moe": {"overlap": true}})",
+     "/moe/overlap: expected false: recomputation repeats the exchanges"},
+    {"dense layers that there are not", R"({"recompute": {"granularity": "selective", "modules": ["mlp"]}})",
+     "/recompute/modules: expected no \"mlp\": all layers of model \"mixtral-8x7b\" have experts; try \"moe\""},
+    {"latents that there are not", R"({"recompute": {"granularity": "selective", "modules": ["mla_up_proj"]}})",
+     "/recompute/modules: expected no \"mla_up_proj\": model \"mixtral-8x7b\" has no latent attention"},
+    {"shared experts to repeat", R"({"recompute": {"granularity": "selective", "modules": ["shared_experts"]}})",
+     "/recompute/modules: expected no \"shared_experts\": model \"mixtral-8x7b\" has no shared experts"},
     {"a list", R"({"moe": [1]})", "/moe: expected an object, found an array"}};
 
 TEST(WrongExperts, Routing) {

@@ -3,6 +3,7 @@
 
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
+#include "sim/job/hidden_exchanges.h"
 #include "sim/job/rules/rules.h"
 
 namespace foretoken::job {
@@ -44,14 +45,46 @@ void check_routing(Draft& draft) {
                     degrees.expert, degrees.expert_tensor, draft.job.optimizer.zero_stage));
 }
 
-// torchtitan's list of ops is modelled for dense layers with attention over all heads.
-void check_recomputed_ops(Draft& draft) {
-  const model::Transformer& model = draft.job.model;
+void check_hidden_exchanges(Draft& draft) {
+  const Choices& asked = draft.question.choices;
+  if (!asked.overlap.exchanges.value_or(false)) return;
+  const Recompute recompute = asked.recompute.value_or(Recompute{});
+  const auto reason =
+      why_exchanges_stay({.expert = draft.job.parallelism.expert,
+                          .dispatcher = draft.job.routing.dispatcher,
+                          .recomputes_experts = recomputes_experts(recompute.granularity, recompute.modules),
+                          .shared_expert_overlap = draft.job.routing.shared_expert_overlap});
+  if (reason) draft.complain("/moe/overlap", fmt::format("expected false: {}", *reason));
+}
+
+// Returns the reason why a job cannot recompute a module, if there is one.
+std::optional<std::string> why_not_recomputed(const Job& job, bool model::SelectiveModules::*module) {
+  using Modules = model::SelectiveModules;
+  const model::Transformer& model = job.model;
+  // torchtitan's list of ops is modelled for dense layers with attention over all heads.
+  if (module == &Modules::by_op && (model.experts || model.latent))
+    return fmt::format("it holds for dense layers, and model {} has {}", in_quotes(model.name),
+                       model.experts ? "experts" : "latent attention");
+  if (module == &Modules::latent_up && !model.latent)
+    return fmt::format("model {} has no latent attention", in_quotes(model.name));
+  if (module == &Modules::mlp && !has_mlp(model))
+    return fmt::format("all layers of model {} have experts; try \"moe\"", in_quotes(model.name));
+  if ((module == &Modules::experts || module == &Modules::expert_activation) && !model.experts)
+    return fmt::format("model {} has no experts", in_quotes(model.name));
+  if (module != &Modules::shared_experts) return std::nullopt;
+  if (!model.experts || model.experts->shared_width == 0)
+    return fmt::format("model {} has no shared experts", in_quotes(model.name));
+  if (job.routing.shared_expert_overlap) return "with shared_expert_overlap they run beside exchanges";
+  return std::nullopt;
+}
+
+void check_recomputed_modules(Draft& draft) {
   const std::optional<Recompute>& asked = draft.question.choices.recompute;
-  if (!asked || !asked->modules.by_op || (!model.experts && !model.latent)) return;
-  draft.complain("/recompute/modules",
-                 fmt::format("expected no \"op\": it holds for dense layers, and model {} has {}",
-                             in_quotes(model.name), model.experts ? "experts" : "latent attention"));
+  if (!asked || asked->granularity != model::RecomputeGranularity::kSelective) return;
+  for (const model::ModuleName& module : model::kModules)
+    if (asked->modules.*module.on)
+      if (const auto reason = why_not_recomputed(draft.job, module.on))
+        draft.complain("/recompute/modules", fmt::format("expected no {}: {}", in_quotes(module.key), *reason));
 }
 
 void note_experts(Draft& draft) {
@@ -80,7 +113,7 @@ void settle_experts(Draft& draft) {
   Parallelism& degrees = draft.job.parallelism;
   const model::Transformer& model = draft.job.model;
   degrees.expert = degrees.expert_tensor = 1;
-  check_recomputed_ops(draft);
+  check_recomputed_modules(draft);
   if (!model.experts) {
     const auto refuse = [&](const char* pointer) {
       draft.complain(pointer, fmt::format("expected none: model {} is dense", in_quotes(model.name)));
@@ -101,6 +134,7 @@ void settle_experts(Draft& draft) {
     degrees.expert = expert;
     degrees.expert_tensor = expert_tensor;
     check_routing(draft);
+    check_hidden_exchanges(draft);
     note_experts(draft);
   }
 }

@@ -193,6 +193,10 @@ double copies_behind(const Mixture& mix) {
 }  // namespace
 
 // Of the C(E, k) choices of a token, C(E - E/e, k) have no expert of a rank.
+double copies_over(const Experts& experts, int parts, double imbalance) {
+  return std::min(imbalance * ranks_met(experts, parts), static_cast<double>(parts));
+}
+
 double ranks_met(const Experts& experts, int ranks) {
   const double others = real(experts.count) - real(experts.count) / ranks;
   double none = 1;
@@ -211,7 +215,7 @@ ExpertRows expert_rows(const Experts& experts, const Cut& cut) {
     hottest = 1;
   }
   const bool once = is_flexible(degrees.dispatcher);
-  rows.sent = hottest * (once ? rows.tokens * ranks_met(experts, degrees.expert) : rows.copies);
+  rows.sent = once ? rows.tokens * copies_over(experts, degrees.expert, hottest) : hottest * rows.copies;
   rows.local = hottest * rows.copies * degrees.expert_tensor;
   const double each = rows.local * degrees.expert / real(experts.count);
   rows.of_expert = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(each)));

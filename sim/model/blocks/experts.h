@@ -22,4 +22,8 @@ struct ExpertRows {
 /// Returns the mean number of ranks, of `ranks`, that have an expert of a token, when all choices are equally likely.
 [[nodiscard]] double ranks_met(const Experts& experts, int ranks);
 
+/// Returns the copies of a token that travel where each of `parts` equal parts of the ranks gets at most one, and the
+/// hottest gets `imbalance` times the mean.
+[[nodiscard]] double copies_over(const Experts& experts, int parts, double imbalance);
+
 }  // namespace foretoken::model

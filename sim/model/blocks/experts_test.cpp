@@ -154,6 +154,15 @@ TEST(Experts, RanksThatATokenMeets) {
   EXPECT_DOUBLE_EQ(ranks_met({.count = 8, .per_token = 8}, 4), 4);
 }
 
+// Each rank gets a token at most once, however uneven the routing is.
+TEST(Experts, CopiesOfATokenAreAtMostTheRanks) {
+  const Experts experts{.count = 128, .per_token = 8};
+  EXPECT_EQ(copies_over(experts, 8, 1), ranks_met(experts, 8));
+  EXPECT_EQ(copies_over(experts, 8, 1.2), 1.2 * ranks_met(experts, 8));
+  EXPECT_EQ(copies_over(experts, 8, 4), 8);
+  EXPECT_EQ(copies_over(experts, 2, 4), 2);
+}
+
 TEST(Experts, ParametersAreDealtOutOverTheirOwnRanks) {
   Transformer model = with_experts();
   model.experts->shared_width = 2048;

@@ -112,9 +112,11 @@ HostTimes host_times(const job::Job& job, model::LayerContext context) {
 
 bool exchanges(const TimedOp& op) { return op.axis == Axis::kExpert; }
 
-/// Adds the wait for the host before the first exchange of experts, unless a CUDA graph issues the kernels.
+/// Adds the wait for the host, unless a CUDA graph issues the kernels: before the first exchange of experts, or before
+/// their products where nothing is exchanged.
 void add_wait(const job::Job& job, TimedOps& ops) {
-  const auto first = std::find_if(ops.begin(), ops.end(), exchanges);
+  const auto first = std::find_if(
+      ops.begin(), ops.end(), [](const TimedOp& op) { return exchanges(op) || op.kind == KernelKind::kExpertProduct; });
   if (first == ops.end() || job.cuda_graphs != job::CudaGraphs::kNone || job.runtime.expert_wait <= Seconds(0)) return;
   ops.insert(first, TimedOp{.name = "wait for the host",
                             .duration = duration_of(job.runtime.expert_wait),

@@ -53,7 +53,9 @@ Bytes once_to_each_node(const job::Job& part, const Communication& row) {
   if (!once || nodes == 1 || row.axes != Axis::kExpert || row.collective != CollectiveKind::kAllToAll)
     return row.payload;
   const model::Experts& experts = *part.model.experts;
-  return model::ranks_met(experts, nodes) / model::ranks_met(experts, part.parallelism.expert) * row.payload;
+  const double hottest = part.routing.capacity_factor ? 1 : part.routing.imbalance;
+  return model::copies_over(experts, nodes, hottest) / model::copies_over(experts, part.parallelism.expert, hottest) *
+         row.payload;
 }
 
 }  // namespace

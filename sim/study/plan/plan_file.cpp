@@ -11,6 +11,7 @@
 #include "sim/base/text.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/node.h"
+#include "sim/io/scenario/dispatcher_choice.h"
 #include "sim/report/text/number.h"
 #include "sim/study/search/answer.h"
 
@@ -41,10 +42,8 @@ job::Overlap overlap_of(const Node& found) {
 }
 
 std::optional<model::Dispatcher> dispatcher_of(const Node& found) {
-  const std::string name = found.text_or("dispatcher", "");
-  for (const model::Dispatcher each : model::kDispatchers)
-    if (model::name_of(each) == name) return each;
-  return std::nullopt;
+  if (!found.has("dispatcher")) return std::nullopt;
+  return found.one_of("dispatcher", io::kDispatcherNames);
 }
 
 std::string words_of(const Node& found, int gpus) {

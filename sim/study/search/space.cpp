@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/job/hidden_exchanges.h"
 #include "sim/job/layout.h"
 #include "sim/job/rules/precision_recipe.h"
 #include "sim/job/rules/rules.h"
@@ -242,9 +243,9 @@ std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) cons
 }
 
 // Megatron-Core takes a capacity factor and shared experts beside exchanges with all-to-all only
-// (transformer_config.py). DeepEP needs an NVLink domain inside one host
-// (Megatron-Bridge, training/flex_dispatcher_backend.py: "only applicable to Ampere, Hopper, and Blackwell
-// (B200/B300)").
+// (transformer_config.py). HybridEP holds fewer multiprocessors than DeepEP and moves as much, so DeepEP is tried only
+// where a runtime has no HybridEP and NVLink stays inside a host (Megatron-Bridge, training/flex_dispatcher_backend.py:
+// "only applicable to Ampere, Hopper, and Blackwell (B200/B300)").
 std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tensor) const {
   using model::Dispatcher;
   const job::Question& asked = question_->asked();
@@ -256,7 +257,8 @@ std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tens
   if (!moves || !any) return {has(Dispatcher::kAllToAll) ? Dispatcher::kAllToAll : known.front()};
   std::vector<Dispatcher> dispatchers = known;
   const bool spans_hosts = asked.cluster.links.gpus > asked.cluster.gpus_per_node;
-  if (spans_hosts && dispatchers.size() > 1) std::erase(dispatchers, Dispatcher::kDeepEp);
+  if (has(Dispatcher::kHybridEp) || (spans_hosts && dispatchers.size() > 1))
+    std::erase(dispatchers, Dispatcher::kDeepEp);
   return dispatchers;
 }
 
@@ -312,9 +314,12 @@ void Space::add_executions(Candidate candidate) {
 bool Space::may_overlap_exchanges(const Candidate& candidate) const {
   const job::Question& asked = question_->asked();
   const bool interleaves = candidate.degrees[Axis::kPipeline] == 1 || candidate.virtual_pipeline > 1;
-  return candidate.degrees[Axis::kExpert] > 1 && interleaves && candidate.dispatcher != model::Dispatcher::kAllGather &&
-         candidate.recompute != RecomputeGranularity::kFull &&
-         !(asked.routing && asked.routing->shared_expert_overlap) && asked.model.prediction_layers <= 1;
+  if (!candidate.dispatcher || !interleaves || asked.model.prediction_layers > 1) return false;
+  const auto modules = asked.choices.recompute ? asked.choices.recompute->modules : model::SelectiveModules{};
+  return !job::why_exchanges_stay({.expert = candidate.degrees[Axis::kExpert],
+                                   .dispatcher = *candidate.dispatcher,
+                                   .recomputes_experts = job::recomputes_experts(candidate.recompute, modules),
+                                   .shared_expert_overlap = asked.routing && asked.routing->shared_expert_overlap});
 }
 
 std::vector<job::Overlap> Space::overlaps(const Candidate& candidate) const {
