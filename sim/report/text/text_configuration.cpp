@@ -99,6 +99,20 @@ std::string parallelism_row(const job::Job& job, const Resolved& resolved) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string experts_row(const job::Job& job, const Resolved& resolved) {
+  const model::Experts& experts = *job.model.experts;
+  const job::Routing& routing = job.routing;
+  std::vector<std::string> parts{
+      fmt::format("{} of {} a token", experts.per_token, experts.count),
+      resolved.degree("expert", "expert", job.parallelism.expert),
+      resolved.degree("expert_tensor", "expert_tensor", job.parallelism.expert_tensor),
+      resolved("/moe/dispatcher", fmt::format("dispatcher {}", model::name_of(routing.dispatcher))),
+      resolved.yes_no("exchanges beside another micro-batch", "/moe/overlap", job.overlap.exchanges)};
+  if (routing.capacity_factor) parts.push_back(fmt::format("capacity factor {:g}", *routing.capacity_factor));
+  if (routing.imbalance > 1) parts.push_back(fmt::format("imbalance {:g}", routing.imbalance));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string recompute_text(const job::Recompute& recompute) {
   switch (recompute.granularity) {
     case model::RecomputeGranularity::kNone:
@@ -191,6 +205,7 @@ std::vector<std::pair<std::string, std::string>> configuration_rows(const job::J
        fmt::format("{}, {}", resolved("/optimizer/name", job.optimizer.name),
                    resolved("/optimizer/zero_stage", fmt::format("ZeRO stage {}", job.optimizer.zero_stage)))},
       {"overlap", overlap_row(job, resolved)}};
+  if (job.model.experts) rows.insert(rows.begin() + 4, {"experts", experts_row(job, resolved)});
   if (std::string row = imperfections_row(job.imperfections); !row.empty())
     rows.emplace_back("imperfections", std::move(row));
   if (job.stragglers.on) rows.emplace_back("stragglers", stragglers_row(job.stragglers));

@@ -85,6 +85,18 @@ TEST(Text, ConfigurationMarksDefaults) {
             "  overlap       gradient reduction no, parameter gathering no, pipeline messages no\n");
 }
 
+TEST(Text, ConfigurationSaysHowExpertsAreCut) {
+  job::Job job = example_scenario();
+  job.model.experts = model::Experts{.count = 64, .per_token = 6, .width = 32};
+  job.parallelism.expert = 8;
+  job.routing.dispatcher = model::Dispatcher::kDeepEp;
+  job.routing.imbalance = 1.5;
+  EXPECT_THAT(
+      configuration_text(job, example_notes(), Paint(false)),
+      HasSubstr("  experts       6 of 64 a token, expert 8, expert_tensor 1, dispatcher deepep, exchanges beside\n"
+                "                another micro-batch no, imbalance 1.5\n"));
+}
+
 TEST(Text, WhereTheTimeGoesNamesTheGpuWhereAllAreSimulated) {
   Metrics metrics = example_metrics();
   metrics.shown_gpus = PerStage<Gpu>(std::vector{Gpu{3}, Gpu{11}});
