@@ -2,6 +2,7 @@
 #include "sim/fast/bounds.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "sim/fast/replay.h"
@@ -45,9 +46,55 @@ fast::BlockEnds least_gradient_blocks(const job::Job& job, const step::Passes& p
   return blocks;
 }
 
+// Returns the least time of all passes of a chunk over one micro-batch.
+Duration least_work(const job::Job& job, std::span<const step::Passes> passes, Stage stage, Chunk chunk) {
+  Duration backward = shortest(passes, stage, chunk, OpKind::kBackward);
+  if (job.schedule.splits_backward)
+    backward = std::min(backward, shortest(passes, stage, chunk, OpKind::kBackwardInput) +
+                                      shortest(passes, stage, chunk, OpKind::kBackwardWeight));
+  return shortest(passes, stage, chunk, OpKind::kForward) + backward;
+}
+
+// Returns the earliest arrival of a micro-batch at a stage: it comes down to one of the chunks there.
+Instant first_arrival(const step::MessageDurations& messages, std::span<const step::Passes> passes,
+                      const schedule::Placement& placement, Stage stage) {
+  using schedule::Neighbour;
+  std::optional<Instant> first;
+  for (const Chunk chunk : ids<Chunk>(placement.chunks())) {
+    Instant arrival;
+    schedule::Place at{stage, chunk};
+    while (const schedule::Place* const before = placement.neighbour(at, Neighbour::kPrevious)) {
+      arrival = arrival + shortest(passes, before->stage, before->chunk, OpKind::kForward);
+      if (placement.neighbour_elsewhere(at, Neighbour::kPrevious) != nullptr)
+        arrival = arrival + std::min(messages.to_next[before->stage], messages.to_previous[before->stage]);
+      at = *before;
+    }
+    first = first ? std::min(*first, arrival) : arrival;
+  }
+  return *first;
+}
+
+// Bounds the step of schedules whose passes end otherwise than with a gradient that climbs down the stages.
+Duration least_step_time_of_any(const job::Job& job, std::span<const step::Passes> passes) {
+  const step::MessageDurations messages = step::message_durations(job);
+  const schedule::Placement placement = job::placement_of(job);
+  fast::PlanRun ends;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    Duration work;
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+      work += least_work(job, passes, stage, chunk);
+    const auto microbatches = static_cast<std::int64_t>(job.microbatches()) / placement.ways();
+    ends.finished.push_back(first_arrival(messages, passes, placement, stage) + microbatches * work);
+    ends.last = std::max(ends.last, ends.finished.back());
+  }
+  ends.reduced = true;  // nothing is known of the order of the last backward passes
+  return fast::finish_step(job, passes.front(), ends);
+}
+
 }  // namespace
 
 Duration least_step_time(const job::Job& job, std::span<const step::Passes> passes, bool hides_reduction) {
+  if (job.schedule.splits_backward || job.schedule.place) return least_step_time_of_any(job, passes);
   const int stages = job.parallelism.pipeline, chunks = job.parallelism.virtual_pipeline;
   const auto microbatches = static_cast<std::int64_t>(job.microbatches());
   const step::MessageDurations messages = step::message_durations(job);

@@ -28,8 +28,9 @@ namespace foretoken::search {
 ///
 /// The end of the step follows from these ends. It only adds times and takes the largest, so it ends no earlier than
 /// with these bounds.
-/// Holds for every schedule of passes whose virtual stage k p + r stands on stage r. Proof and test:
-/// docs/user/search.md.
+/// Holds for every schedule of whole passes whose virtual stage k p + r stands on stage r. Proof and test:
+/// docs/user/search.md. Schedules that split their backward passes, or place stages otherwise, have the first bound
+/// only: no gradient need climb after the last pass of a stage. Messages then take the shorter of both directions.
 ///
 /// It bounds several jobs at once that differ from `job` in overlaps only. `passes` then holds the passes of each, and
 /// every pass counts as long as the shortest of its kind. Messages take the same time in all. `job` has the overlap of

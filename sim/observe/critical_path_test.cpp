@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/flush/one_f_one_b.h"
 #include "sim/step/pipeline/lower_pipeline.h"
 
 namespace foretoken::observe {

@@ -4,9 +4,10 @@
 #include <array>
 
 #include "sim/base/check.h"
-#include "sim/schedule/gpipe.h"
-#include "sim/schedule/interleaved_1f1b.h"
-#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/flush/flush.h"
+#include "sim/schedule/flush/gpipe.h"
+#include "sim/schedule/flush/interleaved_1f1b.h"
+#include "sim/schedule/flush/one_f_one_b.h"
 
 namespace foretoken::schedule {
 
@@ -30,6 +31,15 @@ std::span<const Schedule> all_schedules() {
                .posting = Posting::kAsInMegatron,
                .build = interleaved_1f1b,
                .own_rule = interleaved_1f1b_rule},
+      eager_1f1b(),
+      looped_bfs(),
+      zb_h1(),
+      zb_h2(),
+      interleaved_zb(),
+      zb_v(),
+      v_zb(),
+      v_half(),
+      v_min(),
   };
   return kSchedules;
 }

@@ -12,7 +12,7 @@
 
 #include "sim/base/parse_number.h"
 #include "sim/schedule/check_program.h"
-#include "sim/schedule/interleaved_1f1b.h"
+#include "sim/schedule/flush/interleaved_1f1b.h"
 
 namespace foretoken::schedule {
 namespace {
@@ -24,7 +24,9 @@ TEST(Catalogue, ListsTheSchedulesInOrder) {
     EXPECT_FALSE(schedule.description.empty());
     EXPECT_EQ(find_schedule(schedule.name)->description, schedule.description);
   }
-  EXPECT_EQ(names, (std::vector<std::string_view>{"gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"gpipe", "gpipe-fifo", "1f1b", "interleaved-1f1b", "eager-1f1b",
+                                                  "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb", "zb-v", "v-zb",
+                                                  "v-half", "v-min"}));
   EXPECT_FALSE(find_schedule("1F1B")) << "names are exact";
 }
 

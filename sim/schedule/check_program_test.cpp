@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/schedule/interleaved_1f1b.h"
-#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/flush/interleaved_1f1b.h"
+#include "sim/schedule/flush/one_f_one_b.h"
 #include "sim/schedule/op_text.h"
 #include "sim/schedule/test_programs.h"
 

@@ -11,9 +11,9 @@
 
 #include "sim/schedule/catalogue.h"
 #include "sim/schedule/check_program.h"
-#include "sim/schedule/gpipe.h"
-#include "sim/schedule/interleaved_1f1b.h"
-#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/flush/gpipe.h"
+#include "sim/schedule/flush/interleaved_1f1b.h"
+#include "sim/schedule/flush/one_f_one_b.h"
 #include "sim/schedule/program_counts.h"
 
 namespace foretoken::schedule {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "sim/schedule/check_program.h"
-#include "sim/schedule/interleaved_1f1b.h"
-#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/flush/interleaved_1f1b.h"
+#include "sim/schedule/flush/one_f_one_b.h"
 
 namespace foretoken::schedule {
 namespace {

@@ -1,10 +1,13 @@
 // Tests split backward passes and placements other than the loop: validity, counts and golden cases.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "sim/schedule/catalogue.h"
 #include "sim/schedule/check_program.h"
 #include "sim/schedule/program_counts.h"
 #include "sim/schedule/test_programs.h"
@@ -58,6 +61,69 @@ TEST(SplitBackward, PlacementsAreTheGoldenOnes) {
       for (const Chunk chunk : ids<Chunk>(placement.chunks()))
         EXPECT_EQ(placement.position_of({stage, chunk}), row.at("place").at(stage.index()).at(chunk.index()));
   }
+}
+
+Schedule of_fixture(std::string name) {
+  if (name == "interleaved_zb1p") name = "interleaved_zb";
+  std::replace(name.begin(), name.end(), '_', '-');
+  return schedule_named(name);
+}
+
+// Orders of V-ZB differ where two passes may as well change places.
+TEST(FurtherSchedules, OrdersStashesAndMessagesAreTheGoldenOnes) {
+  int orders = 0, cases = 0;
+  for (const char* file : {"golden_further_schedules.json", "golden_split_schedules.json"}) {
+    const nlohmann::json golden = golden_file(file);
+    for (const auto& row : golden.at("cases")) {
+      const std::string name = row.at("schedule");
+      if (name == "chimera") continue;
+      SCOPED_TRACE(name + " p " + row.at("p").dump() + " m " + row.at("m").dump());
+      const Program program = of_fixture(name).build(shape_of(row));
+      EXPECT_EQ(check_program(program, shape_of(row)), std::vector<std::string>{});
+      std::vector<int> peaks;
+      for (const StageProgram& ops : program.stages) peaks.push_back(peak_in_flight(ops));
+      EXPECT_EQ(peaks, row.at("metrics_equal").at("peak_stash_until_W").get<std::vector<int>>());
+      EXPECT_EQ(sends_per_stage(program), row.at("metrics_equal").at("p2p_sends").get<std::vector<std::int64_t>>());
+      ++cases;
+      if (name == "v_zb") continue;
+      std::vector<std::vector<std::string>> written;
+      for (const StageProgram& ops : program.stages)
+        for (written.emplace_back(); const StageOp& op : ops)
+          written.back().push_back(to_text(op, shape_of(row).chunks));
+      EXPECT_EQ(written, row.at("orders").get<std::vector<std::vector<std::string>>>());
+      ++orders;
+    }
+  }
+  EXPECT_EQ(cases, 27);
+  EXPECT_EQ(orders, 24);
+}
+
+// Sections 4.3 and 4.8 of the papers: activations of 1F1B are 2p chunks of half a stage.
+TEST(FurtherSchedules, AreValidForEverySmallShapeInTheirMemory) {
+  int shapes = 0;
+  for (const Schedule& each : all_schedules())
+    for (int stages = 1; stages <= 7; ++stages)
+      for (int microbatches = 1; microbatches <= 15; ++microbatches)
+        for (int chunks = 1; chunks <= 3; ++chunks) {
+          const PipelineShape shape{.stages = stages, .microbatches = microbatches, .chunks = chunks};
+          if (why_not(each, shape)) continue;
+          SCOPED_TRACE(each.name + testing::PrintToString(std::vector{stages, microbatches, chunks}));
+          const Program program = each.build(shape);
+          EXPECT_EQ(check_program(program, shape), std::vector<std::string>{});
+          EXPECT_EQ(program.placement, placement_of(each, shape));
+          int most = 0;
+          for (const StageProgram& ops : program.stages) most = std::max(most, peak_in_flight(ops));
+          const std::map<std::string, int> limits = {{"zb-h1", stages},
+                                                     {"zb-h2", 2 * stages - 1},
+                                                     {"zb-v", 2 * stages},
+                                                     {"v-zb", 2 * stages},
+                                                     {"v-half", stages + 2}};
+          if (const auto limit = limits.find(each.name); limit != limits.end()) {
+            EXPECT_LE(most, limit->second);
+          }
+          ++shapes;
+        }
+  EXPECT_GT(shapes, 1000);
 }
 
 struct BrokenParts {

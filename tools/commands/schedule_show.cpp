@@ -35,7 +35,7 @@ constexpr double kLongestMs = 1e9;
 struct Options {
   std::string name, svg, colour;
   schedule::PipelineShape shape;
-  std::vector<double> forward_ms{1}, backward_ms{2};
+  std::vector<double> forward_ms{1}, backward_ms{2}, input_ms, weight_ms;
   double message_ms = 0;
   bool blocking = false, json = false, plain = false;
 };
@@ -60,13 +60,41 @@ Table<Chunk, des::Duration> durations(const char* option, const std::vector<doub
   return result;
 }
 
+// Returns the times of one part of the backward pass: as stated, or half of the whole.
+std::vector<double> part_of_backward(const Options& options, const std::vector<double>& stated) {
+  if (!stated.empty()) return stated;
+  std::vector<double> half = options.backward_ms;
+  for (double& ms : half) ms /= 2;
+  return half;
+}
+
+// Returns the times of all kinds of passes. Both parts of a backward pass, if stated, make the whole.
+study::ReplayTimes times_of(const Options& options) {
+  using schedule::OpKind;
+  const int chunks = options.shape.chunks;
+  study::ReplayTimes times{
+      .passes = {{OpKind::kForward, durations("--forward", options.forward_ms, chunks)},
+                 {OpKind::kBackward, durations("--backward", options.backward_ms, chunks)},
+                 {OpKind::kBackwardInput,
+                  durations("--backward-input", part_of_backward(options, options.input_ms), chunks)},
+                 {OpKind::kBackwardWeight,
+                  durations("--backward-weight", part_of_backward(options, options.weight_ms), chunks)}},
+      .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
+      .blocking = options.blocking};
+  if (options.input_ms.empty()) return times;
+  for (const Chunk chunk : ids<Chunk>(chunks))
+    times.passes[OpKind::kBackward][chunk] =
+        times.passes[OpKind::kBackwardInput][chunk] + times.passes[OpKind::kBackwardWeight][chunk];
+  return times;
+}
+
 // Checks that all passes and messages in a row fit the clock: no order of them takes longer.
 void check_length(const Options& options) {
   constexpr double kMostDays = 100, kMsPerDay = 86400e3;  // whole picoseconds in 64 bits hold 106 days
   double passes_ms = 0;
-  for (const auto* ms : {&options.forward_ms, &options.backward_ms})
+  for (const auto* ms : {&options.forward_ms, &options.backward_ms, &options.input_ms, &options.weight_ms})
     for (const Chunk chunk : ids<Chunk>(options.shape.chunks))
-      passes_ms += ms->size() == 1 ? ms->front() : (*ms)[chunk.index()];
+      passes_ms += ms->empty() ? 0 : ms->size() == 1 ? ms->front() : (*ms)[chunk.index()];
   const double ops = static_cast<double>(options.shape.stages) * options.shape.microbatches;
   const double days = ops * (passes_ms + 2.0 * options.shape.chunks * options.message_ms) / kMsPerDay;
   if (days > kMostDays)
@@ -80,6 +108,8 @@ void check_length(const Options& options) {
 struct Shown {
   schedule::Program program;
   study::Replay replay;
+  double ideal = 0;  // the bubble with free messages, over the work
+  std::string ideal_name = "ideal (p-1)/(vm)";
 };
 
 Shown build(const Options& options) {
@@ -89,21 +119,19 @@ Shown build(const Options& options) {
       std::int64_t{2} * options.shape.stages * options.shape.microbatches * options.shape.chunks;
   if (passes > kMostPasses)
     throw wrong(fmt::format("expected at most {} passes in all, found {}", kMostPasses, passes));
-  study::ReplayTimes times{
-      .passes = {{schedule::OpKind::kForward, durations("--forward", options.forward_ms, options.shape.chunks)},
-                 {schedule::OpKind::kBackward, durations("--backward", options.backward_ms, options.shape.chunks)}},
-      .message = des::to_duration(Seconds(1e-3 * options.message_ms)),
-      .blocking = options.blocking};
+  study::ReplayTimes times = times_of(options);
   check_length(options);
   Shown shown{.program = chosen.build(options.shape), .replay = {}};
   shown.replay = study::replay(shown.program, times);
   if (!shown.replay.run.stuck.empty())
     throw wrong(fmt::format("{} deadlocks with blocking messages; leave out --blocking", options.name));
+  shown.ideal = (options.shape.stages - 1.0) / (static_cast<double>(options.shape.chunks) * options.shape.microbatches);
+  if (chosen.posting == schedule::Posting::kAsInMegatron) return shown;
+  times.message = {};
+  times.blocking = false;
+  shown.ideal = study::replay(shown.program, times).bubble_fraction();
+  shown.ideal_name = "ideal (free messages)";
   return shown;
-}
-
-double ideal_bubble(const schedule::PipelineShape& shape) {
-  return (shape.stages - 1.0) / (static_cast<double>(shape.chunks) * shape.microbatches);
 }
 
 std::vector<int> peaks_in_flight(const schedule::Program& program) {
@@ -130,7 +158,7 @@ std::string json_of(const Options& options, const Shown& shown) {
                      {"makespan_s", static_cast<double>(shown.replay.run.makespan.ps) * 1e-12},
                      {"bubble_fraction", shown.replay.bubble_fraction()},
                      {"bubble_fraction_of_step", shown.replay.bubble_fraction_of_step()},
-                     {"ideal_bubble_fraction", ideal_bubble(options.shape)},
+                     {"ideal_bubble_fraction", shown.ideal},
                      {"peak_in_flight", peaks_in_flight(shown.program)},
                      {"sends", schedule::sends_per_stage(shown.program)},
                      {"orders", std::move(orders)},
@@ -161,22 +189,33 @@ std::string pipeline_text(const schedule::PipelineShape& shape) {
          report::counted(shape.microbatches, "micro-batch", "micro-batches");
 }
 
+// Returns "backward 2 ms", or "backward 1 ms for input and 1 ms for weight" when the program has the parts.
+std::string backward_text(const Options& options, const schedule::Program& program) {
+  for (const schedule::StageProgram& ops : program.stages)
+    for (const schedule::StageOp& op : ops)
+      if (op.kind == schedule::OpKind::kBackwardInput)
+        return fmt::format("backward {} ms for input and {} ms for weight",
+                           list_of(part_of_backward(options, options.input_ms)),
+                           list_of(part_of_backward(options, options.weight_ms)));
+  return fmt::format("backward {} ms", list_of(options.backward_ms));
+}
+
 std::string text_of(const Options& options, const Shown& shown, const Paint& paint) {
   using report::Ink;
   const schedule::PipelineShape& shape = options.shape;
   std::string text = paint(Ink::kBold, options.name) +
                      fmt::format(": {}, {} a stage\n", pipeline_text(shape), report::counted(shape.chunks, "chunk"));
-  text +=
-      paint.paragraph("  ", fmt::format("one pass of one chunk: forward {} ms, backward {} ms; a message {} ms, {}",
-                                        list_of(options.forward_ms), list_of(options.backward_ms), options.message_ms,
-                                        options.blocking ? "both sides wait for it" : "nobody waits for it"));
+  text += paint.paragraph(
+      "  ", fmt::format("one pass of one chunk: forward {} ms, {}; a message {} ms, {}", list_of(options.forward_ms),
+                        backward_text(options, shown.program), options.message_ms,
+                        options.blocking ? "both sides wait for it" : "nobody waits for it"));
   const study::Replay& replay = shown.replay;
-  text += '\n' +
-          paint.paragraph("  ", fmt::format("makespan {}, bubble {} of the work, {} of the step, ideal (p-1)/(vm) {}",
-                                            report::time_text(des::to_seconds(replay.run.makespan - des::Instant{})),
-                                            report::percent(replay.bubble_fraction()),
-                                            report::percent(replay.bubble_fraction_of_step()),
-                                            report::percent(ideal_bubble(shape))));
+  text +=
+      '\n' + paint.paragraph("  ", fmt::format("makespan {}, bubble {} of the work, {} of the step, {} {}",
+                                               report::time_text(des::to_seconds(replay.run.makespan - des::Instant{})),
+                                               report::percent(replay.bubble_fraction()),
+                                               report::percent(replay.bubble_fraction_of_step()), shown.ideal_name,
+                                               report::percent(shown.ideal)));
   text += paint.paragraph("  chunk activations alive at most, by stage: ", runs_text(peaks_in_flight(shown.program)));
   text += paint.paragraph("  messages sent, by stage: ", runs_text(schedule::sends_per_stage(shown.program)));
   text += '\n' + paint(Ink::kBold, "Over time") + '\n';
@@ -240,6 +279,17 @@ void add_time_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
+  const auto part = [&](const char* name, std::vector<double>& ms, const char* of) {
+    return command.add_option(name, ms, fmt::format("Milliseconds of the part for {} of a backward pass (half)", of))
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(number_between(0, kLongestMs))
+        ->type_name("MS");
+  };
+  CLI::Option* const input = part("--backward-input", options.input_ms, "input");
+  CLI::Option* const weight = part("--backward-weight", options.weight_ms, "weight");
+  input->needs(weight);
+  weight->needs(input);
   command.add_option("--comm", options.message_ms, "Milliseconds of a message between stages (0)")
       ->check(number_between(0, kLongestMs))
       ->type_name("MS");
@@ -274,6 +324,8 @@ void add_schedule_show(CLI::App& schedule, Action& chosen) {
       "  foretoken schedule show 1f1b --stages 4 --microbatches 8\n"
       "  foretoken schedule show interleaved-1f1b --stages 4 --microbatches 8 --chunks 2 --svg s.svg\n"
       "  foretoken schedule show 1f1b --stages 8 --microbatches 24 --forward 18 --backward 27 --comm 0.6\n"
+      "  foretoken schedule show zb-h1 --stages 8 --microbatches 24 --forward 18.5 --backward-input 18.1 "
+      "--backward-weight 9.3\n"
       "  foretoken schedule show gpipe --stages 4 --microbatches 8 --json\n");
   command->add_option("NAME", options->name, "A schedule of `foretoken schedule list`")->required();
   add_shape_options(*command, *options);

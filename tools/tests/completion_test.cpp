@@ -112,7 +112,7 @@ TEST(Completion, BashOffersOptionsOfTheCommandTyped) {
 }
 
 TEST(Completion, BashOffersNamesAndFiles) {
-  EXPECT_THAT(offered({"schedule", "show", "inter"}), ElementsAre("interleaved-1f1b"));
+  EXPECT_THAT(offered({"schedule", "show", "inter"}), ElementsAre("interleaved-1f1b", "interleaved-zb"));
   EXPECT_THAT(offered({"clusters", "show", "dgx-a100"}), Contains("dgx-a100-80gb-hdr"));
   EXPECT_THAT(offered({"simulate", "gpt3-175b-1024"}), Contains("gpt3-175b-1024-a100"));
   EXPECT_THAT(offered({"simulate", "a.j"}), ElementsAre("a.json")) << "a scenario may be a file";

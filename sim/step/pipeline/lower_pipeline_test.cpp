@@ -55,7 +55,11 @@ Replay replay(schedule::Program program, const Costs& costs, Duration comm,
 Replay replay(const char* name, PipelineShape shape, Duration forward, Duration backward, Duration comm,
               MessagePolicy policy = MessagePolicy::kLatency) {
   return replay(schedule::schedule_named(name).build(shape),
-                {{OpKind::kForward, forward}, {OpKind::kBackward, backward}}, comm, policy);
+                {{OpKind::kForward, forward},
+                 {OpKind::kBackward, backward},
+                 {OpKind::kBackwardInput, {backward.ps / 2}},
+                 {OpKind::kBackwardWeight, {backward.ps / 2}}},
+                comm, policy);
 }
 
 TEST(LowerPipeline, WithoutCommunicationTheStepIsTheClosedFormToThePicosecond) {
@@ -131,8 +135,10 @@ TEST(LowerPipeline, NoLegalShapeDeadlocksInAnyStyle) {
           for (int group = 0; group <= (known.interleaves ? m : 0); ++group) {
             const PipelineShape shape{.stages = p, .microbatches = m, .chunks = v, .group = group};
             if (schedule::why_not(known, shape)) continue;
-            for (const MessagePolicy policy :
-                 {MessagePolicy::kLatency, MessagePolicy::kBlocking, MessagePolicy::kOverlapped}) {
+            for (const MessagePolicy policy : {MessagePolicy::kLatency, MessagePolicy::kAsProduced,
+                                               MessagePolicy::kBlocking, MessagePolicy::kOverlapped}) {
+              const bool as_in_megatron = policy == MessagePolicy::kBlocking || policy == MessagePolicy::kOverlapped;
+              if (as_in_megatron && known.posting != schedule::Posting::kAsInMegatron) continue;
               if (policy == MessagePolicy::kOverlapped && !known.interleaves) continue;
               SCOPED_TRACE(testing::Message() << "p " << p << " m " << m << " v " << v << " G " << group);
               (void)replay(known.name.c_str(), shape, {10}, {20}, {1}, policy);

@@ -68,8 +68,30 @@ void measure_rates(Metrics& metrics, const Job& job) {
   metrics.hfu = metrics.hardware_tflops_per_gpu / metrics.mfu_peak_tflops;
 }
 
+// Returns the mean time of such passes over all stages, for every chunk.
+Table<Chunk, des::Duration> mean_times(const Job& job, const step::Passes& passes, schedule::OpKind kind) {
+  des::Duration sum;
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
+    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+      sum += passes.timing(stage, chunk, kind).total;
+  const std::int64_t count = std::int64_t{job.parallelism.pipeline} * job.parallelism.virtual_pipeline;
+  return Table<Chunk, des::Duration>(job.parallelism.virtual_pipeline, des::Duration{sum.ps / count});
+}
+
+// Returns the bubble with equal stages and free messages: a formula for Megatron's schedules, a replay for the others.
+double ideal_bubble(const Job& job, const step::Passes& passes) {
+  if (job.schedule.posting == schedule::Posting::kAsInMegatron)
+    return (job.parallelism.pipeline - 1.0) /
+           (static_cast<double>(job.parallelism.virtual_pipeline) * job.microbatches());
+  ReplayTimes times;
+  for (const schedule::OpKind kind : schedule::pass_kinds(job.schedule))
+    times.passes[kind] = mean_times(job, passes, kind);
+  return replay(step::program_of(job), times).bubble_fraction();
+}
+
 // Without a pipeline no stage waits for another. A stage that waits for parameters has no bubble.
-void measure_bubble(Metrics& metrics, const Job& job, const observe::Observations& observations) {
+void measure_bubble(Metrics& metrics, const Job& job, const step::Passes& passes,
+                    const observe::Observations& observations) {
   if (job.parallelism.pipeline == 1) return;
   des::Instant first = observations.stages.front().first_forward_start, last;
   des::Duration busy;
@@ -81,8 +103,7 @@ void measure_bubble(Metrics& metrics, const Job& job, const observe::Observation
   const double total = des::to_seconds(last - first).value(), work = des::to_seconds(busy).value();
   metrics.bubble_fraction = (total - work) / work;
   metrics.bubble_fraction_of_step = (total - work) / total;
-  metrics.ideal_bubble_fraction =
-      (job.parallelism.pipeline - 1.0) / (static_cast<double>(job.parallelism.virtual_pipeline) * job.microbatches());
+  metrics.ideal_bubble_fraction = ideal_bubble(job, passes);
 }
 
 TimeSplit split_of(const observe::StageSplit& split, double factor) {
@@ -174,7 +195,7 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
   metrics.simulated_step_time = des::to_seconds(observations.makespan);
   metrics.step_time = metrics.bias_factor() * metrics.simulated_step_time;
   measure_rates(metrics, job);
-  measure_bubble(metrics, job, observations);
+  measure_bubble(metrics, job, *step.passes, observations);
   metrics.layer_forward = step.passes->layer_forward(observations.busiest_stage);
   metrics.layer_backward = step.passes->layer_backward(observations.busiest_stage);
   metrics.time = split_of(observations.busiest, metrics.bias_factor());

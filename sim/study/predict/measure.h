@@ -11,7 +11,7 @@ namespace foretoken::study {
 ///   bubble   = (T - W) / W, and of the step (T - W) / T (arXiv:2104.04473 section 2.2)
 ///              T: from the first start of a forward to the last end of a backward
 ///              W: the largest busy time of a stage
-///   ideal    = (p - 1) / (v m)
+///   ideal    = (p - 1) / (v m) for GPipe, 1F1B and interleaving; else the bubble with equal stages, free messages
 /// The step is the simulated one times the factor of `bias`, and all that follows from it is of this step: rates, MFU,
 /// the parts of its time, days and cost.
 [[nodiscard]] report::Metrics measure(const job::Job& job, const step::LoweredStep& step,

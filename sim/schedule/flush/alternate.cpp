@@ -1,5 +1,5 @@
 // Builds warm up, one forward one backward, drain, from a forward and a backward order.
-#include "sim/schedule/alternate.h"
+#include "sim/schedule/flush/alternate.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,10 +1,10 @@
 // Builds GPipe's op lists. They are the same on every stage.
-#include "sim/schedule/gpipe.h"
+#include "sim/schedule/flush/gpipe.h"
 
 #include <algorithm>
 
 #include "sim/base/check.h"
-#include "sim/schedule/alternate.h"
+#include "sim/schedule/flush/alternate.h"
 
 namespace foretoken::schedule {
 namespace {

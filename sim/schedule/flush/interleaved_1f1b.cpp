@@ -12,7 +12,7 @@
 // Every stage walks both rows in order, as 1F1B walks micro-batches. Its first backward starts once the first
 // micro-batch has come back from the last virtual stage. Until then it runs (v-1) G forwards of the group's earlier
 // chunks, and two forwards for each stage that follows (one on the way down, one on the way up).
-#include "sim/schedule/interleaved_1f1b.h"
+#include "sim/schedule/flush/interleaved_1f1b.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,29 +22,12 @@
 #include <vector>
 
 #include "sim/base/check.h"
-#include "sim/schedule/alternate.h"
+#include "sim/schedule/flush/alternate.h"
 
 namespace foretoken::schedule {
 namespace {
 
 int group_of(PipelineShape shape) { return shape.group == 0 ? shape.stages : shape.group; }
-
-/// Returns all ops of one kind in the order of virtual micro-batches. Backwards go through the chunks in reverse.
-StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
-  const int group = group_of(shape);
-  const bool in_order = kind == OpKind::kForward;
-  StageProgram ops;
-  ops.reserve(static_cast<std::size_t>(shape.microbatches) * static_cast<std::size_t>(shape.chunks));
-  for (int first = 0; first < shape.microbatches; first += group) {
-    const int end = std::min(first + group, shape.microbatches);
-    for (int round = 0; round < shape.chunks; ++round) {
-      const Chunk chunk = id_of<Chunk>(in_order ? round : shape.chunks - 1 - round);
-      for (int microbatch = first; microbatch < end; ++microbatch)
-        ops.push_back({kind, id_of<MicroBatch>(microbatch), chunk});
-    }
-  }
-  return ops;
-}
 
 bool fills_groups(int microbatches, int group, int stages) {
   const int rest = microbatches % group;
@@ -71,6 +54,28 @@ std::string microbatches_that_work(PipelineShape shape) {
 }
 
 }  // namespace
+
+StageProgram virtual_microbatches(OpKind kind, PipelineShape shape) {
+  const int group = group_of(shape);
+  const bool in_order = kind == OpKind::kForward;
+  StageProgram ops;
+  ops.reserve(static_cast<std::size_t>(shape.microbatches) * static_cast<std::size_t>(shape.chunks));
+  for (int first = 0; first < shape.microbatches; first += group) {
+    const int end = std::min(first + group, shape.microbatches);
+    for (int round = 0; round < shape.chunks; ++round) {
+      const Chunk chunk = id_of<Chunk>(in_order ? round : shape.chunks - 1 - round);
+      for (int microbatch = first; microbatch < end; ++microbatch)
+        ops.push_back({kind, id_of<MicroBatch>(microbatch), chunk});
+    }
+  }
+  return ops;
+}
+
+std::optional<std::string> no_group_rule(PipelineShape shape) {
+  if (shape.group == 0) return std::nullopt;
+  return fmt::format("expected no micro-batch group, found {}; try without it, or the schedule interleaved-1f1b",
+                     shape.group);
+}
 
 Program interleaved_1f1b(PipelineShape shape) {
   expects(shape.stages >= 1 && shape.microbatches >= 1 && shape.chunks >= 1,

@@ -15,6 +15,13 @@ namespace foretoken::schedule {
 /// does not interleave then.
 [[nodiscard]] Program interleaved_1f1b(PipelineShape shape);
 
+/// Returns all ops of one kind in the order of virtual micro-batches. Backwards go through the chunks in reverse.
+/// Precondition: 0 <= G <= m.
+[[nodiscard]] StageProgram virtual_microbatches(OpKind kind, PipelineShape shape);
+
+/// Returns the fault of a shape with a stated group G, for schedules that choose their own groups; else nothing.
+[[nodiscard]] std::optional<std::string> no_group_rule(PipelineShape shape);
+
 /// Returns the fault of the group G and the micro-batches, or nothing. Legal: p <= G <= m, and m is a multiple of G or
 /// leaves a rest of at least p. A smaller rest runs out before its first micro-batch is back from the ring.
 /// Megatron-Core refuses it for the bubbles.

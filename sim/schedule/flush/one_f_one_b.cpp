@@ -1,8 +1,8 @@
 // Builds 1F1B's op lists. Only the warm-up differs from stage to stage.
-#include "sim/schedule/one_f_one_b.h"
+#include "sim/schedule/flush/one_f_one_b.h"
 
 #include "sim/base/check.h"
-#include "sim/schedule/alternate.h"
+#include "sim/schedule/flush/alternate.h"
 
 namespace foretoken::schedule {
 
