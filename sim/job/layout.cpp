@@ -78,7 +78,7 @@ Dealing::Dealing(std::int64_t layers, const Parallelism& parallelism)
 bool Dealing::works(std::int64_t layers) const {
   if (stated_.empty()) {
     const bool even = (layers + 2 * extra_) % chunks() == 0;
-    return even && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 1;
+    return even && layers >= 1 && share_ - (chunks() == 1 ? 2 * extra_ : extra_) >= 0;
   }
   const int unit = states_chunks() ? 1 : chunks_a_stage_;
   const bool cut = std::all_of(stated_.begin(), stated_.end(), [&](int of) { return of >= unit && of % unit == 0; });

@@ -43,7 +43,7 @@ class Dealing {
 };
 
 /// Deals out the layers. Returns std::nullopt when that is not possible: not as stated, or not evenly with at least one
-/// layer for each chunk.
+/// layer for each chunk. A chunk whose embedding or head counts as a layer may have no other.
 [[nodiscard]] std::optional<Dealing> deal_layers(std::int64_t layers, const Parallelism& parallelism);
 
 /// The contents of one model chunk, in forward order: embedding, layers, head.

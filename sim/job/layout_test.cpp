@@ -43,7 +43,7 @@ TEST(DealLayers, EmbeddingAndHeadTakeThePlaceOfALayerEach) {
   EXPECT_FALSE(deal(72, parallelism));
   parallelism = {.pipeline = 2, .virtual_pipeline = 2, .embedding_and_head_as_layers = true};
   EXPECT_EQ(deal(6, parallelism), (Dealt{{1, 2}, {2, 1}}));
-  EXPECT_FALSE(deal(2, parallelism)) << "the first chunk would hold no layer";
+  EXPECT_EQ(deal(2, parallelism), (Dealt{{0, 1}, {1, 0}})) << "embedding and head alone, as in arXiv:2401.10241";
   parallelism = {.pipeline = 1, .embedding_and_head_as_layers = true};
   EXPECT_EQ(deal(7, parallelism), (Dealt{{7}}));
 }

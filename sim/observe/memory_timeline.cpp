@@ -14,18 +14,22 @@ class StageWalk {
 
   void run(const schedule::StageOp& op, des::Instant start, des::Instant end) {
     const step::PassMemory& memory = memory_[op.chunk];
-    switch (schedule::traits(op.kind).stash) {
+    const schedule::OpTraits& kind = schedule::traits(op.kind);
+    switch (kind.stash) {
       case schedule::Stash::kStores:
         stored_ += memory.stash;
         see_(start, stored_, Bytes(0), ++alive_);
         break;
       case schedule::Stash::kKeeps:
         see_(start, stored_, memory.transient, alive_);
+        if (kind.makes.has(schedule::Result::kInputGradient)) stored_ += memory.for_weights - memory.stash;
         see_(end, stored_, Bytes(0), alive_);
         break;
       case schedule::Stash::kFrees:
-        see_(start, stored_, memory.transient, alive_);
-        stored_ += -1.0 * memory.stash;
+        const bool second_part =
+            !kind.makes.has(schedule::Result::kInputGradient) && kind.makes.has(schedule::Result::kWeightGradient);
+        see_(start, stored_, second_part ? Bytes(0) : memory.transient, alive_);
+        stored_ += -1.0 * (second_part ? memory.for_weights : memory.stash);
         see_(end, stored_, Bytes(0), --alive_);
         break;
     }

@@ -269,9 +269,9 @@ TEST(Cli, CompareExplainsWhatIsImpossible) {
   const Ran ran = run_foretoken({"compare", "gpt-18b-256-a100", "--json"});
   EXPECT_EQ(ran.status, 0) << ran.err;  // one pipeline stage: nothing to interleave
   const json answer = json::parse(ran.out);
-  EXPECT_EQ(answer["schedules"].size(), 4U);
+  EXPECT_EQ(answer["schedules"].size(), 7U);
   EXPECT_TRUE(answer["schedules"][0]["impossible"].is_null());
-  EXPECT_THAT(answer["schedules"][2]["impossible"].get<std::string>(), HasSubstr("at least 2 pipeline stages"));
+  EXPECT_THAT(answer["schedules"][3]["impossible"].get<std::string>(), HasSubstr("at least 2 pipeline stages"));
   EXPECT_EQ(run_foretoken({"compare", "gpt-18b-256-a100", "--schedules", "interleaved:2"}).status, 1);
 }
 

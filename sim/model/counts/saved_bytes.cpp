@@ -74,6 +74,18 @@ Bytes working_bytes(const BlockOps& block, RecomputeGranularity granularity, Sel
   return Bytes(block.gradient_bytes + largest_moment(block, modules));
 }
 
+// A weight gradient of m x n elements sums over k tokens: it reads k m and k n elements.
+Bytes bytes_for_weight_gradients(const OpList& backward) {
+  double bytes = 0;
+  for (const LayerOp& op : backward) {
+    const auto* const shape = std::get_if<GemmShape>(&op.work);
+    if (shape == nullptr || shape->pass != GemmPass::kWeightGradient) continue;
+    bytes +=
+        real(shape->batch) * real(shape->k) * (real(shape->m) + real(shape->n)) * bytes_per_element(shape->precision);
+  }
+  return Bytes(bytes);
+}
+
 Bytes boundary_bytes(const Transformer& model, const LayerContext& context) {
   return Bytes(Cut(context).residual_bytes(real(model.hidden)));
 }

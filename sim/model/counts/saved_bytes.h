@@ -15,6 +15,11 @@ namespace foretoken::model {
 [[nodiscard]] Bytes working_bytes(const BlockOps& block, RecomputeGranularity granularity,
                                   SelectiveModules modules = {});
 
+/// Bytes of one micro-batch that the products of a block keep between both parts of a split backward pass: the input
+/// and the output gradient of every product with a weight gradient. `backward` lists the kernels of its backward pass.
+/// For a GPT layer of arXiv:2401.10241 they are 32 s b h.
+[[nodiscard]] Bytes bytes_for_weight_gradients(const OpList& backward);
+
 /// Bytes of the tensor sent between stages, per micro-batch.
 [[nodiscard]] Bytes boundary_bytes(const Transformer& model, const LayerContext& context);
 

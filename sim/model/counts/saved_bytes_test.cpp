@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "sim/model/blocks/blocks.h"
+#include "sim/model/kernels.h"
 #include "sim/model/testdata/vectors.h"
 
 namespace foretoken::model {
@@ -171,6 +173,21 @@ TEST(Activations, ContextParallelismDividesTheBytesThatALayerKeeps) {
     context.context = 4;
     EXPECT_EQ(layer_activation_bytes(model, context, RecomputeGranularity::kNone).value(), whole / 4);
   }
+}
+
+// arXiv:2401.10241 Table 1: a layer keeps 32 s b h bytes between both parts of its backward pass.
+TEST(Activations, WeightGradientsWaitWithInputsAndOutputGradientsOfProducts) {
+  int checked = 0;
+  const auto vectors = testdata::model_vectors();
+  for (const auto& [name, vector] : vectors.items()) {
+    const Transformer model = testdata::vector_model(vector.at("config"));
+    if (model.gated()) continue;
+    const LayerContext context = gpt_context(model, 1, false);
+    const foretoken::Bytes waiting = bytes_for_weight_gradients(backward_kernels(dense_layer(model, context), context));
+    EXPECT_EQ(waiting.value(), 32.0 * static_cast<double>(model.max_positions * model.hidden)) << name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 3);
 }
 
 TEST(Activations, SelectiveModulesDropTheirOwnTensors) {

@@ -12,6 +12,7 @@
 #include "sim/model/counts/matrices.h"
 #include "sim/model/counts/parameters.h"
 #include "sim/model/counts/saved_bytes.h"
+#include "sim/model/kernels.h"
 #include "sim/model/quantisation.h"
 #include "sim/step/replicas/replicas.h"
 
@@ -55,6 +56,10 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
       trained_(job, BlockParameters(job, blocks, Counted::kTrained)) {
   using model::RecomputeGranularity;
   const model::LayerContext context = job.layer_context();
+  const auto for_weights = [&](const model::BlockOps& ops) {
+    if (!job.schedule.splits_backward) return Bytes(0);
+    return model::bytes_for_weight_gradients(model::backward_kernels(ops, context));
+  };
   const auto granularity = job.recompute.granularity;
   const auto& modules = job.recompute.modules;
   for (const model::LayerRunOps& run : blocks.layers) {
@@ -69,11 +74,13 @@ JobMemory::JobMemory(const job::Job& job, const model::DecoderOps& blocks)
                       .input = model::saved_bytes(run.ops, RecomputeGranularity::kFull).value(),
                       .saved_as_asked = model::saved_bytes(run.ops, granularity, modules).value(),
                       .working_as_asked = model::working_bytes(run.ops, granularity, modules).value(),
-                      .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value()});
+                      .working_when_recomputed = model::working_bytes(run.ops, RecomputeGranularity::kFull).value(),
+                      .for_weights = for_weights(run.ops).value()});
   }
   embedding_saved_ = model::saved_bytes(blocks.embedding, RecomputeGranularity::kNone);
   head_saved_ = model::saved_bytes(blocks.head, RecomputeGranularity::kNone);
   head_working_ = model::working_bytes(blocks.head, RecomputeGranularity::kNone);
+  head_for_weights_ = for_weights(blocks.head);
 }
 
 template <class Value>
@@ -193,10 +200,12 @@ PassMemory JobMemory::of_layers(const std::vector<model::LayerCount>& layers) co
 PassMemory JobMemory::of_pass(Stage stage, Chunk chunk) const {
   const job::ChunkContents contents = job::contents_of(job_, stage, chunk);
   PassMemory pass = of_layers(contents.layers);
+  for (const model::LayerCount& run : contents.layers) pass.for_weights += Bytes(run.count * kind(run).for_weights);
   if (contents.embedding) pass.stash += embedding_saved_;
   if (contents.head) {
     // Head and loss are freed before the layers' backward pass begins.
     pass.stash += head_saved_;
+    pass.for_weights += head_for_weights_;
     pass.transient = std::max(head_working_, pass.transient - head_saved_);
   }
   return pass;

@@ -3,7 +3,8 @@
 //
 // A timeline starts at JobMemory::held().total(). It adds JobMemory::of_pass().stash when a chunk's forward pass of a
 // micro-batch starts, and subtracts it when the backward pass ends. In between it is higher by `transient`, at the
-// latest during the backward pass. Its highest point is the value that torch.cuda.max_memory_allocated reports; the
+// latest during the backward pass. A split backward pass frees `stash` with its first part, but keeps `for_weights`
+// until its second part ends. Its highest point is the value that torch.cuda.max_memory_allocated reports; the
 // device holds more.
 #pragma once
 
@@ -31,6 +32,8 @@ struct StaticMemory {
 struct PassMemory {
   Bytes stash;      ///< kept from the forward pass until the backward pass ends
   Bytes transient;  ///< most bytes on top at any moment: gradients, recomputed tensors, logits
+  /// Kept instead of `stash` between both parts of a split backward pass; zero where the schedule does not split it.
+  Bytes for_weights = {};
 };
 
 /// The model as a whole, however it is cut.
@@ -61,6 +64,7 @@ class JobMemory {
     double saved = 0, input = 0,
            saved_as_asked = 0;  ///< bytes without recomputation, with full, and with the job's recomputation
     double working_as_asked = 0, working_when_recomputed = 0;  ///< bytes with the job's and with full recomputation
+    double for_weights = 0;                                    ///< bytes that weight gradients wait with
   };
   /// Bytes that sharding needs beyond the shards: gathered weights, and gradients that wait for their reduction.
   struct Working {
@@ -81,7 +85,7 @@ class JobMemory {
   const job::Job& job_;
   LocalParameters parameters_, trained_;
   std::vector<Kind> kinds_;
-  Bytes embedding_saved_, head_saved_, head_working_;
+  Bytes embedding_saved_, head_saved_, head_working_, head_for_weights_;
 };
 
 /// Bytes that the device holds outside the allocator: CUDA context and NCCL's buffers. A job fits when they and the

@@ -36,8 +36,13 @@ bool is_of(const ScheduleChoice& choice, const job::Job& job) {
 
 std::vector<ScheduleChoice> usual_schedules(const job::Job& job) {
   std::vector<ScheduleChoice> choices;
-  for (const auto& [name, chunks] :
-       {std::pair{"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}})
+  for (const auto& [name, chunks] : {std::pair{"gpipe", 1},
+                                     {"1f1b", 1},
+                                     {"zb-h1", 1},
+                                     {"interleaved-1f1b", 2},
+                                     {"zb-v", 2},
+                                     {"v-half", 2},
+                                     {"interleaved-1f1b", 4}})
     choices.push_back({.label = {}, .schedule = schedule::schedule_named(name), .chunks = chunks});
   if (std::none_of(choices.begin(), choices.end(), [&](const ScheduleChoice& each) { return is_of(each, job); }))
     choices.push_back({.label = {}, .schedule = job.schedule, .chunks = job.parallelism.virtual_pipeline});

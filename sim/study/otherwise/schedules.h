@@ -25,7 +25,8 @@ struct ScheduleChoice {
 
 [[nodiscard]] bool is_of(const ScheduleChoice& choice, const job::Job& job);
 
-/// Returns GPipe, 1F1B, interleaved 1F1B with two and with four chunks, and the job's own schedule if it is another.
+/// Returns GPipe, 1F1B, ZB-H1, interleaved 1F1B with two and with four chunks, ZB-V and V-Half, and the job's own
+/// schedule if it is another.
 /// They are ordered by chunks and have no labels.
 [[nodiscard]] std::vector<ScheduleChoice> usual_schedules(const job::Job& job);
 
