@@ -27,6 +27,7 @@ struct Schedule {
   std::function<Placement(PipelineShape)> place = {};  ///< the placement of the programs built; none: looped
   /// Further conditions of this schedule on a shape; returns nothing for a legal shape. Call `why_not` instead.
   std::function<std::optional<std::string>(PipelineShape)> own_rule = {};
+  std::optional<PipelineShape> only_shape = {};  ///< of a schedule from a file; none: built for every legal shape
 };
 
 /// Returns the places of the virtual stages of such a shape.
