@@ -191,7 +191,10 @@ struct Spelled {
   }
   std::string operator()(Precision value) const { return fmt::format("\"{}\"", foretoken::name_of(value)); }
   std::string operator()(model::Dispatcher value) const { return fmt::format("\"{}\"", model::name_of(value)); }
-  std::string operator()(const schedule::Schedule& value) const { return fmt::format("\"{}\"", value.name); }
+  std::string operator()(const schedule::Schedule& value) const {
+    if (value.only_shape) return fmt::format("{{\"file\": \"{}\"}}", value.name);
+    return fmt::format("\"{}\"", value.name);
+  }
 };
 
 }  // namespace

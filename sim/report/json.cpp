@@ -123,6 +123,7 @@ Json delays_json(const Metrics& m) {
 
 std::string to_json(const Metrics& m) {
   Json json = {{"name", m.name},
+               {"schedule", m.schedule},
                {"step_time_s", finite(m.step_time)},
                {"simulated_step_time_s", finite(m.simulated_step_time)},
                {"forward_only_step_s", m.forward_only_step ? Json(finite(*m.forward_only_step)) : Json()},

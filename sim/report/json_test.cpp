@@ -26,11 +26,11 @@ TEST(Json, HasTheDocumentedKeysInOrder) {
   const auto json = ordered_json::parse(to_json(example_metrics()));
   EXPECT_THAT(
       keys_of(json),
-      ElementsAre("name", "step_time_s", "simulated_step_time_s", "forward_only_step_s", "bias", "step_time_s_interval",
-                  "interval", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu",
-                  "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops", "bubble_fraction",
-                  "ideal_bubble_fraction", "bubble_fraction_of_step", "layer", "shown_gpus", "time_s", "parameters",
-                  "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
+      ElementsAre("name", "schedule", "step_time_s", "simulated_step_time_s", "forward_only_step_s", "bias",
+                  "step_time_s_interval", "interval", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu",
+                  "hardware_tflops_per_gpu", "megatron_log_tflops_per_gpu", "mfu", "hfu", "mfu_peak_tflops",
+                  "bubble_fraction", "ideal_bubble_fraction", "bubble_fraction_of_step", "layer", "shown_gpus",
+                  "time_s", "parameters", "p2p_bytes_per_step", "memory", "run", "delays", "assumptions", "warnings"));
   EXPECT_THAT(keys_of(json["layer"]), ElementsAre("forward_s", "backward_s"));
   EXPECT_THAT(keys_of(json["time_s"]),
               ElementsAre("compute", "tensor_parallel_comm", "context_parallel_comm", "pipeline_comm",

@@ -88,6 +88,7 @@ struct Parameters {
 /// Every number that `simulate --json` prints.
 struct Metrics {
   std::string name;
+  std::string schedule;                      ///< "1f1b", or the name of its file
   Seconds simulated_step_time;               ///< of the engine
   std::optional<Seconds> forward_only_step;  ///< an evaluation step; none: not asked for
   Seconds step_time;                         ///< the headline: simulated, times what runs like it took longer

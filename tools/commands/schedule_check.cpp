@@ -1,4 +1,4 @@
-// The command `foretoken schedule check`: checks that a program written as text can run to its end.
+// The command `foretoken schedule check`: checks that a program written as text or as CSV can run to its end.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
+#include "sim/io/import/read_schedule.h"
 #include "sim/io/json/parse_json.h"
 #include "sim/report/text/layout.h"
 #include "sim/report/text/number.h"
@@ -97,34 +98,70 @@ schedule::Placement placed(const std::string& placement, const schedule::Pipelin
   return placement == "v" ? schedule::Placement::v_shaped(shape.stages) : schedule::Placement::two_way(shape.stages);
 }
 
-int check(const std::string& file, const std::string& placement) {
-  Stages stages = parse_stages(read_text(file), file);
+// Returns true for PyTorch's CSV. Its cells begin with a stage or a bracket, the words of the other form with a letter.
+bool is_csv(const std::string& text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf", kFirst = "0123456789(,\"";
+  const std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
+  return first != text.npos && kFirst.find(text[first]) != kFirst.npos;
+}
+
+std::string shape_words(const schedule::PipelineShape& shape) {
+  return fmt::format("{}, {}, {} a stage", report::counted(shape.stages, "stage"),
+                     report::counted(shape.microbatches, "micro-batch", "micro-batches"),
+                     report::counted(shape.chunks, "chunk"));
+}
+
+constexpr const char* kValid = "valid: {}; every pass once, forwards before backwards, no deadlock\n";
+
+int check_text(Stages stages, const std::string& file, const std::string& placement) {
   const schedule::PipelineShape shape = shape_of(stages);
   refuse_gaps(shape, stages, file);
   const schedule::Program program{.placement = placed(placement, shape), .stages = std::move(stages)};
   const std::vector<std::string> problems = schedule::check_program(program, shape);
   const report::Paint paint(false, page_columns());
-  std::string text;
-  for (const std::string& problem : problems) text += paint.paragraph("  - ", problem);
-  const std::string what = fmt::format("{}, {}, {} a stage", report::counted(shape.stages, "stage"),
-                                       report::counted(shape.microbatches, "micro-batch", "micro-batches"),
-                                       report::counted(shape.chunks, "chunk"));
-  print(problems.empty() ? fmt::format("valid: {}; every pass once, forwards before backwards, no deadlock\n", what)
-                         : fmt::format("invalid: {}\n{}", what, text));
+  std::string list;
+  for (const std::string& problem : problems) list += paint.paragraph("  - ", problem);
+  const std::string what = shape_words(shape);
+  print(problems.empty() ? fmt::format(kValid, what) : fmt::format("invalid: {}\n{}", what, list));
   return problems.empty() ? 0 : 1;
+}
+
+// A CSV is refused at its first mistake. Otherwise it says what became of its actions.
+int check_csv(const std::string& text, const std::string& file) {
+  io::Findings findings;
+  const auto imported = io::read_schedule_text(text, printable(file), findings);
+  findings.throw_if_wrong();
+  const report::Paint paint(false, page_columns());
+  std::string page = fmt::format(kValid, shape_words(imported->shape));
+  for (const std::string& remark : imported->remarks) page += paint.paragraph("  - ", remark);
+  print(page);
+  return 0;
+}
+
+int check(const std::string& file, const std::string& placement) {
+  const std::string text = read_text(file);
+  if (is_csv(text) || file.ends_with(".csv")) {
+    if (!placement.empty())
+      throw ConfigError(
+          {{"foretoken schedule check", "", "--placement: the rows of a CSV place the stages; leave it out"}});
+    return check_csv(text, file);
+  }
+  return check_text(parse_stages(text, file), file, placement.empty() ? "looped" : placement);
 }
 
 }  // namespace
 
 void add_schedule_check(CLI::App& schedule, Action& chosen) {
   const auto file = std::make_shared<std::string>();
-  const auto placement = std::make_shared<std::string>("looped");
+  const auto placement = std::make_shared<std::string>();
   CLI::App* command =
       schedule.add_subcommand("check", "Check that a program is complete, ordered and free of deadlock");
   command->footer(
       "The file has one line a stage with its passes in order: F0 F1 B0 B1, or with chunks F0.0 F0.1 ...\n"
       "A backward pass may come in two parts: I0 for its input, W0 for its weights.\n"
-      "Exit status: 0 valid, 1 invalid, 2 unreadable.\n\nExamples:\n"
+      "A CSV has one row a rank, as PyTorch writes it: 0F0,0F1,0B0,0B1. The first mistake is named by row and column.\n"
+      "Exit status: 0 valid, 1 invalid, 2 unreadable or a CSV with a mistake.\n\nExamples:\n"
       "  foretoken schedule show gpipe --stages 2 --microbatches 4 --plain > gpipe.txt\n"
       "  foretoken schedule check gpipe.txt\n");
   command->add_option("FILE", *file, "The program; - reads standard input")->required();

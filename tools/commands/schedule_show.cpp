@@ -14,6 +14,7 @@
 #include "sim/report/gantt.h"
 #include "sim/report/text/number.h"
 #include "sim/schedule/catalogue.h"
+#include "sim/schedule/csv/write_csv.h"
 #include "sim/schedule/op_text.h"
 #include "sim/schedule/program_counts.h"
 #include "sim/study/schedule_replay.h"
@@ -33,7 +34,7 @@ constexpr std::int64_t kMostPasses = 20'000'000;
 constexpr double kLongestMs = 1e9;
 
 struct Options {
-  std::string name, svg, colour;
+  std::string name, svg, csv, colour;
   schedule::PipelineShape shape;
   std::vector<double> forward_ms{1}, backward_ms{2}, input_ms, weight_ms;
   double message_ms = 0;
@@ -237,8 +238,15 @@ std::string plain_text(const Options& options, const schedule::Program& program)
   return text;
 }
 
+// Returns the program in PyTorch's CSV format.
+std::string csv_of(const schedule::Program& program) {
+  if (const auto reason = schedule::why_no_csv(program)) throw wrong("--csv: " + *reason);
+  return schedule::to_csv(program);
+}
+
 int show(const Options& options) {
   const Shown shown = build(options);
+  if (!options.csv.empty()) write_file(options.csv, csv_of(shown.program));
   const std::string title = fmt::format("{}, {}", options.name, pipeline_text(options.shape));
   if (!options.svg.empty())
     write_file(options.svg, draw::gantt_svg({report::gantt_of(shown.replay.workload, shown.replay.run, title)}));
@@ -326,13 +334,16 @@ void add_schedule_show(CLI::App& schedule, Action& chosen) {
       "  foretoken schedule show 1f1b --stages 8 --microbatches 24 --forward 18 --backward 27 --comm 0.6\n"
       "  foretoken schedule show zb-h1 --stages 8 --microbatches 24 --forward 18.5 --backward-input 18.1 "
       "--backward-weight 9.3\n"
-      "  foretoken schedule show gpipe --stages 4 --microbatches 8 --json\n");
+      "  foretoken schedule show gpipe --stages 4 --microbatches 8 --json\n"
+      "  foretoken schedule show 1f1b --stages 4 --microbatches 8 --csv schedule.csv\n");
   command->add_option("NAME", options->name, "A schedule of `foretoken schedule list`")->required();
   add_shape_options(*command, *options);
   add_time_options(*command, *options);
   command->add_flag("--json", options->json, "Print JSON: orders, start times and figures");
   command->add_flag("--plain", options->plain,
                     "Print only the orders, one stage a line, as `schedule check` reads them");
+  command->add_option("--csv", options->csv, "Write the orders in PyTorch's CSV format, one rank a row")
+      ->type_name("FILE");
   command->add_option("--svg", options->svg, "Write a Gantt chart")->type_name("FILE");
   add_colour_option(*command, options->colour);
   command->callback([&chosen, options] { chosen = [options] { return show(*options); }; });

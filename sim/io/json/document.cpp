@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/base/text.h"
+#include "sim/io/import/read_schedule.h"
 #include "sim/io/json/parse_json.h"
 
 namespace foretoken::io {
@@ -168,6 +169,7 @@ void anchor_references(nlohmann::json& value, const fs::path& folder) {
   if (!value.is_object()) return;
   for (auto& [key, member] : value.items()) {
     if (member.is_object()) anchor_references(member, folder);
+    if (key == "schedule") anchor_schedule(member, folder);
     if (!member.is_string() || !is_reference_key(key)) continue;
     const auto& text = member.get_ref<const std::string&>();
     std::error_code error;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/text.h"
+#include "sim/io/import/read_schedule.h"
 #include "sim/io/json/document.h"
 #include "sim/io/json/parse_json.h"
 
@@ -30,6 +31,7 @@ std::optional<json> value_of(std::string_view text, Findings& findings) {
 json* member_of(json& parent, const std::string& key, std::string_view parent_key) {
   if (parent.is_null()) parent = json::object();
   if (parent.is_string() && is_reference_key(parent_key)) parent = json{{"base", parent}};
+  if (parent.is_string() && parent_key == "schedule") parent = json::object();  // a file takes the place of a name
   return parent.is_object() ? &parent[key] : nullptr;
 }
 
@@ -81,6 +83,8 @@ void apply_set(json& target, std::string_view assignment, Findings& findings) {
   if (place->is_string() && is_reference_key(key) && is_path(place->get_ref<const std::string&>()))
     *place = text_of_path(here / path_of_text(place->get<std::string>()));
   anchor_references(*place, here);
+  if (key == "schedule") anchor_schedule(*place, here);
+  if (assignment.substr(0, equals) == "schedule.file") anchor_schedule(target["schedule"], here);
 }
 
 std::vector<Complaint> named_by_sets(std::vector<Complaint> complaints, const std::string& file,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/io/import/read_schedule.h"
 #include "sim/io/json/document.h"
 
 namespace foretoken::io {
@@ -52,6 +53,7 @@ void inline_files(nlohmann::json& scenario, const std::filesystem::path& folder)
     const std::filesystem::path inside = refers_to_file(*member) ? open_here(*member, *kind, folder) : folder;
     inline_files(*member, inside);
   }
+  if (const auto schedule = scenario.find("schedule"); schedule != scenario.end()) inline_schedule(*schedule, folder);
   if (const auto groups = scenario.find("groups"); groups != scenario.end()) inline_files(*groups, folder);
 }
 

@@ -34,7 +34,7 @@ std::string OpenScenario::text_of(const job::Job& job, int indent) const {
   const job::Parallelism& chosen = job.parallelism;
   json value = document_.value;
   value["gpus"] = job.gpus;
-  value["schedule"] = job.schedule.name;
+  if (!job.schedule.only_shape) value["schedule"] = job.schedule.name;  // else the question states it
   value["batch"]["micro"] = job.batch.micro;
   value["optimizer"]["zero_stage"] = job.optimizer.zero_stage;
   if (!asked_.choices.recompute) value["recompute"] = name_of(job.recompute.granularity);

@@ -177,7 +177,9 @@ std::vector<ReadFile> files_of(DocumentOf document_of) {
   try {
     const Document document = document_of(findings);
     Sound sound;
-    (void)read_parts(document.root(findings), document.name, sound);
+    const Node root = document.root(findings);
+    Question question = read_parts(root, document.name, sound);
+    read_schedule(root, question);
   } catch (const ConfigError&) {  // is said by the reading that counts
   }
   return findings.files;

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "sim/base/parse_count.h"
 #include "sim/base/text.h"
+#include "sim/io/import/read_schedule.h"
+#include "sim/io/json/data_path.h"
 #include "sim/io/scenario/attention_choice.h"
 #include "sim/io/scenario/dispatcher_choice.h"
 #include "sim/schedule/catalogue.h"
@@ -235,14 +238,22 @@ void read_overlap(const Node& root, Question& question) {
 }
 
 void read_schedule(const Node& root, Question& question) {
+  const Node stated = root.child("schedule");
+  if (stated.value().is_object()) {
+    question.choices.schedule = read_own_schedule(stated);
+    return;
+  }
+  if (root.has("schedule") && !stated.is_text()) return stated.expected("the name of a schedule, or {\"file\": PATH}");
   const std::string name = root.text_or("schedule", "");
-  if (!root.child("schedule").is_text()) return;
+  if (!stated.is_text()) return;
   question.choices.schedule = schedule::find_schedule(name);
   if (question.choices.schedule) return;
   std::vector<std::string> names;
   for (const schedule::Schedule& known : schedule::all_schedules()) names.emplace_back(known.name);
-  root.complain("schedule", fmt::format("unknown schedule {}{}; there are {}", in_quotes(name),
-                                        did_you_mean(name, names), fmt::join(names, ", ")));
+  const bool is_file = is_path(name) || name.ends_with(".csv");
+  const std::string meant = is_file ? "; for a file write {\"file\": PATH}" : did_you_mean(name, names);
+  root.complain("schedule",
+                fmt::format("unknown schedule {}{}; there are {}", in_quotes(name), meant, fmt::join(names, ", ")));
 }
 
 }  // namespace foretoken::io

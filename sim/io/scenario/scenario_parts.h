@@ -18,6 +18,6 @@ void read_attention(const Node& root, job::Question& question);  ///< also dropo
 void read_execution(const Node& root, job::Question& question);  ///< CUDA graphs, compiler
 void read_overlap(const Node& root, job::Question& question);
 void read_stragglers(const Node& root, job::Question& question);
-void read_schedule(const Node& root, job::Question& question);  ///< a name of the schedule catalogue
+void read_schedule(const Node& root, job::Question& question);  ///< a name of the catalogue, or a file
 
 }  // namespace foretoken::io

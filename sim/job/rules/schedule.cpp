@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/base/check.h"
+#include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/job/rules/rules.h"
 #include "sim/schedule/catalogue.h"
@@ -61,11 +62,30 @@ Advice shapes_near(const Job& job, const schedule::PipelineShape& shape) {
 
 }  // namespace
 
+namespace {
+
+// Checks that the pipeline has the rows and stages of a schedule from a file. No other rule is asked about them.
+bool has_own_shape(Draft& draft, const schedule::Schedule& schedule) {
+  const Parallelism& parallelism = draft.job.parallelism;
+  const schedule::PipelineShape& own = *schedule.only_shape;
+  if (own.stages == parallelism.pipeline && own.chunks == parallelism.virtual_pipeline) return true;
+  const std::string needed =
+      fmt::format("parallelism.pipeline {} and parallelism.virtual_pipeline {}", own.stages, own.chunks);
+  draft.complain("/schedule",
+                 fmt::format("{} has {} of {} each: expected {}, found {} and {}; try {}", in_quotes(schedule.name),
+                             with_noun(own.stages, "row"), with_noun(own.chunks, "stage"), needed, parallelism.pipeline,
+                             parallelism.virtual_pipeline, needed));
+  return false;
+}
+
+}  // namespace
+
 bool settle_schedule(Draft& draft) {
   const int chunks = draft.job.parallelism.virtual_pipeline;
   const schedule::Schedule schedule =
       draft.question.choices.schedule ? *draft.question.choices.schedule : default_schedule(chunks > 1);
   draft.job.schedule = schedule;
+  if (schedule.only_shape) return has_own_shape(draft, schedule);
   if (schedule.interleaves == (chunks > 1)) return true;
   const std::string name = in_quotes(schedule.name);
   if (schedule.interleaves) {

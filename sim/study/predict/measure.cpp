@@ -191,6 +191,7 @@ Metrics measure(const Job& job, const step::LoweredStep& step, const observe::Ob
                 const PerStage<observe::StageTimeline>& memory, std::optional<trust::Bias> bias) {
   Metrics metrics;
   metrics.name = job.name;
+  metrics.schedule = job.schedule.name;
   metrics.bias = std::move(bias);
   metrics.simulated_step_time = des::to_seconds(observations.makespan);
   metrics.step_time = metrics.bias_factor() * metrics.simulated_step_time;
