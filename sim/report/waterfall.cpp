@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/model/counts/flop.h"
@@ -45,13 +46,24 @@ struct Kernels {
   }
 };
 
+// Counts the passes of each chunk and kind. A program may have whole backward passes for some micro-batches, and parts
+// for others.
+foretoken::Table<Chunk, std::array<std::int64_t, schedule::kOpKinds>> passes_of(const schedule::StageProgram& ops,
+                                                                                int chunks) {
+  foretoken::Table<Chunk, std::array<std::int64_t, schedule::kOpKinds>> counts(chunks);
+  for (const schedule::StageOp& op : ops) ++counts[op.chunk][static_cast<std::size_t>(op.kind)];
+  return counts;
+}
+
 Kernels kernels_of_all_stages(const Job& job, const step::LoweredStep& step) {
   Kernels kernels;
-  for (const Stage stage : ids<Stage>(job.parallelism.pipeline))
-    for (const Chunk chunk : ids<Chunk>(job.parallelism.virtual_pipeline))
+  for (const Stage stage : ids<Stage>(job.parallelism.pipeline)) {
+    const auto counts = passes_of(step.program.stages[stage], job.parallelism.virtual_pipeline);
+    for (const Chunk chunk : counts.ids())
       for (const schedule::OpKind kind : step.passes->kinds())
         for (const step::TimedOps* block : step.passes->blocks(stage, chunk, kind))
-          for (const step::TimedOp& op : *block) kernels.add(op, job.microbatches());
+          for (const step::TimedOp& op : *block) kernels.add(op, counts[chunk][static_cast<std::size_t>(kind)]);
+  }
   return kernels;
 }
 

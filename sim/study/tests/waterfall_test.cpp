@@ -54,9 +54,17 @@ TEST(Waterfall, AddsUpToThePicosecondAndIsPlausibleOnEveryShippedScenario) {
 
 // Adds up the same classes over every kernel that kernel fidelity replays.
 TEST(Waterfall, ItsKernelsAreThoseThatAreReplayed) {
-  for (const char* name : {"gpt3-175b-64-a100-full", "gpt3-175b-64-a100-selective-sp", "gpt-22b-8-a100-none"}) {
+  using Case = std::pair<const char*, std::vector<std::string>>;
+  const std::string pairs = FORETOKEN_SOURCE_DIR "/sim/schedule/testdata/pytorch/dualpipev_4rank_10mb.csv";
+  for (const auto& [name, sets] :
+       {Case{"gpt3-175b-64-a100-full", {}}, Case{"gpt3-175b-64-a100-selective-sp", {}}, Case{"gpt-22b-8-a100-none", {}},
+        // Some backward passes are whole here, others have two parts.
+        Case{"llama-2-7b-8-a100",
+             {"parallelism.data=null", "parallelism.pipeline=4", "parallelism.virtual_pipeline=2", "batch.global=20",
+              "schedule.file=" + pairs}}}) {
     SCOPED_TRACE(name);
-    const job::Job job = io::read_scenario_file(std::string(FORETOKEN_SOURCE_DIR "/scenarios/") + name + ".json").job;
+    const std::string file = std::string(FORETOKEN_SOURCE_DIR "/scenarios/") + name + ".json";
+    const job::Job job = io::read_scenario_file(file, sets).job;
     const Prediction run = predict(job, {.fidelity = step::Fidelity::kKernel});
     std::int64_t recomputed = 0, computing = 0;
     for (std::size_t task = 0; task < run.step.workload.meaning.size(); ++task) {
