@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "calibration/import/exchange_csv.h"
 #include "calibration/import/kernel_csv.h"
 #include "calibration/import/nccl/nccl_tests_json.h"
 #include "calibration/import/sample_lines.h"
@@ -85,15 +86,18 @@ Samples import_samples(const fs::path& folder_or_file) {
   return all;
 }
 
+Samples import_csv(const std::string& text, const std::string& file, const RowChoice& choice) {
+  const std::string_view header = std::string_view(text).substr(0, text.find_first_of("\r\n"));
+  if (is_exchange_csv(header)) return parse_exchange_csv(text, file, choice);
+  return is_kernel_csv(header) ? parse_kernel_csv(text, file, choice) : parse_gemm_csv(text, file, {.choice = choice});
+}
+
 Samples import_any(const fs::path& folder_or_file) {
   std::error_code missing;
   if (fs::is_directory(folder_or_file, missing)) return import_samples(folder_or_file);
   const std::string text = text_of(folder_or_file);
   const fs::path unpacked = folder_or_file.extension() == ".gz" ? folder_or_file.stem() : folder_or_file;
-  if (unpacked.extension() == ".csv") {
-    const bool kernels = is_kernel_csv(std::string_view(text).substr(0, text.find_first_of("\r\n")));
-    return kernels ? parse_kernel_csv(text, folder_or_file.string()) : parse_gemm_csv(text, folder_or_file.string());
-  }
+  if (unpacked.extension() == ".csv") return import_csv(text, folder_or_file.string());
   const std::string first = text.substr(0, text.find('\n'));
   const bool samples = unpacked.extension() == ".jsonl" || first.starts_with("{\"header\"");
   return samples ? read_lines(text, folder_or_file.string()) : import_nccl_tests({folder_or_file});

@@ -26,8 +26,12 @@ namespace foretoken::measured {
 /// order of their names.
 [[nodiscard]] Samples import_samples(const std::filesystem::path& folder_or_file);
 
-/// Reads any of these forms without hints: a folder or a file of samples, a *.csv table of products, attention or
-/// quantisation, or else the output of nccl-tests.
+/// Reads the text of a *.csv table of products, attention, quantisation or exchanges of tokens. Its columns show which.
+/// Rows that do not pass `choice` are left out unread.
+[[nodiscard]] Samples import_csv(const std::string& text, const std::string& file, const RowChoice& choice = {});
+
+/// Reads any of these forms without hints: a folder or a file of samples, a *.csv table of products, attention,
+/// quantisation or exchanges of tokens, or else the output of nccl-tests.
 [[nodiscard]] Samples import_any(const std::filesystem::path& folder_or_file);
 
 /// Writes the samples as one file of JSON lines, which import_samples() reads. An existing file is replaced only when

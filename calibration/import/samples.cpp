@@ -60,6 +60,11 @@ void Samples::add(Sample sample) {
   std::visit(Sorter{*this, origin}, sample);
 }
 
+void Samples::add(ExchangeSample sample) {
+  expects(!origins.empty(), "a sample has an origin");
+  exchanges.push_back({std::move(sample), origins.size() - 1});
+}
+
 void Samples::append(Samples other) {
   const std::size_t shift = origins.size();
   origins.insert(origins.end(), other.origins.begin(), other.origins.end());
@@ -67,13 +72,15 @@ void Samples::append(Samples other) {
   append_kind(kernels, other.kernels, shift);
   append_kind(attention, other.attention, shift);
   append_kind(collectives, other.collectives, shift);
+  append_kind(exchanges, other.exchanges, shift);
   append_kind(host, other.host, shift);
   append_kind(clocks, other.clocks, shift);
   notes.insert(notes.end(), other.notes.begin(), other.notes.end());
 }
 
 std::size_t Samples::size() const {
-  return gemms.size() + kernels.size() + attention.size() + collectives.size() + host.size() + clocks.size();
+  return gemms.size() + kernels.size() + attention.size() + collectives.size() + exchanges.size() + host.size() +
+         clocks.size();
 }
 
 std::string_view name_of(Collective kind) {

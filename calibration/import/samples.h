@@ -10,18 +10,12 @@
 #include <variant>
 #include <vector>
 
+#include "calibration/import/origin.h"
+#include "sim/base/exchange.h"
 #include "sim/base/kernel.h"
 #include "sim/base/units.h"
 
 namespace foretoken::measured {
-
-/// The origin of samples: the facts that a reader needs to trust, or repeat, a measurement.
-struct Provenance {
-  std::string source;                                      ///< file, or program that measured
-  std::string gpu;                                         ///< name as the driver or the tool states it; may be empty
-  std::vector<std::pair<std::string, std::string>> facts;  ///< driver, versions, clocks, ...: key and text, in order
-  friend bool operator==(const Provenance&, const Provenance&) = default;
-};
 
 /// The range of a measurement: a picosecond to eleven days, and up to a billion TFLOP/s. Other values have a wrong
 /// unit.
@@ -89,6 +83,12 @@ struct CollectiveSample {
   std::optional<Seconds> estimate;  ///< NCCL's own prediction
 };
 
+/// An exchange of tokens with experts.
+struct ExchangeSample {
+  ExchangeShape shape;
+  Timing time;
+};
+
 /// A cost of the host or of its link to the GPU, with the bytes of one copy (0: none).
 struct HostSample {
   std::string what;  ///< "launch", "graph_node", "copy_to_device", ...
@@ -119,12 +119,14 @@ struct Samples {
   std::vector<From<KernelSample>> kernels;
   std::vector<From<AttentionSample>> attention;
   std::vector<From<CollectiveSample>> collectives;
+  std::vector<From<ExchangeSample>> exchanges;  ///< of tables only
   std::vector<From<HostSample>> host;
   std::vector<From<ClockSample>> clocks;
   std::vector<std::string> notes;  ///< notes for the user: a dropped partial line, a table cut short
 
   /// Adds a sample of the latest origin, which must exist.
   void add(Sample sample);
+  void add(ExchangeSample sample);
   /// Appends all samples of `other`.
   void append(Samples other);
   [[nodiscard]] std::size_t size() const;

@@ -38,6 +38,14 @@ Part attention_part(const std::vector<AttentionLaw>& laws, const char* name, int
   return part(name, read, "attention");
 }
 
+// Lists the laws of exchanges between nodes, where the profile has some.
+void add_exchanges_across(std::vector<Part>& parts, const Profile& profile) {
+  Part across{.name = "exchanges across nodes", .evidence = {}, .measured_by = ""};
+  for (const ExchangeLaw& law : profile.exchanges)
+    if (law.across) across.evidence.push_back(law.across->evidence);
+  if (!across.evidence.empty()) parts.push_back(std::move(across));
+}
+
 }  // namespace
 
 std::string_view name_of(Provenance provenance) {
@@ -80,6 +88,9 @@ std::vector<Part> parts_of(const Profile& profile, const Uses& uses) {
   if (uses.nvlink) parts.push_back(collectives("collectives over NVLink", profile.nvlink.curves, profile));
   if (uses.pcie) parts.push_back(part("collectives over PCIe", profile.pcie.curves, "collectives"));
   if (uses.network) parts.push_back(collectives("collectives across nodes", profile.network.curves, profile));
+  if (uses.exchanges_inside && !profile.exchanges.empty())
+    parts.push_back(part("exchanges of tokens", profile.exchanges, ""));
+  if (uses.exchanges_across) add_exchanges_across(parts, profile);
   const PointToPointLaw& messages = profile.point_to_point;
   if (uses.messages_inside && uses.nvlink)
     parts.push_back({"messages over NVLink", {messages.nvlink.evidence}, "collectives"});

@@ -16,15 +16,16 @@ struct Uses {
   bool fused_attention = true;
   bool fp8_attention = false;  ///< its attention is in fp8
   int head_dim = 0;            ///< head dimension of its causal attention; 0: all laws of attention
-  bool nvlink = true, pcie = true, network = true;      ///< collectives; the first two count for messages, too
-  bool messages_inside = true, messages_across = true;  ///< messages inside a node, and across nodes
+  bool nvlink = true, pcie = true, network = true;        ///< collectives; the first two count for messages, too
+  bool exchanges_inside = true, exchanges_across = true;  ///< of tokens, by a library of its own
+  bool messages_inside = true, messages_across = true;    ///< messages inside a node, and across nodes
 };
 
 /// One law, or one group of curves, by the name that reports print.
 struct Part {
   std::string name;                ///< "gemm bf16", "collectives over NVLink"
   std::vector<Evidence> evidence;  ///< of its laws or curves, in the profile's order
-  std::string_view measured_by;    ///< the part of `foretoken-calibrate` that measures it
+  std::string_view measured_by;    ///< the part of `foretoken-calibrate` that measures it; empty: none
 };
 
 [[nodiscard]] std::vector<Part> parts_of(const Profile& profile, const Uses& uses = {});

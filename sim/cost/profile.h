@@ -10,6 +10,7 @@
 #include "sim/base/units.h"
 #include "sim/cost/collectives/nccl_law.h"
 #include "sim/cost/evidence.h"
+#include "sim/cost/exchanges/exchange_law.h"
 #include "sim/cost/kernels/gemm_law.h"
 
 namespace foretoken::cost {
@@ -148,6 +149,7 @@ struct Profile {
   InsideNodeLaw pcie{};                           ///< collectives among GPUs of one node without NVLink
   AcrossNodesLaw network{};
   PointToPointLaw point_to_point{};
+  std::vector<ExchangeLaw> exchanges{};  ///< of tokens with experts, one for each library and phase; empty: none known
   /// Chooses the algorithms that a job's flows follow. It may replace collectives that nobody measured (unseen.h). It
   /// is for GPUs behind an NVLink switch, from Ampere on. None: rings, and the curves as they are.
   std::optional<NcclSystem> nccl{};

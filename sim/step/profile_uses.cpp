@@ -71,6 +71,8 @@ cost::Uses uses_of(const job::Job& job) {
                   .nvlink = false,
                   .pcie = false,
                   .network = false,
+                  .exchanges_inside = false,
+                  .exchanges_across = false,
                   .messages_inside = false,
                   .messages_across = false};
   for (const Communication& row : communications_of(job)) add_uses(row, uses);

@@ -86,11 +86,14 @@ void add_calibrate_check(CLI::App& calibrate, Action& chosen) {
       "time of the row includes it.\n\n"
       "Examples:\n"
       "  foretoken calibrate check h100-sxm5-80gb products.csv\n"
-      "  foretoken calibrate check ./my-gpu.json products.csv attention.csv quantise.csv --json\n");
+      "  foretoken calibrate check ./my-gpu.json products.csv attention.csv quantise.csv --json\n"
+      "  foretoken calibrate check h100-sxm5-80gb deepep.csv.gz\n");
   command->add_option("PROFILE", options->profile, "A name of `foretoken profiles list`, or a file")->required();
   command
-      ->add_option("TABLES", options->tables,
-                   "*.csv tables of products, attention or quantisation, samples, or nccl-tests' output; also as .gz")
+      ->add_option(
+          "TABLES", options->tables,
+          "*.csv tables of products, attention, quantisation or exchanges of tokens, samples, or nccl-tests' output; "
+          "also as .gz")
       ->required();
   add_form_options(*command, options->form);
   command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });

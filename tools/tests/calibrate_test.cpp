@@ -141,6 +141,31 @@ TEST(Calibrate, CheckComparesAProfileWithATable) {
   EXPECT_EQ(run_foretoken({"calibrate", "check", "no-such-profile", kProducts}).status, 2);
 }
 
+TEST(Calibrate, CheckComparesExchangesOfTokens) {
+  const std::string table = FORETOKEN_SOURCE_DIR "/calibration/fit/testdata/h100_deepep.csv";
+  const Ran checked = run_foretoken({"calibrate", "check", "h100-sxm5-80gb", table, "--json"});
+  ASSERT_EQ(checked.status, 0) << checked.err;
+  int large = 0;
+  const json answer = json::parse(checked.out);
+  for (const json& one : answer["classes"]) {
+    if (one["size"] != ">= 1 MB") continue;
+    ++large;
+    EXPECT_LT(one["median"], 0.12) << one["kind"];
+  }
+  EXPECT_EQ(large, 2) << "dispatch and combine";
+  EXPECT_THAT(run_foretoken({"calibrate", "check", "l40s-48gb", table}).out,
+              HasSubstr("Left out: deepep dispatch; the profile has no law."));
+
+  const TemporaryFolder folder;
+  const std::string wrong = folder.put("wrong.csv",
+                                       "nodes,gpus_per_node,hidden,tokens,topk,experts,dispatch_us,combine_us\n"
+                                       "1,8,4096,128,8,64,ten,20\n");
+  const Ran refused = run_foretoken({"calibrate", "check", "h100-sxm5-80gb", wrong});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("wrong.csv:2: dispatch_us: expected a number above 0, found \"ten\""));
+  EXPECT_THAT(refused.out, IsEmpty());
+}
+
 TEST(Calibrate, DiffShowsBothAndDraws) {
   const TemporaryFolder folder;
   const std::string svg = folder.file("both.svg");

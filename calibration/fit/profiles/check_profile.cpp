@@ -14,6 +14,7 @@
 #include "calibration/fit/profiles/own_samples.h"
 #include "calibration/fit/profiles/typical_work.h"
 #include "sim/cost/costs.h"
+#include "sim/cost/exchanges/exchange.h"
 
 namespace foretoken::fit {
 namespace {
@@ -85,6 +86,19 @@ struct Checking {
     add(sample.kernel, ">= 1 MB", sample.bytes.value() >= kLargeBytes, time, sample.time.median);
   }
 
+  void exchange(const measured::ExchangeSample& sample) {
+    const ExchangeShape& shape = sample.shape;
+    const bool across = shape.nodes > 1;
+    const std::string kind = fmt::format("{} {}{}", foretoken::name_of(shape.library), foretoken::name_of(shape.phase),
+                                         across ? " across nodes" : "");
+    const cost::ExchangeLaw* law = cost::find_exchange(profile.exchanges, shape.library, shape.phase);
+    if (law == nullptr || (across && !law->across)) {
+      left_out.insert(kind);
+      return;
+    }
+    add(kind, ">= 1 MB", shape.payload().value() >= kLargeBytes, cost::exchange_time(shape, *law), sample.time.median);
+  }
+
   void collective(const CollectiveTable& table) {
     if (table.message || table.nodes > 1) {
       left_out.insert(table.message ? "messages" : "collectives across nodes");
@@ -133,6 +147,7 @@ ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples
   for (const auto& sample : samples.gemms) checking.product(sample);
   for (const auto& sample : samples.attention) checking.attention(sample);
   for (const auto& sample : samples.kernels) checking.kernel(sample);
+  for (const auto& sample : samples.exchanges) checking.exchange(sample);
   for (const CollectiveTable& table : collective_tables(samples)) checking.collective(table);
   ProfileCheck check;
   for (const auto& [precision, ratios] : checking.large_products) check.precisions[precision] = summarised(ratios);

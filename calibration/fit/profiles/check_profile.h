@@ -20,7 +20,7 @@ struct ErrorSummary {
 
 /// The rows of one kind and size.
 struct ErrorClass {
-  std::string kind;  ///< "products bf16", "attention forward causal fp8 d128", "casts", "all_gather"
+  std::string kind;  ///< "products bf16", "attention forward causal fp8 d128", "casts", "deepep dispatch across nodes"
   std::string size;  ///< "m, n, k >= 1024", "seq >= 2048", ">= 1 MB"
   ErrorSummary errors{};
 };
@@ -33,7 +33,8 @@ struct ProfileCheck {
 
 /// Compares the profile with samples of brief benchmarks. Predictions therefore leave out the sustained factors. They
 /// count in part for published kernels of more than 0.5 ms, which lower the clock themselves. Predictions include the
-/// quantisation or the writing of a cache that a row's time includes. Collectives run on an eight-GPU node with the
+/// quantisation or the writing of a cache that a row's time includes. Exchanges of
+/// tokens are large where all copies that a rank sends have 1 MB. Collectives run on an eight-GPU node with the
 /// profile's links.
 [[nodiscard]] ProfileCheck check_profile(const cost::Profile& profile, const measured::Samples& samples);
 

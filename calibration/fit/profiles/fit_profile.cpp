@@ -11,6 +11,7 @@
 
 #include "calibration/fit/collectives/measured_machine.h"
 #include "calibration/fit/collectives/relabel.h"
+#include "calibration/fit/laws/fit_exchanges.h"
 #include "calibration/fit/laws/fit_gemm.h"
 #include "calibration/fit/laws/fit_kernels.h"
 #include "calibration/fit/laws/fit_quantisation.h"
@@ -230,6 +231,7 @@ cost::Profile fit_profile(measured::Samples samples, const FitRequest& request) 
   share_clock(profile, request);
   if (samples.kernels.size() >= kLeastKernels) fit_memory_bound(profile, samples);
   fit_collectives(profile, samples, request);
+  fit_exchanges(profile, samples);
   fit_host(profile, samples);
   profile.notes = notes_of(profile);
   return profile;

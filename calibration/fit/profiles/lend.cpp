@@ -135,10 +135,30 @@ cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios)
     for (cost::AcrossNodesCurve& curve : profile.network.curves) lender.take_over(curve.evidence);
     for (auto* path : {&profile.point_to_point.nvlink, &profile.point_to_point.pcie, &profile.point_to_point.network})
       lender.take_over(path->evidence);
+    const BytesPerSecond before = profile.nvlink.reference;
+    const bool stated = request.link_gb_per_s > 0 && !request.over_pcie;
+    if (request.over_pcie) profile.exchanges.clear();  // these libraries need NVLink
+    lend_exchanges(profile.exchanges, request.base.gpu, stated ? gigabytes_per_second(request.link_gb_per_s) : before,
+                   before);
     lender.lend(profile.nvlink, !request.over_pcie);
     lender.lend(profile.pcie, request.over_pcie);
   }
   return profile;
+}
+
+void lend_exchanges(std::vector<cost::ExchangeLaw>& laws, const std::string& from, BytesPerSecond links,
+                    BytesPerSecond links_before) {
+  const double faster = links / links_before;
+  const auto mark = [&](cost::Evidence& evidence, std::string_view how) {
+    if (evidence.provenance == cost::Provenance::kScaled) return;  // names its GPU already
+    evidence = scaled_from(from, fmt::format("{}; {}", how, evidence.source));
+  };
+  for (cost::ExchangeLaw& law : laws) {
+    law.link = times(faster, law.link);
+    mark(law.evidence, faster == 1 ? "taken over"
+                                   : fmt::format("link rate {} / {}", links.value() / 1e9, links_before.value() / 1e9));
+    if (law.across) mark(law.across->evidence, "taken over");
+  }
 }
 
 bool has_scaled_products(const cost::Profile& profile) {

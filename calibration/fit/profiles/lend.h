@@ -24,6 +24,10 @@ struct Ratios {
 /// Returns the base under the GPU's name: unchanged when it is of the same GPU, else scaled and marked as such.
 [[nodiscard]] cost::Profile profile_from_base(const FitRequest& request, const Ratios& ratios);
 
+/// Marks laws of exchanges as those of another GPU, and brings their rates inside a node from its links to other ones.
+void lend_exchanges(std::vector<cost::ExchangeLaw>& laws, const std::string& from, BytesPerSecond links,
+                    BytesPerSecond links_before);
+
 /// Returns true when the 16-bit products of a profile are another GPU's. Such a profile lends worse than one that was
 /// fitted on its own GPU: its parts would be scaled twice.
 [[nodiscard]] bool has_scaled_products(const cost::Profile& profile);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,8 @@ struct Recipe {
   Stated<cost::PointToPointLaw> point_to_point{};
   std::vector<Rows> kernel_tables{};  ///< products, quantisation and attention: fitted last, as `calibrate fit` does
   std::vector<Rows> expert_tables{};  ///< layers of experts: give each of the laws of products its grouped part
+  std::optional<FromProfile> exchanges{};  ///< laws of another GPU, at the NVLink rate of this one
+  std::vector<Rows> exchange_tables{};     ///< exchanges of tokens: replace the laws that they measured
   Place place{};
 };
 using RecipeBook = std::map<std::string, Recipe>;

@@ -141,6 +141,12 @@ const cost::PointToPointLaw& Fitting::point_to_point(const FromProfile& from) {
       [](const cost::Profile& profile) { return profile.point_to_point; });
 }
 
+const std::vector<cost::ExchangeLaw>& Fitting::exchanges(const FromProfile& from) {
+  return part(
+      exchanges_, "exchanges of tokens", from, {}, [&](const Recipe& recipe) { return make_exchanges(recipe, *this); },
+      [](const cost::Profile& profile) { return profile.exchanges; });
+}
+
 net::Gpu Fitting::datasheet(const FromProfile& from) {
   if (const auto recipe = recipes_->find(from.profile); recipe != recipes_->end()) return recipe->second.gpu;
   const std::string name = known(from).gpu;
@@ -231,6 +237,7 @@ cost::Profile Fitting::profile(const std::string& name) {
   profile.pcie = pcie(own);
   profile.network = network(own);
   profile.point_to_point = point_to_point(own);
+  profile.exchanges = exchanges(own);
   if (!recipe->second.kernel_tables.empty()) {
     profile = with_kernel_tables(std::move(profile), recipe->second, *tables_);
     fit_experts(profile, recipe->second, *tables_);

@@ -40,6 +40,7 @@ class Fitting {
   [[nodiscard]] const cost::InsideNodeLaw& pcie(const FromProfile& from);
   [[nodiscard]] const cost::AcrossNodesLaw& network(const FromProfile& from);
   [[nodiscard]] const cost::PointToPointLaw& point_to_point(const FromProfile& from);
+  [[nodiscard]] const std::vector<cost::ExchangeLaw>& exchanges(const FromProfile& from);
   [[nodiscard]] net::Gpu datasheet(const FromProfile& from);  ///< of the profile's GPU
 
   [[nodiscard]] const Tables& tables() const { return *tables_; }
@@ -70,6 +71,7 @@ class Fitting {
   std::map<Name, cost::InsideNodeLaw> nvlink_{}, pcie_{};
   std::map<Name, cost::AcrossNodesLaw> network_{};
   std::map<Name, cost::PointToPointLaw> point_to_point_{};
+  std::map<Name, std::vector<cost::ExchangeLaw>> exchanges_{};
 };
 
 /// Returns the sustained factor of a profile's products.
@@ -80,6 +82,7 @@ class Fitting {
 [[nodiscard]] cost::AttentionLaws make_attention(const Recipe& recipe, Fitting& fitting);
 [[nodiscard]] cost::InsideNodeLaw make_nvlink(const Recipe& recipe, Fitting& fitting);
 [[nodiscard]] cost::InsideNodeLaw make_pcie(const Recipe& recipe, Fitting& fitting);
+[[nodiscard]] std::vector<cost::ExchangeLaw> make_exchanges(const Recipe& recipe, Fitting& fitting);
 [[nodiscard]] cost::AcrossNodesLaw make_network(const Recipe& recipe, Fitting& fitting);
 
 }  // namespace foretoken::fit

@@ -54,10 +54,11 @@ TEST(Recipes, InputsAreTheFilesThatWereFittedOrArePublicElsewhere) {
   }
   std::set<std::string> expected{"a100_sglang.csv", "a100_int8.csv", "operators.csv"};
   for (const char* gpu : {"h100", "h200", "b200", "gb200", "b300", "gb300"})
-    for (const char* table :
-         {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full", "experts"})
+    for (const char* table : {"gemm", "quantisation", "attention_sglang", "attention_vllm", "attention_full", "experts",
+                              "deepep", "deepep_low_latency"})
       expected.insert(fmt::format("{}_{}.csv", gpu, table));
-  expected.insert({"b200_power.csv", "gb200_power.csv"});
+  expected.insert({"b200_power.csv", "gb200_power.csv", "gb200_alltoall.csv", "h200_deepep_nodes.csv",
+                   "h200_deepep_low_latency_nodes.csv"});
   EXPECT_EQ(missing, expected);
 }
 
@@ -94,6 +95,7 @@ TEST(Recipes, GiveTheOtherShippedProfilesButForLawsOfKernelTables) {
     const FromProfile own{name, {}};
     cost::Profile profile = shipped;
     if (recipes.at(name).kernel_tables.empty()) profile.attention = fitting.attention(own);
+    if (recipes.at(name).exchange_tables.empty()) profile.exchanges = fitting.exchanges(own);
     profile.misaligned_rows = fitting.misaligned_rows(own);
     profile.memory_bound = fitting.memory_bound(own);
     profile.nvlink = fitting.nvlink(own);
@@ -137,6 +139,7 @@ Recipe b300_of_excerpts() {
   const Rows products{.table = "b300_gemm.csv"}, casts{.table = "b300_quantisation.csv"};
   recipe.kernel_tables = {products, casts};
   recipe.expert_tables.clear();
+  recipe.exchange_tables.clear();
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kBf16)).sustained = 1.3;
   std::get<GemmRecipe>(recipe.gemm.at(Precision::kFp8)).sustained =
       FactorOfRows{.rows = {.table = "long_runs.csv"}, .shortest = Seconds(1e-4), .corrected = true};

@@ -10,7 +10,6 @@
 #include "calibration/import/attention_csv.h"
 #include "calibration/import/gemm_csv.h"
 #include "calibration/import/import.h"
-#include "calibration/import/kernel_csv.h"
 #include "calibration/import/sha256.h"
 #include "sim/base/check.h"
 
@@ -82,9 +81,7 @@ measured::Samples Tables::kernels(const Recipe& recipe, const Rows& rows) const 
   if (!rows.less.empty() || rows.layout) refuse(rows.place, "expected \"table\" and perhaps \"where\" alone");
   const std::filesystem::path path = path_of(recipe, rows.table);
   const std::string text = measured::text_of(path);
-  const bool kernels = measured::is_kernel_csv(std::string_view(text).substr(0, text.find_first_of("\r\n")));
-  measured::Samples samples = kernels ? measured::parse_kernel_csv(text, path.string(), rows.choice)
-                                      : measured::parse_gemm_csv(text, path.string(), {.choice = rows.choice});
+  measured::Samples samples = measured::import_csv(text, path.string(), rows.choice);
   const Input& input = recipe.inputs.at(rows.table);
   for (measured::Provenance& origin : samples.origins) origin.source = input.source + ", " + input.form;
   return samples;

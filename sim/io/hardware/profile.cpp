@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/io/hardware/collectives.h"
+#include "sim/io/hardware/exchange_fields.h"
 #include "sim/io/hardware/profile_fields.h"
 #include "sim/io/json/fields.h"
 
@@ -240,6 +241,8 @@ void profile_fields(Fields& f, cost::Profile& profile) {
   f.object("pcie", profile.pcie, inside_node_fields);
   f.object("network", profile.network, across_nodes_fields);
   f.object("point_to_point", profile.point_to_point, message_fields);
+  f.list_where(!profile.exchanges.empty(), "exchanges", profile.exchanges, exchange_fields);
+  f.check([&](const Node& node) { want_each_exchange_once(node, profile.exchanges); });
   f.optional_object("host", profile.host, host_fields);
 }
 

@@ -92,7 +92,34 @@ constexpr WrongProfile kWrongProfiles[] = {
      "/gemm/bf16/corrections/forward/log_ratio_1e4: expected 252 values"},
     {"a correction of nothing", R"({"gemm": {"bf16": {"corrections": {"forward": {"k": {"last_log2": 1}}}}}})",
      "/gemm/bf16/corrections/forward/k/last_log2"},
+    {"exchanges that are no list", R"({"exchanges": {}})", "/exchanges"},
     {"no messages", R"({"point_to_point": null})", "/point_to_point"}};
+
+struct WrongExchange {
+  const char* name;
+  const char* patch;  ///< RFC 7396, merged over the first law of exchanges
+  const char* line;   ///< part of the only complaint
+};
+constexpr WrongExchange kWrongExchanges[] = {
+    {"an unknown library", R"({"library": "deepeep"})", "/exchanges/0/library: expected \"deepep\""},
+    {"an unknown phase", R"({"phase": "send"})", "/exchanges/0/phase: expected \"prepare\""},
+    {"the phase of another law", R"({"phase": "combine"})",
+     "/exchanges: expected one law for each library and phase, found deepep combine again"},
+    {"no rate", R"({"gb_per_s": 0})", "/exchanges/0/gb_per_s"},
+    {"a bend softer than a sum", R"({"sharpness": 0.5})", "/exchanges/0/sharpness"},
+    {"more than the NIC", R"({"across": {"nic_efficiency": 1.5}})", "/exchanges/0/across/nic_efficiency"},
+    {"a misspelt key", R"({"link": 300})", "/exchanges/0/link"},
+    {"no evidence", R"({"evidence": null})", "/exchanges/0/evidence"}};
+
+TEST(ReadProfile, OneLineForEachWrongExchange) {
+  for (const auto& [name, patch, line] : kWrongExchanges) {
+    SCOPED_TRACE(name);
+    nlohmann::json value = shipped();
+    ASSERT_EQ(value.at("exchanges").at(0).at("phase"), "dispatch");
+    value["exchanges"][0].merge_patch(nlohmann::json::parse(patch));
+    EXPECT_THAT(complaints_about(value), ElementsAre(HasSubstr(line)));
+  }
+}
 
 TEST(ReadProfile, OneLineForEachMistake) {
   for (const auto& [name, patch, line] : kWrongProfiles) {

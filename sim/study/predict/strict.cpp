@@ -26,14 +26,18 @@ std::optional<Complaint> why_not_strict(const cost::Profile& profile, const cost
   std::set<std::string_view> measurements;
   for (const cost::ScaledPart& part : cost::scaled_parts(profile, uses)) {
     parts.push_back(fmt::format("{} (from {})", part.name, part.from));
-    measurements.insert(part.measured_by);
+    if (!part.measured_by.empty()) measurements.insert(part.measured_by);
   }
   if (parts.empty()) return std::nullopt;
+  const std::string how = measurements.empty() ? "tables of these parts are needed to "
+                                               : fmt::format("measure with foretoken-calibrate {}, then ",
+                                                             fmt::join(measurements, " and "));
   return Complaint{
       file, "/profile",
-      fmt::format("--strict: expected no scaled parts, found in profile {}: {}; measure with "
-                  "foretoken-calibrate {}, then fit with foretoken calibrate fit --gpu {}",
-                  in_quotes(profile.name), fmt::join(parts, ", "), fmt::join(measurements, " and "), profile.gpu)};
+      fmt::format(
+          "--strict: expected no scaled parts, found in profile {}: {}; {}fit with foretoken calibrate fit --gpu "
+          "{}",
+          in_quotes(profile.name), fmt::join(parts, ", "), how, profile.gpu)};
 }
 
 // Returns the first stage on the next kind of nodes.
