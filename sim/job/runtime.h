@@ -49,6 +49,7 @@ struct Runtime {
   bool fused_accumulation = false;             ///< weight-gradient GEMMs add to the main gradient themselves
   bool experts_split_as_dense = false;         ///< expert_tensor is the tensor degree unless stated, else 1
   std::vector<model::Dispatcher> dispatchers;  ///< of tokens to experts; a search tries them. Empty: not stated
+  int deepep_multiprocessors = 20;             ///< that an exchange by DeepEP holds
   bool pads_vocabulary = true;                 ///< to a multiple of 128 x tensor degree
   bool keeps_16bit_gradients = false;          ///< beside the fp32 main gradient: two more bytes per parameter
   double fp16_gradient_bytes = 2;              ///< element size of reduced gradients when training in fp16

@@ -19,6 +19,7 @@ struct LayerCollective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes payload;
   Axis axis = Axis::kTensor;
+  bool sums = false;  ///< an exchange that brings copies of tokens back, and adds them up
 };
 
 enum class OpRole : std::uint8_t {

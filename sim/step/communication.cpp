@@ -3,13 +3,29 @@
 
 #include <algorithm>
 
+#include "sim/base/check.h"
+#include "sim/cost/collectives/network_share.h"
 #include "sim/cost/costs.h"
+#include "sim/cost/exchanges/exchange.h"
 #include "sim/cost/kernels/smooth_law.h"
 #include "sim/net/cables.h"
 #include "sim/step/duration.h"
 
 namespace foretoken::step {
 namespace {
+
+// Rules of jobs want a law for every exchange (check_exchanges in sim/job/rules/experts.cpp).
+Seconds exchange_time(ExchangeShape shape, const Site& site, Bytes payload, const cost::Profile& profile) {
+  const cost::ExchangeLaw* law = cost::find_exchange(profile.exchanges, shape.library, shape.phase);
+  expects(law != nullptr, "a job that exchanges tokens through a library has its law");
+  if (payload == Bytes(0)) shape.tokens = 0;
+  const GroupShape& group = site.group;
+  if (group.nodes == 1) shape.link_factor = site.links.nvlink_per_gpu / profile.nvlink.reference;
+  if (group.nodes > 1)
+    shape.nic = cost::network_share(site.links, group.ranks_per_node, group.groups_per_node) /
+                static_cast<double>(group.ranks_per_node);
+  return cost::exchange_time(shape, *law);
+}
 
 Seconds moving_time(const Communication& row, const Site& site, Bytes payload, const cost::Profile& profile) {
   if (!row.collective) {
@@ -18,6 +34,7 @@ Seconds moving_time(const Communication& row, const Site& site, Bytes payload, c
     return cost::point_to_point_time(message, site.links, profile);
   }
 
+  if (row.exchange) return exchange_time(*row.exchange, site, payload, profile);
   const CollectiveShape shape{*row.collective, payload, site.group};
   const Seconds time = cost::collective_time(shape, site.links, profile);
   if (!row.nics) return time;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/axis.h"
+#include "sim/base/exchange.h"
 #include "sim/base/ids.h"
 #include "sim/base/kernel.h"
 #include "sim/base/table.h"
@@ -44,6 +45,7 @@ struct Communication {
   std::string_view name{};  ///< "reduce gradients"
   Purpose purpose = Purpose::kPass;
   std::optional<CollectiveKind> collective{};  ///< absent: a message from one rank to another
+  std::optional<ExchangeShape> exchange{};     ///< tokens that a library of its own moves in the place of NCCL
   AxisSet axes{};                              ///< the axes in which the ranks of a group differ
   std::optional<Axis> counts_for{};            ///< the axis whose share of the step's time it is; absent: no axis
   Bytes payload{};                             ///< for a collective as in CollectiveShape

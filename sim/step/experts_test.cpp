@@ -191,6 +191,42 @@ TEST(ExpertJob, ATokenCrossesTheNetworkOnceForEachNode) {
   EXPECT_EQ(exchanged(4), exchanged(8));
 }
 
+// The law of each phase is a launch of its own, so that the times tell the phases apart.
+TEST(ExpertJob, DeepEpTakesTheTimesOfItsLaws) {
+  job::Job s = expert_job();
+  s.parallelism.pipeline = 1;
+  s.parallelism.data = 16;
+  s.parallelism.expert = 8;
+  s.routing.dispatcher = model::Dispatcher::kDeepEp;
+  const auto law = [&](ExchangePhase phase, double launch_us) {
+    return cost::ExchangeLaw{.phase = phase,
+                             .launch = microseconds(launch_us),
+                             .by_multiprocessor = true,
+                             .rate = gigabytes_per_second(10),
+                             .link = s.profile.nvlink.reference};
+  };
+  s.profile.exchanges = {law(ExchangePhase::kDispatch, 100), law(ExchangePhase::kCombine, 1000)};
+  s.cluster.links.gpus = 8;
+  int rows = 0;
+  for (const Communication& row : pass_communications(s)) {
+    if (row.axes != AxisSet(Axis::kExpert)) continue;
+    ++rows;
+    const bool sums = row.name == "combine tokens" || row.name == "dispatch gradient";
+    // Of eight experts on eight ranks a token meets two. 1,024 tokens of 16 bits are sent by 20 multiprocessors.
+    const double bytes = 1024.0 * 2 * 2 * kExpertHidden,
+                 links = 7.0 / 8 * bytes / s.cluster.links.nvlink_per_gpu.value();
+    EXPECT_NEAR(cost_of(row, s).value(), (sums ? 1000e-6 : 100e-6) + bytes / (20 * 10e9) + links, 1e-12) << row.name;
+    EXPECT_NEAR(latency_of(row, s).value(), sums ? 1000e-6 : 100e-6, 1e-15) << row.name;
+  }
+  EXPECT_EQ(rows, 4);
+  s.runtime.deepep_multiprocessors = 40;
+  for (const Communication& row : pass_communications(s)) {
+    if (row.exchange) {
+      EXPECT_EQ(row.exchange->multiprocessors, 40);
+    }
+  }
+}
+
 TEST(ExpertJob, AnOverlapGathersExpertsBeforeTheirOwnBlocks) {
   job::Job s = expert_job();
   s.model.layers = 32;

@@ -45,6 +45,10 @@ void add_uses(const Communication& row, cost::Uses& uses) {
     uses.messages_inside |= group.nodes == 1;
     return;
   }
+  if (row.exchange) {
+    (group.nodes > 1 ? uses.exchanges_across : uses.exchanges_inside) = true;
+    return;
+  }
   uses.network |= group.nodes > 1;
   if (group.ranks_per_node < 2) return;
   (row.site.links.nvlink_per_gpu.value() > 0 ? uses.nvlink : uses.pcie) = true;

@@ -70,6 +70,8 @@ void read_switches(const Node& node, job::Runtime& runtime) {
     node.complain("fitted", "expected no gradient_accumulation_bytes beside fused_accumulation: no kernel adds");
   runtime.experts_split_as_dense = node.boolean_or("experts_split_as_dense", runtime.experts_split_as_dense);
   runtime.dispatchers = read_dispatchers(node);
+  runtime.deepep_multiprocessors = static_cast<int>(
+      node.find_whole("deepep_multiprocessors", {.low = 2, .high = 1024}).value_or(runtime.deepep_multiprocessors));
   runtime.pads_vocabulary = node.boolean_or("pads_vocabulary", runtime.pads_vocabulary);
   runtime.keeps_16bit_gradients = node.boolean_or("keeps_16bit_gradients", runtime.keeps_16bit_gradients);
   const Node gradients = node.object_or_empty("gradient_bytes");
@@ -141,6 +143,7 @@ job::Runtime read_runtime(const Node& node) {
                    "cublas_before_11_7",
                    "experts_split_as_dense",
                    "dispatchers",
+                   "deepep_multiprocessors",
                    "pads_vocabulary",
                    "transformer_engine",
                    "fused_accumulation",

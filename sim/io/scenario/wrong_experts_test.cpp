@@ -64,6 +64,9 @@ constexpr WrongExperts kRouting[] = {
      "/moe/dispatcher: expected \"all-to-all\", \"all-gather\", \"deepep\" or \"hybridep\", found \"flex\""},
     {"a number for a dispatcher", R"({"moe": {"dispatcher": 3}})",
      "/moe/dispatcher: expected \"all-to-all\", \"all-gather\", \"deepep\" or \"hybridep\", found 3"},
+    {"DeepEP without a law of it", R"({"cluster": "dgx-2-v100-32gb-edr", "precision": "fp16", "attention": "unfused",
+      "moe": {"dispatcher": "deepep"}})",
+     "/moe/dispatcher: expected \"all-to-all\": profile \"v100-sxm3-32gb\" has no law of DeepEP"},
     {"no capacity", R"({"moe": {"capacity_factor": 0}})",
      "/moe/capacity_factor: expected a number above 0 and at most 1024, found 0"},
     {"a negative capacity", R"({"moe": {"capacity_factor": -1}})",
@@ -99,6 +102,16 @@ constexpr WrongExperts kRouting[] = {
 
 TEST(WrongExperts, Routing) {
   for (const WrongExperts& wrong : kRouting) expect_complaint(wrong);
+}
+
+TEST(WrongExperts, DeepEpNeedsNvlink) {
+  nlohmann::json value = nlohmann::json::parse(kMixtral);
+  value["moe"]["dispatcher"] = "deepep";
+  value["cluster"] = nlohmann::json::parse(R"({"base": "dgx-h100-ndr", "node": {"nvlink": null}})");
+  EXPECT_EQ(
+      thrown_by([&] { (void)read_scenario_text(value.dump(), "t.json"); }),
+      "t.json: /moe/dispatcher: expected \"all-to-all\": expert ranks of \"dgx-h100-ndr (modified)\" have no NVLink "
+      "between them, which DeepEP needs\n");
 }
 
 // The four ranks of a stage are one expert group. All tokens may choose the two experts of one rank.

@@ -9,6 +9,7 @@
 #include "sim/base/noun.h"
 #include "sim/base/text.h"
 #include "sim/cost/kernels/attention.h"
+#include "sim/job/deepep.h"
 #include "sim/job/rules/rules.h"
 #include "sim/model/attention_ops.h"
 #include "sim/model/cut.h"
@@ -133,6 +134,22 @@ void warn_of_missing_cables(const Job& job, const net::Cluster& cluster, std::ve
   }
 }
 
+// NCCL's rates in the place of an unknown law would be a guess without a word.
+void check_exchanges(Draft& draft, const Hardware& hardware) {
+  const Job& job = draft.job;
+  if (job.routing.dispatcher != model::Dispatcher::kDeepEp || job.parallelism.expert == 1) return;
+  const auto& [cluster, profile] = hardware;
+  const net::RankGroups groups = job.grid().groups(Axis::kExpert);
+  const auto refuse = [&](const std::string& reason) {
+    draft.complain("/moe/dispatcher", fmt::format("expected \"all-to-all\": {}", reason));
+  };
+  if (net::collective_links(cluster, groups).nvlink_per_gpu.value() <= 0)
+    return refuse(
+        fmt::format("expert ranks of {} have no NVLink between them, which DeepEP needs", in_quotes(cluster.name)));
+  const bool crosses = groups.shape(cluster.links.gpus).nodes > 1;
+  if (const auto reason = why_no_deepep(profile, crosses)) refuse(*reason);
+}
+
 void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>& warnings) {
   const auto& [cluster, profile] = hardware;
   const Sound& sound = draft.sound;
@@ -144,6 +161,7 @@ void check_kind(Draft& draft, const Hardware& hardware, std::vector<std::string>
                                    in_quotes(profile.gpu), in_quotes(cluster.gpu.name)));
   if (sound.cluster && sound.profile) warn_of_another_rate(job, hardware, warnings);
   if (sound.cluster && sound.parallelism) warn_of_slow_placements(job, hardware, warnings);
+  if (sound.cluster && sound.profile && draft.complaints.empty()) check_exchanges(draft, hardware);
   if (sound.cluster && draft.complaints.empty()) warn_of_missing_cables(job, cluster, warnings);
   if (sound.profile && job.flash_kernel != FlashKernel::kFastest && profile.attention.flash2.empty())
     draft.complain("/attention",

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "sim/base/check.h"
+#include "sim/base/exchange.h"
 #include "sim/model/blocks/mixture.h"
 #include "sim/model/op_writer.h"
 #include "sim/model/products.h"
@@ -76,6 +77,7 @@ struct Leg {
   Axis axis = Axis::kExpert;
   CollectiveKind forward = CollectiveKind::kAllToAll, backward = CollectiveKind::kAllToAll;
   double payload = 0;
+  bool sums = false;  ///< forward; its opposite copies
 };
 
 std::vector<Leg> dispatch_legs(const Mixture& mix) {
@@ -96,7 +98,11 @@ std::vector<Leg> dispatch_legs(const Mixture& mix) {
 
 // A collective beside a product runs while the product computes.
 void write_leg(OpWriter& ops, const Leg& leg, std::string_view name, bool forward, bool beside) {
-  LayerOp op{name, OpRole::kComm, LayerCollective{forward ? leg.forward : leg.backward, Bytes(leg.payload), leg.axis}};
+  LayerOp op{name, OpRole::kComm,
+             LayerCollective{.kind = forward ? leg.forward : leg.backward,
+                             .payload = Bytes(leg.payload),
+                             .axis = leg.axis,
+                             .sums = leg.sums == forward}};
   op.beside_next = beside;
   ops.add(std::move(op));
 }
@@ -155,7 +161,10 @@ void add_exchange(const Mixture& mix, std::string_view name, std::string_view ba
 std::vector<Leg> combine_legs(const Mixture& mix) {
   std::vector<Leg> legs = dispatch_legs(mix);
   std::reverse(legs.begin(), legs.end());
-  for (Leg& leg : legs) std::swap(leg.forward, leg.backward);
+  for (Leg& leg : legs) {
+    std::swap(leg.forward, leg.backward);
+    leg.sums = !leg.sums;
+  }
   return legs;
 }
 
@@ -192,18 +201,11 @@ double copies_behind(const Mixture& mix) {
 
 }  // namespace
 
-// Of the C(E, k) choices of a token, C(E - E/e, k) have no expert of a rank.
 double copies_over(const Experts& experts, int parts, double imbalance) {
   return std::min(imbalance * ranks_met(experts, parts), static_cast<double>(parts));
 }
 
-double ranks_met(const Experts& experts, int ranks) {
-  const double others = real(experts.count) - real(experts.count) / ranks;
-  double none = 1;
-  for (std::int64_t i = 0; i < experts.per_token; ++i)
-    none *= std::max(0.0, others - real(i)) / (real(experts.count) - real(i));
-  return ranks * (1 - none);
-}
+double ranks_met(const Experts& experts, int ranks) { return parts_met(real(experts.count), experts.per_token, ranks); }
 
 ExpertRows expert_rows(const Experts& experts, const Cut& cut) {
   const ExpertCut& degrees = cut.context.experts;

@@ -32,15 +32,23 @@ double kernels(Ops from, Ops to) {
   return sum;
 }
 
+void hide(TimedOp& exchange, double beside, int microbatches, double held) {
+  const double alone = static_cast<double>(exchange.duration.ps) * (1 - held);
+  exchange.duration.ps -= std::llround(std::min(alone, beside) * (1 - 1.0 / microbatches));
+}
+
+}  // namespace
+
 // NCCL holds one for each channel: 24 for gathers on Ampere and Hopper, and for messages the next power of two
-// (ncclTopoComputeP2pChannels in src/graph/paths.cc). The others are Megatron-Core's moe_deepep_num_sms and
-// moe_hybridep_num_sms (Megatron-LM@d98e8a6, megatron/core/transformer/transformer_config.py).
-int held_multiprocessors(model::Dispatcher dispatcher) {
-  switch (dispatcher) {
+// (ncclTopoComputeP2pChannels in src/graph/paths.cc). The others are the defaults of Megatron-Core's
+// moe_deepep_num_sms and moe_hybridep_num_sms (Megatron-LM@d98e8a6, megatron/core/transformer/transformer_config.py);
+// a runtime may state the first.
+int held_multiprocessors(const job::Job& job) {
+  switch (job.routing.dispatcher) {
     case model::Dispatcher::kAllGather:
       return 24;
     case model::Dispatcher::kDeepEp:
-      return 20;
+      return job.runtime.deepep_multiprocessors;
     case model::Dispatcher::kHybridEp:
       return 16;
     case model::Dispatcher::kAllToAll:
@@ -49,16 +57,9 @@ int held_multiprocessors(model::Dispatcher dispatcher) {
   return 32;
 }
 
-void hide(TimedOp& exchange, double beside, int microbatches, double held) {
-  const double alone = static_cast<double>(exchange.duration.ps) * (1 - held);
-  exchange.duration.ps -= std::llround(std::min(alone, beside) * (1 - 1.0 / microbatches));
-}
-
-}  // namespace
-
 double held_by_exchanges(const job::Job& job) {
   const int all = job.cluster.gpu.streaming_multiprocessors;
-  return all > 0 ? std::min(1.0, static_cast<double>(held_multiprocessors(job.routing.dispatcher)) / all) : 0;
+  return all > 0 ? std::min(1.0, static_cast<double>(held_multiprocessors(job)) / all) : 0;
 }
 
 void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches, double held) {

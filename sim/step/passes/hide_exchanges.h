@@ -20,6 +20,9 @@ namespace foretoken::step {
 /// for: ranks whose passes alternate. Precondition: microbatches >= 1, 0 <= held <= 1.
 void hide_exchanges(TimedOps& forward, TimedOps& backward, int microbatches, double held);
 
+/// Returns the multiprocessors that an exchange of the job's experts holds.
+[[nodiscard]] int held_multiprocessors(const job::Job& job);
+
 /// Returns the part of a GPU's multiprocessors that the job's exchanges of experts hold.
 [[nodiscard]] double held_by_exchanges(const job::Job& job);
 

@@ -8,6 +8,7 @@
 #include "sim/model/kernels.h"
 #include "sim/model/stacks/decoder.h"
 #include "sim/net/cables.h"
+#include "sim/step/passes/hide_exchanges.h"
 
 namespace foretoken::step {
 namespace {
@@ -29,15 +30,39 @@ Communication ring_message(const job::Job& part, const model::RingMessage& op) {
   return row;
 }
 
+double hottest_of(const job::Job& part) { return part.routing.capacity_factor ? 1 : part.routing.imbalance; }
+
+/// Returns the exchange that DeepEP runs, or nothing for what NCCL moves. Tokens go out in 16 bits, as they come back.
+std::optional<ExchangeShape> deepep_exchange(const job::Job& part, const Communication& row,
+                                             const model::LayerCollective& op) {
+  if (part.routing.dispatcher != model::Dispatcher::kDeepEp || op.axis != Axis::kExpert) return std::nullopt;
+  const model::Experts& experts = *part.model.experts;
+  const GroupShape& group = row.site.group;
+  ExchangeShape shape{.library = ExchangeLibrary::kDeepEp,
+                      .phase = op.sums ? ExchangePhase::kCombine : ExchangePhase::kDispatch,
+                      .row = Bytes(2.0 * static_cast<double>(part.model.hidden)),
+                      .copies = model::copies_over(experts, group.ranks, hottest_of(part)),
+                      .ranks = group.ranks,
+                      .nodes = group.nodes,
+                      .multiprocessors = held_multiprocessors(part)};
+  shape.tokens = op.payload / (shape.copies * shape.row);
+  if (group.nodes > 1)
+    shape.network_copies = (1 - 1.0 / group.nodes) * model::copies_over(experts, group.nodes, hottest_of(part));
+  return shape;
+}
+
 std::optional<Communication> unnamed(const job::Job& part, const model::LayerOp& op) {
   if (const auto* message = std::get_if<model::RingMessage>(&op.work)) return ring_message(part, *message);
   const auto* collective = std::get_if<model::LayerCollective>(&op.work);
   if (collective == nullptr) return std::nullopt;
-  return pass_collective(part, collective->axis, collective->kind, collective->payload);
+  Communication row = pass_collective(part, collective->axis, collective->kind, collective->payload);
+  row.exchange = deepep_exchange(part, row, *collective);
+  return row;
 }
 
 bool moves_the_same(const Communication& a, const Communication& b) {
-  return a.name == b.name && a.collective == b.collective && a.axes == b.axes && a.payload == b.payload;
+  return a.name == b.name && a.collective == b.collective && a.exchange == b.exchange && a.axes == b.axes &&
+         a.payload == b.payload;
 }
 
 }  // namespace
@@ -47,13 +72,14 @@ namespace {
 /// Returns the payload of an exchange of experts. DeepEP and HybridEP send a token over the network once to each node
 /// that has experts for it, and copy it there over NVLink (DeepEP's README, "normal kernels with NVLink and RDMA
 /// forwarding"; HybridEP is a branch of it). The network is the slower part: the payload becomes one copy a node.
+/// DeepEP has its own times beside these bytes. HybridEP has no public table: it moves them as fast as NCCL.
 Bytes once_to_each_node(const job::Job& part, const Communication& row) {
   const bool once = model::is_flexible(part.routing.dispatcher);
   const int nodes = row.site.group.nodes;
   if (!once || nodes == 1 || row.axes != Axis::kExpert || row.collective != CollectiveKind::kAllToAll)
     return row.payload;
   const model::Experts& experts = *part.model.experts;
-  const double hottest = part.routing.capacity_factor ? 1 : part.routing.imbalance;
+  const double hottest = hottest_of(part);
   return model::copies_over(experts, nodes, hottest) / model::copies_over(experts, part.parallelism.expert, hottest) *
          row.payload;
 }

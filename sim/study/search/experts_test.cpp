@@ -111,7 +111,10 @@ TEST(ExpertSearch, OnlyDispatchersOfTheRuntimeAreTried) {
   using enum Dispatcher;
   using Set = std::set<Dispatcher>;
   const std::string h100 = R"("cluster": "dgx-h100-ndr")";
-  EXPECT_EQ(dispatchers_tried(h100), (Set{kAllToAll, kAllGather, kHybridEp}));
+  EXPECT_EQ(dispatchers_tried(h100), (Set{kAllToAll, kAllGather, kDeepEp, kHybridEp}));
+  EXPECT_EQ(dispatchers_tried(h100 + R"(, "profile": "v100-sxm2-32gb", "precision": "fp16")"),
+            (Set{kAllToAll, kAllGather, kHybridEp}))
+      << "nobody knows DeepEP's times";
   EXPECT_EQ(dispatchers_tried(R"("cluster": "gb200-nvl72")"), (Set{kAllToAll, kAllGather, kHybridEp}));
   EXPECT_EQ(dispatchers_tried(h100 + R"(, "runtime": "megatron-core-2024")"), (Set{kAllToAll, kAllGather}));
   EXPECT_EQ(dispatchers_tried(h100 + R"(, "runtime": "megatron-2022")"), (Set{kAllToAll}));

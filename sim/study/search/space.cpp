@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/job/deepep.h"
 #include "sim/job/hidden_exchanges.h"
 #include "sim/job/layout.h"
 #include "sim/job/rules/precision_recipe.h"
@@ -243,9 +244,9 @@ std::vector<bool> Space::short_gradient_choices(const Candidate& candidate) cons
 }
 
 // Megatron-Core takes a capacity factor and shared experts beside exchanges with all-to-all only
-// (transformer_config.py). HybridEP holds fewer multiprocessors than DeepEP and moves as much, so DeepEP is tried only
-// where a runtime has no HybridEP and NVLink stays inside a host (Megatron-Bridge, training/flex_dispatcher_backend.py:
-// "only applicable to Ampere, Hopper, and Blackwell (B200/B300)").
+// (transformer_config.py). DeepEP is tried where profiles know its times and NVLink stays inside a host
+// (Megatron-Bridge, training/flex_dispatcher_backend.py: "only applicable to Ampere, Hopper, and Blackwell
+// (B200/B300)").
 std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tensor) const {
   using model::Dispatcher;
   const job::Question& asked = question_->asked();
@@ -257,8 +258,8 @@ std::vector<model::Dispatcher> Space::dispatchers_of(int expert, int expert_tens
   if (!moves || !any) return {has(Dispatcher::kAllToAll) ? Dispatcher::kAllToAll : known.front()};
   std::vector<Dispatcher> dispatchers = known;
   const bool spans_hosts = asked.cluster.links.gpus > asked.cluster.gpus_per_node;
-  if (has(Dispatcher::kHybridEp) || (spans_hosts && dispatchers.size() > 1))
-    std::erase(dispatchers, Dispatcher::kDeepEp);
+  const bool known_times = !job::why_no_deepep(asked.profile, /*crosses=*/true);
+  if ((spans_hosts || !known_times) && dispatchers.size() > 1) std::erase(dispatchers, Dispatcher::kDeepEp);
   return dispatchers;
 }
 
