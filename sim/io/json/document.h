@@ -45,8 +45,8 @@ struct Document {
 /// Returns `document` with its bases merged in. Returns nothing, and complains, when one cannot be read.
 [[nodiscard]] std::optional<Document> with_bases(Document document, const DataKind& kind, Findings& findings);
 
-/// Makes the relative paths of all references absolute (model, cluster, gpu, profile, runtime, base, the file of a schedule). The value can
-/// then be merged into one from another folder.
+/// Makes the relative paths of all references absolute (model, cluster, gpu, profile, runtime, base, the file of a
+/// schedule). The value can then be merged into one from another folder.
 void anchor_references(nlohmann::json& value, const std::filesystem::path& folder);
 
 /// Returns true for keys that refer to a data file: model, cluster, gpu, ...
